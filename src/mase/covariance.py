@@ -1,0 +1,97 @@
+"""Covariance of the perturbation, `Sigma` of the paper: a scalar, a diagonal or a full positive-definite matrix."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_solve
+
+from mase.arrays import Floats, as_floats
+from mase.errors import OptionError, ShapeError
+
+__all__ = ["Covariance", "covariance"]
+
+
+@dataclass(frozen=True, slots=True)
+class Covariance:
+    """Sigma `(p, p)`: `deviations` (p,) if it is diagonal, else its lower Cholesky factor `factor` (p, p).
+
+    Build one with `covariance`.
+    """
+
+    deviations: Floats
+    factor: Floats | None = None
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates p."""
+        return len(self.deviations)
+
+    @property
+    def is_diagonal(self) -> bool:
+        """Whether the coordinates are uncorrelated."""
+        return self.factor is None
+
+    def matrix(self) -> Floats:
+        """Return Sigma `(p, p)`."""
+        return np.diag(self.deviations**2) if self.factor is None else self.factor @ self.factor.T
+
+    def color(self, noise: Floats) -> Floats:
+        """Return rows of covariance Sigma `(n, p)` from rows of unit covariance `(n, p)`."""
+        return noise * self.deviations if self.factor is None else noise @ self.factor.T
+
+    def whiten(self, rows: Floats) -> Floats:
+        """Return rows of unit covariance `(n, p)` from rows of covariance Sigma `(n, p)`."""
+        if self.factor is None:
+            return rows / self.deviations
+        return np.asarray(np.linalg.solve(self.factor, rows.T).T)
+
+    def solve(self, vectors: Floats) -> Floats:
+        """Return Sigma^-1 v for the rows v of `(m, p)`, or for one vector `(p,)`."""
+        if self.factor is None:
+            return vectors / self.deviations**2
+        return np.asarray(cho_solve((self.factor, True), vectors.T).T)
+
+
+def covariance(sigma: float | Floats, widths: Floats) -> Covariance:
+    """Return Sigma for p coordinates from a noise level.
+
+    Parameters
+    ----------
+    sigma
+        A number: the standard deviation of every coordinate (the paper's "noise level", 0.1); `(p,)`: one standard
+        deviation each; `(p, p)`: Sigma itself, symmetric and positive definite.
+    widths
+        `(p,)`: units of each coordinate, from the space; 1 for the relative scaling of NLGP.
+
+    Raises
+    ------
+    OptionError
+        If sigma is not positive (definite) or not symmetric.
+    ShapeError
+        If its size is not p.
+
+    Notes
+    -----
+    The paper does not say whether 0.1 is a variance or a standard deviation; its predecessor's code squares it, so it is a
+    standard deviation here (Definition NLGP).
+    """
+    p = len(widths)
+    values = np.asarray(sigma, dtype=np.float64)
+    if values.ndim > 2 or (values.ndim > 0 and values.shape != (p,) * values.ndim):
+        raise ShapeError(f"sigma has shape {values.shape}, expected a number, ({p},) or ({p}, {p}) for {p} coordinates")
+    if values.ndim < 2:
+        deviations = np.broadcast_to(values, (p,)) * widths
+        if not (np.isfinite(deviations).all() and (deviations > 0).all()):
+            raise OptionError(f"sigma is {sigma!r}, expected finite standard deviations > 0")
+        return Covariance(np.ascontiguousarray(deviations))
+    matrix = as_floats(values, (p, p), "sigma") * np.outer(widths, widths)
+    if not np.allclose(matrix, matrix.T, rtol=1e-10, atol=0):
+        raise OptionError("sigma is not symmetric, expected a covariance matrix; pass (sigma + sigma.T) / 2")
+    try:
+        factor = np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        lowest = float(np.linalg.eigvalsh(matrix)[0])
+        raise OptionError(
+            f"sigma has smallest eigenvalue {lowest:.3g}, expected positive definite; add a small multiple of the identity"
+        ) from None
+    return Covariance(np.sqrt(np.diag(matrix)), factor)

@@ -1,0 +1,20 @@
+"""Mirrored pairs: every even-order term of the model cancels."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mase.designs.placement import mirrored, pair_count
+from mase.sample import Law, Sample
+
+__all__ = ["Antithetic"]
+
+
+@dataclass(frozen=True, slots=True)
+class Antithetic:
+    """n/2 independent Gaussian rows z, each with its mirror image -z."""
+
+    def draw(self, rng: np.random.Generator, n: int, law: Law) -> Sample:
+        """Return the largest even number of rows up to n."""
+        noise = rng.standard_normal((pair_count(n), law.covariance.size))
+        return mirrored(law.covariance.color(noise), law)

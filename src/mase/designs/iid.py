@@ -1,0 +1,19 @@
+"""Independent Gaussian rows: the paper's Algorithm 1."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mase.designs.placement import single
+from mase.sample import Law, Sample
+
+__all__ = ["Iid"]
+
+
+@dataclass(frozen=True, slots=True)
+class Iid:
+    """n independent rows c ~ N(center, Sigma) (Definition NLGP)."""
+
+    def draw(self, rng: np.random.Generator, n: int, law: Law) -> Sample:
+        """Return n rows."""
+        return single(law.covariance.color(rng.standard_normal((n, law.covariance.size))), law)

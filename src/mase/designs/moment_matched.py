@@ -1,0 +1,35 @@
+"""Gaussian rows whose sample mean is exactly 0 and whose Gram matrix is exactly Sigma."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mase.designs.placement import single
+from mase.errors import OptionError
+from mase.sample import Law, Sample
+
+__all__ = ["MomentMatched"]
+
+
+@dataclass(frozen=True, slots=True)
+class MomentMatched:
+    """n Gaussian rows, centred and whitened by their own moments, then coloured by Sigma.
+
+    On these Theorem 1's formula equals least squares with an intercept, to rounding, for any n > p.
+    """
+
+    def draw(self, rng: np.random.Generator, n: int, law: Law) -> Sample:
+        """Return n rows.
+
+        Raises
+        ------
+        OptionError
+            If n <= p: fewer rows cannot have the Gram matrix Sigma.
+        """
+        p = law.covariance.size
+        if n <= p:
+            raise OptionError(f"n_samples is {n}, expected more than the {p} coordinates for a moment-matched design")
+        noise = rng.standard_normal((n, p))
+        noise -= noise.mean(axis=0)
+        factor = np.linalg.cholesky(noise.T @ noise / n)
+        return single(law.covariance.color(np.linalg.solve(factor, noise.T).T), law)

@@ -1,0 +1,31 @@
+"""Mirrored pairs along the straight path from the reference to the text."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mase.arrays import Floats
+from mase.designs.orthogonal import Orthogonal
+from mase.designs.placement import mirrored
+from mase.sample import Law, Sample
+
+__all__ = ["Path"]
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Pairs (alpha + z, alpha - z) with alpha stratified over (0, 1) and z in orthogonal blocks.
+
+    The coefficients estimate the average over the path of the smoothed gradient by the coordinates, so that their sum
+    tends to F(1) - F(0) as sigma goes to 0: a smoothed, gradient-free integrated gradient. The law's centre is not used.
+    """
+
+    def draw(self, rng: np.random.Generator, n: int, law: Law) -> Sample:
+        """Return the largest even number of rows up to n."""
+        deviations = Orthogonal().draw(rng, n, law).deviations[0::2]
+        return mirrored(deviations, law, _strata(rng, len(deviations)))
+
+
+def _strata(rng: np.random.Generator, m: int) -> Floats:
+    """Return m points in random order, one uniform in each of m equal parts of (0, 1)."""
+    return np.asarray((rng.permutation(m) + rng.random(m)) / m)

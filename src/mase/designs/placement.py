@@ -1,0 +1,40 @@
+"""From deviations to a sample: the steps that the designs share."""
+
+import numpy as np
+
+from mase.arrays import Floats
+from mase.errors import OptionError
+from mase.sample import Law, Sample
+
+__all__ = ["mirrored", "pair_count", "single"]
+
+
+def single(deviations: Floats, law: Law) -> Sample:
+    """Return the sample of independent rows `(n, p)` about the centre of the law."""
+    weights = np.ones(len(deviations))
+    return Sample(law.center + deviations, deviations, weights, False, law.center, law.covariance)
+
+
+def mirrored(deviations: Floats, law: Law, centers: Floats | None = None) -> Sample:
+    """Return the sample of 2m rows with mirror images side by side, from m deviations `(m, p)`.
+
+    `centers` `(m,)` gives each pair a centre of its own; without it all have the law's.
+    """
+    both = np.empty((2 * len(deviations), deviations.shape[1]))
+    both[0::2], both[1::2] = deviations, -deviations
+    at = law.center if centers is None else np.repeat(centers, 2)[:, None]
+    center = law.center if centers is None else None
+    return Sample(at + both, both, np.ones(len(both)), True, center, law.covariance)
+
+
+def pair_count(n: int) -> int:
+    """Return the number of mirrored pairs in at most n rows.
+
+    Raises
+    ------
+    OptionError
+        If n has no room for two pairs.
+    """
+    if n < 4:
+        raise OptionError(f"n_samples is {n}, expected at least 4 for a design of mirrored pairs")
+    return n // 2

@@ -1,0 +1,38 @@
+"""Scrambled Sobol points through the inverse normal distribution function."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+from scipy.stats import qmc
+
+from mase.designs.placement import single
+from mase.errors import OptionError
+from mase.sample import Law, Sample
+
+__all__ = ["Sobol"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sobol:
+    """The first n of 2^m scrambled Sobol points; balanced best when n is a power of two.
+
+    Notes
+    -----
+    The points are not independent: standard errors, which assume that they are, tend to be too large.
+    """
+
+    def draw(self, rng: np.random.Generator, n: int, law: Law) -> Sample:
+        """Return n rows.
+
+        Raises
+        ------
+        OptionError
+            If there are more coordinates than Sobol sequences have dimensions.
+        """
+        p = law.covariance.size
+        if p > qmc.Sobol.MAXDIM:
+            raise OptionError(f"{p} coordinates, but Sobol points have at most {qmc.Sobol.MAXDIM}; use design='orthogonal'")
+        points = qmc.Sobol(p, scramble=True, rng=rng).random_base2(int(np.ceil(np.log2(n))))[:n]
+        tiny = np.finfo(np.float64).tiny
+        return single(law.covariance.color(ndtri(np.clip(points, tiny, 1 - 2**-53))), law)

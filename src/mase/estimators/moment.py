@@ -1,0 +1,46 @@
+"""Theorem 1, literally: Sigma^-1 times the average of (f(c) - f(x0)) z."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from mase.arrays import Floats
+from mase.errors import OptionError
+from mase.sample import Estimate, Problem
+
+__all__ = ["Moment", "moment_rows"]
+
+
+def moment_rows(problem: Problem) -> Floats:
+    """Return the n terms y_i z_i `(n, p)` whose mean is b of Eq. lp, with y_i = f(c_i) - f(x0).
+
+    Raises
+    ------
+    OptionError
+        If the response at the centre is unknown: the formula is of no use without it.
+    """
+    if problem.base is None:
+        raise OptionError("rows have no common centre to subtract, expected a design with one; use estimator='least-squares'")
+    share = problem.weights / problem.weights.mean()
+    return np.asarray(((problem.y - problem.base) * share)[:, None] * problem.z)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The paper's closed form (Theorem 1, Eq. lemma1): gamma = Sigma^-1 (1/N) sum_i (f(c_i) - f(x0)) z_i.
+
+    Notes
+    -----
+    Its relative error is sqrt((p+1)/N) even on an exactly linear model, because the sample's own second moments are not
+    Sigma; `LeastSquares` estimates the same quantity without that error. It is kept as the paper says.
+    """
+
+    needs_base: ClassVar[bool] = True
+    needs_gradients: ClassVar[bool] = False
+
+    def fit(self, problem: Problem) -> Estimate:
+        """Return gamma `(p,)`; its covariance is that of the mean of the n terms."""
+        terms = problem.covariance.solve(moment_rows(problem))
+        spread = terms - terms.mean(axis=0)
+        return Estimate(terms.mean(axis=0), spread.T @ spread / (problem.n * max(problem.n - 1, 1)), float(problem.p))

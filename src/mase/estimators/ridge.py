@@ -1,0 +1,58 @@
+"""Ridge regression, with the penalty chosen by generalised cross-validation."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from mase.arrays import Floats
+from mase.errors import OptionError
+from mase.sample import Estimate, Problem
+
+__all__ = ["Ridge"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ridge:
+    """Minimise mean (y - a - z.gamma)^2 + penalty * sum_j (s_j gamma_j)^2, s_j the coordinate's standard deviation.
+
+    Works with fewer rows than coordinates. `penalty` is a number >= 0 in units of the response's square per coordinate
+    standard deviation, or ``"gcv"``: the minimiser of generalised cross-validation (Golub, Heath and Wahba 1979).
+    """
+
+    penalty: float | Literal["gcv"] = "gcv"
+    needs_base: ClassVar[bool] = False
+    needs_gradients: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.penalty != "gcv" and not (isinstance(self.penalty, int | float) and 0 <= self.penalty < np.inf):
+            raise OptionError(f"penalty is {self.penalty!r}, expected a finite number >= 0 or 'gcv'")
+
+    def fit(self, problem: Problem) -> Estimate:
+        """Return gamma `(p,)` with a sandwich covariance, which does not include the bias of the penalty."""
+        z, y = problem.centred()
+        deviations = problem.covariance.deviations
+        u, s, vt = np.linalg.svd(z / deviations, full_matrices=False)
+        keep = s > s.max(initial=0.0) * 1e-12
+        u, s, vt = u[:, keep], s[keep], vt[keep]
+        penalty = _gcv(u, s, y, int(problem.intercept)) if self.penalty == "gcv" else float(self.penalty)
+        shrink = s / (s**2 + problem.n * penalty)
+        to_gamma = vt.T * shrink / deviations[:, None]
+        gamma = to_gamma @ (u.T @ y)
+        leverage = (u * u) @ (s * shrink)
+        residuals = (y - z @ gamma) / np.maximum(1 - leverage, 0.05)  # one row never counts more than twentyfold
+        spread = to_gamma @ (u * residuals[:, None]).T
+        return Estimate(gamma, spread @ spread.T, float((s * shrink).sum()))
+
+
+def _gcv(u: Floats, s: Floats, y: Floats, intercept: int) -> float:
+    """Return the penalty that minimises n RSS / (n - dof)^2 over a grid of 60 from 1e-8 to 1e2 times the mean s^2 / n."""
+    n, projected = len(y), u.T @ y
+    outside = max(float(y @ y - projected @ projected), 0.0)
+    if not len(s):
+        return 1.0
+    grid = np.geomspace(1e-8, 1e2, 60)[:, None] * (s**2).mean() / n
+    kept = s**2 / (s**2 + n * grid)
+    rss = outside + (((1 - kept) * projected) ** 2).sum(axis=1)
+    free = np.maximum(n - intercept - kept.sum(axis=1), 1e-9 * n)
+    return float(grid[np.argmin(rss / free**2), 0])

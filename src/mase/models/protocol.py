@@ -1,0 +1,107 @@
+"""What the rest of the library asks of a model: two narrow protocols, `Model` and `Probe`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from mase.arrays import Floats, Ints
+from mase.links import Link, Output
+from mase.spaces.protocol import Space
+from mase.text import Tokens
+
+__all__ = ["Binding", "GradientProbe", "Model", "Probe"]
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """How a text is bound to coordinates: the space, the coordinate of each token (-1: fixed) and the key of its noise."""
+
+    tokens: Tokens
+    space: Space
+    coordinate_of_token: Ints
+    n_coordinates: int
+    noise_key: tuple[int, ...]
+
+
+class Probe(Protocol):
+    """A model bound to one text and one coordinate space: p coordinates in, class scores out.
+
+    Attributes
+    ----------
+    output
+        What the columns of `scores` are.
+    widths
+        `(p,)`: standard deviation of each coordinate per unit of sigma; 0 marks a coordinate that moves nothing.
+    start
+        `(1, k)`: scores of the text itself.
+    n_setup
+        Number of model evaluations that binding took.
+    row_bytes
+        Rough size of one perturbed input, to choose a batch size by.
+    """
+
+    output: Output
+    widths: Floats
+    start: Floats
+    n_setup: int
+    row_bytes: int
+
+    def scores(self, coordinates: Floats, rows: Ints) -> Floats:
+        """Return scores `(b, k)` at coordinates `(b, p)`; `rows` `(b,)` are their numbers in the design, for noise.
+
+        Raises
+        ------
+        MemoryError
+            If the device has no room for b rows.
+        """
+        ...
+
+
+@runtime_checkable
+class GradientProbe(Protocol):
+    """A probe that also differentiates."""
+
+    def gradients(self, coordinates: Floats, rows: Ints, link: Link, target: int) -> tuple[Floats, Floats]:
+        """Return scores `(b, k)` and derivatives `(b, p)` of the response by the coordinates."""
+        ...
+
+
+class Model(Protocol):
+    """A text classifier.
+
+    Attributes
+    ----------
+    labels
+        Names of the k classes, or None as long as the model has not told how many there are.
+    name
+        For provenance and messages.
+    has_embeddings
+        Whether coordinates may take any value (else only 0 and 1: a word is there or not).
+    """
+
+    name: str
+    has_embeddings: bool
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the k classes."""
+        ...
+
+    @property
+    def sha256(self) -> str | None:
+        """Checksum of the weights; None for a black box."""
+        ...
+
+    def encode(self, text: str) -> Tokens:
+        """Return the tokens that the model reads, what it does not read noted as a truncation."""
+        ...
+
+    def bind(self, binding: Binding) -> Probe:
+        """Return the probe of one text."""
+        ...
+
+    def predict(self, texts: Sequence[str]) -> np.ndarray:
+        """Return class probabilities `(n, k)`."""
+        ...

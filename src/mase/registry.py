@@ -1,0 +1,49 @@
+"""Lazy registries: a name stands for `module:attribute`, imported when it is first asked for."""
+
+import difflib
+import importlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mase.errors import UnknownNameError
+
+__all__ = ["Registry", "unknown"]
+
+
+def unknown(kind: str, name: object, known: Iterator[str] | list[str]) -> UnknownNameError:
+    """Return the error for a name that is not known, with the nearest known one as the remedy."""
+    names = sorted(known)
+    near = difflib.get_close_matches(str(name), names, n=1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    listed = ", ".join(names[:60]) + (", ..." if len(names) > 60 else "")
+    return UnknownNameError(f"unknown {kind} {name!r}; {hint}known: {listed}")
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """A read-only table `name -> object` that imports nothing until a name is looked up.
+
+    Examples
+    --------
+    >>> Registry("error", {"root": "mase.errors:MaseError"})["root"].__name__
+    'MaseError'
+    """
+
+    kind: str
+    entries: Mapping[str, str]
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.entries:
+            raise unknown(self.kind, name, list(self.entries))
+        module, _, attribute = self.entries[name].partition(":")
+        return getattr(importlib.import_module(module), attribute)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.entries

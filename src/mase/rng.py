@@ -1,0 +1,31 @@
+"""Random numbers that depend on the seed and the text only: not on order, batch size or worker."""
+
+import hashlib
+
+import numpy as np
+
+from mase.errors import OptionError
+
+__all__ = ["generator", "row_noise", "stream_key"]
+
+
+def stream_key(seed: int, text: str) -> tuple[int, ...]:
+    """Return the entropy words of the stream that belongs to `(seed, text)`."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise OptionError(f"seed is {seed!r}, expected an integer >= 0")
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+    return (int(seed), *np.frombuffer(digest, dtype="<u4").tolist())
+
+
+def generator(seed: int, text: str) -> np.random.Generator:
+    """Return the generator for the design of one text under one seed."""
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(stream_key(seed, text))))
+
+
+def row_noise(key: tuple[int, ...], row: int, shape: tuple[int, ...]) -> np.ndarray:
+    """Return standard normal noise (float32) that belongs to one row of a design.
+
+    Keyed by row, so that splitting the rows into other batches gives the same noise.
+    """
+    sequence = np.random.SeedSequence(key, spawn_key=(row,))
+    return np.random.Generator(np.random.Philox(sequence)).standard_normal(shape, dtype=np.float32)

@@ -1,0 +1,143 @@
+"""The two values that pass between designs and estimators: a `Sample` of points and the `Problem` it poses."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from mase.arrays import Floats
+from mase.covariance import Covariance
+
+__all__ = ["Design", "Estimate", "Estimator", "Law", "Problem", "Sample"]
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """The law of the coordinates: mean `center` (a number for all p) and covariance Sigma.
+
+    The paper's NLGP is `center = 1`: the text itself. 0 is the reference.
+    """
+
+    center: float
+    covariance: Covariance
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """n points at which to ask the model.
+
+    Attributes
+    ----------
+    coordinates
+        `(n, p)`: where to ask.
+    deviations
+        `(n, p)`: z, the regressors: coordinates minus the centre of the row.
+    weights
+        `(n,)`: weight of each row in a regression.
+    paired
+        Rows 2i and 2i+1 are mirror images (z, -z) about one centre, and count as one independent unit.
+    center
+        The one centre of all rows, or None where rows have different ones (along a path).
+    covariance
+        Sigma of the law of z.
+    """
+
+    coordinates: Floats
+    deviations: Floats
+    weights: Floats
+    paired: bool
+    center: float | None
+    covariance: Covariance
+
+    def problem(self, responses: Floats, base: float | None) -> "Problem":
+        """Return the regression problem that `responses` `(n,)` at these points pose.
+
+        `base` is the response at the centre. Mirrored rows become half differences, which have neither a base nor an
+        intercept: every even-order term of the model cancels.
+        """
+        if not self.paired:
+            return Problem(self.deviations, responses, self.weights, base, True, self.covariance)
+        odd = (responses[0::2] - responses[1::2]) / 2
+        weights = (self.weights[0::2] + self.weights[1::2]) / 2
+        return Problem(self.deviations[0::2], odd, weights, 0.0, False, self.covariance)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Estimate gamma `(p,)` from y ~ intercept + z.gamma, rows independent.
+
+    Attributes
+    ----------
+    z, y, weights
+        Regressors `(n, p)`, responses `(n,)` and weights `(n,)`.
+    base
+        Response at z = 0 (what Theorem 1 subtracts); None if it was not asked.
+    intercept
+        Whether a regression needs an intercept (mirrored rows do not).
+    covariance
+        Sigma of the law of z.
+    gradients
+        `(n, p)` derivatives of the response by the coordinates, for white-box estimators only.
+    """
+
+    z: Floats
+    y: Floats
+    weights: Floats
+    base: float | None
+    intercept: bool
+    covariance: Covariance
+    gradients: Floats | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of independent rows."""
+        return len(self.z)
+
+    @property
+    def p(self) -> int:
+        """Number of coordinates."""
+        return self.z.shape[1]
+
+    def rows(self, chosen: slice) -> "Problem":
+        """Return the problem posed by some of the rows."""
+        gradients = None if self.gradients is None else self.gradients[chosen]
+        return Problem(
+            self.z[chosen], self.y[chosen], self.weights[chosen], self.base, self.intercept, self.covariance, gradients
+        )
+
+    def centred(self) -> tuple[Floats, Floats]:
+        """Return z `(n, p)` and y `(n,)` with the weighted mean removed (if there is an intercept), times sqrt(weight)."""
+        root = np.sqrt(self.weights)[:, None]
+        if not self.intercept:
+            return self.z * root, self.y * root[:, 0]
+        share = self.weights / self.weights.sum()
+        return (self.z - share @ self.z) * root, (self.y - share @ self.y) * root[:, 0]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What an estimator returns: gamma `(p,)`, its covariance `(p, p)` and the number of parameters it used up.
+
+    `remark` says in a sentence if the estimator had to do something else than it was asked for.
+    """
+
+    gamma: Floats
+    covariance: Floats
+    dof: float
+    remark: str | None = None
+
+
+class Design(Protocol):
+    """The sampling scheme: where to put n points under a law."""
+
+    def draw(self, rng: np.random.Generator, n: int, law: Law) -> Sample:
+        """Return a sample of at most n rows."""
+        ...
+
+
+class Estimator(Protocol):
+    """The rule from a problem to coefficients."""
+
+    def fit(self, problem: Problem) -> Estimate:
+        """Return gamma `(p,)` with its covariance."""
+        ...

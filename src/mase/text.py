@@ -1,0 +1,148 @@
+"""Texts as tokens and words, with spans into the original string."""
+
+import re
+import unicodedata
+from bisect import bisect_left
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from typing import Literal
+
+from mase.errors import InvalidTextError, ShapeError
+
+__all__ = ["Side", "Span", "Tokens", "Truncation", "Words", "check_text", "find_words", "group_words"]
+
+Span = tuple[int, int]
+Side = Literal["start", "end"]
+
+# Scripts written without spaces: one character is the nearest thing to a word.
+_IDEOGRAPHS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+
+
+@dataclass(frozen=True, slots=True)
+class Truncation:
+    """What a model did not read: `n_total - n_kept` tokens; `kept` is the end of the text that it read."""
+
+    n_kept: int
+    n_total: int
+    kept: Side
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """A text as its model reads it: t tokens, each with its id and its span in `text`.
+
+    `fixed` marks special and padding tokens: they are no coordinates and their score is exactly 0.
+    A black box that reads strings has no ids: its tokens are words and `ids` counts them.
+    """
+
+    text: str
+    ids: tuple[int, ...]
+    pieces: tuple[str, ...]
+    spans: tuple[Span | None, ...]
+    fixed: tuple[bool, ...]
+    truncation: Truncation | None = None
+
+    def __post_init__(self) -> None:
+        lengths = {len(self.ids), len(self.pieces), len(self.spans), len(self.fixed)}
+        if len(lengths) != 1:
+            raise ShapeError(f"ids, pieces, spans and fixed have lengths {sorted(lengths)}, expected one length")
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words of a text that its model reads: spans, and for each token its word (-1 for fixed tokens)."""
+
+    spans: tuple[Span, ...]
+    of_token: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.spans)
+
+
+def check_text(text: object) -> str:
+    """Return `text` if it is a string of valid Unicode.
+
+    Raises
+    ------
+    InvalidTextError
+        If it is not a string, or holds a lone surrogate (which no tokenizer or file can carry).
+    """
+    if not isinstance(text, str):
+        raise InvalidTextError(f"text is of type {type(text).__name__}, expected str; decode bytes before explaining them")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidTextError(
+            f"text has the lone surrogate U+{ord(text[error.start]):04X} at position {error.start}, expected valid Unicode; "
+            "replace it, for example with text.encode('utf-8', 'replace').decode()"
+        ) from None
+    return text
+
+
+@cache
+def _word_pattern() -> re.Pattern[str]:
+    marks = "".join(re.escape(chr(c)) for c in range(0x300, 0xFE10) if unicodedata.category(chr(c)) in ("Mn", "Mc", "Me"))
+    letter = rf"[^\W_{_IDEOGRAPHS}][{marks}\u200c\u200d]*"
+    return re.compile(rf"[{_IDEOGRAPHS}][{marks}]*|(?:{letter})+(?:['’](?:{letter})+)*|_+|[^\w\s]+")
+
+
+def find_words(text: str) -> list[Span]:
+    """Return the spans of the words of `text`: runs of letters and digits (inner apostrophes kept), ideographs one by
+    one, and runs of punctuation or symbols.
+
+    Examples
+    --------
+    >>> [ "don't stop!"[s:e] for s, e in find_words("don't stop!") ]
+    ["don't", 'stop', '!']
+    """
+    return [match.span() for match in _word_pattern().finditer(text)]
+
+
+def group_words(tokens: Tokens) -> Words:
+    """Return the words that the tokens of a text make up.
+
+    A token belongs to every word it overlaps, and words that share a token are one word; a token that overlaps none
+    is a word of its own; a token of no width joins the one after it.
+    """
+    found = find_words(tokens.text)
+    starts, ends = [s for s, _ in found], [e for _, e in found]
+    pieces: list[Span | None] = []  # the extent of each token's word, before sharing is resolved
+    for span, fixed in zip(tokens.spans, tokens.fixed, strict=True):
+        if fixed or span is None or span[0] >= span[1]:
+            pieces.append(None)
+            continue
+        first, last = _first_overlap(ends, span[0]), bisect_left(starts, span[1]) - 1
+        pieces.append((min(starts[first], span[0]), max(ends[last], span[1])) if first <= last else span)
+    merged = _merge(sorted({piece for piece in pieces if piece is not None}))
+    merged_starts = [s for s, _ in merged]
+    of_token = [-1 if piece is None else bisect_left(merged_starts, piece[0] + 1) - 1 for piece in pieces]
+    return Words(tuple(merged), tuple(_join_widthless(tokens, of_token)))
+
+
+def _first_overlap(ends: list[int], start: int) -> int:
+    return bisect_left(ends, start + 1)
+
+
+def _merge(spans: list[Span]) -> list[Span]:
+    merged: list[Span] = []
+    for start, end in spans:
+        if merged and start < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    assert all(a[1] <= b[0] for a, b in pairwise(merged))
+    return merged
+
+
+def _join_widthless(tokens: Tokens, of_token: list[int]) -> list[int]:
+    joined, following = list(of_token), -1
+    for index in reversed(range(len(joined))):
+        if joined[index] >= 0:
+            following = joined[index]
+        elif not tokens.fixed[index]:
+            joined[index] = following
+    return joined
