@@ -39,6 +39,11 @@ class Registry:
         module, _, attribute = self.entries[name].partition(":")
         return getattr(importlib.import_module(module), attribute)
 
+    def name_of(self, value: object) -> str:
+        """Return the name under which the class of `value` is registered, or its own name if it is not."""
+        place = f"{type(value).__module__}:{type(value).__name__}"
+        return next((name for name, entry in self.entries.items() if entry == place), type(value).__name__)
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.entries)
 

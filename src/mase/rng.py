@@ -22,10 +22,10 @@ def generator(seed: int, text: str) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(stream_key(seed, text))))
 
 
-def row_noise(key: tuple[int, ...], row: int, shape: tuple[int, ...]) -> np.ndarray:
-    """Return standard normal noise (float32) that belongs to one row of a design.
+def row_noise(key: tuple[int, ...], row: int, tokens: int, width: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return standard normal noise `(t, d)` and uniform noise `(t,)`, float32, that belong to one row of a design.
 
     Keyed by row, so that splitting the rows into other batches gives the same noise.
     """
-    sequence = np.random.SeedSequence(key, spawn_key=(row,))
-    return np.random.Generator(np.random.Philox(sequence)).standard_normal(shape, dtype=np.float32)
+    rng = np.random.Generator(np.random.Philox(np.random.SeedSequence(key, spawn_key=(row,))))
+    return rng.standard_normal((tokens, width), dtype=np.float32), rng.random(tokens, dtype=np.float32)

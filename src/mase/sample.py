@@ -1,7 +1,7 @@
 """The two values that pass between designs and estimators: a `Sample` of points and the `Problem` it poses."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -136,7 +136,18 @@ class Design(Protocol):
 
 
 class Estimator(Protocol):
-    """The rule from a problem to coefficients."""
+    """The rule from a problem to coefficients.
+
+    Attributes
+    ----------
+    needs_base
+        Whether it subtracts the response at the centre (Theorem 1), which then has to be asked for.
+    needs_gradients
+        Whether it works on gradients instead of responses (white box).
+    """
+
+    needs_base: ClassVar[bool]
+    needs_gradients: ClassVar[bool]
 
     def fit(self, problem: Problem) -> Estimate:
         """Return gamma `(p,)` with its covariance."""

@@ -16,13 +16,14 @@ __all__ = ["Binding", "GradientProbe", "Model", "Probe"]
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """How a text is bound to coordinates: the space, the coordinate of each token (-1: fixed) and the key of its noise."""
+    """How a text is bound to coordinates: the space, the coordinate of each token (-1: fixed), and key and level of noise."""
 
     tokens: Tokens
     space: Space
     coordinate_of_token: Ints
     n_coordinates: int
     noise_key: tuple[int, ...]
+    sigma: float
 
 
 class Probe(Protocol):
@@ -38,15 +39,15 @@ class Probe(Protocol):
         `(1, k)`: scores of the text itself.
     n_setup
         Number of model evaluations that binding took.
-    row_bytes
-        Rough size of one perturbed input, to choose a batch size by.
+    batch_size
+        How many rows at once suit the model and the length of the text.
     """
 
     output: Output
     widths: Floats
     start: Floats
     n_setup: int
-    row_bytes: int
+    batch_size: int
 
     def scores(self, coordinates: Floats, rows: Ints) -> Floats:
         """Return scores `(b, k)` at coordinates `(b, p)`; `rows` `(b,)` are their numbers in the design, for noise.
@@ -73,16 +74,28 @@ class Model(Protocol):
 
     Attributes
     ----------
-    labels
-        Names of the k classes, or None as long as the model has not told how many there are.
     name
         For provenance and messages.
     has_embeddings
         Whether coordinates may take any value (else only 0 and 1: a word is there or not).
+    references
+        What can stand for absence, the most natural first.
     """
 
-    name: str
-    has_embeddings: bool
+    @property
+    def name(self) -> str:
+        """Name."""
+        ...
+
+    @property
+    def has_embeddings(self) -> bool:
+        """Whether coordinates may take any value."""
+        ...
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """Names of the references, the most natural first."""
+        ...
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -1,0 +1,25 @@
+"""Models: adapters from what users have to the two protocols that the library asks of. One file per framework."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from mase.models.adapt import adapt, load
+
+if TYPE_CHECKING:
+    from mase.models.callable import Callable as Callable
+    from mase.models.torch_module import TorchModule as TorchModule
+    from mase.models.transformers import HuggingFace as HuggingFace
+
+__all__ = ["Callable", "HuggingFace", "TorchModule", "adapt", "load"]
+
+_LAZY = {
+    "Callable": "mase.models.callable",
+    "HuggingFace": "mase.models.transformers",
+    "TorchModule": "mase.models.torch_module",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'mase.models' has no attribute {name!r}")
+    return getattr(import_module(_LAZY[name]), name)

@@ -1,0 +1,102 @@
+"""From what a user has (a name, a folder, a module, a function) to a model adapter."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from mase.errors import MissingDependencyError, OptionError
+from mase.models.bundled import BUNDLED
+from mase.models.protocol import Model
+from mase.registry import unknown
+
+__all__ = ["adapt", "load"]
+
+
+def load(name_or_path: str | os.PathLike[str], *, download: bool = False, device: str | None = None) -> Model:
+    """Return a model by name: a bundled one, a folder written by `mase train`, or a Hugging Face classifier.
+
+    Parameters
+    ----------
+    name_or_path
+        ``"lstm-imdb"``, ``"lstm-reuters"``, a folder, or the name of a Hugging Face model that is in its local cache.
+    download
+        Whether a Hugging Face model that is not on this machine may be fetched.
+    device
+        Where to put the model, for example ``"cuda"``; the CPU by default.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such model.
+    MissingDependencyError
+        If torch (or transformers) is not installed.
+    """
+    name = os.fspath(name_or_path)
+    if name in BUNDLED or (Path(name) / "vocabulary.txt").is_file():
+        _require("torch", "torch")
+        from mase.models import bundled
+
+        return bundled.load(name, device=device)
+    known = Path(name).exists() or "/" in name or download
+    if not known and not _cached(name):
+        raise unknown("model", name, [*BUNDLED, "a folder with a Hugging Face model", "owner/name of the Hugging Face hub"])
+    _require("torch", "hf")
+    _require("transformers", "hf")
+    from mase.models.transformers import HuggingFace
+
+    return HuggingFace(name, download=download, device=device)
+
+
+def adapt(model: Any, tokenizer: Any = None) -> Model:
+    """Return `model` as an adapter: one already, a name or folder, a Hugging Face classifier, or `list[str] -> (n, k)`.
+
+    Raises
+    ------
+    OptionError
+        If it is none of these.
+    """
+    if callable(getattr(type(model), "bind", None)):
+        return model  # type: ignore[no-any-return]
+    if isinstance(model, str | os.PathLike):
+        return load(model)
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(model, torch.nn.Module):
+        return _adapt_module(model, tokenizer)
+    if callable(model):
+        from mase.models.callable import Callable
+
+        return Callable(model)
+    raise OptionError(
+        f"model is of type {type(model).__name__}, expected a name or folder, a torch module, a function from texts to "
+        "probabilities (n, k), or an adapter from mase.models"
+    )
+
+
+def _adapt_module(module: Any, tokenizer: Any) -> Model:
+    if tokenizer is None:
+        raise OptionError(
+            f"{type(module).__name__} came without a tokenizer, expected Explainer(model, tokenizer) for a Hugging Face model, "
+            "or mase.models.TorchModule(module, tokenize=..., labels=[...]) for any other"
+        )
+    transformers = sys.modules.get("transformers")
+    if transformers is not None and isinstance(module, transformers.PreTrainedModel):
+        from mase.models.transformers import HuggingFace
+
+        return HuggingFace(module, tokenizer)
+    from mase.models.torch_module import TorchModule
+
+    return TorchModule(module, tokenize=tokenizer)
+
+
+def _cached(name: str) -> bool:
+    """Return whether the Hugging Face cache of this machine holds a model of this (one-word) name."""
+    home = Path(os.environ.get("HF_HOME", Path.home() / ".cache" / "huggingface"))
+    return (Path(os.environ.get("HF_HUB_CACHE", home / "hub")) / f"models--{name}").is_dir()
+
+
+def _require(package: str, extra: str) -> None:
+    from importlib.util import find_spec
+
+    if find_spec(package) is None:
+        raise MissingDependencyError(f"{package} is not installed; run: pip install 'mase-xai[{extra}]'")

@@ -1,0 +1,203 @@
+"""A black box: any function from texts to class probabilities."""
+
+from collections.abc import Callable as Function
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mase.arrays import Floats, Ints
+from mase.errors import CapabilityError, EmptyTextError, MaseError, ModelError, OptionError, ShapeError
+from mase.links import Output, probabilities
+from mase.models.protocol import Binding
+from mase.text import Tokens, check_text, find_words
+
+__all__ = ["Callable"]
+
+
+class Callable:
+    """A classifier of which nothing is known but `predict_proba(list[str]) -> (n, k)`.
+
+    Its words are taken out of the text, one coordinate per word with the values 0 and 1.
+
+    Parameters
+    ----------
+    predict_proba
+        Class probabilities `(n, k)`, or one column with the probability of the second class.
+    labels
+        Names of the k classes; "0", "1", ... by default.
+    mask_token
+        What to write in place of a word that is taken out; None takes the word out altogether.
+    multilabel
+        Whether the k columns are separate questions (and rows need not sum to 1).
+    outputs
+        "probabilities", or "logits".
+    name
+        For provenance.
+    """
+
+    sha256: ClassVar[None] = None
+    has_embeddings: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        predict_proba: Function[[list[str]], Any],
+        labels: Sequence[str] | None = None,
+        *,
+        mask_token: str | None = None,
+        multilabel: bool = False,
+        outputs: str = "probabilities",
+        name: str | None = None,
+    ) -> None:
+        if outputs not in ("probabilities", "logits"):
+            raise OptionError(f"outputs is {outputs!r}, expected 'probabilities' or 'logits'")
+        if labels is not None and len(set(labels)) != len(labels):
+            raise OptionError(f"labels {list(labels)} are not unique, expected one name per class")
+        self._predict = predict_proba
+        self._labels = None if labels is None else tuple(map(str, labels))
+        self._mask_token = mask_token
+        self._output = Output("logits" if outputs == "logits" else "probabilities", multilabel)
+        self.name = name or getattr(predict_proba, "__qualname__", type(predict_proba).__name__)
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """What can stand for absence: the mask token if there is one, else taking the word out."""
+        return ("delete",) if self._mask_token is None else ("mask", "delete")
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the k classes; asks the function once if they were not given."""
+        if self._labels is not None and len(self._labels) > 1:
+            return self._labels
+        k = self.scores(["a text"]).shape[1]
+        if self._labels is not None:
+            return (f"not {self._labels[0]}", self._labels[0])
+        return tuple(str(index) for index in range(k))
+
+    def encode(self, text: str) -> Tokens:
+        """Return the words of the text as tokens.
+
+        Raises
+        ------
+        EmptyTextError
+            If it has none.
+        """
+        spans = tuple(find_words(check_text(text)))
+        if not spans:
+            raise EmptyTextError(f"text {text[:40]!r} has no word, expected at least one")
+        pieces = tuple(text[start:end] for start, end in spans)
+        return Tokens(text, tuple(range(len(spans))), pieces, spans, (False,) * len(spans))
+
+    def bind(self, binding: Binding) -> "CallableProbe":
+        """Return the probe of one text.
+
+        Raises
+        ------
+        CapabilityError
+            If the space needs an embedding layer.
+        """
+        if not binding.space.binary:
+            raise CapabilityError("a function of texts has no embedding layer to scale; use method='mase-mask', which takes words out")
+        replacement = self._mask_token if binding.space.reference == "mask" else None
+        return CallableProbe(self, binding, replacement, self.scores([binding.tokens.text]))
+
+    def predict(self, texts: Sequence[str]) -> Floats:
+        """Return class probabilities `(n, k)`."""
+        return probabilities(self.scores(list(texts)), self._output)
+
+    @property
+    def output(self) -> Output:
+        """What the columns of the scores are."""
+        return self._output
+
+    def scores(self, texts: list[str]) -> Floats:
+        """Return the function's answers `(n, k)`, checked.
+
+        Raises
+        ------
+        ModelError
+            If the function raises, or its answers are not probabilities.
+        ShapeError
+            If they are not `(n, k)`.
+        """
+        try:
+            answer = np.asarray(self._predict(texts), dtype=np.float64)
+        except (MaseError, MemoryError):
+            raise
+        except Exception as error:
+            raise ModelError(f"{self.name} raised {type(error).__name__}: {error}") from error
+        table = answer[:, None] if answer.ndim == 1 else answer
+        expected = None if self._labels is None or len(self._labels) < 2 else len(self._labels)
+        if table.ndim != 2 or len(table) != len(texts) or not table.shape[1] or (table.shape[1] > 1 and expected not in (None, table.shape[1])):
+            raise ShapeError(f"{self.name} returned shape {answer.shape}, expected ({len(texts)}, {expected or 'k'})")
+        if table.shape[1] == 1:
+            other = np.zeros_like(table) if self._output.kind == "logits" else 1 - table
+            table = np.concatenate([other, table], axis=1)
+        self._check(table)
+        return table
+
+    def _check(self, table: Floats) -> None:
+        if self._output.kind == "logits" or np.isnan(table).any():
+            return
+        if table.min() < -1e-6 or table.max() > 1 + 1e-6:
+            raise ModelError(
+                f"{self.name} returned numbers from {table.min():.3g} to {table.max():.3g}, expected probabilities in [0, 1]; "
+                "pass Callable(..., outputs='logits') if they are logits"
+            )
+        sums = table.sum(axis=1)
+        if not self._output.multilabel and np.abs(sums - 1).max() > 0.01:
+            raise ModelError(
+                f"{self.name} returned a row that sums to {sums[np.abs(sums - 1).argmax()]:.3g}, expected 1; "
+                "pass Callable(..., multilabel=True) if the classes are separate questions"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class CallableProbe:
+    """A black box bound to one text. See `mase.models.protocol.Probe`."""
+
+    model: Callable
+    binding: Binding
+    replacement: str | None
+    start: Floats
+    n_setup: int = 1
+    batch_size: int = 256
+
+    @property
+    def output(self) -> Output:
+        """What the columns of the scores are."""
+        return self.model.output
+
+    @property
+    def widths(self) -> Floats:
+        """Ones `(p,)`: every word can be taken out."""
+        return np.ones(self.binding.n_coordinates)
+
+    def scores(self, coordinates: Floats, rows: Ints) -> Floats:
+        """Return scores `(b, k)` at coordinates `(b, p)` of zeros and ones.
+
+        Raises
+        ------
+        CapabilityError
+            If a coordinate is neither.
+        """
+        del rows
+        if not np.isin(coordinates, (0.0, 1.0)).all():
+            raise CapabilityError("a function of texts takes whole words, expected coordinates 0 and 1; use design='bernoulli'")
+        return self.model.scores([self._text(row) for row in coordinates[:, self.binding.coordinate_of_token] == 1])
+
+    def _text(self, kept: np.ndarray) -> str:
+        tokens, parts, end = self.binding.tokens, [], 0
+        for span, keep in zip(tokens.spans, kept, strict=True):
+            assert span is not None
+            parts.append(tokens.text[end : span[0]])
+            end = span[1]
+            if keep:
+                parts.append(tokens.text[slice(*span)])
+            elif self.replacement is not None:
+                parts.append(self.replacement)
+            elif parts[-1].endswith(" ") and tokens.text[end : end + 1] in (" ", ""):
+                parts[-1] = parts[-1][:-1]  # two spaces around a word that is gone become one
+        return "".join([*parts, tokens.text[end:]])

@@ -1,0 +1,133 @@
+"""Entering a torch module at its embedding layer: the machinery that plain modules and Hugging Face models share."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from mase.arrays import Floats, Ints
+from mase.errors import CapabilityError, MaseError, ModelError
+from mase.models.borrow import borrowed, device_of
+from mase.models.outputs import class_scores
+
+__all__ = ["Engine", "as_float64", "find_embedding"]
+
+
+def find_embedding(module: nn.Module, name: str | None) -> str:
+    """Return the dotted name of the layer to enter: `name` itself, or that of the only `nn.Embedding`.
+
+    Raises
+    ------
+    CapabilityError
+        If there is no such layer, or several and no name.
+    """
+    layers = dict(module.named_modules())
+    if name is not None:
+        if name not in layers:
+            raise CapabilityError(f"the module has no layer {name!r}, expected one of: {', '.join(n for n in layers if n)}")
+        return name
+    found = [n for n, layer in layers.items() if isinstance(layer, nn.Embedding)]
+    if len(found) != 1:
+        listed = ", ".join(found) if found else "none"
+        raise CapabilityError(f"the module has {len(found)} embedding layers ({listed}), expected one; pass embedding='name.of.layer'")
+    return found[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """A module, the layer to enter it at and how to call it on ids `(b, t)`."""
+
+    module: nn.Module
+    embedding: str
+    call: Callable[[torch.Tensor], Any]
+
+    @property
+    def layer(self) -> nn.Module:
+        """The layer whose output is perturbed."""
+        return self.module.get_submodule(self.embedding)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the layer, and so the ids, live."""
+        own = device_of(self.layer)
+        return own if own.type != "meta" else device_of(self.module)
+
+    def ids(self, ids: Sequence[int] | Ints, copies: int = 1) -> torch.Tensor:
+        """Return ids `(copies, t)` on the device."""
+        row = torch.as_tensor(np.asarray(ids, dtype=np.int64), device=self.device)
+        return row.expand(copies, -1).contiguous() if row.ndim == 1 else row
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        """Return scores `(b, columns)` for ids `(b, t)`."""
+        with borrowed(self.module), _user_code("the model"):
+            return class_scores(self.call(ids), len(ids))
+
+    def capture(self, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the layer's output `(t, d)` and the scores `(1, columns)` for ids `(1, t)`.
+
+        Raises
+        ------
+        CapabilityError
+            If the layer's output is not one `(1, t, d)` tensor per forward pass.
+        """
+        seen: list[Any] = []
+        with self._hooked(lambda output: seen.append(output)), borrowed(self.module), _user_code("the model"):
+            scores = class_scores(self.call(ids), len(ids))
+        if len(seen) != 1:
+            raise CapabilityError(
+                f"layer {self.embedding!r} ran {len(seen)} times in one forward pass, expected once; "
+                "pass embedding='name.of.layer' for the layer that embeds the tokens"
+            )
+        output = seen[0]
+        if not isinstance(output, torch.Tensor) or output.ndim != 3 or output.shape[:2] != ids.shape:
+            got = tuple(output.shape) if isinstance(output, torch.Tensor) else type(output).__name__
+            raise CapabilityError(f"layer {self.embedding!r} returned {got}, expected a tensor (1, {ids.shape[1]}, d): batch first, one vector per token")
+        return output[0], scores
+
+    def forward_from(self, ids: torch.Tensor, embeddings: torch.Tensor) -> torch.Tensor:
+        """Return scores `(b, columns)` when the layer's output for ids `(b, t)` is replaced by embeddings `(b, t, d)`."""
+        with self._hooked(lambda _: embeddings), borrowed(self.module), _user_code("the model"):
+            return class_scores(self.call(ids), len(ids))
+
+    def derive(
+        self, ids: torch.Tensor, coordinates: torch.Tensor, place: Callable[[torch.Tensor], torch.Tensor], respond: Callable[[torch.Tensor], torch.Tensor]
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return scores `(b, columns)` and d respond / d coordinates `(b, p)`, both at coordinates `(b, p)`."""
+        with borrowed(self.module, gradients=True), _user_code("the model"):
+            leaf = coordinates.detach().requires_grad_(True)
+            with self._hooked(lambda _: place(leaf)):
+                raw = class_scores(self.call(ids), len(ids))
+            if not raw.requires_grad:
+                raise CapabilityError("the class scores do not depend on the embeddings by a gradient; use a method that needs none")
+            (slope,) = torch.autograd.grad(respond(raw).sum(), leaf)
+        return raw.detach(), slope
+
+    @contextmanager
+    def _hooked(self, replace: Callable[[Any], Any]) -> Iterator[None]:
+        handle = self.layer.register_forward_hook(lambda _module, _input, output: replace(output))
+        try:
+            yield
+        finally:
+            handle.remove()
+
+
+@contextmanager
+def _user_code(whose: str) -> Iterator[None]:
+    """Turn what the user's code raises into a ModelError; our own errors and out-of-memory pass."""
+    try:
+        yield
+    except (MaseError, MemoryError, torch.OutOfMemoryError):
+        raise
+    except Exception as error:
+        if isinstance(error, RuntimeError) and ("out of memory" in str(error) or "not enough memory" in str(error)):
+            raise
+        raise ModelError(f"{whose} raised {type(error).__name__}: {error}") from error
+
+
+def as_float64(scores: torch.Tensor) -> Floats:
+    """Return scores as a float64 array on the host."""
+    return np.asarray(scores.detach().to("cpu", torch.float64).numpy())

@@ -1,0 +1,98 @@
+"""Understanding what a torch module returns: which tensor holds the class scores, and what they are."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from mase.arrays import Floats
+from mase.errors import ModelError, OptionError, ShapeError
+from mase.links import Output
+
+__all__ = ["Kind", "Scores", "class_scores", "recognise", "score_labels"]
+
+Kind = Literal["auto", "logits", "probabilities"]
+_NAMES = ("logits", "probabilities", "probs", "scores")
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """What was learnt of a module's answers: their kind and whether one column stands for two classes."""
+
+    output: Output
+    one_column: bool
+    n_classes: int
+
+    def table(self, raw: torch.Tensor) -> torch.Tensor:
+        """Return scores `(n, k)` with a single column completed to two classes.
+
+        Raises
+        ------
+        ShapeError
+            If the module now returns another number of columns.
+        """
+        width = 1 if self.one_column else self.n_classes
+        if raw.shape[1] != width:
+            raise ShapeError(f"model returned scores of shape {tuple(raw.shape)}, expected ({len(raw)}, {width}) as before")
+        if not self.one_column:
+            return raw
+        other = torch.zeros_like(raw) if self.output.kind == "logits" else 1 - raw
+        return torch.cat([other, raw], dim=1)
+
+
+def class_scores(answer: Any, n: int) -> torch.Tensor:
+    """Return the scores `(n, k)` in what a module returned for n inputs: a tensor, a tuple or list that starts with one,
+    or a mapping (ModelOutput) with "logits", "probabilities", "probs" or "scores".
+
+    Raises
+    ------
+    ModelError
+        If there is no such tensor, or it does not have n rows.
+    """
+    found = answer
+    if isinstance(answer, Mapping):
+        found = next((answer[name] for name in _NAMES if answer.get(name) is not None), None)
+        if found is None:
+            raise ModelError(f"model returned a mapping with keys {sorted(map(str, answer))}, expected one of {', '.join(_NAMES)}")
+    elif isinstance(answer, tuple | list) and len(answer):
+        found = answer[0]
+    if not isinstance(found, torch.Tensor):
+        raise ModelError(f"model returned {type(found).__name__}, expected a tensor of class scores (n, k), a tuple or a mapping")
+    table = found[:, None] if found.ndim == 1 else found
+    if table.ndim != 2 or len(table) != n or not table.shape[1]:
+        raise ModelError(f"model returned scores of shape {tuple(found.shape)}, expected ({n}, k): one row per text, one column per class")
+    return table
+
+
+def recognise(raw: Floats, kind: Kind, *, multilabel: bool) -> Scores:
+    """Return what the scores `(n, k)` of n varied inputs are.
+
+    ``"auto"``: rows of numbers in [0, 1] that sum to 1, or one column in [0, 1], are probabilities; all else are logits.
+    """
+    if kind not in ("auto", "logits", "probabilities"):
+        raise OptionError(f"outputs is {kind!r}, expected 'auto', 'logits' or 'probabilities'")
+    k = raw.shape[1]
+    if kind == "auto":
+        inside = bool(np.isfinite(raw).all() and raw.min() >= 0 and raw.max() <= 1)
+        whole = k == 1 or multilabel or bool(np.allclose(raw.sum(axis=1), 1, atol=1e-2))
+        kind = "probabilities" if inside and whole else "logits"
+    return Scores(Output(kind, multilabel and k > 1), k == 1, max(k, 2))
+
+
+def score_labels(labels: tuple[str, ...] | None, scores: Scores) -> tuple[str, ...]:
+    """Return the names of the k classes: the ones given, or "0", "1", ...
+
+    Raises
+    ------
+    ShapeError
+        If the number of names is not the number of classes.
+    """
+    if labels is None:
+        return tuple(str(index) for index in range(scores.n_classes))
+    if scores.one_column and len(labels) == 1:
+        return (f"not {labels[0]}", labels[0])
+    if len(labels) != scores.n_classes:
+        raise ShapeError(f"model returned scores for {scores.n_classes} classes, expected {len(labels)}: the number of labels")
+    return labels

@@ -1,0 +1,194 @@
+"""Any torch module that maps token ids to class scores, entered at a named embedding layer."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from mase.arrays import Floats
+from mase.errors import EmptyTextError, OptionError, ShapeError
+from mase.links import probabilities
+from mase.models.engine import Engine, as_float64, find_embedding
+from mase.models.outputs import Kind, Scores, recognise, score_labels
+from mase.models.protocol import Binding
+from mase.models.torch_probe import TorchProbe, bind
+from mase.text import Side, Span, Tokens, Truncation, check_text
+
+__all__ = ["TorchModule", "checksum", "predict_tokens"]
+
+
+class TorchModule:
+    """A classifier made of any `torch.nn.Module` that is called with ids `(b, t)` and returns class scores `(b, k)`.
+
+    Parameters
+    ----------
+    module
+        LSTM, GRU, CNN, transformer. It is never changed: modes, gradients, hooks, dtype, device and random state are as before.
+    tokenize
+        `tokenize(text)` returns ids, or ids and character spans `(start, end)`. With ids alone, the text's whitespace words
+        must be as many as the ids.
+    labels
+        Names of the k classes; "0", "1", ... by default.
+    embedding
+        Dotted name of the layer that turns ids into vectors `(b, t, d)`; found automatically if there is one `nn.Embedding`.
+    pad_id, unk_id, mask_id
+        Ids that can stand for an absent word. Padding is never scored.
+    special_ids
+        Ids that are never scored, for example those of start and end.
+    max_length, keep
+        Longest input in tokens, and which end of a longer text the model reads: "start" or "end".
+    outputs, multilabel
+        What the module returns: "logits", "probabilities", or "auto" (see `mase.models.outputs.recognise`), of one choice or,
+        with `multilabel`, of k separate questions.
+    name
+        For provenance.
+    """
+
+    def __init__(
+        self,
+        module: nn.Module,
+        *,
+        tokenize: Callable[[str], Any],
+        labels: Sequence[str] | None = None,
+        embedding: str | None = None,
+        pad_id: int | None = None,
+        unk_id: int | None = None,
+        mask_id: int | None = None,
+        special_ids: Sequence[int] = (),
+        max_length: int | None = None,
+        keep: Side = "start",
+        outputs: Kind = "auto",
+        multilabel: bool = False,
+        name: str | None = None,
+    ) -> None:
+        if max_length is not None and max_length < 1:
+            raise OptionError(f"max_length is {max_length}, expected an integer >= 1")
+        if keep not in ("start", "end"):
+            raise OptionError(f"keep is {keep!r}, expected 'start' or 'end'")
+        if labels is not None and len(set(labels)) != len(labels):
+            raise OptionError(f"labels {list(labels)} are not unique, expected one name per class")
+        self._engine = Engine(module, find_embedding(module, embedding), module)
+        self._tokenize, self._labels = tokenize, None if labels is None else tuple(map(str, labels))
+        self._tokens_by_role = {"mask": mask_id, "unk": unk_id, "pad": pad_id}
+        self._fixed_ids = frozenset(special_ids) | ({pad_id} if pad_id is not None else set())
+        self._max_length, self._keep = max_length, keep
+        self._outputs, self._multilabel = outputs, multilabel
+        self.name = name or type(module).__name__
+        self.has_embeddings = True
+
+    @property
+    def module(self) -> nn.Module:
+        """The module itself."""
+        return self._engine.module
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """What can stand for absence: the tokens the model has (mask, unk, pad), and "zero"."""
+        return (*(role for role, token in self._tokens_by_role.items() if token is not None), "zero")
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the k classes."""
+        return score_labels(self._labels, self._scores)
+
+    @cached_property
+    def sha256(self) -> str:
+        """Checksum of the module's parameters and buffers."""
+        return checksum(self.module)
+
+    @cached_property
+    def _scores(self) -> Scores:
+        """What the module returns, learnt from 32 inputs of 8 random ids."""
+        inside = [layer for layer in self._engine.layer.modules() if isinstance(layer, nn.Embedding)]
+        size = max((layer.num_embeddings for layer in inside), default=1)
+        ids = np.random.default_rng(0).integers(0, size, size=(32, 8))
+        raw = as_float64(self._engine.forward(self._engine.ids(ids)))
+        scores = recognise(raw, self._outputs, multilabel=self._multilabel)
+        score_labels(self._labels, scores)
+        return scores
+
+    def encode(self, text: str) -> Tokens:
+        """Return the tokens that the model reads.
+
+        Raises
+        ------
+        EmptyTextError
+            If the tokenizer finds none.
+        ShapeError
+            If it returns ids without spans and the words cannot be told from whitespace.
+        """
+        ids, spans = self._ids_and_spans(check_text(text))
+        total, truncation = len(ids), None
+        if self._max_length is not None and total > self._max_length:
+            cut = slice(self._max_length) if self._keep == "start" else slice(total - self._max_length, None)
+            ids, spans = ids[cut], spans[cut]
+            truncation = Truncation(len(ids), total, self._keep)
+        if not ids:
+            raise EmptyTextError(f"text {text[:40]!r} has no word that the model knows how to read, expected at least one")
+        fixed = tuple(token in self._fixed_ids for token in ids)
+        pieces = tuple(f"<{token}>" if span is None else text[slice(*span)] for token, span in zip(ids, spans, strict=True))
+        return Tokens(text, tuple(ids), pieces, tuple(spans), fixed, truncation)
+
+    def _ids_and_spans(self, text: str) -> tuple[list[int], list[Span | None]]:
+        found = self._tokenize(text)
+        if isinstance(found, tuple) and len(found) == 2 and not np.isscalar(found[0]):
+            ids = [int(token) for token in found[0]]
+            spans = [None if span is None else (int(span[0]), int(span[1])) for span in found[1]]
+            if len(ids) != len(spans):
+                raise ShapeError(f"tokenize returned {len(ids)} ids and {len(spans)} spans, expected one span per id")
+            return ids, spans
+        ids = [int(token) for token in found]
+        return ids, self._whitespace_spans(text, ids)
+
+    def _whitespace_spans(self, text: str, ids: list[int]) -> list[Span | None]:
+        words, start = [], 0
+        for word in text.split():
+            start = text.index(word, start)
+            words.append((start, start + len(word)))
+            start += len(word)
+        n_scored = sum(token not in self._fixed_ids for token in ids)
+        if n_scored != len(words):
+            raise ShapeError(
+                f"tokenize returned {n_scored} ids for a text of {len(words)} whitespace words, so which id is which word is unknown; "
+                "return (ids, spans) with one (start, end) per id"
+            )
+        following = iter(words)
+        return [None if token in self._fixed_ids else next(following) for token in ids]
+
+    def bind(self, binding: Binding) -> TorchProbe:
+        """Return the probe of one text."""
+        role = binding.space.reference
+        return bind(self._engine, self._scores, binding, self._tokens_by_role.get(role or "zero"))
+
+    def predict(self, texts: Sequence[str]) -> Floats:
+        """Return class probabilities `(n, k)`; texts of one length go through the model together, without padding."""
+        return predict_tokens(self._engine, self._scores, [self.encode(text) for text in texts])
+
+
+def predict_tokens(engine: Engine, scores: Scores, tokens: Sequence[Tokens], batch_size: int = 64) -> Floats:
+    """Return class probabilities `(n, k)` of encoded texts."""
+    result = np.empty((len(tokens), scores.n_classes))
+    by_length: dict[int, list[int]] = {}
+    for index, one in enumerate(tokens):
+        by_length.setdefault(len(one), []).append(index)
+    for indices in by_length.values():
+        for start in range(0, len(indices), batch_size):
+            chosen = indices[start : start + batch_size]
+            ids = engine.ids(np.array([tokens[index].ids for index in chosen], dtype=np.int64))
+            table = scores.table(engine.forward(ids))
+            result[chosen] = probabilities(as_float64(table), scores.output)
+    return result
+
+
+def checksum(module: nn.Module) -> str:
+    """Return the SHA-256 of a module's parameters and buffers, by name."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(module.state_dict().items()):
+        if isinstance(tensor, torch.Tensor):
+            digest.update(f"{name}{tuple(tensor.shape)}{tensor.dtype}".encode())
+            digest.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy().data if tensor.numel() else b"")
+    return digest.hexdigest()

@@ -1,0 +1,134 @@
+"""The probe of a torch model: coordinates in, scores out, with the big arrays built per batch on the model's device."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from mase.arrays import Floats, Ints
+from mase.errors import CapabilityError
+from mase.links import Link, Output
+from mase.models.engine import Engine, as_float64
+from mase.models.outputs import Scores
+from mase.models.protocol import Binding
+from mase.rng import row_noise
+from mase.spaces.protocol import Noise
+
+__all__ = ["TorchProbe", "bind"]
+
+# Bytes of embeddings in one batch that suit a device: about what the caches of a CPU core hold, and what fills a GPU.
+_BATCH_BYTES = {"cpu": 5 << 19, "cuda": 256 << 20}
+
+
+@dataclass(frozen=True, slots=True)
+class TorchProbe:
+    """A torch model bound to one text. See `mase.models.protocol.Probe`.
+
+    `text` and `direction` `(t, d)` are the embeddings and what one unit of a coordinate adds to them; `spread` `(t,)` says
+    which coordinate moves which token (p: none).
+    """
+
+    engine: Engine
+    kind: Scores
+    binding: Binding
+    ids: torch.Tensor
+    text: torch.Tensor
+    direction: torch.Tensor
+    spread: torch.Tensor
+    widths: Floats
+    start: Floats
+    n_setup: int
+    batch_size: int
+
+    @property
+    def output(self) -> Output:
+        """What the columns of the scores are."""
+        return self.kind.output
+
+    def scores(self, coordinates: Floats, rows: Ints) -> Floats:
+        """Return scores `(b, k)` at coordinates `(b, p)`; `rows` `(b,)` number them in the design."""
+        with torch.no_grad():
+            placed = self._place(self._tensor(coordinates), self._noise(rows))
+        ids = self.ids.expand(len(rows), -1)
+        return as_float64(self.kind.table(self.engine.forward_from(ids, placed)))
+
+    def gradients(self, coordinates: Floats, rows: Ints, link: Link, target: int) -> tuple[Floats, Floats]:
+        """Return scores `(b, k)` and derivatives `(b, p)` of the response by the coordinates."""
+        noise = self._noise(rows)
+
+        def respond(raw: torch.Tensor) -> torch.Tensor:
+            return _respond(self.kind.table(raw), self.output, link, target)
+
+        raw, slopes = self.engine.derive(
+            self.ids.expand(len(rows), -1), self._tensor(coordinates), lambda c: self._place(c, noise), respond
+        )
+        return as_float64(self.kind.table(raw)), as_float64(slopes)
+
+    def _tensor(self, coordinates: Floats) -> torch.Tensor:
+        # A differentiable leaf needs the model's dtype; deviations of a coordinate are far above its resolution.
+        return torch.as_tensor(coordinates, dtype=self.text.dtype, device=self.text.device)
+
+    def _place(self, coordinates: torch.Tensor, noise: Noise | None) -> torch.Tensor:
+        still = coordinates.new_ones(len(coordinates), 1)
+        of_token = torch.cat([coordinates, still], dim=1).index_select(1, self.spread)
+        placed: torch.Tensor = self.binding.space.place(of_token, self.text, self.direction, noise)
+        return placed
+
+    def _noise(self, rows: Ints) -> Noise | None:
+        if not self.binding.space.noisy:
+            return None
+        t, d = self.text.shape
+        drawn = [row_noise(self.binding.noise_key, int(row), t, d) for row in rows]
+        moves = (self.spread < self.binding.n_coordinates).to(self.text.dtype)
+        normal = torch.as_tensor(np.stack([normal for normal, _ in drawn])).to(self.text) * moves[:, None]
+        return Noise(normal, torch.as_tensor(np.stack([uniform for _, uniform in drawn])).to(self.text), self.binding.sigma)
+
+
+def bind(engine: Engine, kind: Scores, binding: Binding, reference_id: int | None) -> TorchProbe:
+    """Return the probe of one text, entered at the engine's layer.
+
+    `reference_id` is the token whose embedding, in each place, stands for absence; None is the zero vector.
+    """
+    tokens, p = binding.tokens, binding.n_coordinates
+    ids = engine.ids(tokens.ids, 1)
+    text, raw = engine.capture(ids)
+    spread = torch.as_tensor(np.where(binding.coordinate_of_token < 0, p, binding.coordinate_of_token), device=text.device)
+    reference = torch.zeros_like(text)
+    if reference_id is not None:
+        reference, _ = engine.capture(torch.where(spread == p, ids, reference_id))
+    direction = binding.space.direction(text, reference)
+    widths = _widths(binding, text, direction)
+    row_bytes = text.numel() * text.element_size()
+    budget = _BATCH_BYTES["cuda" if text.device.type != "cpu" else "cpu"]
+    batch = int(np.clip(budget // max(row_bytes, 1), 8, 1024))
+    n_setup = 1 if reference_id is None else 2
+    return TorchProbe(
+        engine, kind, binding, ids, text, direction, spread, widths, as_float64(kind.table(raw)), n_setup, batch
+    )
+
+
+def _widths(binding: Binding, text: torch.Tensor, direction: torch.Tensor) -> Floats:
+    """Return `(p,)`: per coordinate the smallest width of the tokens it moves, 0 if it moves none."""
+    moved = (direction != 0).any(dim=1).cpu().numpy()
+    token_widths = as_float64(binding.space.widths(text))
+    widths = np.full(binding.n_coordinates, np.inf)
+    inside = (binding.coordinate_of_token >= 0) & moved
+    np.minimum.at(widths, binding.coordinate_of_token[inside], token_widths[inside])
+    return np.where(np.isfinite(widths), widths, 0.0)
+
+
+def _respond(table: torch.Tensor, output: Output, link: Link, target: int) -> torch.Tensor:
+    """Return the response `(b,)`, differentiable; the counterpart of `mase.links.respond`, in float32 or better."""
+    logits = table.double() if output.kind == "logits" else torch.log(table.double())
+    if output.multilabel:
+        own = logits[:, target] if output.kind == "logits" else torch.logit(table.double()[:, target])
+        return {"probability": torch.sigmoid, "log-probability": torch.nn.functional.logsigmoid}.get(link, lambda x: x)(own)
+    if link == "logit":
+        return logits[:, target] if output.kind == "logits" else torch.logit(table.double()[:, target])
+    if link == "margin":
+        others = torch.cat([logits[:, :target], logits[:, target + 1 :]], dim=1)
+        return logits[:, target] - others.max(dim=1).values
+    if link not in ("probability", "log-probability"):
+        raise CapabilityError(f"link {link!r} has no derivative here, expected probability, log-probability, logit or margin")
+    log_p = torch.log_softmax(logits, dim=1)[:, target]
+    return log_p.exp() if link == "probability" else log_p

@@ -1,0 +1,210 @@
+"""Hugging Face sequence classifiers, entered after the embedding block or at the word vectors."""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any, Literal
+
+import torch
+import transformers
+from torch import nn
+
+from mase.arrays import Floats
+from mase.errors import CapabilityError, DataError, EmptyTextError, OptionError
+from mase.links import Output
+from mase.models.engine import Engine
+from mase.models.outputs import Scores, class_scores
+from mase.models.protocol import Binding
+from mase.models.torch_module import checksum, predict_tokens
+from mase.models.torch_probe import TorchProbe, bind
+from mase.text import Side, Span, Tokens, Truncation, check_text
+
+__all__ = ["HuggingFace"]
+
+# Families whose position numbers start after the padding id, so that so many positions are lost.
+_OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert", "longformer", "xlm-roberta-xl", "data2vec-text", "mpnet")
+
+
+class HuggingFace:
+    """A Hugging Face classifier.
+
+    Parameters
+    ----------
+    model
+        A `PreTrainedModel` for sequence classification, a folder, or a name in the local cache of the hub.
+    tokenizer
+        Its (fast) tokenizer; loaded beside the model if that is a folder or name.
+    enter
+        Where to perturb. ``"block"``: the output of the whole embedding block, after its LayerNorm (the paper's "output of
+        the embedding layer"); ``"words"``: the word vectors alone, before positions are added. Models without an embedding
+        block (GPT-2, Llama) have only the latter.
+    max_length, keep
+        Longest input in tokens, special tokens included (the model's own limit by default), and which end of a longer text
+        is read.
+    download
+        Whether a name that is not in the local cache may be fetched from the hub. Only safetensors weights are loaded.
+    device
+        Where to put a model that is loaded by name.
+
+    Notes
+    -----
+    Scaling the input of the block's LayerNorm would change nothing at all, because LayerNorm undoes every scale: with
+    ``"words"`` the positions, which are not scaled, are what makes a difference. The two give different scores.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any = None,
+        *,
+        enter: Literal["block", "words"] = "block",
+        max_length: int | None = None,
+        keep: Side = "start",
+        download: bool = False,
+        device: str | None = None,
+        name: str | None = None,
+    ) -> None:
+        if enter not in ("block", "words"):
+            raise OptionError(f"enter is {enter!r}, expected 'block' or 'words'")
+        if keep not in ("start", "end"):
+            raise OptionError(f"keep is {keep!r}, expected 'start' or 'end'")
+        module, self._tokenizer = _loaded(model, tokenizer, download=download)
+        if device is not None:
+            module = module.to(device)
+        if not getattr(self._tokenizer, "is_fast", False):
+            raise CapabilityError(f"tokenizer {type(self._tokenizer).__name__} gives no character spans, expected a fast tokenizer")
+        self._config = module.config
+        self._engine = Engine(module, _entry(module, enter), self._call)
+        self._max_length, self._keep = max_length or self._own_limit(), keep
+        self.name = name or (os.fspath(model) if isinstance(model, str | os.PathLike) else self._config.name_or_path or type(module).__name__)
+        self.has_embeddings = True
+
+    @property
+    def module(self) -> nn.Module:
+        """The module itself."""
+        return self._engine.module
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """What can stand for absence: the tokens the tokenizer has (mask, unk, pad), and "zero"."""
+        return (*(role for role in ("mask", "unk", "pad") if self._role_id(role) is not None), "zero")
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the k classes, from the model's configuration."""
+        names = tuple(str(self._config.id2label[index]) for index in range(self._config.num_labels))
+        names = names if len(set(names)) == len(names) else tuple(f"{index}: {name}" for index, name in enumerate(names))
+        return names if self._config.num_labels > 1 else (f"not {names[0]}", names[0])
+
+    @cached_property
+    def sha256(self) -> str:
+        """Checksum of the parameters and buffers."""
+        return checksum(self.module)
+
+    @cached_property
+    def _scores(self) -> Scores:
+        k = self._config.num_labels
+        multilabel = self._config.problem_type == "multi_label_classification"
+        return Scores(Output("logits", multilabel and k > 1), k == 1, max(k, 2))
+
+    def encode(self, text: str) -> Tokens:
+        """Return the tokens that the model reads, special tokens fixed.
+
+        Raises
+        ------
+        EmptyTextError
+            If there are only special tokens.
+        """
+        with self._whole_text():
+            encoded = self._tokenizer(
+                check_text(text), return_offsets_mapping=True, return_special_tokens_mask=True, verbose=False, truncation=False
+            )
+        ids, fixed = list(encoded["input_ids"]), [bool(flag) for flag in encoded["special_tokens_mask"]]
+        spans: list[Span | None] = [None if flag else (s, e) for flag, (s, e) in zip(fixed, encoded["offset_mapping"], strict=True)]
+        kept = self._kept(fixed)
+        truncation = Truncation(len(kept), len(ids), self._keep) if len(kept) < len(ids) else None
+        ids, fixed, spans = ([values[i] for i in kept] for values in (ids, fixed, spans))
+        if all(fixed):
+            raise EmptyTextError(f"text {text[:40]!r} has no word that the model knows how to read, expected at least one")
+        pieces = tuple(self._tokenizer.convert_ids_to_tokens(ids))
+        return Tokens(text, tuple(ids), pieces, tuple(spans), tuple(fixed), truncation)
+
+    def _kept(self, fixed: list[bool]) -> list[int]:
+        """Return the indices that fit the model: all special tokens, and the text's tokens from the end that is kept."""
+        excess = len(fixed) - self._max_length if self._max_length else 0
+        if excess <= 0:
+            return list(range(len(fixed)))
+        own = [index for index, flag in enumerate(fixed) if not flag]
+        dropped = set(own[len(own) - excess :] if self._keep == "start" else own[:excess])
+        return [index for index in range(len(fixed)) if index not in dropped]
+
+    @contextmanager
+    def _whole_text(self) -> Iterator[None]:
+        """Switch off padding and truncation that a saved tokenizer may carry, and put them back."""
+        backend = self._tokenizer.backend_tokenizer
+        truncation, padding = backend.truncation, backend.padding
+        backend.no_truncation()
+        backend.no_padding()
+        try:
+            yield
+        finally:
+            if truncation is not None:
+                backend.enable_truncation(**truncation)
+            if padding is not None:
+                backend.enable_padding(**padding)
+
+    def bind(self, binding: Binding) -> TorchProbe:
+        """Return the probe of one text."""
+        return bind(self._engine, self._scores, binding, self._role_id(binding.space.reference or "zero"))
+
+    def predict(self, texts: Sequence[str]) -> Floats:
+        """Return class probabilities `(n, k)`; texts of one length go through the model together, without padding."""
+        return predict_tokens(self._engine, self._scores, [self.encode(text) for text in texts])
+
+    def _call(self, ids: torch.Tensor) -> torch.Tensor:
+        """Return logits; no row is padded, so models that look for the last real token are told that there is no padding."""
+        config = self._config.get_text_config() if hasattr(self._config, "get_text_config") else self._config
+        pad = config.pad_token_id
+        try:
+            if pad is None:
+                config.pad_token_id = -1
+            return class_scores(self.module(input_ids=ids), len(ids))
+        finally:
+            config.pad_token_id = pad
+
+    def _role_id(self, role: str) -> int | None:
+        found = {"mask": "mask_token_id", "unk": "unk_token_id", "pad": "pad_token_id"}.get(role)
+        return None if found is None else getattr(self._tokenizer, found, None)
+
+    def _own_limit(self) -> int | None:
+        """Return the longest input that tokenizer and positions allow, None if neither says."""
+        limits = [self._tokenizer.model_max_length] if self._tokenizer.model_max_length < 1_000_000 else []
+        positions = getattr(self._config, "max_position_embeddings", None)
+        if positions:
+            lost = (self._config.pad_token_id or 0) + 1 if self._config.model_type in _OFFSET_POSITIONS else 0
+            limits.append(positions - lost)
+        return min(limits, default=None)
+
+
+def _loaded(model: Any, tokenizer: Any, *, download: bool) -> tuple[Any, Any]:
+    if not isinstance(model, str | os.PathLike):
+        return model, tokenizer
+    source, local = os.fspath(model), not download
+    try:
+        module = transformers.AutoModelForSequenceClassification.from_pretrained(source, local_files_only=local, use_safetensors=True)
+        tokenizer = tokenizer or transformers.AutoTokenizer.from_pretrained(source, local_files_only=local)
+    except (OSError, ValueError) as error:
+        remedy = "" if download else "; pass download=True (mase explain --download) to fetch it from the hub"
+        raise DataError(f"no Hugging Face classifier with safetensors weights at {source!r} on this machine{remedy}: {error}") from error
+    return module.eval(), tokenizer
+
+
+def _entry(module: nn.Module, enter: str) -> str:
+    """Return the dotted name of the layer to enter: the block around the word vectors, or the word vectors' own."""
+    words = module.get_input_embeddings()  # type: ignore[operator]
+    names = {layer: name for name, layer in module.named_modules()}
+    name = names[words]
+    parent = name.rpartition(".")[0]
+    is_block = parent.rpartition(".")[2] in ("embeddings", "embedding")
+    return parent if enter == "block" and is_block else name

@@ -1,0 +1,90 @@
+"""Asking the model: micro-batches, halving when memory runs out, finite answers only."""
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+import numpy as np
+
+from mase.arrays import Floats, Ints
+from mase.errors import ModelError, NonFiniteError, OptionError
+from mase.links import Link
+from mase.models.protocol import GradientProbe, Probe
+
+__all__ = ["ask", "ask_gradients", "check_batch_size"]
+
+T = TypeVar("T")
+
+
+def check_batch_size(batch_size: int | str) -> int | None:
+    """Return the batch size, None for ``"auto"``.
+
+    Raises
+    ------
+    OptionError
+        If it is neither ``"auto"`` nor a whole number of at least 1.
+    """
+    if batch_size == "auto":
+        return None
+    if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
+        raise OptionError(f"batch_size is {batch_size!r}, expected 'auto' or an integer >= 1")
+    return batch_size
+
+
+def ask(probe: Probe, coordinates: Floats, batch_size: int | None = None) -> Floats:
+    """Return the model's scores `(n, k)` at the coordinates `(n, p)`.
+
+    Raises
+    ------
+    ModelError
+        If one row alone does not fit into memory.
+    NonFiniteError
+        If the model answers NaN.
+    """
+    answers = list(_batches(lambda c, rows: _checked(probe.scores(c, rows), rows), coordinates, batch_size or probe.batch_size))
+    return np.concatenate(answers)
+
+
+def ask_gradients(
+    probe: GradientProbe, coordinates: Floats, link: Link, target: int, batch_size: int
+) -> tuple[Floats, Floats]:
+    """Return the model's scores `(n, k)` and the response's derivatives `(n, p)` at the coordinates `(n, p)`.
+
+    Raises
+    ------
+    ModelError
+        If one row alone does not fit into memory.
+    NonFiniteError
+        If a score or a derivative is NaN.
+    """
+
+    def gradients(c: Floats, rows: Ints) -> tuple[Floats, Floats]:
+        scores, slopes = probe.gradients(c, rows, link, target)
+        return _checked(scores, rows), _checked(slopes, rows)
+
+    answers = list(_batches(gradients, coordinates, batch_size))
+    return np.concatenate([s for s, _ in answers]), np.concatenate([g for _, g in answers])
+
+
+def _batches(call: Callable[[Floats, Ints], T], coordinates: Floats, batch_size: int) -> Iterator[T]:
+    start, n = 0, len(coordinates)
+    while start < n:
+        rows = np.arange(start, min(start + batch_size, n))
+        try:
+            answer = call(coordinates[rows], rows)
+        except MemoryError as error:
+            if batch_size == 1:
+                raise ModelError("the model ran out of memory on a single input; shorten the text or use a larger device") from error
+            batch_size = max(1, min(batch_size, len(rows)) // 2)
+            continue
+        yield answer
+        start += len(rows)
+
+
+def _checked(answer: Floats, rows: Ints) -> Floats:
+    bad = np.flatnonzero(np.isnan(answer).any(axis=1))
+    if len(bad):
+        raise NonFiniteError(
+            f"the model returned NaN for {len(bad)} of {len(rows)} perturbed inputs (the first is row {rows[bad[0]]} of the design), "
+            "expected numbers; check the model on this text, or lower sigma"
+        )
+    return answer

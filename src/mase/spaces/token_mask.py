@@ -1,0 +1,31 @@
+"""Words are there or not: the space of LIME, SHAP and occlusion, and of every black box."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from mase.spaces.protocol import Noise
+
+__all__ = ["TokenMask"]
+
+
+@dataclass(frozen=True, slots=True)
+class TokenMask:
+    """c_i = 1 keeps a word, c_i = 0 puts the reference in its place ("mask", "unk", "pad"; "delete" for a black box)."""
+
+    reference: str = "auto"
+    per_token: ClassVar[bool] = False
+    binary: ClassVar[bool] = True
+    noisy: ClassVar[bool] = False
+
+    def direction(self, embeddings: Any, reference: Any) -> Any:
+        """Return e - r `(t, d)`."""
+        return embeddings - reference
+
+    def widths(self, embeddings: Any) -> Any:
+        """Return ones `(t,)`."""
+        return embeddings[:, 0] * 0 + 1
+
+    def place(self, coordinates: Any, embeddings: Any, direction: Any, noise: Noise | None) -> Any:
+        """Return e where c = 1 and r where c = 0, `(b, t, d)`."""
+        del noise
+        return embeddings + (coordinates - 1)[..., None] * direction

@@ -1,0 +1,92 @@
+"""What every design, estimator, space and model promises. Each check raises AssertionError with what is broken."""
+
+import numpy as np
+
+from mase.covariance import covariance
+from mase.explain import Explainer
+from mase.models.protocol import Model
+from mase.sample import Design, Estimator, Law, Problem
+from mase.spaces.protocol import Noise, Space
+
+__all__ = ["check_design", "check_estimator", "check_model", "check_space"]
+
+
+def check_design(design: Design, *, n: int = 400, p: int = 7, law: Law | None = None) -> None:
+    """Check shapes, the row budget, the law's first two moments, mirrored rows, and that a generator gives the same rows."""
+    wanted = law or Law(1.0, covariance(0.2, np.ones(p)))
+    sample = design.draw(np.random.default_rng(3), n, wanted)
+    again = design.draw(np.random.default_rng(3), n, wanted)
+    rows = len(sample.coordinates)
+    assert n - 1 <= rows <= n, f"{rows} rows for a budget of {n}"
+    assert sample.coordinates.shape == sample.deviations.shape == (rows, p)
+    assert sample.weights.shape == (rows,)
+    assert (sample.weights > 0).all()
+    assert np.array_equal(sample.coordinates, again.coordinates), "the same generator gave other rows"
+    if sample.center is not None:
+        assert np.allclose(sample.coordinates - sample.deviations, sample.center)
+    if sample.paired:
+        assert np.array_equal(sample.deviations[0::2], -sample.deviations[1::2]), "rows are not mirrored"
+    many = design.draw(np.random.default_rng(4), 20_000, wanted).deviations
+    spread = np.sqrt(np.diag(wanted.covariance.matrix()))
+    assert (np.abs(many.mean(axis=0)) < 0.05 * spread).all(), "the mean is off"
+    relative = many.T @ many / len(many) / np.outer(spread, spread) - wanted.covariance.matrix() / np.outer(spread, spread)
+    assert np.abs(relative).max() < 0.05, "the covariance is off"
+
+
+def check_estimator(estimator: Estimator, *, tolerance: float = 0.1) -> None:
+    """Check shapes, finite values, positive semi-definite covariance, scale equivariance and a linear model's coefficients.
+
+    `tolerance` bounds the relative error on an exactly linear model of 6 coordinates from 4,000 rows.
+    """
+    rng = np.random.default_rng(5)
+    gamma = np.array([2.0, -1.0, 0.5, 0.0, 1.5, -0.25])
+    z = 0.3 * rng.standard_normal((4000, 6))
+    law = covariance(0.3, np.ones(6))
+    slopes = np.broadcast_to(gamma, z.shape)
+    problem = Problem(z, 0.7 + z @ gamma, np.ones(len(z)), 0.7, True, law, slopes)
+    estimate = estimator.fit(problem)
+    assert estimate.gamma.shape == (6,)
+    assert estimate.covariance.shape == (6, 6)
+    assert np.isfinite(estimate.gamma).all()
+    assert np.linalg.eigvalsh(estimate.covariance).min() >= -1e-12
+    error = np.linalg.norm(estimate.gamma - gamma) / np.linalg.norm(gamma)
+    assert error < tolerance, f"relative error {error:.3f} on a linear model"
+    tripled = estimator.fit(Problem(z, 3 * (0.7 + z @ gamma), np.ones(len(z)), 2.1, True, law, 3 * slopes))
+    assert np.allclose(tripled.gamma, 3 * estimate.gamma, rtol=1e-6, atol=1e-9), "not equivariant under scaling the response"
+
+
+def check_space(space: Space, *, t: int = 5, d: int = 4) -> None:
+    """Check shapes, that c = 1 without noise is the text itself, and that a token of no direction never moves."""
+    rng = np.random.default_rng(6)
+    embeddings, reference = rng.standard_normal((t, d)), np.zeros((t, d))
+    embeddings[2] = reference[2]
+    direction = space.direction(embeddings, reference)
+    quiet = Noise(np.zeros((3, t, d)), np.zeros((3, t)), 0.1)
+    same = space.place(np.ones((3, t)), embeddings, direction, quiet)
+    assert same.shape == (3, t, d)
+    assert np.allclose(same, embeddings), "c = 1 is not the text"
+    assert np.asarray(space.widths(embeddings)).shape == (t,)
+    loud = Noise(rng.standard_normal((3, t, d)), rng.random((3, t)), 0.1) if space.noisy else None
+    moved = space.place(rng.random((3, t)), embeddings, direction, loud)
+    assert np.isfinite(moved).all()
+    if loud is None:
+        assert np.allclose(moved[:, 2], embeddings[2]), "a token without direction moved"
+
+
+def check_model(model: Model, text: str) -> None:
+    """Check a model on one text: tokens, probabilities, an explanation that repeats itself and sums up to the response."""
+    tokens = model.encode(text)
+    assert len(tokens) > 0
+    for span, fixed in zip(tokens.spans, tokens.fixed, strict=True):
+        assert fixed or span is None or 0 <= span[0] <= span[1] <= len(text), "a span is outside the text"
+    chance = model.predict([text, text])
+    assert chance.shape == (2, len(model.labels))
+    assert np.allclose(chance[0], chance[1])
+    explainer = Explainer(model, n_samples=64, seed=1)
+    first, second = explainer(text), explainer(text)
+    assert first == second, "the same seed gave another answer"
+    assert np.isfinite(first.scores).all()
+    assert np.isfinite(first.standard_errors).all()
+    assert abs(first.intercept + first.scores.sum() - first.response) < 1e-9, "local accuracy is broken"
+    assert abs(first.prediction.probability - chance[0].max()) < 1e-4
+    assert all(text[word.start : word.end] == word.text for word in first.word_scores)

@@ -1,0 +1,78 @@
+"""Probes whose saliency is known: a function of the coordinates takes the place of a model."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mase.arrays import Floats, Ints
+from mase.links import Link, Output
+
+__all__ = ["FunctionProbe", "linear", "quadratic", "smooth"]
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionProbe:
+    """A probe of p coordinates whose first class has the logit `function(c)` `(n,)` and whose second has 0.
+
+    With the link "logit" the explained response is the function itself. `slope(c)` `(n, p)` are its derivatives.
+    """
+
+    function: Callable[[Floats], Floats]
+    size: int
+    slope: Callable[[Floats], Floats] | None = None
+    batches: list[int] = field(default_factory=list, compare=False)
+    n_setup: int = 1
+    batch_size: int = 64
+    output: Output = Output("logits")  # noqa: RUF009 (frozen)
+
+    @property
+    def widths(self) -> Floats:
+        """Ones `(p,)`."""
+        return np.ones(self.size)
+
+    @property
+    def start(self) -> Floats:
+        """Scores `(1, 2)` at c = 1."""
+        return self.scores(np.ones((1, self.size)), np.zeros(1, dtype=np.int64))
+
+    def scores(self, coordinates: Floats, rows: Ints) -> Floats:
+        """Return scores `(b, 2)`."""
+        self.batches.append(len(rows))
+        values = self.function(coordinates)
+        return np.stack([values, np.zeros_like(values)], axis=1)
+
+    def gradients(self, coordinates: Floats, rows: Ints, link: Link, target: int) -> tuple[Floats, Floats]:
+        """Return scores `(b, 2)` and derivatives `(b, p)` of the first class's logit."""
+        assert self.slope is not None
+        assert (link, target) == ("logit", 0)
+        return self.scores(coordinates, rows), self.slope(coordinates)
+
+
+def linear(gamma: Floats, constant: float = 0.3) -> FunctionProbe:
+    """Return the probe of constant + c.gamma."""
+    return FunctionProbe(lambda c: constant + c @ gamma, len(gamma), lambda c: np.broadcast_to(gamma, c.shape))
+
+
+def quadratic(gamma: Floats, hessian: Floats) -> FunctionProbe:
+    """Return the probe of z.gamma + z'Hz / 2 with z = c - 1, whose saliency is gamma at any sigma."""
+    return FunctionProbe(
+        lambda c: (c - 1) @ gamma + np.einsum("ni,ij,nj->n", c - 1, hessian, c - 1) / 2,
+        len(gamma),
+        lambda c: gamma + (c - 1) @ hessian,
+    )
+
+
+def smooth(size: int, seed: int = 0) -> FunctionProbe:
+    """Return the probe of a nonlinear function with interactions: sums of tanh of random projections."""
+    rng = np.random.default_rng(seed)
+    inner, outer = rng.standard_normal((size, 6)) / np.sqrt(size), rng.standard_normal(6)
+    bias = rng.standard_normal(6)
+
+    def function(c: Floats) -> Floats:
+        return np.asarray(np.tanh(3 * c @ inner + bias) @ outer)
+
+    def slope(c: Floats) -> Floats:
+        return np.asarray(((1 - np.tanh(3 * c @ inner + bias) ** 2) * outer * 3) @ inner.T)
+
+    return FunctionProbe(function, size, slope)
