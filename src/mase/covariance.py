@@ -94,4 +94,4 @@ def covariance(sigma: float | Floats, widths: Floats) -> Covariance:
         raise OptionError(
             f"sigma has smallest eigenvalue {lowest:.3g}, expected positive definite; add a small multiple of the identity"
         ) from None
-    return Covariance(np.sqrt(np.diag(matrix)), factor)
+    return Covariance(np.sqrt(np.diag(matrix)), np.asarray(factor, dtype=np.float64))

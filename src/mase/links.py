@@ -59,7 +59,7 @@ def respond(scores: Floats, output: Output, link: Link, target: int) -> Floats:
     bad = np.flatnonzero(~np.isfinite(response))
     if len(bad):
         raise NonFiniteError(
-            f"{link} of the target is {response[bad[0]]} for {len(bad)} of {len(response)} model answers, expected finite numbers; "
+            f"{link} of the target is {response[bad[0]]} for {len(bad)} of {len(response)} answers, expected finite numbers; "
             "check the model's outputs, or use link='probability'"
         )
     return response

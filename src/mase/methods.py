@@ -65,7 +65,8 @@ _TABLE: dict[str, dict[str, Any]] = {
     },
     "mase-gradient": {
         "summary": "White box: the same saliency from the model's gradients at a few points (Stein)",
-        "space": "token-scale", "design": "antithetic", "estimator": "mean-gradient", "n_samples": 32, "without_embeddings": None,
+        "space": "token-scale", "design": "antithetic", "estimator": "mean-gradient",
+        "n_samples": 32, "without_embeddings": None,
     },
     "mase-cone": {
         "summary": "NLGP whose vectors may also turn by up to theta = 0.1",

@@ -83,14 +83,26 @@ def remarks(
         yield Note("fallback", estimate.remark)
     if not gradients and n_rows < 2 * (n_coordinates + 3):
         yield Note(
-            "few-samples", f"{n_rows} samples for {n_coordinates} coordinates are few; use n_samples >= {4 * (n_coordinates + 3)}"
+            "few-samples",
+            f"{n_rows} samples for {n_coordinates} coordinates are few; use n_samples >= {4 * (n_coordinates + 3)}",
         )
     if r2 is not None and r2 < _POOR_R2:
-        yield Note("poor-fit", f"the scores explain {max(r2, 0):.0%} of how the model answers around this text; the rest is interaction")
+        yield Note(
+            "poor-fit",
+            f"the scores explain {max(r2, 0):.0%} of how the model answers around this text; the rest is interaction",
+        )
     if halves is not None and halves < _UNSTABLE:
-        yield Note("unstable", f"two halves of the sample rank the words differently (correlation {halves:.2f}); use a larger n_samples")
+        yield Note(
+            "unstable",
+            f"two halves of the sample rank the words differently (correlation {halves:.2f}); use a larger n_samples",
+        )
     if link == "probability" and max(probability, 1 - probability) > _SATURATED:
-        yield Note("saturated", f"the probability {probability:.6f} is saturated, so that scores are tiny; link='log-probability' or 'margin' shows more")
+        yield Note(
+            "saturated",
+            f"the probability {probability:.6f} is saturated, scores are tiny; link='log-probability' or 'margin' shows more",
+        )
     turned = 0.0 if binary else float((coordinates < 0).mean())
     if turned > 0:
-        yield Note("reversed", f"{turned:.2%} of the scales were negative and turned a word vector around; a smaller sigma avoids that")
+        yield Note(
+            "reversed", f"{turned:.2%} of the scales were negative and turned a word vector around; a smaller sigma avoids that"
+        )

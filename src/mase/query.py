@@ -44,9 +44,7 @@ def ask(probe: Probe, coordinates: Floats, batch_size: int | None = None) -> Flo
     return np.concatenate(answers)
 
 
-def ask_gradients(
-    probe: GradientProbe, coordinates: Floats, link: Link, target: int, batch_size: int
-) -> tuple[Floats, Floats]:
+def ask_gradients(probe: GradientProbe, coordinates: Floats, link: Link, target: int, batch_size: int) -> tuple[Floats, Floats]:
     """Return the model's scores `(n, k)` and the response's derivatives `(n, p)` at the coordinates `(n, p)`.
 
     Raises
@@ -73,7 +71,9 @@ def _batches(call: Callable[[Floats, Ints], T], coordinates: Floats, batch_size:
             answer = call(coordinates[rows], rows)
         except MemoryError as error:
             if batch_size == 1:
-                raise ModelError("the model ran out of memory on a single input; shorten the text or use a larger device") from error
+                raise ModelError(
+                    "the model ran out of memory on a single input; shorten the text or use a larger device"
+                ) from error
             batch_size = max(1, min(batch_size, len(rows)) // 2)
             continue
         yield answer
@@ -84,7 +84,7 @@ def _checked(answer: Floats, rows: Ints) -> Floats:
     bad = np.flatnonzero(np.isnan(answer).any(axis=1))
     if len(bad):
         raise NonFiniteError(
-            f"the model returned NaN for {len(bad)} of {len(rows)} perturbed inputs (the first is row {rows[bad[0]]} of the design), "
-            "expected numbers; check the model on this text, or lower sigma"
+            f"the model returned NaN for {len(bad)} of {len(rows)} perturbed inputs (the first is row {rows[bad[0]]} of the "
+            "design), expected numbers; check the model on this text, or lower sigma"
         )
     return answer

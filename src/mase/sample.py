@@ -96,7 +96,7 @@ class Problem:
     @property
     def p(self) -> int:
         """Number of coordinates."""
-        return self.z.shape[1]
+        return int(self.z.shape[1])
 
     def rows(self, chosen: slice) -> "Problem":
         """Return the problem posed by some of the rows."""

@@ -30,6 +30,6 @@ class Bernoulli:
                 f"center {law.center} and sigma {deviations.min():.3g} to {deviations.max():.3g} given, expected 0.5 and 0.5: "
                 "a two-point design has no other law; leave both out, or use design='antithetic'"
             )
-        coins = rng.integers(0, 2, size=(pair_count(n), law.covariance.size)) - 0.5
+        coins = rng.integers(0, 2, size=(pair_count(n), law.covariance.size)).astype(np.float64) - 0.5
         fair = Law(0.5, Covariance(np.full(law.covariance.size, 0.5)))
         return mirrored(coins, fair)

@@ -29,7 +29,9 @@ class MeanGradient:
             If the problem has no gradients.
         """
         if problem.gradients is None:
-            raise CapabilityError("mean-gradient needs the model's gradients, got responses only; use estimator='least-squares'")
+            raise CapabilityError(
+                "mean-gradient needs the model's gradients, got responses only; use estimator='least-squares'"
+            )
         gamma = problem.gradients.mean(axis=0)
         spread = problem.gradients - gamma
         return Estimate(gamma, spread.T @ spread / (problem.n * max(problem.n - 1, 1)), float(problem.p))

@@ -59,7 +59,7 @@ class Callable:
         self._labels = None if labels is None else tuple(map(str, labels))
         self._mask_token = mask_token
         self._output = Output("logits" if outputs == "logits" else "probabilities", multilabel)
-        self.name = name or getattr(predict_proba, "__qualname__", type(predict_proba).__name__)
+        self.name = name or str(getattr(predict_proba, "__qualname__", type(predict_proba).__name__))
 
     @property
     def references(self) -> tuple[str, ...]:
@@ -99,7 +99,9 @@ class Callable:
             If the space needs an embedding layer.
         """
         if not binding.space.binary:
-            raise CapabilityError("a function of texts has no embedding layer to scale; use method='mase-mask', which takes words out")
+            raise CapabilityError(
+                "a function of texts has no embedding layer to scale; use method='mase-mask', which takes words out"
+            )
         replacement = self._mask_token if binding.space.reference == "mask" else None
         return CallableProbe(self, binding, replacement, self.scores([binding.tokens.text]))
 
@@ -130,7 +132,12 @@ class Callable:
             raise ModelError(f"{self.name} raised {type(error).__name__}: {error}") from error
         table = answer[:, None] if answer.ndim == 1 else answer
         expected = None if self._labels is None or len(self._labels) < 2 else len(self._labels)
-        if table.ndim != 2 or len(table) != len(texts) or not table.shape[1] or (table.shape[1] > 1 and expected not in (None, table.shape[1])):
+        if (
+            table.ndim != 2
+            or len(table) != len(texts)
+            or not table.shape[1]
+            or (table.shape[1] > 1 and expected not in (None, table.shape[1]))
+        ):
             raise ShapeError(f"{self.name} returned shape {answer.shape}, expected ({len(texts)}, {expected or 'k'})")
         if table.shape[1] == 1:
             other = np.zeros_like(table) if self._output.kind == "logits" else 1 - table

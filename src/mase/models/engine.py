@@ -33,8 +33,10 @@ def find_embedding(module: nn.Module, name: str | None) -> str:
     found = [n for n, layer in layers.items() if isinstance(layer, nn.Embedding)]
     if len(found) != 1:
         listed = ", ".join(found) if found else "none"
-        raise CapabilityError(f"the module has {len(found)} embedding layers ({listed}), expected one; pass embedding='name.of.layer'")
-    return found[0]
+        raise CapabilityError(
+            f"the module has {len(found)} embedding layers ({listed}), expected one; pass embedding='name.of.layer'"
+        )
+    return str(found[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,9 @@ class Engine:
         output = seen[0]
         if not isinstance(output, torch.Tensor) or output.ndim != 3 or output.shape[:2] != ids.shape:
             got = tuple(output.shape) if isinstance(output, torch.Tensor) else type(output).__name__
-            raise CapabilityError(f"layer {self.embedding!r} returned {got}, expected a tensor (1, {ids.shape[1]}, d): batch first, one vector per token")
+            raise CapabilityError(
+                f"layer {self.embedding!r} returned {got}, expected a tensor (1, {ids.shape[1]}, d): batch first"
+            )
         return output[0], scores
 
     def forward_from(self, ids: torch.Tensor, embeddings: torch.Tensor) -> torch.Tensor:
@@ -94,7 +98,11 @@ class Engine:
             return class_scores(self.call(ids), len(ids))
 
     def derive(
-        self, ids: torch.Tensor, coordinates: torch.Tensor, place: Callable[[torch.Tensor], torch.Tensor], respond: Callable[[torch.Tensor], torch.Tensor]
+        self,
+        ids: torch.Tensor,
+        coordinates: torch.Tensor,
+        place: Callable[[torch.Tensor], torch.Tensor],
+        respond: Callable[[torch.Tensor], torch.Tensor],
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return scores `(b, columns)` and d respond / d coordinates `(b, p)`, both at coordinates `(b, p)`."""
         with borrowed(self.module, gradients=True), _user_code("the model"):
@@ -102,7 +110,9 @@ class Engine:
             with self._hooked(lambda _: place(leaf)):
                 raw = class_scores(self.call(ids), len(ids))
             if not raw.requires_grad:
-                raise CapabilityError("the class scores do not depend on the embeddings by a gradient; use a method that needs none")
+                raise CapabilityError(
+                    "the class scores do not depend on the embeddings by a gradient; use a method that needs none"
+                )
             (slope,) = torch.autograd.grad(respond(raw).sum(), leaf)
         return raw.detach(), slope
 

@@ -55,14 +55,20 @@ def class_scores(answer: Any, n: int) -> torch.Tensor:
     if isinstance(answer, Mapping):
         found = next((answer[name] for name in _NAMES if answer.get(name) is not None), None)
         if found is None:
-            raise ModelError(f"model returned a mapping with keys {sorted(map(str, answer))}, expected one of {', '.join(_NAMES)}")
+            raise ModelError(
+                f"model returned a mapping with keys {sorted(map(str, answer))}, expected one of {', '.join(_NAMES)}"
+            )
     elif isinstance(answer, tuple | list) and len(answer):
         found = answer[0]
     if not isinstance(found, torch.Tensor):
-        raise ModelError(f"model returned {type(found).__name__}, expected a tensor of class scores (n, k), a tuple or a mapping")
+        raise ModelError(
+            f"model returned {type(found).__name__}, expected a tensor of class scores (n, k), a tuple or a mapping"
+        )
     table = found[:, None] if found.ndim == 1 else found
     if table.ndim != 2 or len(table) != n or not table.shape[1]:
-        raise ModelError(f"model returned scores of shape {tuple(found.shape)}, expected ({n}, k): one row per text, one column per class")
+        raise ModelError(
+            f"model returned scores of shape {tuple(found.shape)}, expected ({n}, k): one row per text, one column per class"
+        )
     return table
 
 

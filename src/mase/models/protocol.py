@@ -43,11 +43,30 @@ class Probe(Protocol):
         How many rows at once suit the model and the length of the text.
     """
 
-    output: Output
-    widths: Floats
-    start: Floats
-    n_setup: int
-    batch_size: int
+    @property
+    def output(self) -> Output:
+        """What the columns of the scores are."""
+        ...
+
+    @property
+    def widths(self) -> Floats:
+        """Standard deviations per unit of sigma `(p,)`."""
+        ...
+
+    @property
+    def start(self) -> Floats:
+        """Scores of the text itself `(1, k)`."""
+        ...
+
+    @property
+    def n_setup(self) -> int:
+        """Number of evaluations for binding."""
+        ...
+
+    @property
+    def batch_size(self) -> int:
+        """Rows at once."""
+        ...
 
     def scores(self, coordinates: Floats, rows: Ints) -> Floats:
         """Return scores `(b, k)` at coordinates `(b, p)`; `rows` `(b,)` are their numbers in the design, for noise.

@@ -153,7 +153,7 @@ class TorchModule:
         n_scored = sum(token not in self._fixed_ids for token in ids)
         if n_scored != len(words):
             raise ShapeError(
-                f"tokenize returned {n_scored} ids for a text of {len(words)} whitespace words, so which id is which word is unknown; "
+                f"tokenize returned {n_scored} ids for a text of {len(words)} whitespace words, so words are unknown; "
                 "return (ids, spans) with one (start, end) per id"
             )
         following = iter(words)

@@ -102,9 +102,7 @@ def bind(engine: Engine, kind: Scores, binding: Binding, reference_id: int | Non
     budget = _BATCH_BYTES["cuda" if text.device.type != "cpu" else "cpu"]
     batch = int(np.clip(budget // max(row_bytes, 1), 8, 1024))
     n_setup = 1 if reference_id is None else 2
-    return TorchProbe(
-        engine, kind, binding, ids, text, direction, spread, widths, as_float64(kind.table(raw)), n_setup, batch
-    )
+    return TorchProbe(engine, kind, binding, ids, text, direction, spread, widths, as_float64(kind.table(raw)), n_setup, batch)
 
 
 def _widths(binding: Binding, text: torch.Tensor, direction: torch.Tensor) -> Floats:

@@ -73,11 +73,15 @@ class HuggingFace:
         if device is not None:
             module = module.to(device)
         if not getattr(self._tokenizer, "is_fast", False):
-            raise CapabilityError(f"tokenizer {type(self._tokenizer).__name__} gives no character spans, expected a fast tokenizer")
+            raise CapabilityError(
+                f"tokenizer {type(self._tokenizer).__name__} gives no character spans, expected a fast tokenizer"
+            )
         self._config = module.config
         self._engine = Engine(module, _entry(module, enter), self._call)
         self._max_length, self._keep = max_length or self._own_limit(), keep
-        self.name = name or (os.fspath(model) if isinstance(model, str | os.PathLike) else self._config.name_or_path or type(module).__name__)
+        self.name: str = name or (
+            os.fspath(model) if isinstance(model, str | os.PathLike) else self._config.name_or_path or type(module).__name__
+        )
         self.has_embeddings = True
 
     @property
@@ -121,10 +125,12 @@ class HuggingFace:
                 check_text(text), return_offsets_mapping=True, return_special_tokens_mask=True, verbose=False, truncation=False
             )
         ids, fixed = list(encoded["input_ids"]), [bool(flag) for flag in encoded["special_tokens_mask"]]
-        spans: list[Span | None] = [None if flag else (s, e) for flag, (s, e) in zip(fixed, encoded["offset_mapping"], strict=True)]
+        spans: list[Span | None] = [
+            None if flag else (s, e) for flag, (s, e) in zip(fixed, encoded["offset_mapping"], strict=True)
+        ]
         kept = self._kept(fixed)
         truncation = Truncation(len(kept), len(ids), self._keep) if len(kept) < len(ids) else None
-        ids, fixed, spans = ([values[i] for i in kept] for values in (ids, fixed, spans))
+        ids, fixed, spans = [ids[i] for i in kept], [fixed[i] for i in kept], [spans[i] for i in kept]
         if all(fixed):
             raise EmptyTextError(f"text {text[:40]!r} has no word that the model knows how to read, expected at least one")
         pieces = tuple(self._tokenizer.convert_ids_to_tokens(ids))
@@ -192,11 +198,15 @@ def _loaded(model: Any, tokenizer: Any, *, download: bool) -> tuple[Any, Any]:
         return model, tokenizer
     source, local = os.fspath(model), not download
     try:
-        module = transformers.AutoModelForSequenceClassification.from_pretrained(source, local_files_only=local, use_safetensors=True)
+        module = transformers.AutoModelForSequenceClassification.from_pretrained(
+            source, local_files_only=local, use_safetensors=True
+        )
         tokenizer = tokenizer or transformers.AutoTokenizer.from_pretrained(source, local_files_only=local)
     except (OSError, ValueError) as error:
         remedy = "" if download else "; pass download=True (mase explain --download) to fetch it from the hub"
-        raise DataError(f"no Hugging Face classifier with safetensors weights at {source!r} on this machine{remedy}: {error}") from error
+        raise DataError(
+            f"no Hugging Face classifier with safetensors weights at {source!r} on this machine{remedy}: {error}"
+        ) from error
     return module.eval(), tokenizer
 
 
@@ -204,7 +214,7 @@ def _entry(module: nn.Module, enter: str) -> str:
     """Return the dotted name of the layer to enter: the block around the word vectors, or the word vectors' own."""
     words = module.get_input_embeddings()  # type: ignore[operator]
     names = {layer: name for name, layer in module.named_modules()}
-    name = names[words]
+    name: str = names[words]
     parent = name.rpartition(".")[0]
     is_block = parent.rpartition(".")[2] in ("embeddings", "embedding")
     return parent if enter == "block" and is_block else name

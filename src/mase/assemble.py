@@ -1,0 +1,54 @@
+"""The parts of an attribution, put together from tokens, words and coefficients."""
+
+import platform
+from collections.abc import Sequence
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+
+import numpy as np
+
+from mase.arrays import Floats, Ints
+from mase.attribution import Prediction, Token, Word
+from mase.sample import Estimate
+from mase.text import Tokens, Words
+
+__all__ = ["installed", "prediction", "token_scores", "word_scores", "word_sums"]
+
+
+def word_sums(estimate: Estimate, of_token: Ints, words: Words) -> tuple[Floats, Floats]:
+    """Return scores `(w,)` and standard errors `(w,)` of the words: sums over their coordinates."""
+    members = np.zeros((len(words), len(estimate.gamma)))
+    inside = of_token >= 0
+    members[np.array(words.of_token)[inside], of_token[inside]] = 1.0
+    variances = np.einsum("wp,pq,wq->w", members, estimate.covariance, members, optimize=True)
+    return members @ estimate.gamma, np.sqrt(np.maximum(variances, 0.0))
+
+
+def word_scores(words: Words, scored: tuple[Floats, Floats], text: str) -> tuple[Word, ...]:
+    rows = zip(words.spans, scored[0].tolist(), scored[1].tolist(), strict=True)
+    return tuple(Word(text[start:end], start, end, score, error) for (start, end), score, error in rows)
+
+
+def token_scores(tokens: Tokens, words: Words, gamma: Floats | None, of_token: Ints) -> tuple[Token, ...]:
+    found = []
+    for piece, span, word, coordinate in zip(tokens.pieces, tokens.spans, words.of_token, of_token.tolist(), strict=True):
+        score = 0.0 if coordinate < 0 else None if gamma is None else float(gamma[coordinate])
+        start, end = (None, None) if span is None else span
+        found.append(Token(piece, start, end, word if word >= 0 else None, score))
+    return tuple(found)
+
+
+def prediction(labels: Sequence[str], chance: Floats) -> Prediction:
+    index = int(np.argmax(chance))
+    return Prediction(labels[index], index, float(chance[index]), dict(zip(labels, chance.tolist(), strict=True)))
+
+
+@cache
+def installed() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for package in ("mase-xai", "numpy", "scipy", "torch", "transformers"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

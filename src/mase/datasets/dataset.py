@@ -1,0 +1,78 @@
+"""What a data set is: where it comes from, how it is rebuilt, and one split of it in memory."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from platformdirs import user_cache_dir
+
+from mase.errors import DataError
+
+__all__ = ["Dataset", "Row", "Split", "cache_folder", "find"]
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """One split of a data set: n texts with their labels.
+
+    `ids` are unique in the split ("pos/1234": label, then the number in the source); `sha256` is that of the file read.
+    """
+
+    name: str
+    split: str
+    texts: tuple[str, ...]
+    labels: tuple[str, ...]
+    ids: tuple[str, ...]
+    sha256: str
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A data set: its table's file name, its official archive, and what a correct rebuild must count.
+
+    `rebuild` turns the open archive into rows; `md5` is the archive's published checksum, None where none is published.
+    """
+
+    name: str
+    file: str
+    urls: tuple[str, ...]
+    md5: str | None
+    n_train: int
+    n_test: int
+    n_labels: int
+    rebuild: Callable[[IO[bytes]], list[Row]]
+
+
+def cache_folder() -> Path:
+    """Return the folder where this machine's user keeps downloaded data sets."""
+    return Path(user_cache_dir("mase"))
+
+
+def find(dataset: Dataset, data_dir: str | os.PathLike[str] | None) -> Path:
+    """Return the data set's file: in `data_dir` if given, else in the folder MASE_DATA, else in the cache.
+
+    Raises
+    ------
+    DataError
+        If it is in none of them. A given `data_dir` is the only place looked in.
+    """
+    if data_dir is not None:
+        folders = [Path(data_dir)]
+    else:
+        environment = os.environ.get("MASE_DATA")
+        folders = [*([Path(environment)] if environment else []), cache_folder()]
+    for folder in folders:
+        if (folder / dataset.file).is_file():
+            return folder / dataset.file
+    raise DataError(
+        f"no file {dataset.file} in {' or '.join(map(str, folders))}, expected the table of data set {dataset.name!r}; "
+        f"pass the folder that holds it (data_dir, or the variable MASE_DATA), or run mase.datasets.get({dataset.name!r}) "
+        "to download it from its official source into the cache"
+    )

@@ -1,0 +1,147 @@
+"""Official archives: downloaded with a checksum, turned into the table, and gone again."""
+
+import hashlib
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import httpx
+
+from mase.datasets.dataset import Dataset, Row
+from mase.datasets.table import require_pyarrow, write_rows
+from mase.errors import DataError
+
+__all__ = ["Progress", "build", "download"]
+
+# Called with the bytes received so far and the total, if the server tells it.
+Progress = Callable[[int, int | None], None]
+
+_CHUNK = 1 << 20
+_TIMEOUT_S = 60.0
+
+
+def build(
+    dataset: Dataset,
+    folder: Path,
+    *,
+    archive: Path | None = None,
+    client: httpx.Client | None = None,
+    progress: Progress | None = None,
+) -> Path:
+    """Return the path of the data set's table in `folder`, rebuilt from the official archive.
+
+    Parameters
+    ----------
+    dataset, folder
+        What to build and where.
+    archive
+        A copy of the archive that is on this machine already; downloaded if None.
+    client
+        HTTP client, for proxies and tests.
+    progress
+        Called with the bytes received and the total.
+
+    Raises
+    ------
+    DataError
+        If the download fails, its checksum is another, or the table does not count what it must.
+    MissingDependencyError
+        If pyarrow is not installed.
+    """
+    require_pyarrow()  # before the download, not after
+    folder.mkdir(parents=True, exist_ok=True)
+    source = _local(archive) if archive is not None else _remote(dataset, folder, client, progress)
+    with source as (file, md5):
+        _check_md5(dataset, md5)
+        rows = dataset.rebuild(file)
+    _check_counts(dataset, rows)
+    write_rows(folder / dataset.file, rows)
+    return folder / dataset.file
+
+
+def download(url: str, target: IO[bytes], client: httpx.Client, progress: Progress | None = None) -> str:
+    """Stream `url` into an open file and return the md5 of what was received.
+
+    Raises
+    ------
+    httpx.HTTPError
+        If the server cannot be reached, answers with an error or stops half-way.
+    """
+    digest = hashlib.md5(usedforsecurity=False)
+    # Some servers declare a .tar.gz as an encoding of the answer; the checksum is of the file as published.
+    with client.stream("GET", url, headers={"Accept-Encoding": "identity"}) as response:
+        response.raise_for_status()
+        length = response.headers.get("Content-Length", "")
+        total = int(length) if length.isdigit() else None
+        for chunk in response.iter_raw(_CHUNK):
+            target.write(chunk)
+            digest.update(chunk)
+            if progress is not None:
+                progress(response.num_bytes_downloaded, total)
+    return digest.hexdigest()
+
+
+@contextmanager
+def _local(archive: Path) -> Iterator[tuple[IO[bytes], str]]:
+    try:
+        file = archive.open("rb")
+    except OSError as error:
+        raise DataError(f"cannot read {archive} ({error.strerror}), expected the official archive") from error
+    with file:
+        md5 = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+        file.seek(0)
+        yield file, md5
+
+
+@contextmanager
+def _remote(
+    dataset: Dataset, folder: Path, client: httpx.Client | None, progress: Progress | None
+) -> Iterator[tuple[IO[bytes], str]]:
+    """Yield the downloaded archive and its md5.
+
+    The file has no name (where the system allows it): nothing is left behind, not even by a killed process.
+    """
+    with tempfile.TemporaryFile(dir=folder) as file:
+        if client is not None:
+            md5 = _first_answer(dataset, file, client, progress)
+        else:
+            with httpx.Client(follow_redirects=True, timeout=_TIMEOUT_S) as own:
+                md5 = _first_answer(dataset, file, own, progress)
+        file.seek(0)
+        yield file, md5
+
+
+def _first_answer(dataset: Dataset, file: IO[bytes], client: httpx.Client, progress: Progress | None) -> str:
+    failures = []
+    for url in dataset.urls:
+        file.seek(0)
+        file.truncate()
+        try:
+            return download(url, file, client, progress)
+        except httpx.HTTPError as error:
+            failures.append(f"{url}: {error or type(error).__name__}")
+    raise DataError(
+        f"could not download data set {dataset.name!r} ({'; '.join(failures)}); check the connection, or fetch the archive "
+        f"by other means and run mase.datasets.get({dataset.name!r}, archive='path/to/it')"
+    )
+
+
+def _check_md5(dataset: Dataset, md5: str) -> None:
+    if dataset.md5 is not None and md5 != dataset.md5:
+        raise DataError(
+            f"the archive of data set {dataset.name!r} has md5 {md5}, expected {dataset.md5}: it is damaged or was changed; "
+            "nothing was kept, download it again"
+        )
+
+
+def _check_counts(dataset: Dataset, rows: list[Row]) -> None:
+    splits = [row["split"] for row in rows]
+    got = (splits.count("train"), splits.count("test"), len({row["label"] for row in rows}))
+    expected = (dataset.n_train, dataset.n_test, dataset.n_labels)
+    if got != expected:
+        raise DataError(
+            f"the table of data set {dataset.name!r} rebuilt from the archive has {got[0]} train rows, {got[1]} test rows and "
+            f"{got[2]} labels, expected {expected[0]}, {expected[1]} and {expected[2]}; the archive is not the official one"
+        )

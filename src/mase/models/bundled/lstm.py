@@ -1,0 +1,74 @@
+"""The LSTM text classifier of the bundled models."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import nn
+
+from mase.models.bundled.vocabulary import PAD_ID
+
+__all__ = ["LSTMClassifier", "LSTMShape", "Pool"]
+
+Pool = Literal["last", "max"]
+
+
+@dataclass(frozen=True, slots=True)
+class LSTMShape:
+    """Sizes of an `LSTMClassifier`: vocabulary with padding and unknown, k classes, d, hidden width, and pooling."""
+
+    n_words: int
+    n_classes: int
+    embedding_width: int
+    hidden_width: int
+    pool: Pool
+
+
+class LSTMClassifier(nn.Module):
+    """Word embeddings, one LSTM layer read from left to right, its last or largest states, and a linear layer.
+
+    Parameters
+    ----------
+    shape
+        Sizes and pooling.
+    dropout, embedding_dropout
+        Shares of pooled states and of embedding entries dropped in training mode.
+    """
+
+    def __init__(self, shape: LSTMShape, dropout: float = 0.0, embedding_dropout: float = 0.0) -> None:
+        super().__init__()
+        self.pool = shape.pool
+        self.embedding = nn.Embedding(shape.n_words, shape.embedding_width, padding_idx=PAD_ID)
+        self.embedding_dropout = nn.Dropout(embedding_dropout)
+        self.lstm = nn.LSTM(shape.embedding_width, shape.hidden_width, batch_first=True)
+        self.dropout = nn.Dropout(dropout)
+        self.head = nn.Linear(shape.hidden_width, shape.n_classes)
+
+    def reset_embedding(self, std: float) -> None:
+        """Draw the embedding from a normal law of this standard deviation, the row of padding excepted: it is zero."""
+        with torch.no_grad():
+            nn.init.normal_(self.embedding.weight, std=std)
+            self.embedding.weight[PAD_ID].zero_()
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        """Return logits `(b, k)` for ids `(b, t)`; padding at the end of a row is not read."""
+        embedded = self.embedding_dropout(self.embedding(ids))
+        real = ids != PAD_ID
+        if bool(real.all()):
+            states, _ = self.lstm(embedded)
+            pooled = states[:, -1] if self.pool == "last" else states.amax(1)
+        else:
+            pooled = self._pool_padded(embedded, real)
+        logits: torch.Tensor = self.head(self.dropout(pooled))
+        return logits
+
+    def _pool_padded(self, embedded: torch.Tensor, real: torch.Tensor) -> torch.Tensor:
+        # The last real position counts, not their number: an id of padding inside a text is read as a zero vector.
+        positions = torch.arange(1, real.shape[1] + 1, device=real.device)
+        lengths = (real * positions).amax(1).clamp(min=1)
+        packed = nn.utils.rnn.pack_padded_sequence(embedded, lengths.cpu(), batch_first=True, enforce_sorted=False)
+        states, _ = nn.utils.rnn.pad_packed_sequence(self.lstm(packed)[0], batch_first=True)
+        if self.pool == "last":
+            return states[torch.arange(len(states), device=states.device), lengths - 1]
+        beyond = positions[: states.shape[1]] > lengths[:, None]
+        return states.masked_fill(beyond[:, :, None], -torch.inf).amax(1)

@@ -1,0 +1,80 @@
+"""Words of a text with their places, and a fixed vocabulary of them. No framework."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from mase.errors import DataError
+from mase.text import Span
+
+__all__ = ["PAD_ID", "UNKNOWN_ID", "Vocabulary", "words"]
+
+PAD_ID, UNKNOWN_ID = 0, 1
+_SPECIAL = ("<pad>", "<unk>")  # no word contains "<", so these cannot clash with one
+
+# Letters and digits with inner apostrophes; the line breaks of the IMDB texts are matched to be skipped, else "br" is a word.
+_WORD = re.compile(r"<br\s*/?>|[^\W_]+(?:['’][^\W_]+)*", re.IGNORECASE)
+
+
+def words(text: str) -> Iterator[tuple[str, Span]]:
+    """Yield the lower-cased words of `text`, each with its span in `text`.
+
+    Examples
+    --------
+    >>> list(words("It's<br />GOOD"))
+    [("it's", (0, 4)), ('good', (10, 14))]
+    """
+    for match in _WORD.finditer(text):
+        if not match[0].startswith("<"):
+            yield match[0].lower(), match.span()
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """A table word -> id; id 0 is padding, id 1 every word that is not in the table."""
+
+    ids: Mapping[str, int]
+
+    @classmethod
+    def of(cls, entries: Sequence[str]) -> "Vocabulary":
+        """Return the vocabulary in which the i-th word has id i + 2."""
+        return cls(MappingProxyType({word: index for index, word in enumerate(entries, start=len(_SPECIAL))}))
+
+    @classmethod
+    def learn(cls, texts: Iterable[str], size: int, min_count: int) -> "Vocabulary":
+        """Return the `size` most frequent words that occur at least `min_count` times; ties in alphabetical order."""
+        counts = Counter(word for text in texts for word, _ in words(text))
+        ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        return cls.of([word for word, count in ranked[:size] if count >= min_count])
+
+    @classmethod
+    def read(cls, path: Path) -> "Vocabulary":
+        """Return the vocabulary written by `dumps` at `path`: one word per line, the line's number is the id.
+
+        Raises
+        ------
+        DataError
+            If the file cannot be read or does not begin with the two special entries.
+        """
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise DataError(f"cannot read the vocabulary {path}: {error}") from error
+        if tuple(lines[:2]) != _SPECIAL or len(set(lines)) != len(lines):
+            raise DataError(f"{path} is not a vocabulary, expected the lines {', '.join(_SPECIAL)} and then words, each once")
+        return cls.of(lines[2:])
+
+    def dumps(self) -> str:
+        """Return the vocabulary as text, one word per line in the order of the ids."""
+        return "\n".join([*_SPECIAL, *self.ids]) + "\n"
+
+    def __len__(self) -> int:
+        return len(self.ids) + len(_SPECIAL)
+
+    def encode(self, text: str) -> tuple[list[int], list[Span]]:
+        """Return the ids `(t,)` of the words of `text` and their spans."""
+        found = list(words(text))
+        return [self.ids.get(word, UNKNOWN_ID) for word, _ in found], [span for _, span in found]

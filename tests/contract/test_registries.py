@@ -1,0 +1,69 @@
+"""Every entry of every registry keeps its contract; a new entry is picked up without an edit here."""
+
+import numpy as np
+import pytest
+
+from mase.covariance import covariance
+from mase.designs import DESIGNS
+from mase.estimators import ESTIMATORS
+from mase.methods import METHODS, describe
+from mase.sample import Law
+from mase.spaces import SPACES
+from mase.testing import check_design, check_estimator, check_space
+
+FAIR = Law(0.5, covariance(0.5, np.ones(7)))
+# The moment family has the error floor of Theorem 1 and the L1 family shrinks: by design, not by mistake.
+TOLERANCES = {"moment": 0.12, "sparse": 0.3, "lasso": 0.7}
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_design(name):
+    check_design(DESIGNS[name](), law=FAIR if name == "bernoulli" else None)
+
+
+@pytest.mark.parametrize("name", [name for name in DESIGNS if name != "bernoulli"])
+def test_design_of_correlated_law(name):
+    sigma = 0.04 * 0.6 ** np.abs(np.subtract.outer(np.arange(7), np.arange(7)))
+    check_design(DESIGNS[name](), law=Law(1.0, covariance(sigma, np.ones(7))))
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_estimator(name):
+    check_estimator(ESTIMATORS[name](), tolerance=TOLERANCES.get(name, 1e-6))
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_space(name):
+    check_space(SPACES[name]())
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_method_describes_itself(name):
+    described = describe(METHODS[name])
+    assert described["name"] == name
+    assert METHODS[name].summary
+    assert described["space"]["name"] in SPACES
+    assert described["design"]["name"] in DESIGNS
+    assert described["estimator"]["name"] in ESTIMATORS
+
+
+def test_contracts_can_fail():
+    class Biased:
+        needs_base = needs_gradients = False
+
+        def fit(self, problem):
+            found = ESTIMATORS["least-squares"]().fit(problem)
+            return type(found)(found.gamma * 1.01, found.covariance, found.dof)
+
+    with pytest.raises(AssertionError, match="linear model"):
+        check_estimator(Biased(), tolerance=1e-6)
+
+    class Shifted:
+        def draw(self, rng, n, law):
+            sample = DESIGNS["iid"]().draw(rng, n, law)
+            return type(sample)(
+                sample.coordinates + 0.1, sample.deviations + 0.1, sample.weights, False, sample.center, law.covariance
+            )
+
+    with pytest.raises(AssertionError, match="mean"):
+        check_design(Shifted())

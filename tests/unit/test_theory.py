@@ -1,0 +1,276 @@
+"""The paper's mathematics, each statement against the formula in one slow line, brute force or a second library."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from mase.covariance import covariance
+from mase.designs import DESIGNS
+from mase.estimators.dantzig import minimum_l1
+from mase.estimators.lasso import Lasso, solve_lasso
+from mase.estimators.least_squares import LeastSquares
+from mase.estimators.moment import Moment
+from mase.estimators.ridge import Ridge
+from mase.estimators.sparse import Sparse, soft_threshold
+from mase.measure import measure
+from mase.methods import resolve
+from mase.sample import Problem
+from mase.testing import linear, quadratic, smooth
+
+P = 20
+RNG = np.random.default_rng(11)
+GAMMA = RNG.standard_normal(P)
+HESSIAN = RNG.standard_normal((P, P))
+HESSIAN = HESSIAN + HESSIAN.T
+CORRELATED = 0.01 * 0.5 ** np.abs(np.subtract.outer(np.arange(P), np.arange(P)))
+GAUSSIAN = [name for name in DESIGNS if name not in ("bernoulli", "path")]
+
+
+def run(probe, method="mase", seed=0, **overrides):
+    return measure(probe, resolve(method, link="logit", **overrides), 0, np.random.default_rng(seed))
+
+
+@pytest.mark.parametrize("design", GAUSSIAN)
+@pytest.mark.parametrize("sigma", [0.1, CORRELATED])
+@pytest.mark.parametrize("center", [1.0, 0.4])
+def test_least_squares_is_exact_on_a_linear_model(design, sigma, center):
+    found = run(linear(GAMMA), design=design, estimator="least-squares", sigma=sigma, center=center, n_samples=200)
+    assert np.abs(found.estimate.gamma - GAMMA).max() < 1e-6
+    assert found.fit.r2 == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("design", ["antithetic", "orthogonal"])
+def test_mirrored_rows_are_exact_on_a_quadratic_model(design):
+    found = run(quadratic(GAMMA, HESSIAN), design=design, sigma=0.5, n_samples=200)
+    assert np.abs(found.estimate.gamma - GAMMA).max() < 1e-6
+    iid = run(quadratic(GAMMA, HESSIAN), design="iid", sigma=0.5, n_samples=200)
+    assert np.abs(iid.estimate.gamma - GAMMA).max() > 1e-2  # the check above is not idle
+
+
+def test_moment_is_theorem_1_to_the_letter():
+    probe, sigma = smooth(P), CORRELATED
+    found = run(probe, "mase-paper", sigma=sigma, n_samples=50, seed=5)
+    rng = np.random.default_rng(5)
+    z = rng.standard_normal((50, P)) @ np.linalg.cholesky(sigma).T
+    slow = np.linalg.inv(sigma) @ np.mean([(probe.function(1 + row[None])[0] - probe.function(np.ones((1, P)))[0]) * row for row in z], axis=0)
+    assert found.estimate.gamma == pytest.approx(slow, rel=1e-9)
+
+
+def test_moment_error_on_a_linear_model_is_sqrt_p_plus_1_over_n():
+    n, draws = 400, 300
+    errors = [np.sum((run(linear(GAMMA), "mase-paper", seed=seed, n_samples=n).estimate.gamma - GAMMA) ** 2) for seed in range(draws)]
+    relative = np.sqrt(np.mean(errors) / np.sum(GAMMA**2))
+    band = 3 * np.std(errors) / np.mean(errors) / np.sqrt(draws) / 2
+    assert relative == pytest.approx(np.sqrt((P + 1) / n), rel=band)
+
+
+def test_moment_subtracts_the_text_itself():
+    # Without f(x0) a constant of 1,000 would drown the signal.
+    low, high = (run(linear(GAMMA, constant), "mase-paper").estimate.gamma for constant in (0.0, 1000.0))
+    assert low == pytest.approx(high, abs=1e-6)
+
+
+def test_moment_matched_rows_make_theorem_1_equal_least_squares():
+    for sigma in (0.3, CORRELATED):
+        for n in (P + 1, 100):
+            first = run(smooth(P), design="moment-matched", estimator="moment", sigma=sigma, n_samples=n)
+            if n > P + 3:
+                second = run(smooth(P), design="moment-matched", estimator="least-squares", sigma=sigma, n_samples=n)
+                assert np.abs(first.estimate.gamma - second.estimate.gamma).max() < 1e-9
+    sample = DESIGNS["moment-matched"]().draw(np.random.default_rng(0), P + 1, _law(CORRELATED))
+    assert np.abs(sample.deviations.mean(axis=0)).max() < 1e-12
+    assert np.abs(sample.deviations.T @ sample.deviations / (P + 1) - CORRELATED).max() < 1e-12
+
+
+def _law(sigma):
+    from mase.sample import Law
+
+    return Law(1.0, covariance(sigma, np.ones(P)))
+
+
+def test_stein_gradients_and_perturbations_agree_within_their_joint_interval():
+    for sigma in (0.3, CORRELATED * 9):
+        box = run(smooth(P), design="antithetic", sigma=sigma, n_samples=8000)
+        white = run(smooth(P), "mase-gradient", sigma=sigma, n_samples=8000, seed=1)
+        spread = np.sqrt(np.diag(box.estimate.covariance) + np.diag(white.estimate.covariance))
+        assert (np.abs(box.estimate.gamma - white.estimate.gamma) < 4 * spread).all()
+        assert spread.max() < 0.05 * np.abs(white.estimate.gamma).max()  # a narrow interval, not an empty promise
+        assert white.fit.n_gradients == 8000
+
+
+def test_small_sigma_tends_to_the_gradient():
+    probe = smooth(P)
+    gradient = probe.slope(np.ones((1, P)))[0]
+    errors = [np.linalg.norm(run(probe, sigma=sigma).estimate.gamma - gradient) for sigma in (0.1, 0.01, 0.001)]
+    assert errors[0] > 10 * errors[1] > 100 * errors[2]
+
+
+def test_path_completes_the_difference_between_text_and_reference():
+    probe = smooth(P)
+    found = run(probe, "mase-path", sigma=0.02, n_samples=40_000).estimate
+    whole = float(np.diff(probe.function(np.array([[0.0] * P, [1.0] * P])))[0])
+    error = np.sqrt(found.covariance.sum())
+    assert abs(found.gamma.sum() - whole) < 3 * error < 0.2 * abs(whole)
+    local = run(probe, sigma=0.02).estimate
+    assert abs(local.gamma.sum() - whole) > 10 * np.sqrt(local.covariance.sum())
+
+
+def test_soft_threshold_is_the_linear_program_of_a_diagonal_sigma():
+    b, tol = RNG.standard_normal(P), 0.4
+    deviations = RNG.uniform(0.1, 2, P)
+    assert soft_threshold(b, tol, deviations**2) == pytest.approx(_whole_program(np.diag(deviations**2), b, tol), abs=1e-9)
+
+
+def _whole_program(matrix, b, tol):
+    p = len(b)
+    solved = linprog(
+        np.ones(2 * p), np.block([[matrix, -matrix], [-matrix, matrix]]), np.concatenate([b + tol, tol - b]), bounds=(0, None)
+    )
+    return solved.x[:p] - solved.x[p:]
+
+
+@pytest.mark.parametrize("correlation", [0.3, 0.9])
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.5])
+def test_generated_program_is_the_whole_program(correlation, share):
+    p = 60
+    matrix = 0.01 * correlation ** np.abs(np.subtract.outer(np.arange(p), np.arange(p)))
+    b = matrix @ np.where(RNG.random(p) < 0.2, RNG.standard_normal(p), 0) + 1e-3 * RNG.standard_normal(p)
+    tol = share * np.abs(b).max()
+    found = minimum_l1(matrix, b, tol)
+    assert np.abs(found).sum() == pytest.approx(np.abs(_whole_program(matrix, b, tol)).sum(), rel=1e-7)
+    assert (np.abs(b - matrix @ found) - tol).max() / np.abs(b).max() <= 1e-8
+
+
+def test_program_of_512_correlated_coordinates_meets_its_optimality_conditions():
+    p, rng = 512, np.random.default_rng(2)
+    matrix = 0.01 * 0.7 ** np.abs(np.subtract.outer(np.arange(p), np.arange(p)))
+    z = rng.standard_normal((1000, p)) @ np.linalg.cholesky(matrix).T
+    truth = np.where(rng.random(p) < 0.06, rng.standard_normal(p), 0)
+    b = (z * (z @ truth)[:, None]).mean(axis=0)
+    tol = 0.1 * np.abs(b).max()
+    found = minimum_l1(matrix, b, tol)
+    scale = np.abs(b).max()
+    residual = b - matrix @ found
+    support, tight = np.flatnonzero(found), np.flatnonzero(np.abs(residual) > tol - 1e-9 * scale)
+    assert (np.abs(residual) - tol).max() / scale <= 1e-8  # primal feasible
+    # A dual certificate on the tight rows, S_tight' d = sign(g) on the support and |S' d| <= 1: the optimum's price.
+    price, *_ = np.linalg.lstsq(matrix[np.ix_(tight, support)].T, np.sign(found[support]))
+    assert np.abs(matrix[:, tight] @ price).max() <= 1 + 1e-8
+    assert (price * residual[tight] >= -1e-8).all()
+    gap = b[tight] @ price - tol * np.abs(price).sum() - np.abs(found).sum()
+    assert abs(gap) / np.abs(found).sum() <= 1e-8
+
+
+def test_sparse_keeps_the_ranking_of_theorem_1():
+    dense = run(smooth(P), "mase-paper", sigma=0.3).estimate.gamma
+    sparse = run(smooth(P), "mase-sparse", sigma=0.3).estimate.gamma
+    kept = np.flatnonzero(sparse)
+    assert 0 < len(kept) < P
+    assert np.argsort(np.abs(sparse[kept])).tolist() == np.argsort(np.abs(dense[kept])).tolist()
+
+
+def test_sparse_tolerances():
+    z = RNG.standard_normal((500, P)) * 0.1
+    problem = Problem(z, 0.2 + z @ GAMMA, np.ones(500), 0.2, True, covariance(0.1, np.ones(P)))
+    b = np.mean((problem.y - 0.2)[:, None] * z, axis=0)
+    absolute = Sparse(tol=0.004, relative=False).fit(problem).gamma
+    assert absolute == pytest.approx(np.sign(b) * np.maximum(np.abs(b) - 0.004, 0) / 0.01)
+    universal = np.std((problem.y - 0.2)[:, None] * z, axis=0).max() * np.sqrt(2 * np.log(P) / 500)
+    automatic = Sparse(tol="auto").fit(problem).gamma
+    assert automatic == pytest.approx(np.sign(b) * np.maximum(np.abs(b) - universal, 0) / 0.01)
+    assert not Sparse(tol=1.0).fit(problem).gamma.any()
+
+
+def test_empirical_gram_beats_the_law_on_a_sparse_model():
+    truth = np.where(np.arange(80) % 16 == 0, 1.0, 0.0)
+    z = np.random.default_rng(3).standard_normal((1000, 80)) * 0.1
+    problem = Problem(z, z @ truth, np.ones(1000), 0.0, True, covariance(0.1, np.ones(80)))
+    errors = {gram: np.abs(Sparse(tol=0.02, gram=gram).fit(problem).gamma - truth).max() for gram in ("law", "empirical")}
+    assert errors["empirical"] < errors["law"] / 2
+
+
+def test_lasso_meets_its_optimality_conditions_and_agrees_with_scikit_learn():
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    z = RNG.standard_normal((200, P))
+    y = z @ GAMMA + RNG.standard_normal(200)
+    gram, cross = z.T @ z / 200, z.T @ y / 200
+    for radius in (0.5, 3.0, 8.0):
+        found = solve_lasso(gram, cross, radius)
+        assert np.abs(found).sum() == pytest.approx(radius)
+        level = np.abs(cross - gram @ found).max()
+        assert np.abs(cross - gram @ found)[found != 0] == pytest.approx(level)
+        theirs = linear_model.Lasso(alpha=level, fit_intercept=False, tol=1e-10, max_iter=100_000).fit(z, y).coef_
+        assert found == pytest.approx(theirs, abs=1e-5)
+    assert solve_lasso(gram, cross, np.inf) == pytest.approx(np.linalg.solve(gram, cross))
+
+
+def test_lasso_with_an_isotropic_gram_projects_onto_the_l1_ball():
+    b = RNG.standard_normal(P)
+    found = solve_lasso(np.eye(P), b, 2.0)
+    level = np.abs(b).max() - np.abs(found).max()
+    assert found == pytest.approx(np.sign(b) * np.maximum(np.abs(b) - level, 0))
+
+
+def test_lasso_bound_can_be_absolute_or_a_share():
+    problem = Problem(RNG.standard_normal((100, P)), RNG.standard_normal(100), np.ones(100), 0.0, True, covariance(1.0, np.ones(P)))
+    full = np.abs(LeastSquares().fit(problem).gamma).sum()
+    assert np.abs(Lasso(share=0.3).fit(problem).gamma).sum() == pytest.approx(0.3 * full)
+    assert np.abs(Lasso(radius=0.01).fit(problem).gamma).sum() == pytest.approx(0.01)
+
+
+def test_weighted_least_squares_and_hc3_follow_their_formulas():
+    n, p = 60, 4
+    z, weights = RNG.standard_normal((n, p)), RNG.uniform(0.1, 2, n)
+    y = z @ np.arange(1.0, p + 1) + 0.5 + RNG.standard_normal(n) * np.abs(z[:, 0])
+    found = LeastSquares().fit(Problem(z, y, weights, None, True, covariance(1.0, np.ones(p))))
+    design = np.column_stack([np.ones(n), z])
+    inverse = np.linalg.inv(design.T @ np.diag(weights) @ design)
+    beta = inverse @ design.T @ (weights * y)
+    hat = np.sqrt(weights)[:, None] * design @ inverse @ (design * np.sqrt(weights)[:, None]).T
+    scaled = np.sqrt(weights) * (y - design @ beta) / (1 - np.diag(hat))
+    half = inverse @ (design * np.sqrt(weights)[:, None]).T * scaled
+    assert found.gamma == pytest.approx(beta[1:])
+    assert found.covariance == pytest.approx((half @ half.T)[1:, 1:])
+
+
+def test_ridge_follows_its_formula_and_answers_with_too_few_rows():
+    z, y = RNG.standard_normal((50, P)) * 0.1, RNG.standard_normal(50)
+    found = Ridge(penalty=0.3).fit(Problem(z, y, np.ones(50), None, False, covariance(0.1, np.ones(P))))
+    assert found.gamma == pytest.approx(np.linalg.solve(z.T @ z / 50 + 0.3 * 0.01 * np.eye(P), z.T @ y / 50))
+    few = run(linear(GAMMA), n_samples=20)
+    assert np.isfinite(few.estimate.gamma).all()
+    assert np.isfinite(few.estimate.covariance).all()
+    assert {"fallback", "few-samples"} <= {note.code for note in few.fit.warnings}
+    assert few.fit.r2 is None or few.fit.r2 <= 1
+
+
+def _coverage(truth, seeds, probe, **overrides):
+    inside, widths = [], []
+    for seed in range(seeds):
+        found = run(probe, seed=seed, **overrides)
+        error = np.sqrt(np.diag(found.estimate.covariance))
+        inside.append(np.abs(found.estimate.gamma - truth) < 1.96 * error)
+        widths.append(error)
+    assert np.mean(widths) > 0
+    return float(np.mean(inside))
+
+
+@pytest.mark.parametrize("method", ["mase", "mase-paper", "mase-path", "mase-gradient"])
+def test_intervals_cover_the_long_run_value(method):
+    probe, options = smooth(12, seed=4), {"n_samples": 300, "sigma": 0.3}
+    runs = [run(probe, method, seed=10_000 + seed, **(options | {"n_samples": 20_000})).estimate.gamma for seed in range(20)]
+    assert 0.93 <= _coverage(np.mean(runs, axis=0), 200, probe, method=method, **options) <= 0.97
+
+
+@pytest.mark.parametrize("design", ["iid", "antithetic", "orthogonal"])
+def test_intervals_of_least_squares_cover_under_each_random_design(design):
+    probe, options = smooth(12, seed=8), {"n_samples": 300, "sigma": 0.5, "design": design}
+    runs = [run(probe, seed=10_000 + seed, **(options | {"n_samples": 20_000})).estimate.gamma for seed in range(20)]
+    assert 0.93 <= _coverage(np.mean(runs, axis=0), 200, probe, **options) <= 0.97
+
+
+def test_moment_covariance_is_that_of_a_mean():
+    found = [run(smooth(P), "mase-paper", seed=seed, sigma=0.3, n_samples=200).estimate for seed in range(200)]
+    actual = np.std([estimate.gamma for estimate in found], axis=0)
+    stated = np.sqrt(np.mean([np.diag(estimate.covariance) for estimate in found], axis=0))
+    assert np.median(stated / actual) == pytest.approx(1, abs=0.1)
