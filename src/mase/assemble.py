@@ -25,11 +25,13 @@ def word_sums(estimate: Estimate, of_token: Ints, words: Words) -> tuple[Floats,
 
 
 def word_scores(words: Words, scored: tuple[Floats, Floats], text: str) -> tuple[Word, ...]:
+    """Return the words with their scores `(w,)` and standard errors `(w,)`."""
     rows = zip(words.spans, scored[0].tolist(), scored[1].tolist(), strict=True)
     return tuple(Word(text[start:end], start, end, score, error) for (start, end), score, error in rows)
 
 
 def token_scores(tokens: Tokens, words: Words, gamma: Floats | None, of_token: Ints) -> tuple[Token, ...]:
+    """Return the tokens; `gamma` `(p,)` are their scores, None where words were moved as one."""
     found = []
     for piece, span, word, coordinate in zip(tokens.pieces, tokens.spans, words.of_token, of_token.tolist(), strict=True):
         score = 0.0 if coordinate < 0 else None if gamma is None else float(gamma[coordinate])
@@ -39,12 +41,14 @@ def token_scores(tokens: Tokens, words: Words, gamma: Floats | None, of_token: I
 
 
 def prediction(labels: Sequence[str], chance: Floats) -> Prediction:
+    """Return the most probable class and all probabilities `(k,)` by label."""
     index = int(np.argmax(chance))
     return Prediction(labels[index], index, float(chance[index]), dict(zip(labels, chance.tolist(), strict=True)))
 
 
 @cache
 def installed() -> dict[str, str]:
+    """Return the versions of Python and of the packages that scores depend on."""
     found = {"python": platform.python_version()}
     for package in ("mase-xai", "numpy", "scipy", "torch", "transformers"):
         try:

@@ -76,7 +76,10 @@ def covariance(sigma: float | Floats, widths: Floats) -> Covariance:
     standard deviation here (Definition NLGP).
     """
     p = len(widths)
-    values = np.asarray(sigma, dtype=np.float64)
+    try:
+        values = np.asarray(sigma, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise OptionError(f"sigma is {sigma!r}, expected a number, ({p},) or ({p}, {p})") from None
     if values.ndim > 2 or (values.ndim > 0 and values.shape != (p,) * values.ndim):
         raise ShapeError(f"sigma has shape {values.shape}, expected a number, ({p},) or ({p}, {p}) for {p} coordinates")
     if values.ndim < 2:

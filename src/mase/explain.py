@@ -16,7 +16,7 @@ from mase.measure import measure
 from mase.methods import Method, describe, resolve
 from mase.models import adapt
 from mase.models.protocol import Binding, Model
-from mase.query import check_batch_size
+from mase.query import check_batch_size, check_start
 from mase.registry import unknown
 from mase.rng import generator, stream_key
 from mase.text import Tokens, Words, group_words
@@ -130,21 +130,24 @@ class Explainer:
             raise OptionError("sigma is not a number, expected one standard deviation for a space with noise in all directions")
         binding = Binding(tokens, self.method.space, of_token, p, stream_key(self.seed, text), level)
         probe = self.model.bind(binding)
-        chance = probabilities(probe.start, probe.output)[0]
+        chance = probabilities(check_start(probe.start), probe.output)[0]
         index = _target(self.model.labels, target, chance)
-        found = measure(probe, self.method, index, generator(self.seed, text), self.batch_size)
+        method = self.method
+        if callable(method.sigma):
+            method = replace(method, sigma=method.sigma(int((probe.widths > 0).sum())))
+        found = measure(probe, method, index, generator(self.seed, text), self.batch_size)
         fit = replace(found.fit, seconds=time.perf_counter() - began)
         return Attribution(
             text=text,
             prediction=prediction(self.model.labels, chance),
             target=self.model.labels[index],
             target_probability=float(chance[index]),
-            link=self.method.link,
+            link=method.link,
             response=found.response,
             word_scores=word_scores(words, word_sums(found.estimate, of_token, words), text),
             tokens=token_scores(tokens, words, found.estimate.gamma if per_token else None, of_token),
             fit=fit,
-            method=describe(self.method) | {
+            method=describe(method) | {
                 "granularity": "token" if per_token else "word", "batch_size": self.batch_size or probe.batch_size,
             },
             model={"name": self.model.name, "sha256": self.model.sha256},

@@ -2,7 +2,6 @@
 
 import time
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -46,7 +45,7 @@ def measure(probe: Probe, method: Method, target: int, rng: np.random.Generator,
             np.zeros(len(probe.widths)), np.zeros((len(probe.widths),) * 2), 0.0, "no word differs from the reference"
         )
         return Measurement(still, response, Fit(None, None, None, probe.n_setup, 0, time.perf_counter() - began))
-    law = Law(method.center, covariance(_sigma(method, len(active)), probe.widths[active]))
+    law = Law(method.center, covariance(method.sigma, probe.widths[active]))
     sample = method.design.draw(rng, method.n_samples, law)
     coordinates = np.ones((len(sample.coordinates), len(probe.widths)))
     coordinates[:, active] = sample.coordinates
@@ -75,10 +74,6 @@ def measure(probe: Probe, method: Method, target: int, rng: np.random.Generator,
         tuple(notes),
     )
     return Measurement(_embedded(estimate, active, len(probe.widths)), response, fit)
-
-
-def _sigma(method: Method, p: int) -> Any:
-    return method.sigma(p) if callable(method.sigma) else method.sigma
 
 
 def _responses(

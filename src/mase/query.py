@@ -10,7 +10,7 @@ from mase.errors import ModelError, NonFiniteError, OptionError
 from mase.links import Link
 from mase.models.protocol import GradientProbe, Probe
 
-__all__ = ["ask", "ask_gradients", "check_batch_size"]
+__all__ = ["ask", "ask_gradients", "check_batch_size", "check_start"]
 
 T = TypeVar("T")
 
@@ -38,7 +38,7 @@ def ask(probe: Probe, coordinates: Floats, batch_size: int | None = None) -> Flo
     ModelError
         If one row alone does not fit into memory.
     NonFiniteError
-        If the model answers NaN.
+        If the model answers NaN or positive infinity.
     """
     answers = list(_batches(lambda c, rows: _checked(probe.scores(c, rows), rows), coordinates, batch_size or probe.batch_size))
     return np.concatenate(answers)
@@ -80,11 +80,29 @@ def _batches(call: Callable[[Floats, Ints], T], coordinates: Floats, batch_size:
         start += len(rows)
 
 
+def check_start(start: Floats) -> Floats:
+    """Return the scores `(1, k)` of the text itself.
+
+    Raises
+    ------
+    NonFiniteError
+        If the model answers NaN or positive infinity to it.
+    """
+    if _unusable(start).any():
+        raise NonFiniteError(f"the model answered {start[0].tolist()} to the text itself, expected finite class scores")
+    return start
+
+
+def _unusable(answer: Floats) -> np.ndarray:
+    """Return for each row whether it has a NaN or positive infinity; minus infinity is the logit of an impossible class."""
+    return np.asarray((np.isnan(answer) | np.isposinf(answer)).any(axis=1))
+
+
 def _checked(answer: Floats, rows: Ints) -> Floats:
-    bad = np.flatnonzero(np.isnan(answer).any(axis=1))
+    bad = np.flatnonzero(_unusable(answer))
     if len(bad):
         raise NonFiniteError(
-            f"the model returned NaN for {len(bad)} of {len(rows)} perturbed inputs (the first is row {rows[bad[0]]} of the "
-            "design), expected numbers; check the model on this text, or lower sigma"
+            f"the model returned NaN or infinity for {len(bad)} of {len(rows)} perturbed inputs "
+            f"(the first is row {rows[bad[0]]} of the design), expected numbers; check the model on this text, or lower sigma"
         )
     return answer

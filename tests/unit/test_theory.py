@@ -9,7 +9,6 @@ from mase.designs import DESIGNS
 from mase.estimators.dantzig import minimum_l1
 from mase.estimators.lasso import Lasso, solve_lasso
 from mase.estimators.least_squares import LeastSquares
-from mase.estimators.moment import Moment
 from mase.estimators.ridge import Ridge
 from mase.estimators.sparse import Sparse, soft_threshold
 from mase.measure import measure
@@ -52,13 +51,17 @@ def test_moment_is_theorem_1_to_the_letter():
     found = run(probe, "mase-paper", sigma=sigma, n_samples=50, seed=5)
     rng = np.random.default_rng(5)
     z = rng.standard_normal((50, P)) @ np.linalg.cholesky(sigma).T
-    slow = np.linalg.inv(sigma) @ np.mean([(probe.function(1 + row[None])[0] - probe.function(np.ones((1, P)))[0]) * row for row in z], axis=0)
+    slow = np.linalg.inv(sigma) @ np.mean(
+        [(probe.function(1 + row[None])[0] - probe.function(np.ones((1, P)))[0]) * row for row in z], axis=0
+    )
     assert found.estimate.gamma == pytest.approx(slow, rel=1e-9)
 
 
 def test_moment_error_on_a_linear_model_is_sqrt_p_plus_1_over_n():
     n, draws = 400, 300
-    errors = [np.sum((run(linear(GAMMA), "mase-paper", seed=seed, n_samples=n).estimate.gamma - GAMMA) ** 2) for seed in range(draws)]
+    errors = [
+        np.sum((run(linear(GAMMA), "mase-paper", seed=seed, n_samples=n).estimate.gamma - GAMMA) ** 2) for seed in range(draws)
+    ]
     relative = np.sqrt(np.mean(errors) / np.sum(GAMMA**2))
     band = 3 * np.std(errors) / np.mean(errors) / np.sqrt(draws) / 2
     assert relative == pytest.approx(np.sqrt((P + 1) / n), rel=band)
@@ -212,7 +215,9 @@ def test_lasso_with_an_isotropic_gram_projects_onto_the_l1_ball():
 
 
 def test_lasso_bound_can_be_absolute_or_a_share():
-    problem = Problem(RNG.standard_normal((100, P)), RNG.standard_normal(100), np.ones(100), 0.0, True, covariance(1.0, np.ones(P)))
+    problem = Problem(
+        RNG.standard_normal((100, P)), RNG.standard_normal(100), np.ones(100), 0.0, True, covariance(1.0, np.ones(P))
+    )
     full = np.abs(LeastSquares().fit(problem).gamma).sum()
     assert np.abs(Lasso(share=0.3).fit(problem).gamma).sum() == pytest.approx(0.3 * full)
     assert np.abs(Lasso(radius=0.01).fit(problem).gamma).sum() == pytest.approx(0.01)

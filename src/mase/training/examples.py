@@ -1,0 +1,67 @@
+"""Texts as ids and labels as numbers, and the batches that they are read in."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from mase.arrays import Ints
+from mase.models.bundled.vocabulary import PAD_ID, UNKNOWN_ID, Vocabulary
+from mase.text import Side
+
+__all__ = ["Examples", "encode", "shuffled_batches", "sorted_batches", "split_off"]
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """n encoded texts, each of its own length, with class numbers `(n,)` (-1: a label that the model does not have)."""
+
+    ids: tuple[tuple[int, ...], ...]
+    labels: Ints
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def batch(self, rows: Ints) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return ids `(b, t)`, padded at the end, and class numbers `(b,)` of some rows."""
+        longest = max(len(self.ids[row]) for row in rows)
+        padded = np.full((len(rows), longest), PAD_ID, dtype=np.int64)
+        for place, row in enumerate(rows):
+            padded[place, : len(self.ids[row])] = self.ids[row]
+        return torch.from_numpy(padded), torch.from_numpy(self.labels[rows])
+
+
+def encode(
+    texts: Sequence[str], labels: Sequence[str], vocabulary: Vocabulary, known: Sequence[str], max_length: int, keep: Side
+) -> Examples:
+    """Return texts as at most `max_length` ids, from their start or end; a text without a word is one unknown word."""
+    number = {label: index for index, label in enumerate(known)}
+    cut = slice(max_length) if keep == "start" else slice(-max_length, None)
+    ids = tuple(tuple(vocabulary.encode(text)[0][cut]) or (UNKNOWN_ID,) for text in texts)
+    return Examples(ids, np.array([number.get(label, -1) for label in labels], dtype=np.int64))
+
+
+def split_off(n: int, share: float) -> tuple[Ints, Ints]:
+    """Return the rows `(n - m,)` to train on and the rows `(m,)` held out: a fixed random share, at least one row."""
+    order = np.random.default_rng(0).permutation(n)
+    n_held = max(1, int(share * n))
+    return np.sort(order[n_held:]), np.sort(order[:n_held])
+
+
+def shuffled_batches(examples: Examples, size: int, bucket: int, rng: np.random.Generator) -> list[Ints]:
+    """Return the rows of each batch of one epoch: random, but of like length within `bucket` batches."""
+    lengths = np.array([len(ids) for ids in examples.ids])
+    order = rng.permutation(len(examples))
+    batches: list[Ints] = []
+    for start in range(0, len(order), size * bucket):
+        near = order[start : start + size * bucket]
+        near = near[np.argsort(lengths[near], kind="stable")]
+        batches += [near[first : first + size] for first in range(0, len(near), size)]
+    return [batches[index] for index in rng.permutation(len(batches))]
+
+
+def sorted_batches(examples: Examples, size: int = 256) -> list[Ints]:
+    """Return the rows of each batch in order of length."""
+    order = np.argsort([len(ids) for ids in examples.ids], kind="stable").astype(np.int64)
+    return [order[start : start + size] for start in range(0, len(order), size)]
