@@ -94,8 +94,8 @@ def test_imdb_rows_are_sorted_and_raw_and_the_unlabelled_part_is_left_out():
     [
         pytest.param(
             "<TEXT>&#2;\n<TITLE>DUCK CO &lt;DUCK.O> SEES NET</TITLE>\n<AUTHOR>    By A. Hen, Reuters</AUTHOR>\n"
-            "<DATELINE>    POND, Jan 1 - </DATELINE><BODY>Duck &amp; Co said it\nwill   swim.\n    It told Reuters.\n Reuter\n&#3;"
-            "</BODY></TEXT>",
+            "<DATELINE>    POND, Jan 1 - </DATELINE><BODY>Duck &amp; Co said it\nwill   swim.\n    It told Reuters.\n Reuter\n"
+            "&#3;</BODY></TEXT>",
             "DUCK CO <DUCK.O> SEES NET. Duck & Co said it will swim. It told Reuters.",
             id="title and body, author and dateline left out",
         ),
@@ -169,9 +169,9 @@ def test_reuters_rule_gives_the_table_that_experiments_use():
 
 def test_archive_cut_short_is_an_error():
     whole = tar_gz({"a.txt": bytes(np.random.default_rng(0).integers(0, 256, 100_000, dtype=np.uint8))})
-    assert [content for _, content in members(io.BytesIO(whole), ".*")][0][:1]
+    assert len(list(members(io.BytesIO(whole), ".*"))) == 1
     for broken in (whole[: len(whole) // 2], b"<html>404</html>", b""):
-        with pytest.raises(DataError, match="not a whole tar.gz"):
+        with pytest.raises(DataError, match=r"not a whole tar\.gz"):
             list(members(io.BytesIO(broken), ".*"))
 
 
@@ -278,9 +278,8 @@ def test_a_failed_write_keeps_the_old_file(tmp_path):
     path = tmp_path / "new" / "file"
     with replacing(path) as draft:
         draft.write_text("old")
-    with pytest.raises(ZeroDivisionError), replacing(path) as draft:
-        draft.write_text("half")
-        raise ZeroDivisionError
+    with pytest.raises(UnicodeEncodeError), replacing(path) as draft:
+        draft.write_text("half" * 10_000 + "\udc80")
     assert path.read_text() == "old"
     assert list(path.parent.iterdir()) == [path]
 

@@ -94,7 +94,7 @@ class Engine:
 
     def forward_from(self, ids: torch.Tensor, embeddings: torch.Tensor) -> torch.Tensor:
         """Return scores `(b, columns)` when the layer's output for ids `(b, t)` is replaced by embeddings `(b, t, d)`."""
-        with self._hooked(lambda _: embeddings), borrowed(self.module), _user_code("the model"):
+        with self._hooked(lambda _: embeddings, ids), borrowed(self.module), _user_code("the model"):
             return class_scores(self.call(ids), len(ids))
 
     def derive(
@@ -107,7 +107,7 @@ class Engine:
         """Return scores `(b, columns)` and d respond / d coordinates `(b, p)`, both at coordinates `(b, p)`."""
         with borrowed(self.module, gradients=True), _user_code("the model"):
             leaf = coordinates.detach().requires_grad_(True)
-            with self._hooked(lambda _: place(leaf)):
+            with self._hooked(lambda _: place(leaf), ids):
                 raw = class_scores(self.call(ids), len(ids))
             if not raw.requires_grad:
                 raise CapabilityError(
@@ -117,12 +117,28 @@ class Engine:
         return raw.detach(), slope
 
     @contextmanager
-    def _hooked(self, replace: Callable[[Any], Any]) -> Iterator[None]:
-        handle = self.layer.register_forward_hook(lambda _module, _input, output: replace(output))
+    def _hooked(self, replace: Callable[[Any], Any], ids: torch.Tensor | None = None) -> Iterator[None]:
+        """Replace the layer's output; with `ids` let the layer itself see one row only, since all rows are alike."""
+        hooks = [self.layer.register_forward_hook(lambda _module, _args, output: replace(output))]
+        if ids is not None:
+            hooks.append(self.layer.register_forward_pre_hook(_one_row(ids), with_kwargs=True))
         try:
             yield
         finally:
-            handle.remove()
+            for hook in hooks:
+                hook.remove()
+
+
+def _one_row(ids: torch.Tensor) -> Callable[..., Any]:
+    """Return a hook that cuts inputs of the shape of `ids` `(b, t)` down to their first row."""
+
+    def first(value: Any) -> Any:
+        return value[:1] if isinstance(value, torch.Tensor) and value.shape == ids.shape else value
+
+    def cut(_module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+        return tuple(map(first, args)), {name: first(value) for name, value in kwargs.items()}
+
+    return cut
 
 
 @contextmanager
