@@ -1,0 +1,73 @@
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from mase.covariance import covariance
+from mase.estimators.least_squares import LeastSquares
+from mase.measure import measure
+from mase.methods import resolve
+from mase.quality import adjusted_r2, condition, split_half
+from mase.sample import Estimate, Law, Problem
+from mase.testing import linear, smooth
+
+
+def noisy(n, p, seed=0):
+    rng = np.random.default_rng(seed)
+    z = rng.standard_normal((n, p))
+    return Problem(z, z[:, 0] + rng.standard_normal(n), np.ones(n), 0.0, True, covariance(1.0, np.ones(p)))
+
+
+def test_split_half_is_the_spearman_correlation_of_even_and_odd_rows():
+    problem = noisy(200, 8)
+    halves = [LeastSquares().fit(problem.rows(slice(start, None, 2))).gamma for start in (0, 1)]
+    assert split_half(problem, LeastSquares()) == pytest.approx(spearmanr(*halves).statistic)
+
+
+def test_split_half_with_ties():
+    class Coarse:
+        def fit(self, problem):
+            gamma = np.round(LeastSquares().fit(problem).gamma, 1)
+            return Estimate(gamma, np.eye(8), 8.0)
+
+    problem = noisy(400, 8)
+    halves = [Coarse().fit(problem.rows(slice(start, None, 2))).gamma for start in (0, 1)]
+    assert len(set(halves[0])) < 8
+    assert split_half(problem, Coarse()) == pytest.approx(spearmanr(*halves).statistic)
+
+
+def test_split_half_needs_two_sound_halves():
+    assert split_half(noisy(20, 8), LeastSquares()) is None
+    assert split_half(noisy(200, 2), LeastSquares()) is None
+
+
+def test_r2_does_not_grow_with_useless_coordinates():
+    """Unadjusted, 60 coordinates of pure noise would explain a third of the variance of 200 rows."""
+    found = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        law = Law(1.0, covariance(1.0, np.ones(60)))
+        from mase.designs.iid import Iid
+
+        sample = Iid().draw(rng, 200, law)
+        y = rng.standard_normal(200)
+        found.append(adjusted_r2(sample, y, LeastSquares().fit(sample.problem(y, 0.0))))
+    assert np.mean(found) == pytest.approx(0, abs=0.05)
+
+
+def test_r2_of_exact_poor_and_unknown_fits():
+    exact = measure(linear(np.arange(1.0, 6)), resolve("mase", link="logit", n_samples=100), 0, np.random.default_rng(0))
+    assert exact.fit.r2 == pytest.approx(1)
+    curved = measure(smooth(5), resolve("mase", link="logit", n_samples=100, sigma=3.0), 0, np.random.default_rng(0))
+    assert curved.fit.r2 < 0.9
+    few = measure(linear(np.arange(1.0, 6)), resolve("mase-paper", link="logit", n_samples=5), 0, np.random.default_rng(0))
+    assert few.fit.r2 is None
+
+
+def test_condition_is_one_for_a_perfect_design_and_none_for_a_flat_one():
+    from mase.designs.moment_matched import MomentMatched
+
+    sigma = 0.04 * 0.8 ** np.abs(np.subtract.outer(np.arange(6), np.arange(6)))
+    law = Law(1.0, covariance(sigma, np.ones(6)))
+    sample = MomentMatched().draw(np.random.default_rng(0), 50, law)
+    assert condition(sample.problem(np.zeros(50), 0.0)) == pytest.approx(1)
+    assert condition(noisy(4, 8)) is None
