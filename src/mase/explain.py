@@ -19,6 +19,7 @@ from mase.models.protocol import Binding, Model
 from mase.query import check_batch_size, check_start
 from mase.registry import unknown
 from mase.rng import generator, stream_key
+from mase.stopping import Stopping
 from mase.text import Tokens, Words, group_words
 
 __all__ = ["Explainer", "Granularity", "explain"]
@@ -45,6 +46,9 @@ class Explainer:
         Seed of the perturbations. Same seed and text: same scores, whatever the order of texts.
     granularity
         "word": one coordinate per word; "token": one per token, word scores being their sums.
+    tolerance, stable_top
+        Stop before `n_samples` as soon as the relative standard error is at most `tolerance`, or the set of the `stable_top`
+        highest words is certain (see `mase.stopping.Stopping`).
     batch_size
         Rows per forward pass, or "auto".
     show_progress
@@ -73,6 +77,8 @@ class Explainer:
         estimator: Any = None,
         space: Any = None,
         granularity: Granularity = "word",
+        tolerance: float | None = None,
+        stable_top: int | None = None,
         batch_size: int | Literal["auto"] = "auto",
         show_progress: bool = False,
     ) -> None:
@@ -83,6 +89,7 @@ class Explainer:
         overrides = {"n_samples": n_samples, "sigma": sigma, "center": center, "reference": reference, "link": link}
         self.method = _for_model(self.model, method, overrides | {"design": design, "estimator": estimator, "space": space})
         self.seed, self.granularity = seed, granularity
+        self.stopping = Stopping(tolerance, stable_top)
         self.batch_size = check_batch_size(batch_size)
         self.show_progress = show_progress
 
@@ -135,7 +142,7 @@ class Explainer:
         method = self.method
         if callable(method.sigma):
             method = replace(method, sigma=method.sigma(int((probe.widths > 0).sum())))
-        found = measure(probe, method, index, generator(self.seed, text), self.batch_size)
+        found = measure(probe, method, index, generator(self.seed, text), self.batch_size, self.stopping)
         fit = replace(found.fit, seconds=time.perf_counter() - began)
         return Attribution(
             text=text,
@@ -148,7 +155,10 @@ class Explainer:
             tokens=token_scores(tokens, words, found.estimate.gamma if per_token else None, of_token),
             fit=fit,
             method=describe(method) | {
-                "granularity": "token" if per_token else "word", "batch_size": self.batch_size or probe.batch_size,
+                "granularity": "token" if per_token else "word",
+                "batch_size": self.batch_size or probe.batch_size,
+                "tolerance": self.stopping.tolerance,
+                "stable_top": self.stopping.stable_top,
             },
             model={"name": self.model.name, "sha256": self.model.sha256},
             seed=self.seed,

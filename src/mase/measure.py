@@ -1,12 +1,12 @@
 """From a probe to coefficients: draw the design, ask, solve, judge. Knows nothing of texts or frameworks."""
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from mase.arrays import Floats, Ints
-from mase.attribution import Fit
+from mase.attribution import Fit, Note
 from mase.covariance import covariance
 from mase.errors import CapabilityError
 from mase.links import probabilities, respond
@@ -14,7 +14,8 @@ from mase.methods import Method
 from mase.models.protocol import GradientProbe, Probe
 from mase.quality import adjusted_r2, condition, remarks, split_half
 from mase.query import ask, ask_gradients
-from mase.sample import Estimate, Law, Sample
+from mase.sample import Estimate, Law, Problem, Sample
+from mase.stopping import NEVER, Stopping
 
 __all__ = ["Measurement", "measure"]
 
@@ -28,7 +29,59 @@ class Measurement:
     fit: Fit
 
 
-def measure(probe: Probe, method: Method, target: int, rng: np.random.Generator, batch_size: int | None = None) -> Measurement:
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What is asked of a probe: the response of one target under one link, with derivatives for white-box estimators."""
+
+    probe: Probe
+    method: Method
+    target: int
+    batch_size: int | None
+
+    def at_text(self) -> float:
+        """Return the response at the text itself."""
+        return float(self._respond(self.probe.start)[0])
+
+    def at_center(self, center: float) -> float:
+        """Return the response where all coordinates are `center`."""
+        return float(self._respond(ask(self.probe, np.full((1, len(self.probe.widths)), center)))[0])
+
+    def at(self, coordinates: Floats, first: int) -> tuple[Floats, Floats | None]:
+        """Return responses `(n,)` at rows `first`, `first` + 1, ... `(n, p)`, and derivatives `(n, p)` if needed."""
+        if not self.method.estimator.needs_gradients:
+            return self._respond(ask(self.probe, coordinates, self.batch_size, first)), None
+        if not isinstance(self.probe, GradientProbe):
+            name = self.method.name
+            raise CapabilityError(
+                f"method {name!r} needs the model's gradients, which this model does not give; use method='mase'"
+            )
+        size = self.batch_size or self.probe.batch_size
+        scores, gradients = ask_gradients(self.probe, coordinates, self.method.link, self.target, size, first)
+        return self._respond(scores), gradients
+
+    def _respond(self, scores: Floats) -> Floats:
+        return respond(scores, self.probe.output, self.method.link, self.target)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """The first n rows of a sample, answered and solved."""
+
+    sample: Sample
+    responses: Floats
+    gradients: Floats | None
+    problem: Problem
+    estimate: Estimate
+
+
+def measure(
+    probe: Probe,
+    method: Method,
+    target: int,
+    rng: np.random.Generator,
+    batch_size: int | None = None,
+    stopping: Stopping = NEVER,
+) -> Measurement:
     """Ask a probe as a method says and solve for the coefficients `(p,)`; coordinates that move nothing get exactly 0.
 
     Raises
@@ -37,67 +90,78 @@ def measure(probe: Probe, method: Method, target: int, rng: np.random.Generator,
         If the method needs gradients and the probe has none.
     """
     began = time.perf_counter()
+    question = _Question(probe, method, target, batch_size)
     active = np.flatnonzero(probe.widths > 0)
-    response = float(respond(probe.start, probe.output, method.link, target)[0])
-    probability = float(probabilities(probe.start, probe.output)[0, target])
     if not len(active):
-        still = Estimate(
-            np.zeros(len(probe.widths)), np.zeros((len(probe.widths),) * 2), 0.0, "no word differs from the reference"
-        )
-        return Measurement(still, response, Fit(None, None, None, probe.n_setup, 0, time.perf_counter() - began))
+        return _nothing_moves(question, began)
     law = Law(method.center, covariance(method.sigma, probe.widths[active]))
     sample = method.design.draw(rng, method.n_samples, law)
-    coordinates = np.ones((len(sample.coordinates), len(probe.widths)))
-    coordinates[:, active] = sample.coordinates
-    responses, gradients = _responses(probe, method, target, coordinates, batch_size)
-    base, asked = _base(probe, method, sample, target, response)
-    problem = sample.problem(responses, base)
-    if gradients is not None:
-        averaged = (gradients[0::2] + gradients[1::2]) / 2 if sample.paired else gradients
-        problem = replace(problem, gradients=averaged[:, active])
-    estimate = method.estimator.fit(problem)
-    r2 = adjusted_r2(sample, responses, estimate)
-    halves = split_half(problem, method.estimator)
-    notes = remarks(
-        n_rows=len(responses), n_coordinates=len(active), responses=responses, coordinates=sample.coordinates,
-        probability=probability, link=method.link, r2=r2, halves=halves, estimate=estimate, binary=method.space.binary,
-        gradients=method.estimator.needs_gradients,
-    )  # fmt: skip
-    n_gradients = 0 if gradients is None else len(gradients)
+    base, extra = _base(question, sample)
+    answers = _asked(question, sample, active, base, stopping)
+    r2 = adjusted_r2(answers.sample, answers.responses, answers.estimate)
+    halves = split_half(answers.problem, method.estimator)
+    n = len(answers.responses)
     fit = Fit(
-        r2,
-        halves,
-        condition(problem),
-        probe.n_setup + asked + len(responses),
-        n_gradients,
-        time.perf_counter() - began,
-        tuple(notes),
+        r2=r2,
+        split_half=halves,
+        condition=condition(answers.problem),
+        n_queries=probe.n_setup + extra + n,
+        n_gradients=0 if answers.gradients is None else n,
+        seconds=time.perf_counter() - began,
+        warnings=(*_remarks(question, answers, r2, halves), *stopping.remarks(answers.estimate)),
     )
-    return Measurement(_embedded(estimate, active, len(probe.widths)), response, fit)
+    return Measurement(_embedded(answers.estimate, active, len(probe.widths)), question.at_text(), fit)
 
 
-def _responses(
-    probe: Probe, method: Method, target: int, coordinates: Floats, batch_size: int | None
-) -> tuple[Floats, Floats | None]:
-    """Return responses `(n,)` and, for white-box estimators, their derivatives `(n, p)`."""
-    if not method.estimator.needs_gradients:
-        return respond(ask(probe, coordinates, batch_size), probe.output, method.link, target), None
-    if not isinstance(probe, GradientProbe):
-        raise CapabilityError(
-            f"method {method.name!r} needs the model's gradients, which this model does not give; use method='mase'"
-        )
-    scores, gradients = ask_gradients(probe, coordinates, method.link, target, batch_size or probe.batch_size)
-    return respond(scores, probe.output, method.link, target), gradients
+def _asked(question: _Question, sample: Sample, active: Ints, base: float | None, stopping: Stopping) -> _Answers:
+    """Return the answers to as many rows as the stopping rule wants, all of them by default."""
+    whole = np.ones((len(sample.coordinates), len(question.probe.widths)))
+    whole[:, active] = sample.coordinates
+    responses, slopes, answers = np.empty(0), np.empty((0, len(active))), None
+    while True:
+        first, goal = len(responses), stopping.goal(sample, None if answers is None else (answers.problem, answers.estimate))
+        more, gradients = question.at(whole[first:goal], first)
+        responses = np.concatenate([responses, more])
+        slopes = slopes if gradients is None else np.concatenate([slopes, gradients[:, active]])
+        kept = None if gradients is None else slopes
+        head = sample.head(goal)
+        problem = head.problem(responses, base, kept)
+        answers = _Answers(head, responses, kept, problem, question.method.estimator.fit(problem))
+        if goal == len(whole) or stopping.enough(answers.estimate):
+            return answers
 
 
-def _base(probe: Probe, method: Method, sample: Sample, target: int, response: float) -> tuple[float | None, int]:
+def _base(question: _Question, sample: Sample) -> tuple[float | None, int]:
     """Return the response at the centre of the law and the number of evaluations that it took."""
     if sample.center == 1.0:
-        return response, 0
-    if sample.center is None or sample.paired or not method.estimator.needs_base:
+        return question.at_text(), 0
+    if sample.center is None or sample.paired or not question.method.estimator.needs_base:
         return None, 0
-    scores = probe.scores(np.full((1, len(probe.widths)), sample.center), np.zeros(1, dtype=np.int64))
-    return float(respond(scores, probe.output, method.link, target)[0]), 1
+    return question.at_center(sample.center), 1
+
+
+def _remarks(question: _Question, answers: _Answers, r2: float | None, halves: float | None) -> tuple[Note, ...]:
+    probe, method = question.probe, question.method
+    return tuple(
+        remarks(
+            responses=answers.responses,
+            coordinates=answers.sample.coordinates,
+            probability=float(probabilities(probe.start, probe.output)[0, question.target]),
+            link=method.link,
+            r2=r2,
+            halves=halves,
+            estimate=answers.estimate,
+            binary=method.space.binary,
+            gradients=method.estimator.needs_gradients,
+        )
+    )
+
+
+def _nothing_moves(question: _Question, began: float) -> Measurement:
+    p = len(question.probe.widths)
+    note = Note("constant", "no word differs from the reference: all scores are 0")
+    fit = Fit(None, None, None, question.probe.n_setup, 0, time.perf_counter() - began, (note,))
+    return Measurement(Estimate(np.zeros(p), np.zeros((p, p)), 0.0), question.at_text(), fit)
 
 
 def _embedded(estimate: Estimate, active: Ints, p: int) -> Estimate:

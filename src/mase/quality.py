@@ -54,7 +54,8 @@ def split_half(problem: Problem, estimator: Estimator) -> float | None:
 def _ranks(values: Floats) -> Floats:
     """Return average ranks `(p,)`; scipy.stats has them too, at half a second of import."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[inverse])
+    averages = np.asarray(np.cumsum(counts) - (counts - 1) / 2)
+    return np.asarray(averages[inverse], dtype=np.float64)
 
 
 def condition(problem: Problem) -> float | None:
@@ -68,8 +69,6 @@ def condition(problem: Problem) -> float | None:
 
 def remarks(
     *,
-    n_rows: int,
-    n_coordinates: int,
     responses: Floats,
     coordinates: Floats,
     probability: float,
@@ -81,6 +80,7 @@ def remarks(
     gradients: bool,
 ) -> Iterator[Note]:
     """Yield what a reader of the scores must know, as data."""
+    n_rows, n_coordinates = coordinates.shape
     if np.ptp(responses) == 0:
         yield Note("constant", "the model's answer did not change under any perturbation: all scores are 0")
         return

@@ -30,8 +30,8 @@ def check_batch_size(batch_size: int | str) -> int | None:
     return batch_size
 
 
-def ask(probe: Probe, coordinates: Floats, batch_size: int | None = None) -> Floats:
-    """Return the model's scores `(n, k)` at the coordinates `(n, p)`.
+def ask(probe: Probe, coordinates: Floats, batch_size: int | None = None, first: int = 0) -> Floats:
+    """Return the model's scores `(n, k)` at the coordinates `(n, p)`, which are rows `first`, `first` + 1, ... of a design.
 
     Raises
     ------
@@ -40,12 +40,15 @@ def ask(probe: Probe, coordinates: Floats, batch_size: int | None = None) -> Flo
     NonFiniteError
         If the model answers NaN or positive infinity.
     """
-    answers = list(_batches(lambda c, rows: _checked(probe.scores(c, rows), rows), coordinates, batch_size or probe.batch_size))
+    size = batch_size or probe.batch_size
+    answers = list(_batches(lambda c, rows: _checked(probe.scores(c, rows), rows), coordinates, size, first))
     return np.concatenate(answers)
 
 
-def ask_gradients(probe: GradientProbe, coordinates: Floats, link: Link, target: int, batch_size: int) -> tuple[Floats, Floats]:
-    """Return the model's scores `(n, k)` and the response's derivatives `(n, p)` at the coordinates `(n, p)`.
+def ask_gradients(
+    probe: GradientProbe, coordinates: Floats, link: Link, target: int, batch_size: int, first: int = 0
+) -> tuple[Floats, Floats]:
+    """Return the model's scores `(n, k)` and the response's derivatives `(n, p)` at the coordinates, as `ask` does.
 
     Raises
     ------
@@ -59,16 +62,16 @@ def ask_gradients(probe: GradientProbe, coordinates: Floats, link: Link, target:
         scores, slopes = probe.gradients(c, rows, link, target)
         return _checked(scores, rows), _checked(slopes, rows)
 
-    answers = list(_batches(gradients, coordinates, batch_size))
+    answers = list(_batches(gradients, coordinates, batch_size, first))
     return np.concatenate([s for s, _ in answers]), np.concatenate([g for _, g in answers])
 
 
-def _batches(call: Callable[[Floats, Ints], T], coordinates: Floats, batch_size: int) -> Iterator[T]:
+def _batches(call: Callable[[Floats, Ints], T], coordinates: Floats, batch_size: int, first: int) -> Iterator[T]:
     start, n = 0, len(coordinates)
     while start < n:
         rows = np.arange(start, min(start + batch_size, n))
         try:
-            answer = call(coordinates[rows], rows)
+            answer = call(coordinates[rows], rows + first)
         except MemoryError as error:
             if batch_size == 1:
                 raise ModelError(

@@ -1,6 +1,6 @@
 """The two values that pass between designs and estimators: a `Sample` of points and the `Problem` it poses."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -49,17 +49,24 @@ class Sample:
     center: float | None
     covariance: Covariance
 
-    def problem(self, responses: Floats, base: float | None) -> "Problem":
-        """Return the regression problem that `responses` `(n,)` at these points pose.
+    def head(self, n: int) -> "Sample":
+        """Return the sample of the first n rows (mirror images stay together: n is even if rows are paired)."""
+        assert not (self.paired and n % 2)
+        rows = slice(n)
+        return replace(self, coordinates=self.coordinates[rows], deviations=self.deviations[rows], weights=self.weights[rows])
+
+    def problem(self, responses: Floats, base: float | None, gradients: Floats | None = None) -> "Problem":
+        """Return the regression problem that `responses` `(n,)` (and their `gradients` `(n, p)`) at these points pose.
 
         `base` is the response at the centre. Mirrored rows become half differences, which have neither a base nor an
         intercept: every even-order term of the model cancels.
         """
         if not self.paired:
-            return Problem(self.deviations, responses, self.weights, base, True, self.covariance)
+            return Problem(self.deviations, responses, self.weights, base, True, self.covariance, gradients)
         odd = (responses[0::2] - responses[1::2]) / 2
         weights = (self.weights[0::2] + self.weights[1::2]) / 2
-        return Problem(self.deviations[0::2], odd, weights, 0.0, False, self.covariance)
+        slopes = None if gradients is None else (gradients[0::2] + gradients[1::2]) / 2
+        return Problem(self.deviations[0::2], odd, weights, 0.0, False, self.covariance, slopes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,7 +142,7 @@ def test_reuters_rule_keeps_topics_of_fifteen_stories_and_shuffles_in_order_of_n
     topics |= {number: ["grain"] for number in range(17, 32)}  # 15 stories
     topics |= {number: ["rare"] for number in range(32, 46)}  # 14, though 30 stories mention it
     parts = [story(number, names, f"<TEXT>text {number}</TEXT>") for number, names in topics.items()]
-    files = {"./reut2-001.sgm": sgml(*parts[:20]), "reut2-000.sgm": sgml(*parts[20:]), "README.txt": b"<REUTERS>"}
+    files = {"./reut2-001.sgm": sgml(*parts[20:]), "reut2-000.sgm": sgml(*parts[:20]), "README.txt": b"<REUTERS>"}
     rows = rebuild(io.BytesIO(tar_gz(files)))
 
     order = np.arange(1, 32)

@@ -12,10 +12,12 @@ import torch
 from mase import datasets
 from mase.errors import DataError, NonFiniteError, OptionError, UnknownNameError
 from mase.models import bundled
+from mase.models.bundled.lstm import LSTMClassifier, LSTMShape
 from mase.models.bundled.vocabulary import UNKNOWN_ID, Vocabulary
 from mase.training import RECIPES, train
 from mase.training import run as running
 from mase.training.examples import encode, shuffled_batches, sorted_batches, split_off
+from mase.training.lstm import stored
 
 N_TRAIN, N_TEST = 300, 100
 
@@ -99,6 +101,16 @@ def test_interrupted_training_writes_nothing(data, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         train("lstm-imdb", data, tmp_path, epochs=1, progress=stop)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_weights_are_rounded_to_what_is_stored():
+    torch.manual_seed(0)
+    module = LSTMClassifier(LSTMShape(7, 2, 3, 4, "max"))
+    before = module.head.weight.clone()
+    weights = stored(module)
+    assert {tensor.dtype for tensor in weights.values()} == {torch.float16}
+    assert torch.equal(module.head.weight, before.half().float())
+    assert not torch.equal(module.head.weight, before)
 
 
 def test_held_out_texts_are_fixed_and_the_vocabulary_has_not_seen_them(data):

@@ -21,6 +21,7 @@ class Report:
     seed: int
     default_epochs: bool
     best_epoch: int
+    n_words: int
     n_training: int
     n_validation: int
     n_test: int
@@ -82,8 +83,9 @@ A small LSTM that {recipe.task}.
 | test, complete | {_share(report.test_accuracy, report.n_test)} | {report.n_test:,} |
 | validation | {_share(report.validation_accuracy, report.n_validation)} | {report.n_validation:,} |
 
-Both are of the weights in this folder (float16, computed in float32); "±" is the standard error of a share. Every choice,
-the epoch included, was made on the validation part; the test split was read once, at the end.
+Both are of the weights in this folder (float16, computed in float32); "±" is the standard error of a share. The epoch was
+chosen on the validation part, which makes its figure a little high; this training read the test split once, at the end. The
+recipe's numbers were chosen on validation parts too; a few earlier trials had been scored on the test split as well.
 """
 
 
@@ -99,12 +101,13 @@ def _training(report: Report) -> str:
 DIR is the folder of `{report.data_file}` (sha256 `{report.data_sha256}`).
 
 - Seed {report.seed}, {recipe.epochs} epochs on {report.n_training:,} texts; epoch {report.best_epoch} kept.
-- Embedding {recipe.embedding_width}, one LSTM layer of {recipe.hidden_width} units, pooling "{recipe.pool}", the
-  {recipe.vocabulary_size:,} most frequent words; Adam, learning rate {recipe.learning_rate} falling to 0, batches of
-  {recipe.batch_size}. The other numbers are in `mase.training.recipe`.
+- Embedding of width {recipe.embedding_width}, one LSTM layer of {recipe.hidden_width} units, pooling "{recipe.pool}".
+- {report.n_words:,} words; Adam, learning rate {recipe.learning_rate} falling to 0, batches of {recipe.batch_size}.
+- The other numbers are in `mase.training.recipe`.
 - {versions}.
-- {platform.system()} {platform.machine()}, CPU, one thread, {report.seconds:.0f} s. The same command gives the same weights on
-  the same versions and the same kind of processor; elsewhere the accuracy varies by a few tenths of a per cent.
+- {platform.system()} {platform.machine()}, CPU, one thread, {report.seconds:.0f} s.
+
+The command gives the same weights again on the same versions and the same kind of processor; elsewhere they may differ.
 """
 
 

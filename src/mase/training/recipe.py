@@ -90,8 +90,9 @@ LSTM_IMDB = Recipe(
     dataset="imdb",
     task="tells negative (`neg`) from positive (`pos`) English film reviews; it reads the last 80 words of a review",
     limits=(
-        "It knows film reviews of before 2011 and nothing else: on other texts its scores mean little. It reads words only, "
-        "lower-cased, without punctuation, and only the 80 last. Irony and mixed opinions are often misread."
+        "It knows film reviews of before 2011 and nothing else. It reads words only, lower-cased, without punctuation, and "
+        "only the last 80: an opinion given before them does not count. 123 of the 25,000 test reviews are also in the "
+        "training split, as published."
     ),
     licence=(
         "The reviews are the Large Movie Review Dataset (Maas et al., ACL 2011), for research use; they are not shipped. The "
@@ -100,9 +101,9 @@ LSTM_IMDB = Recipe(
     pool="last",
     dropout=0.5,
     word_dropout=0.2,
-    embedding_dropout=0.1,
+    embedding_dropout=0.5,
     batch_size=64,
-    epochs=5,
+    epochs=6,
     keep="end",
 )
 
@@ -111,9 +112,9 @@ LSTM_REUTERS = Recipe(
     dataset="reuters",
     task="sorts English business news into 46 topics; it reads the first 80 words of a story, its title included",
     limits=(
-        "It knows Reuters' business news of 1987 and nothing else. Topics are unequal: two of them (`earn`, `acq`) make up "
-        "more than half of the stories, and the rare ones, with about a dozen training stories, are often missed. A story "
-        "with several topics counts as its first."
+        "It knows Reuters' business news of 1987 and nothing else. Topics are unequal: two of the 46 (`earn`, `acq`) make up "
+        "57 % of the training stories, the rarest has 10. A story with several topics counts as its first. 42 of the 2,246 "
+        "test stories have the very text of a training story."
     ),
     licence=(
         "The stories are Reuters-21578 (Reuters Ltd, D. Lewis), free for research use; the texts are Reuters' and are not "

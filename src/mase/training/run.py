@@ -49,6 +49,7 @@ def run(
         seed=seed,
         default_epochs=used.epochs == recipe.epochs,
         best_epoch=best_epoch,
+        n_words=len(data.vocabulary),
         n_training=len(data.training),
         n_validation=len(data.validation),
         n_test=n_test,
