@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 # One thread per process: two were several times slower when both cores are busy.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint format clean
+.PHONY: demo test lint format bench clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -31,6 +31,9 @@ format: $(STAMP)
 
 test: lint
 	$(BIN)/pytest
+
+bench: $(STAMP)
+	$(BIN)/python benchmarks/core.py
 
 clean:
 	rm -rf $(VENV) demo-out

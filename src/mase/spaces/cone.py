@@ -5,7 +5,7 @@ from math import pi, tan
 from typing import Any, ClassVar
 
 from mase.errors import OptionError
-from mase.spaces.protocol import Noise, across, norms
+from mase.spaces.protocol import Noise, across, norms, scaled
 
 __all__ = ["Cone"]
 
@@ -47,7 +47,7 @@ class Cone:
     def place(self, coordinates: Any, embeddings: Any, direction: Any, noise: Noise | None) -> Any:
         """Return c e + tan(theta) U |c e| (unit vector across e), `(b, t, d)`, with U uniform on (0, 1)."""
         assert noise is not None
-        scaled = embeddings + (coordinates - 1)[..., None] * direction
+        vectors = scaled(coordinates, embeddings, direction)
         tangent = across(noise.normal, embeddings)
         length = norms(tangent)
-        return scaled + tan(self.theta) * noise.uniform[..., None] * norms(scaled) * tangent / (length + (length == 0))
+        return vectors + tan(self.theta) * noise.uniform[..., None] * norms(vectors) * tangent / (length + (length == 0))

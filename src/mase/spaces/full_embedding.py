@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from mase.spaces.protocol import Noise, across, norms
+from mase.spaces.protocol import Noise, across, norms, scaled
 
 __all__ = ["FullEmbedding"]
 
@@ -37,4 +37,4 @@ class FullEmbedding:
     def place(self, coordinates: Any, embeddings: Any, direction: Any, noise: Noise | None) -> Any:
         """Return e + (c - 1) e + sigma (noise across e), `(b, t, d)`."""
         assert noise is not None
-        return embeddings + (coordinates - 1)[..., None] * direction + noise.sigma * across(noise.normal, embeddings)
+        return scaled(coordinates, embeddings, direction) + noise.sigma * across(noise.normal, embeddings)

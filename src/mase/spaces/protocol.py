@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
-__all__ = ["Noise", "Space", "across", "norms"]
+__all__ = ["Noise", "Space", "across", "norms", "scaled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,13 @@ class Space(Protocol):
     def place(self, coordinates: Any, embeddings: Any, direction: Any, noise: Noise | None) -> Any:
         """Return perturbed embeddings `(b, t, d)` for coordinates `(b, t)`, 1 being the text itself."""
         ...
+
+
+def scaled(coordinates: Any, embeddings: Any, direction: Any) -> Any:
+    """Return e + (c - 1) direction `(b, t, d)` for coordinates c `(b, t)`, in one temporary array."""
+    moved = (coordinates - 1)[..., None] * direction
+    moved += embeddings
+    return moved
 
 
 def norms(vectors: Any) -> Any:

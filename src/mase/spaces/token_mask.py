@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from mase.spaces.protocol import Noise
+from mase.spaces.protocol import Noise, scaled
 
 __all__ = ["TokenMask"]
 
@@ -28,4 +28,4 @@ class TokenMask:
     def place(self, coordinates: Any, embeddings: Any, direction: Any, noise: Noise | None) -> Any:
         """Return e where c = 1 and r where c = 0, `(b, t, d)`."""
         del noise
-        return embeddings + (coordinates - 1)[..., None] * direction
+        return scaled(coordinates, embeddings, direction)

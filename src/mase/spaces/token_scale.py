@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from mase.errors import OptionError
-from mase.spaces.protocol import Noise, norms
+from mase.spaces.protocol import Noise, norms, scaled
 
 __all__ = ["TokenScale"]
 
@@ -52,4 +52,4 @@ class TokenScale:
     def place(self, coordinates: Any, embeddings: Any, direction: Any, noise: Noise | None) -> Any:
         """Return e + (c - 1) (e - r) `(b, t, d)`."""
         del noise
-        return embeddings + (coordinates - 1)[..., None] * direction
+        return scaled(coordinates, embeddings, direction)

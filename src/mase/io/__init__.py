@@ -1,0 +1,3 @@
+"""Files of results, one module per format."""
+
+__all__: list[str] = []

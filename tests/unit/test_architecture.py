@@ -1,0 +1,237 @@
+"""The architecture, enforced on the syntax trees of src/mase: which way imports point and who may use which framework.
+
+A new design, estimator, space, model or any other file in an existing folder needs no edit here. A new folder or a new
+module beside `explain.py` takes its place in `LAYERS`.
+"""
+
+import ast
+import importlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import mase
+from mase.registry import Registry
+
+SOURCE = Path(mase.__file__).parent
+
+# Imports point upwards in this list: a unit may import itself and units of earlier layers, never a neighbour.
+# A unit is a module of src/mase, a folder, or one of the two protocol modules that stand below their folders.
+LAYERS: tuple[frozenset[str], ...] = (
+    frozenset({"errors"}),
+    frozenset({"arrays", "registry", "rng", "text"}),
+    frozenset({"attribution", "covariance", "links", "spaces.protocol"}),
+    frozenset({"models.protocol", "sample"}),
+    frozenset({"designs", "estimators", "spaces", "models", "assemble", "quality", "query", "stopping"}),
+    frozenset({"methods"}),
+    frozenset({"measure"}),
+    frozenset({"explain"}),
+    frozenset({"datasets", "io", "render", "testing"}),
+    frozenset({"training"}),
+    frozenset({"mase"}),  # the package itself: all names of the public API
+    frozenset({"cli"}),
+)
+# Against the arrows, and only inside a function: methods of the result that hand it to a renderer or a writer.
+LAZY_EXCEPTIONS = frozenset({("mase.attribution", "io"), ("mase.attribution", "render")})
+# The only places, as prefixes of module names, that may import a framework, lazily or not.
+FRAMEWORKS: dict[str, tuple[str, ...]] = {
+    "torch": ("mase.models", "mase.training"),
+    "safetensors": ("mase.models", "mase.training"),
+    "transformers": ("mase.models.transformers",),
+    "matplotlib": ("mase.render.figure",),
+    "pyarrow": ("mase.datasets",),
+}
+LONGEST_MODULE = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """One import: the dotted target, the line, and whether it runs only when a function is called."""
+
+    target: str
+    line: int
+    lazy: bool
+
+
+def imports(tree: ast.AST, *, lazy: bool = False) -> Iterator[Import]:
+    """Yield every import below a node, those inside functions and under TYPE_CHECKING too."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Import):
+            yield from (Import(alias.name, node.lineno, lazy) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = "." * node.level + (node.module or "")
+            yield from (Import(f"{base}.{alias.name}", node.lineno, lazy) for alias in node.names)
+        else:
+            yield from imports(node, lazy=lazy or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda))
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """Return every module of the package by dotted name."""
+    found = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        parts = ("mase", *path.relative_to(SOURCE).with_suffix("").parts)
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def unit(name: str) -> str:
+    """Return the unit of LAYERS that a dotted name below `mase` belongs to."""
+    parts = name.split(".")[1:]
+    if not parts:
+        return "mase"
+    return ".".join(parts[:2]) if ".".join(parts[:2]) in ("models.protocol", "spaces.protocol") else parts[0]
+
+
+def layer(name: str) -> int:
+    return next(index for index, members in enumerate(LAYERS) if name in members)
+
+
+def target_unit(target: str) -> str | None:
+    """Return the unit that an import reaches, None if it is outside of the package or the version only."""
+    if target.split(".")[0] != "mase" or target == "mase.__version__":
+        return None
+    is_public_name = target.count(".") == 1 and target not in modules()  # `from mase import Explainer`
+    return "mase" if is_public_name else unit(target)
+
+
+def against_the_arrows(module: str, found: Import) -> bool:
+    to = target_unit(found.target)
+    here = unit(module)
+    if to is None or to == here:
+        return False
+    if found.lazy and (module, to) in LAZY_EXCEPTIONS:
+        return False
+    return layer(to) >= layer(here)
+
+
+def framework_out_of_place(module: str, found: Import) -> bool:
+    allowed = FRAMEWORKS.get(found.target.split(".")[0])
+    return allowed is not None and not any(module == place or module.startswith(f"{place}.") for place in allowed)
+
+
+every_module = pytest.mark.parametrize("name", modules())
+public_module = pytest.mark.parametrize(
+    "name", [name for name in modules() if not any(part.startswith("_") for part in name.split("."))]
+)
+
+
+def parsed(name: str) -> ast.Module:
+    return ast.parse(modules()[name].read_text(encoding="utf-8"))
+
+
+@every_module
+def test_every_module_has_a_place(name):
+    assert any(unit(name) in members for members in LAYERS), f"{name}: give {unit(name)!r} a place in LAYERS"
+
+
+@pytest.mark.parametrize("name", [name for name in modules() if name != "mase"])
+def test_imports_point_one_way(name):
+    wrong = [f"line {found.line}: {found.target}" for found in imports(parsed(name)) if against_the_arrows(name, found)]
+    assert not wrong, f"{name} imports from its own or a higher layer: {wrong}"
+
+
+@every_module
+def test_imports_are_absolute(name):
+    assert not [found for found in imports(parsed(name)) if found.target.startswith(".")]
+
+
+@every_module
+def test_frameworks_stay_in_their_places(name):
+    wrong = [f"line {found.line}: {found.target}" for found in imports(parsed(name)) if framework_out_of_place(name, found)]
+    assert not wrong, f"{name} imports a framework that it does not own: {wrong}"
+
+
+def test_every_exception_is_needed():
+    used = {(name, target_unit(found.target)) for name in modules() for found in imports(parsed(name)) if found.lazy}
+    assert used >= LAZY_EXCEPTIONS
+
+
+@pytest.mark.parametrize(
+    ("module", "code", "wrong"),
+    [
+        ("mase.designs.new", "from mase.estimators.ridge import Ridge", True),
+        ("mase.designs.new", "from mase.designs.placement import single", False),
+        ("mase.designs.new", "def draw():\n    from mase.methods import METHODS", True),
+        ("mase.models.new", "from mase.spaces.protocol import Noise", False),
+        ("mase.models.new", "from mase.spaces.cone import Cone", True),
+        ("mase.errors", "import mase.arrays", True),
+        ("mase.explain", "from mase import models", False),
+        ("mase.explain", "from mase import Explainer", True),
+        ("mase.explain", "from mase import __version__", False),
+        ("mase.render.html", "from mase.io.json import to_dict", True),
+        ("mase.attribution", "from mase.io.json import to_dict", True),
+        ("mase.attribution", "def save():\n    from mase.io.json import save", False),
+        ("mase.quality", "if TYPE_CHECKING:\n    from mase.query import ask", True),
+        ("mase.cli.explain", "import mase", False),
+    ],
+)
+def test_the_rule_of_imports_can_fail(module, code, wrong):
+    assert [against_the_arrows(module, found) for found in imports(ast.parse(code))] == [wrong]
+
+
+@pytest.mark.parametrize(
+    ("module", "code", "wrong"),
+    [
+        ("mase.quality", "import torch", True),
+        ("mase.quality", "def fit():\n    from torch import nn", True),
+        ("mase.models.new", "import torch.nn", False),
+        ("mase.models.new", "import transformers", True),
+        ("mase.models.transformers", "import transformers", False),
+        ("mase.render.html", "class A:\n    def f(self):\n        import matplotlib.pyplot", True),
+        ("mase.datasets_of_others", "import pyarrow", True),
+    ],
+)
+def test_the_rule_of_frameworks_can_fail(module, code, wrong):
+    assert [framework_out_of_place(module, found) for found in imports(ast.parse(code))] == [wrong]
+
+
+@public_module
+def test_all_names_exist(name):
+    module = importlib.import_module(name)
+    assert isinstance(module.__all__, list), f"{name} has no __all__"
+    assert len(set(module.__all__)) == len(module.__all__)
+    missing = [one for one in module.__all__ if getattr(module, one, None) is None]
+    assert not missing, f"{name}.__all__ has names that do not exist: {missing}"
+
+
+def test_import_mase_loads_no_framework():
+    code = "import sys, mase; print(*{name.partition('.')[0] for name in sys.modules})"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "mase" in loaded
+    assert not {"torch", "transformers", "matplotlib", "numpy", "scipy", "pyarrow", "rich", "click"} & set(loaded)
+
+
+@every_module
+def test_no_module_is_long(name):
+    lines = len(modules()[name].read_text(encoding="utf-8").splitlines())
+    assert lines <= LONGEST_MODULE, f"{name} has {lines} lines; split it by its nouns"
+
+
+def registries() -> list[tuple[str, str]]:
+    """Return module and name of every `NAME = Registry(...)` of the package."""
+    found = []
+    for name in modules():
+        for node in parsed(name).body:
+            call = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "Registry":
+                target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+                found.append((name, ast.unparse(target)))
+    return found
+
+
+@pytest.mark.parametrize(("module", "name"), registries())
+def test_every_entry_of_every_registry_resolves(module, name):
+    registry = getattr(importlib.import_module(module), name)
+    assert isinstance(registry, Registry)
+    assert len(registry) > 0
+    assert all(registry[entry] is not None for entry in registry)
+
+
+def test_the_registries_are_found():
+    assert {"DESIGNS", "ESTIMATORS", "SPACES"} <= {name for _, name in registries()}
