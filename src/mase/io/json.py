@@ -1,7 +1,6 @@
 """Attributions as JSON, schema ``mase.attribution/1``: what is written loads back equal. `docs/json.md` describes it."""
 
 import json
-import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,19 +8,18 @@ from itertools import chain
 from numbers import Integral, Real
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from mase.attribution import Attribution, Fit, Note, Prediction, Token, Word
 from mase.errors import DataError
 from mase.files import write_text
+from mase.io.record import Record
 from mase.text import Truncation
 
 __all__ = ["ERROR_SCHEMA", "SCHEMA", "Failure", "dumps", "from_dict", "load", "load_many", "save", "to_dict"]
 
 SCHEMA = "mase.attribution/1"
 ERROR_SCHEMA = "mase.error/1"
-
-T = TypeVar("T")
 
 # Line ends to some readers of JSONL, commands to some terminals, and code points that no UTF-8 file can hold.
 _UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -130,7 +128,7 @@ def from_dict(mapping: Mapping[str, Any], *, place: str = "the mapping") -> Attr
     DataError
         If it has another schema, lacks a key, or a value is of the wrong type.
     """
-    record = _Record(mapping, place)
+    record = Record(mapping, place)
     _check_schema(record)
     prediction = record.record("prediction")
     text = record.get("text", str)
@@ -221,12 +219,12 @@ def _refuse(constant: str) -> None:
 
 def _result(document: Any, place: str) -> Attribution | Failure:
     if isinstance(document, dict) and document.get("schema") == ERROR_SCHEMA:
-        record = _Record(document, place)
+        record = Record(document, place)
         return Failure(record.get("line", int), record.get("error", str), record.get("message", str))
     return from_dict(document, place=place)
 
 
-def _check_schema(record: "_Record") -> None:
+def _check_schema(record: Record) -> None:
     if not isinstance(record.values, Mapping):
         raise DataError(f"{record.place} holds a {type(record.values).__name__}, expected an object of schema {SCHEMA}")
     found = record.values.get("schema")
@@ -237,67 +235,19 @@ def _check_schema(record: "_Record") -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Record:
-    """A JSON object whose values are asked for by key and type; `place` says where it is, for errors."""
-
-    values: Mapping[str, Any]
-    place: str
-
-    def get(self, key: str, kind: type[T]) -> T:
-        if key not in self.values:
-            raise DataError(f"{self.place} lacks {key!r}, which schema {SCHEMA} requires")
-        value = self.values[key]
-        if not isinstance(value, kind) or isinstance(value, bool):
-            raise self.wrong(key, kind.__name__)
-        return value
-
-    def optional(self, key: str, kind: type[T]) -> T | None:
-        return None if key in self.values and self.values[key] is None else self.get(key, kind)
-
-    def number(self, key: str) -> float:
-        value = self.get(key, Real)  # type: ignore[type-abstract]
-        try:
-            number = float(value)
-        except OverflowError:
-            number = math.inf
-        if not math.isfinite(number):
-            raise self.wrong(key, "a finite number")
-        return number
-
-    def optional_number(self, key: str) -> float | None:
-        return None if key in self.values and self.values[key] is None else self.number(key)
-
-    def table(self, key: str) -> dict[str, Any]:
-        return dict(self.get(key, dict))
-
-    def record(self, key: str) -> "_Record":
-        return _Record(self.get(key, dict), f"{self.place}, {key}")
-
-    def records(self, key: str) -> "Iterator[_Record]":
-        for index, value in enumerate(self.get(key, list)):
-            place = f"{self.place}, {key}[{index}]"
-            if not isinstance(value, dict):
-                raise DataError(f"{place} is a {type(value).__name__}, expected an object")
-            yield _Record(value, place)
-
-    def wrong(self, key: str, expected: str) -> DataError:
-        return DataError(f"{self.place}: {key!r} is {self.values[key]!r:.80}, expected {expected}")
-
-
-def _word(record: _Record, length: int) -> Word:
+def _word(record: Record, length: int) -> Word:
     start, end = record.get("start", int), record.get("end", int)
     if not 0 <= start <= end <= length:
         raise DataError(f"{record.place} spans {start} to {end}, expected a span within the {length} characters of the text")
     return Word(record.get("text", str), start, end, record.number("score"), record.number("standard_error"))
 
 
-def _token(record: _Record) -> Token:
+def _token(record: Record) -> Token:
     start, end, word = (record.optional(key, int) for key in ("start", "end", "word"))
     return Token(record.get("text", str), start, end, word, record.optional_number("score"))
 
 
-def _fit(record: _Record) -> Fit:
+def _fit(record: Record) -> Fit:
     return Fit(
         r2=record.optional_number("r2"),
         split_half=record.optional_number("split_half"),
@@ -309,7 +259,7 @@ def _fit(record: _Record) -> Fit:
     )
 
 
-def _truncation(record: _Record) -> Truncation:
+def _truncation(record: Record) -> Truncation:
     kept = record.get("kept", str)
     if kept not in ("start", "end"):
         raise record.wrong("kept", "'start' or 'end'")

@@ -1,0 +1,123 @@
+"""The documents name what exists: every `mase.x:y`, `tests/...::name` and file that they point to, and all of the paper."""
+
+import ast
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = sorted([*(ROOT / "docs").rglob("*.md"), *(ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md"))])
+PAPER = ROOT / "docs" / "paper.md"
+# Labels of arXiv 2512.04386v1, in its order (it gives tab:performance2 twice).
+LABELS = (
+    "fig:FrameMASE", "def:MASE", "eq:definition_1", "fig:NLGP", "def:GIP", "theorem:1", "eq:lemma1", "def:infidelity",
+    "th:connectIG", "eq:optimal_explanation", "def:MASE_Sparse", "eq:definition_2", "eqn:lp", "alg:MASE", "eq:definition_3",
+    "tab:dataset_stats", "eq:delta", "tab:performance1", "tab:performance2", "fig:result_nlp",
+)  # fmt: skip
+# What the paper states without a label.
+UNLABELLED = (
+    "Saliency", "The set M", "SmoothGrad form", "Property: local accuracy", "Property: missingness", "Property: consistency",
+    "Proposition: LIME", "Proposition: Kernel SHAP", "Proposition: completeness", "Proposition: occlusion",
+)  # fmt: skip
+
+_OBJECT = re.compile(r"\bmase(?:\.\w+)*:\w+(?:\.\w+)*")
+_TEST = re.compile(r"\btests/[\w/]+\.py::\w+")
+_FILE = re.compile(r"`((?:src|tests|docs|benchmarks)/[\w./-]+\.\w+)`")
+_LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")
+_MODULE = re.compile(r"`(mase(?:\.\w+)+)`")
+
+
+def resolves(reference: str) -> bool:
+    """Return whether `mase.module:name.attribute` can be imported; fields of slotted dataclasses count as attributes."""
+    module, _, path = reference.partition(":")
+    try:
+        found = importlib.import_module(module)
+        for name in path.split("."):
+            found = getattr(found, name)
+    except (ImportError, AttributeError):
+        return False
+    return True
+
+
+def dotted_name_resolves(name: str) -> bool:
+    """Return whether a dotted name is a module, or something inside of one."""
+    parts = name.split(".")
+    cuts = range(len(parts), 0, -1)
+    return any(resolves(f"{'.'.join(parts[:cut])}:{'.'.join(parts[cut:]) or '__name__'}") for cut in cuts)
+
+
+def test_exists(reference: str = "tests/unit/test_docs.py::test_exists") -> None:
+    """Check that a test function is defined in its file."""
+    path, _, name = reference.partition("::")
+    assert (ROOT / path).is_file(), f"{path} does not exist"
+    defined = {node.name for node in ast.walk(ast.parse((ROOT / path).read_text("utf-8"))) if isinstance(node, ast.FunctionDef)}
+    assert name in defined, f"{path} has no {name}"
+
+
+def text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+every_document = pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+
+
+@every_document
+def test_named_objects_exist(path):
+    assert not [reference for reference in _OBJECT.findall(text(path)) if not resolves(reference)]
+    assert not [name for name in _MODULE.findall(text(path)) if not dotted_name_resolves(name)]
+
+
+@every_document
+def test_named_tests_exist(path):
+    for reference in _TEST.findall(text(path)):
+        test_exists(reference)
+
+
+@every_document
+def test_named_files_and_links_exist(path):
+    assert not [name for name in _FILE.findall(text(path)) if not (ROOT / name).exists()]
+    assert not [link for link in _LINK.findall(text(path)) if not (path.parent / link).exists()]
+
+
+@every_document
+def test_no_path_of_one_machine(path):
+    assert not re.findall(r"(?:^|[\s`(\"'])(?:/work|/root|/home|/tmp|/Users)\b", text(path), re.MULTILINE)
+
+
+def test_wrong_names_are_found():
+    assert resolves("mase.estimators.moment:Moment.fit")
+    assert dotted_name_resolves("mase.estimators")
+    assert dotted_name_resolves("mase.METHODS")
+    assert not resolves("mase.estimators.moment:Momentum")
+    assert not resolves("mase.estimators.momentum:Moment")
+    assert not resolves("mase.estimators.moment:Moment.refit")
+    assert not dotted_name_resolves("mase.METHOD")
+    with pytest.raises(AssertionError, match="has no test_nothing"):
+        test_exists("tests/unit/test_docs.py::test_nothing")
+    with pytest.raises(AssertionError, match="does not exist"):
+        test_exists("tests/unit/test_nothing.py::test_docs")
+
+
+def sections() -> dict[str, str]:
+    """Return the body of every `###` section of docs/paper.md by its title."""
+    found = re.split(r"^### (.+)$", text(PAPER), flags=re.MULTILINE)
+    return dict(zip(found[1::2], (body.split("\n## ")[0] for body in found[2::2]), strict=True))
+
+
+@pytest.mark.parametrize("item", [*LABELS, *UNLABELLED])
+def test_every_statement_of_the_paper_has_a_section(item):
+    assert sum(f"`{item}`" in title or title.startswith(item) for title in sections()) == 1
+
+
+@pytest.mark.parametrize("title", sections())
+def test_every_section_names_function_and_test_or_says_that_there_is_none(title):
+    body = sections()[title]
+    tested = _OBJECT.search(body) and (_TEST.search(body) or ">>>" in body)
+    assert tested or "Not in this version" in body
+
+
+@pytest.mark.parametrize("number", range(1, 37))
+def test_every_requirement_is_answered(number):
+    assert re.search(rf"\bR{number}\b", text(PAPER))
