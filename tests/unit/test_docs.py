@@ -48,7 +48,7 @@ def dotted_name_resolves(name: str) -> bool:
     return any(resolves(f"{'.'.join(parts[:cut])}:{'.'.join(parts[cut:]) or '__name__'}") for cut in cuts)
 
 
-def test_exists(reference: str = "tests/unit/test_docs.py::test_exists") -> None:
+def check_test(reference: str) -> None:
     """Check that a test function is defined in its file."""
     path, _, name = reference.partition("::")
     assert (ROOT / path).is_file(), f"{path} does not exist"
@@ -72,7 +72,7 @@ def test_named_objects_exist(path):
 @every_document
 def test_named_tests_exist(path):
     for reference in _TEST.findall(text(path)):
-        test_exists(reference)
+        check_test(reference)
 
 
 @every_document
@@ -95,9 +95,9 @@ def test_wrong_names_are_found():
     assert not resolves("mase.estimators.moment:Moment.refit")
     assert not dotted_name_resolves("mase.METHOD")
     with pytest.raises(AssertionError, match="has no test_nothing"):
-        test_exists("tests/unit/test_docs.py::test_nothing")
+        check_test("tests/unit/test_docs.py::test_nothing")
     with pytest.raises(AssertionError, match="does not exist"):
-        test_exists("tests/unit/test_nothing.py::test_docs")
+        check_test("tests/unit/test_nothing.py::test_docs")
 
 
 def sections() -> dict[str, str]:

@@ -1,0 +1,85 @@
+"""What is said about a text beside its words: prediction, fit, what was cut off, where the numbers come from."""
+
+from mase.attribution import Attribution
+from mase.render.pieces import inline
+
+__all__ = ["cut_off", "duration", "fit_facts", "origin", "percent", "top_classes", "unit"]
+
+
+def percent(probability: float) -> str:
+    """Return a probability in percent, never rounded to certainty.
+
+    Examples
+    --------
+    >>> percent(0.9731), percent(0.99999), percent(0.0002)
+    ('97.3 %', '> 99.9 %', '< 0.1 %')
+    """
+    if probability > 0.999:
+        return "> 99.9 %"
+    return "< 0.1 %" if 0 < probability < 0.001 else f"{100 * probability:.1f} %"
+
+
+def duration(seconds: float) -> str:
+    """Return a time in its natural unit.
+
+    Examples
+    --------
+    >>> duration(0.0312), duration(2.25), duration(312)
+    ('31 ms', '2.2 s', '5 min 12 s')
+    """
+    if seconds < 1:
+        return f"{1000 * seconds:.0f} ms"
+    return f"{seconds:.1f} s" if seconds < 60 else f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
+
+
+def top_classes(attribution: Attribution, k: int) -> list[tuple[str, float]]:
+    """Return the k most probable classes with their probabilities, and the target if it is not among them."""
+    by_label = attribution.prediction.probabilities
+    ranked = sorted(by_label.items(), key=lambda pair: -pair[1])
+    rest = [(label, chance) for label, chance in ranked[k:] if label == attribution.target]
+    return [(inline(label), chance) for label, chance in ranked[:k] + rest]
+
+
+def unit(attribution: Attribution) -> str:
+    """Return the number that the scores are parts of, in words."""
+    return f"{attribution.link} of {inline(attribution.target)}"
+
+
+def fit_facts(attribution: Attribution) -> list[str]:
+    """Return how well the scores fit and what they cost, in a few words each."""
+    fit = attribution.fit
+    facts = [] if fit.r2 is None else [f"R² {_share(fit.r2)}"]
+    facts += [] if fit.split_half is None else [f"split-half {_share(fit.split_half)}"]
+    facts += [f"{fit.n_queries:,} evaluations"]
+    facts += [f"{fit.n_gradients:,} gradients"] if fit.n_gradients else []
+    return [*facts, duration(fit.seconds)]
+
+
+def cut_off(attribution: Attribution) -> str | None:
+    """Return what the model did not read, None if it read all."""
+    cut = attribution.truncation
+    if cut is None:
+        return None
+    part = "last" if cut.kept == "end" else "first"
+    return f"the model read only the {part} {cut.n_kept:,} of {cut.n_total:,} tokens"
+
+
+def origin(attribution: Attribution) -> list[str]:
+    """Return where the numbers come from: model, method with its main settings, seed, version."""
+    a = attribution
+    checksum = a.model.get("sha256")
+    facts = [f"model {inline(str(a.model.get('name')))}" + (f" (sha256 {str(checksum)[:12]})" if checksum else "")]
+    facts += [f"method {inline(str(a.method.get('name')))}"]
+    facts += [f"{part} {inline(str(a.method[part]['name']))}" for part in _PARTS if isinstance(a.method.get(part), dict)]
+    facts += [f"{name} {inline(str(a.method[key]))[:40]}" for key, name in _SETTINGS.items() if key in a.method]
+    version = a.versions.get("mase-xai")
+    return [*facts, f"seed {a.seed}", *([f"mase {inline(str(version))}"] if version else [])]
+
+
+_PARTS = ("space", "design", "estimator")
+_SETTINGS = {"sigma": "σ", "n_samples": "n"}
+
+
+def _share(value: float) -> str:
+    """Return a share or correlation with two decimals, never rounded up to 1."""
+    return "> 0.99" if 0.995 <= value < 1 else f"{value:.2f}"

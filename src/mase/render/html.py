@@ -1,0 +1,198 @@
+"""Attributions as HTML: one self-contained file that needs no network and no script.
+
+Everything that comes from outside (texts, labels, names) passes through Jinja's escaping; the page's security policy allows
+its own style sheet, by checksum, and nothing else.
+"""
+
+import base64
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from os import PathLike
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from mase.attribution import Attribution, Word
+from mase.files import write_text
+from mase.render.facts import cut_off, fit_facts, origin, percent, top_classes, unit
+from mase.render.palette import Scale, error95, is_sure, scale_of
+from mase.render.pieces import Piece, inline, pieces
+
+__all__ = ["fragment", "page", "write_page"]
+
+# One letter per strength, the second six for words whose interval includes 0: pages stay small.
+_SURE, _UNSURE = "abcdef", "ghijkl"
+_TOP_WORDS, _TOP_CLASSES = 8, 4
+_UNREAD_SHOWN = 4000
+# Beyond this many scored words, unmarked words do without a hint that tells their number.
+_MANY_WORDS = 1500
+
+
+def page(attributions: Iterable[Attribution]) -> str:
+    """Return a self-contained HTML page of the attributions, one below the other."""
+    many = list(attributions)
+    hints = sum(len(attribution.word_scores) for attribution in many) <= _MANY_WORDS
+    views = [_view(a, number=n if len(many) > 1 else 0, hints=hints) for n, a in enumerate(many, 1)]
+    style = _css("style.css") + _css("page.css")
+    return (
+        _templates()
+        .get_template("page.html")
+        .render(
+            title=_title(many),
+            style=Markup(style),
+            style_hash="sha256-" + base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
+            legend=_LEGEND,
+            reading=_READING,
+            views=views,
+            origins=list(dict.fromkeys(" · ".join(origin(attribution)) for attribution in many)),
+        )
+    )
+
+
+def write_page(attributions: Iterable[Attribution], path: str | PathLike[str]) -> str:
+    """Return the page of the attributions, and write it to `path`, whole or not at all.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be written.
+    """
+    content = page(attributions)
+    write_text(path, content)
+    return content
+
+
+def fragment(attribution: Attribution) -> str:
+    """Return one attribution as a piece of HTML for a notebook; it takes ink and ground from where it is shown."""
+    view = _view(attribution, number=0, hints=True)
+    lines = " · ".join(origin(attribution))
+    return _templates().get_template("fragment.html").render(style=Markup(_css("style.css")), view=view, origin=lines)
+
+
+@dataclass(frozen=True, slots=True)
+class _ClassRow:
+    label: str
+    chance: str
+    width: str
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _WordRow:
+    word: str
+    number: str
+    side: str
+    bar: str
+    low: str
+    high: str
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """One attribution as its template shows it."""
+
+    number: int
+    predicted: str
+    chance: str
+    target: str
+    other_target: bool
+    text: Markup
+    classes: Sequence[_ClassRow]
+    words: Sequence[_WordRow]
+    facts: str
+    cut: str | None
+    warnings: Sequence[str]
+
+
+def _view(attribution: Attribution, *, number: int, hints: bool) -> _View:
+    a, scale = attribution, scale_of(attribution)
+    return _View(
+        number=number,
+        predicted=inline(a.prediction.label),
+        chance=percent(a.prediction.probability),
+        target=inline(a.target),
+        other_target=a.target != a.prediction.label,
+        text=Markup("").join(_piece(piece, scale, hints=hints) for piece in pieces(a, longest_unread=_UNREAD_SHOWN)),
+        classes=_class_rows(a),
+        words=_word_rows(a.top(_TOP_WORDS, by="magnitude"), scale),
+        facts=" · ".join([f"Scores: {unit(a)}", *fit_facts(a)]),
+        cut=cut_off(a),
+        warnings=[inline(note.message) for note in a.fit.warnings],
+    )
+
+
+def _piece(piece: Piece, scale: Scale, *, hints: bool) -> Markup:
+    word = piece.word
+    if word is None:
+        return Markup("<s>{}</s>").format(piece.text) if piece.unread else Markup.escape(piece.text)
+    level, hint = scale.level(word, len(_SURE)), scale.interval(word, "±")
+    if not level:
+        return Markup("<u title={}>{}</u>").format(hint, piece.text) if hints else Markup.escape(piece.text)
+    tag = "b" if word.score > 0 else "i"
+    letter = (_SURE if is_sure(word) else _UNSURE)[level - 1]
+    return Markup("<{0} class={1} title={2}>{3}</{0}>").format(tag, letter, hint, piece.text)
+
+
+def _class_rows(attribution: Attribution) -> list[_ClassRow]:
+    target = inline(attribution.target)
+    rows = top_classes(attribution, _TOP_CLASSES)
+    return [_ClassRow(label, percent(chance), f"{100 * chance:.3g}", label == target) for label, chance in rows]
+
+
+def _word_rows(words: Sequence[Word], scale: Scale) -> list[_WordRow]:
+    """Return the strongest words with bars about the middle of a drawing 100 wide; the longest whisker ends at its edge."""
+    widest = max((abs(word.score) + error95(word) for word in words), default=0.0) or 1.0
+
+    def place(value: float) -> str:
+        return f"{50 + 49 * value / widest:.3g}"
+
+    return [
+        _WordRow(
+            word=inline(word.text),
+            number=scale.interval(word),
+            side="p" if word.score > 0 else "n",
+            bar=f"{49 * word.score / widest:.3g}",
+            low=place(word.score - error95(word)),
+            high=place(word.score + error95(word)),
+        )
+        for word in words
+    ]
+
+
+def _title(attributions: Sequence[Attribution]) -> str:
+    names = list(dict.fromkeys(inline(str(attribution.model.get("name"))) for attribution in attributions))
+    texts = "1 text" if len(attributions) == 1 else f"{len(attributions)} texts"
+    return f"{texts} explained: {', '.join(names)}" if names else "Nothing to explain"
+
+
+@cache
+def _templates() -> Environment:
+    return Environment(
+        loader=PackageLoader("mase.render", ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+@cache
+def _css(name: str) -> str:
+    return resources.files("mase.render").joinpath(name).read_text(encoding="utf-8")
+
+
+_LEGEND = Markup(
+    "<p class=legend><span><b class=e>solid red</b> speaks for the class</span>"
+    "<span><i class=e>dashed blue</i> speaks against it</span>"
+    "<span><b class=l>not</b> <i class=l>underlined</i>: the 95 % interval includes 0</span>"
+    "<span><s>grey</s>: not read by the model</span></p>"
+)
+_READING = (
+    "A score says how much the explained number changes as the word's share in the input grows from nothing to full, at the rate "
+    "seen around the text. Shades are relative to the strongest word of each text. Point at a word to see its score with half "
+    "its 95 % interval. R² is the share of the model's local variation that the scores explain; split-half is the rank "
+    "correlation between the scores from two halves of the sample."
+)

@@ -1,0 +1,70 @@
+"""How strong a word is drawn and how its numbers are written: one scale per text, red for, blue against."""
+
+import math
+from dataclasses import dataclass
+
+from mase.attribution import Attribution, Word
+
+__all__ = ["BLUE", "RED", "Z95", "Scale", "error95", "is_sure", "scale_of"]
+
+# Apart for every common kind of colour blindness, and visible on light and on dark grounds.
+RED, BLUE = "#dc2f45", "#2f7fe0"
+# Half the width of a 95 % interval in standard errors (normal law).
+Z95 = 1.959964
+# Below this share of the strongest score a word is left unmarked: its shade could not be seen.
+_UNMARKED = 0.08
+
+
+def error95(word: Word) -> float:
+    """Return half the width of the 95 % interval of a word's score."""
+    return Z95 * word.standard_error
+
+
+def is_sure(word: Word) -> bool:
+    """Return whether the 95 % interval of a word's score leaves out 0."""
+    return abs(word.score) > error95(word)
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The scale of one text: its largest absolute score, and the decimals that give that score three digits.
+
+    `decimals` is None where fixed decimals would be too long (very small or very large scores).
+
+    Examples
+    --------
+    >>> scale = Scale(0.25, 3)
+    >>> scale.signed(0.1), scale.signed(-0.04), scale.error(0.0001)
+    ('+0.100', '−0.040', '0.001')
+    """
+
+    maximum: float
+    decimals: int | None
+
+    def level(self, word: Word, levels: int) -> int:
+        """Return 0 for a word that is left unmarked, else its strength from 1 to `levels`."""
+        share = abs(word.score) / self.maximum if self.maximum else 0.0
+        return 0 if share < _UNMARKED else min(levels, math.ceil(share * levels - 1e-9))
+
+    def signed(self, value: float) -> str:
+        """Return a score with its sign."""
+        number = f"{abs(value):.2e}" if self.decimals is None else f"{abs(value):.{self.decimals}f}"
+        return ("−" if value < 0 and float(number) else "+" if float(number) else "") + number
+
+    def error(self, value: float) -> str:
+        """Return a half width, rounded up so that it never looks smaller than it is."""
+        if self.decimals is None:
+            return f"{value:.0e}"
+        unit = 10**self.decimals
+        return f"{math.ceil(value * unit - 1e-9) / unit:.{self.decimals}f}"
+
+    def interval(self, word: Word, between: str = " ± ") -> str:
+        """Return a word's score and half the width of its 95 % interval."""
+        return f"{self.signed(word.score)}{between}{self.error(error95(word))}"
+
+
+def scale_of(attribution: Attribution) -> Scale:
+    """Return the scale of one text."""
+    maximum = max((abs(word.score) for word in attribution.word_scores), default=0.0)
+    digits = 2 - math.floor(math.log10(maximum)) if maximum else 3
+    return Scale(maximum, max(0, digits) if -3 <= digits <= 6 else None)

@@ -1,0 +1,164 @@
+"""Attributions in a terminal: a coloured heat map, and the plain summary that is their `repr`."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.style import Style
+from rich.table import Table
+from rich.text import Text
+
+from mase.attribution import Attribution, Word
+from mase.render.facts import cut_off, fit_facts, percent, top_classes, unit
+from mase.render.palette import BLUE, RED, Scale, is_sure, scale_of
+from mase.render.pieces import Piece, inline, pieces
+
+__all__ = ["HeatMap", "heat_map", "summary"]
+
+# Faint to strong. Grounds come with their own ink, so that they read alike on dark and light terminals.
+_FOR = (Style(color=RED), Style(color="#5c0713", bgcolor="#f5b5bb"), Style(color="#ffffff", bgcolor="#c81e37", bold=True))
+_AGAINST = (Style(color=BLUE), Style(color="#0b2a55", bgcolor="#b9d3f5"), Style(color="#ffffff", bgcolor="#1f62c4", bold=True))
+# Muted instead of dim: a dim blue cannot be read on black.
+_UNSURE_FOR, _UNSURE_AGAINST = Style(color="#b0737a"), Style(color="#6d90bd")
+_FAINT = Style(dim=True)
+_WIDEST = 100
+_UNREAD_SHOWN = 160
+_BAR = 24
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+@dataclass(frozen=True, slots=True)
+class HeatMap:
+    """A rich renderable of one attribution: prediction, running text, the `top` strongest words and the fit.
+
+    Words for the target are red and marked ⁺, words against it blue and marked ⁻. Without colours (NO_COLOR, a pipe) the
+    marks also tell the strength, one to three of them. Words whose interval includes 0 are dim and unmarked.
+    """
+
+    attribution: Attribution
+    top: int = 8
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        ink = _Ink(plain=console.no_color or console.color_system is None, ascii_only=options.ascii_only)
+        narrow = options.update(width=min(options.max_width, _WIDEST))
+        for part in _parts(self.attribution, self.top, ink):
+            yield from console.render(part, narrow)
+
+
+def heat_map(attribution: Attribution, *, top: int = 8) -> HeatMap:
+    """Return a rich renderable: the running text in colours, with the `top` strongest words listed below."""
+    return HeatMap(attribution, top)
+
+
+def summary(attribution: Attribution, *, top: int = 8) -> str:
+    """Return an attribution as a few lines of plain text."""
+    a, scale = attribution, scale_of(attribution)
+    words = a.top(top, by="magnitude")
+    width = max((len(inline(word.text)) for word in words), default=0)
+    lines = [_headline(a), *(f"  {inline(word.text):<{width}}  {scale.interval(word)}" for word in words)]
+    return "\n".join([*lines, *_closing(a, len(words))])
+
+
+@dataclass(frozen=True, slots=True)
+class _Ink:
+    """What the terminal can show."""
+
+    plain: bool
+    ascii_only: bool
+
+    @property
+    def plus(self) -> str:
+        return "+" if self.ascii_only else "⁺"
+
+    @property
+    def minus(self) -> str:
+        return "-" if self.ascii_only else "⁻"
+
+    def marks(self, word: Word, scale: Scale) -> str:
+        level = scale.level(word, 3)
+        if not level or not is_sure(word):
+            return ""
+        return (self.plus if word.score > 0 else self.minus) * (level if self.plain else 1)
+
+    def style(self, word: Word, scale: Scale) -> Style:
+        level = scale.level(word, 3)
+        if not level:
+            return Style.null()
+        if not is_sure(word):
+            return _UNSURE_FOR if word.score > 0 else _UNSURE_AGAINST
+        return (_FOR if word.score > 0 else _AGAINST)[level - 1]
+
+    def piece(self, piece: Piece, scale: Scale) -> Text:
+        if piece.word is not None:
+            return Text(piece.text + self.marks(piece.word, scale), self.style(piece.word, scale))
+        if not piece.unread or not piece.text.strip():
+            return Text(piece.text)
+        opening, closing = ("[", "]") if self.ascii_only else ("⟦", "⟧")
+        inner = piece.text.strip()
+        return Text(piece.text.replace(inner, f"{opening}{inner}{closing}") if self.plain else piece.text, _FAINT)
+
+
+def _parts(attribution: Attribution, top: int, ink: _Ink) -> Iterator[Text | Table]:
+    scale = scale_of(attribution)
+    yield _prediction(attribution, ink)
+    yield Text()
+    running = Text.assemble(*(ink.piece(piece, scale) for piece in pieces(attribution, longest_unread=_UNREAD_SHOWN)))
+    running.overflow = "fold"
+    yield running
+    yield Text()
+    words = attribution.top(top, by="magnitude")
+    if words:
+        yield _table(words, scale, ink)
+        yield Text()
+    for line in _closing(attribution, len(words)):
+        warning = line.startswith("warning")
+        yield Text(line, Style(color="#b8860b") if warning else _FAINT)
+
+
+def _prediction(attribution: Attribution, ink: _Ink) -> Text:
+    a = attribution
+    line = Text.assemble((inline(a.prediction.label), "bold"), f" {percent(a.prediction.probability)}")
+    others = [(label, chance) for label, chance in top_classes(a, 3) if label != inline(a.prediction.label)]
+    line.append("".join(f" · {label} {percent(chance)}" for label, chance in others), _FAINT)
+    line.append("   words ")
+    line.append("for" + ink.plus, _FOR[0])
+    line.append(" and ")
+    line.append("against" + ink.minus, _AGAINST[0])
+    line.append(" ").append(inline(a.target), "bold")
+    return line
+
+
+def _table(words: tuple[Word, ...], scale: Scale, ink: _Ink) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True, max_width=28, overflow="ellipsis")
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(no_wrap=True, overflow="crop")
+    for word in words:
+        sure, unsure = (_FOR[0], _UNSURE_FOR) if word.score > 0 else (_AGAINST[0], _UNSURE_AGAINST)
+        bar = _bar(abs(word.score) / scale.maximum if scale.maximum else 0.0, ink)
+        table.add_row(Text("  " + inline(word.text)), Text(scale.interval(word)), Text(bar, sure if is_sure(word) else unsure))
+    return table
+
+
+def _bar(share: float, ink: _Ink) -> str:
+    if ink.ascii_only:
+        return "#" * round(share * _BAR)
+    eighths = round(share * _BAR * 8)
+    return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).rstrip()
+
+
+def _headline(attribution: Attribution) -> str:
+    a = attribution
+    predicted = f"predicted {inline(a.prediction.label)} {percent(a.prediction.probability)}"
+    return f"Attribution for {inline(a.target)} by {inline(str(a.model.get('name')))}: {predicted}"
+
+
+def _closing(attribution: Attribution, shown: int) -> list[str]:
+    """Return the lines below the words: what the numbers are, the fit, what was cut off, warnings."""
+    a = attribution
+    listed = f"{shown} strongest of {len(a.words)} words" if shown < len(a.words) else f"{len(a.words)} words"
+    method = f"{inline(str(a.method.get('name')))}, seed {a.seed}"
+    lines = [f"{listed}; {unit(a)}, ± 95 % interval", " · ".join([*fit_facts(a), method])]
+    cut = cut_off(a)
+    lines += [] if cut is None else [f"cut off: {cut}"]
+    return lines + [f"warning: {inline(note.message)} [{inline(note.code)}]" for note in a.fit.warnings]
