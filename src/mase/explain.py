@@ -12,10 +12,10 @@ from mase.assemble import installed, prediction, token_scores, word_scores, word
 from mase.attribution import Attribution
 from mase.errors import CapabilityError, EmptyTextError, InvalidTextError, OptionError
 from mase.links import Link, probabilities
-from mase.measure import measure
+from mase.measure import Effort, Precision, measure
 from mase.methods import Method, describe, resolve
 from mase.models import adapt
-from mase.models.protocol import Binding, Model
+from mase.models.protocol import Binding, Model, Probe
 from mase.query import check_batch_size, check_start
 from mase.registry import unknown
 from mase.rng import generator, stream_key
@@ -51,6 +51,8 @@ class Explainer:
         highest words is certain (see `mase.stopping.Stopping`).
     batch_size
         Rows per forward pass, or "auto".
+    precision
+        "float32", or "bfloat16": half precision where a trial shows that it is precise enough (see `mase.measure.Effort`).
     show_progress
         Whether a list of texts shows a progress bar on stderr.
 
@@ -80,6 +82,7 @@ class Explainer:
         tolerance: float | None = None,
         stable_top: int | None = None,
         batch_size: int | Literal["auto"] = "auto",
+        precision: Precision = "float32",
         show_progress: bool = False,
     ) -> None:
         if granularity not in ("word", "token"):
@@ -89,8 +92,7 @@ class Explainer:
         overrides = {"n_samples": n_samples, "sigma": sigma, "center": center, "reference": reference, "link": link}
         self.method = _for_model(self.model, method, overrides | {"design": design, "estimator": estimator, "space": space})
         self.seed, self.granularity = seed, granularity
-        self.stopping = Stopping(tolerance, stable_top)
-        self.batch_size = check_batch_size(batch_size)
+        self.effort = Effort(check_batch_size(batch_size), Stopping(tolerance, stable_top), precision)
         self.show_progress = show_progress
 
     @overload
@@ -129,21 +131,11 @@ class Explainer:
         words = group_words(tokens)
         per_token = self.granularity == "token" or self.method.space.per_token
         of_token = _coordinates(tokens, words, per_token=per_token)
-        p = int(of_token.max()) + 1
-        if p == 0:
-            raise EmptyTextError(f"text {text[:40]!r} has only special tokens for the model, expected at least one word")
-        level = float(self.method.sigma) if isinstance(self.method.sigma, int | float) else 0.0
-        if self.method.space.noisy and not level:
-            raise OptionError("sigma is not a number, expected one standard deviation for a space with noise in all directions")
-        binding = Binding(tokens, self.method.space, of_token, p, stream_key(self.seed, text), level)
-        probe = self.model.bind(binding)
+        probe = self.model.bind(self._binding(tokens, of_token))
         chance = probabilities(check_start(probe.start), probe.output)[0]
         index = _target(self.model.labels, target, chance)
-        method = self.method
-        if callable(method.sigma):
-            method = replace(method, sigma=method.sigma(int((probe.widths > 0).sum())))
-        found = measure(probe, method, index, generator(self.seed, text), self.batch_size, self.stopping)
-        fit = replace(found.fit, seconds=time.perf_counter() - began)
+        method = _with_sigma(self.method, probe)
+        found = measure(probe, method, index, generator(self.seed, text), self.effort)
         return Attribution(
             text=text,
             prediction=prediction(self.model.labels, chance),
@@ -153,18 +145,33 @@ class Explainer:
             response=found.response,
             word_scores=word_scores(words, word_sums(found.estimate, of_token, words), text),
             tokens=token_scores(tokens, words, found.estimate.gamma if per_token else None, of_token),
-            fit=fit,
-            method=describe(method) | {
-                "granularity": "token" if per_token else "word",
-                "batch_size": self.batch_size or probe.batch_size,
-                "tolerance": self.stopping.tolerance,
-                "stable_top": self.stopping.stable_top,
-            },
+            fit=replace(found.fit, seconds=time.perf_counter() - began),
+            method=describe(method) | self._conditions(probe, per_token=per_token),
             model={"name": self.model.name, "sha256": self.model.sha256},
             seed=self.seed,
             versions=dict(installed()),
             truncation=tokens.truncation,
-        )  # fmt: skip
+        )
+
+    def _binding(self, tokens: Tokens, of_token: Ints) -> Binding:
+        n_coordinates = int(of_token.max()) + 1
+        if n_coordinates == 0:
+            shown = tokens.text[:40]
+            raise EmptyTextError(f"text {shown!r} has only special tokens for the model, expected at least one word")
+        level = float(self.method.sigma) if isinstance(self.method.sigma, int | float) else 0.0
+        if self.method.space.noisy and not level:
+            raise OptionError("sigma is not a number, expected one standard deviation for a space with noise in all directions")
+        return Binding(tokens, self.method.space, of_token, n_coordinates, stream_key(self.seed, tokens.text), level)
+
+    def _conditions(self, probe: Probe, *, per_token: bool) -> dict[str, Any]:
+        """Return the settings that are not part of the method, for provenance."""
+        return {
+            "granularity": "token" if per_token else "word",
+            "batch_size": self.effort.batch_size or probe.batch_size,
+            "tolerance": self.effort.stopping.tolerance,
+            "stable_top": self.effort.stopping.stable_top,
+            "precision": self.effort.precision,
+        }
 
 
 def explain(
@@ -192,6 +199,13 @@ def _for_model(model: Model, method: str | Method, overrides: dict[str, Any]) ->
     if wanted not in model.references:
         raise CapabilityError(f"reference is {wanted!r}, expected one that {model.name} has: {', '.join(model.references)}")
     return chosen
+
+
+def _with_sigma(method: Method, probe: Probe) -> Method:
+    """Return the method with the value of a sigma that is a function of the number of coordinates that move."""
+    if not callable(method.sigma):
+        return method
+    return replace(method, sigma=method.sigma(int((probe.widths > 0).sum())))
 
 
 def _coordinates(tokens: Tokens, words: Words, *, per_token: bool) -> Ints:

@@ -1,23 +1,44 @@
 """From a probe to coefficients: draw the design, ask, solve, judge. Knows nothing of texts or frameworks."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
 from mase.arrays import Floats, Ints
 from mase.attribution import Fit, Note
 from mase.covariance import covariance
-from mase.errors import CapabilityError
+from mase.errors import CapabilityError, OptionError
 from mase.links import probabilities, respond
 from mase.methods import Method
-from mase.models.protocol import GradientProbe, Probe
+from mase.models.protocol import GradientProbe, HalfProbe, Probe
 from mase.quality import adjusted_r2, condition, remarks, split_half
 from mase.query import ask, ask_gradients
 from mase.sample import Estimate, Law, Problem, Sample
 from mase.stopping import NEVER, Stopping
 
-__all__ = ["Measurement", "measure"]
+__all__ = ["Effort", "Measurement", "Precision", "measure"]
+
+Precision = Literal["float32", "bfloat16"]
+# Rows on which half precision is tried, and the share of the signal that its noise may have.
+_TRIAL_ROWS, _LARGEST_NOISE = 16, 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How to ask: rows per forward pass (None: what suits the model), when to stop, and in which precision.
+
+    ``"bfloat16"`` is used only if its noise on 16 rows is well under the signal on them; a remark says what was done.
+    """
+
+    batch_size: int | None = None
+    stopping: Stopping = NEVER
+    precision: Precision = "float32"
+
+    def __post_init__(self) -> None:
+        if self.precision not in ("float32", "bfloat16"):
+            raise OptionError(f"precision is {self.precision!r}, expected 'float32' or 'bfloat16'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,25 +100,28 @@ def measure(
     method: Method,
     target: int,
     rng: np.random.Generator,
-    batch_size: int | None = None,
-    stopping: Stopping = NEVER,
+    effort: Effort = Effort(),
 ) -> Measurement:
     """Ask a probe as a method says and solve for the coefficients `(p,)`; coordinates that move nothing get exactly 0.
 
     Raises
     ------
     CapabilityError
-        If the method needs gradients and the probe has none.
+        If the method needs gradients and the probe has none, or half precision is wanted of a black box.
     """
     began = time.perf_counter()
-    question = _Question(probe, method, target, batch_size)
+    question = _Question(probe, method, target, effort.batch_size)
     active = np.flatnonzero(probe.widths > 0)
     if not len(active):
         return _nothing_moves(question, began)
     law = Law(method.center, covariance(method.sigma, probe.widths[active]))
     sample = method.design.draw(rng, method.n_samples, law)
     base, extra = _base(question, sample)
-    answers = _asked(question, sample, active, base, stopping)
+    tried: tuple[Note, ...] = ()
+    if effort.precision == "bfloat16":
+        question, tried = _halved(question, _spread(sample, active, len(probe.widths))[:_TRIAL_ROWS])
+        extra += 2 * _TRIAL_ROWS
+    answers = _asked(question, sample, active, base, effort.stopping)
     r2 = adjusted_r2(answers.sample, answers.responses, answers.estimate)
     halves = split_half(answers.problem, method.estimator)
     n = len(answers.responses)
@@ -108,15 +132,14 @@ def measure(
         n_queries=probe.n_setup + extra + n,
         n_gradients=0 if answers.gradients is None else n,
         seconds=time.perf_counter() - began,
-        warnings=(*_remarks(question, answers, r2, halves), *stopping.remarks(answers.estimate)),
+        warnings=(*_remarks(question, answers, r2, halves), *effort.stopping.remarks(answers.estimate), *tried),
     )
     return Measurement(_embedded(answers.estimate, active, len(probe.widths)), question.at_text(), fit)
 
 
 def _asked(question: _Question, sample: Sample, active: Ints, base: float | None, stopping: Stopping) -> _Answers:
     """Return the answers to as many rows as the stopping rule wants, all of them by default."""
-    whole = np.ones((len(sample.coordinates), len(question.probe.widths)))
-    whole[:, active] = sample.coordinates
+    whole = _spread(sample, active, len(question.probe.widths))
     responses, slopes, answers = np.empty(0), np.empty((0, len(active))), None
     while True:
         first, goal = len(responses), stopping.goal(sample, None if answers is None else (answers.problem, answers.estimate))
@@ -129,6 +152,26 @@ def _asked(question: _Question, sample: Sample, active: Ints, base: float | None
         answers = _Answers(head, responses, kept, problem, question.method.estimator.fit(problem))
         if goal == len(whole) or stopping.enough(answers.estimate):
             return answers
+
+
+def _spread(sample: Sample, active: Ints, p: int) -> Floats:
+    """Return the coordinates `(n, p)` of all words, 1 for those that cannot move."""
+    whole = np.ones((len(sample.coordinates), p))
+    whole[:, active] = sample.coordinates
+    return whole
+
+
+def _halved(question: _Question, rows: Floats) -> tuple[_Question, tuple[Note, ...]]:
+    """Return the question put to the model in half precision if that is precise enough on some rows `(n, p)`, and why not."""
+    if not isinstance(question.probe, HalfProbe):
+        raise CapabilityError("half precision is for torch models, expected precision='float32' for a function of texts")
+    half = replace(question, probe=question.probe.half())
+    exact, rough = question.at(rows, 0)[0], half.at(rows, 0)[0]
+    signal, noise = float(exact.std()), float((exact - rough).std())
+    if noise <= _LARGEST_NOISE * signal:
+        return half, ()
+    message = f"half precision would add noise of {noise:.2g} to a signal of {signal:.2g}: float32 was used"
+    return question, (Note("float32-instead", message),)
 
 
 def _base(question: _Question, sample: Sample) -> tuple[float | None, int]:

@@ -54,8 +54,8 @@ def split_half(problem: Problem, estimator: Estimator) -> float | None:
 def _ranks(values: Floats) -> Floats:
     """Return average ranks `(p,)`; scipy.stats has them too, at half a second of import."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    averages = np.asarray(np.cumsum(counts) - (counts - 1) / 2)
-    return np.asarray(averages[inverse], dtype=np.float64)
+    averages: Floats = np.asarray(np.cumsum(counts) - (counts - 1) / 2, dtype=np.float64)
+    return averages[inverse]
 
 
 def condition(problem: Problem) -> float | None:

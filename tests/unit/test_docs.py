@@ -57,7 +57,8 @@ def check_test(reference: str) -> None:
 
 
 def text(path: Path) -> str:
-    return path.read_text(encoding="utf-8")
+    """Return a document without its diagrams and the registry lines that it proposes."""
+    return re.sub(r"^```text\n.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
 
 
 every_document = pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
@@ -79,6 +80,20 @@ def test_named_tests_exist(path):
 def test_named_files_and_links_exist(path):
     assert not [name for name in _FILE.findall(text(path)) if not (ROOT / name).exists()]
     assert not [link for link in _LINK.findall(text(path)) if not (path.parent / link).exists()]
+
+
+def test_every_warning_of_a_result_is_explained():
+    """Codes of `Note("code", ...)` anywhere in the package."""
+    page = text(ROOT / "docs" / "how_it_works.md")
+    calls = [
+        node
+        for path in (ROOT / "src" / "mase").rglob("*.py")
+        for node in ast.walk(ast.parse(text(path)))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Note" and node.args
+    ]
+    codes = {call.args[0].value for call in calls if isinstance(call.args[0], ast.Constant)}
+    assert len(codes) > 5
+    assert not [code for code in codes if f"`{code}`" not in page]
 
 
 @every_document

@@ -475,3 +475,26 @@ def test_references_that_a_model_does_not_have(lstm_model):
         mase.Explainer(TorchModule(SmallLSTM(), tokenize=whitespace_ids, unk_id=1), reference="mask")
     with pytest.raises(OptionError, match="has none"):
         mase.Explainer(lstm_model, method="mase-cone", reference="mask")
+
+
+def test_half_precision_is_used_where_it_is_precise_enough(minilm):
+    from scipy.stats import spearmanr
+
+    text = "An unbelievably good film, isn't it? I would gladly see it again, although the middle drags."
+    exact = mase.Explainer(*minilm, n_samples=400, sigma=0.3)(text)
+    half = mase.Explainer(*minilm, n_samples=400, sigma=0.3, precision="bfloat16")(text)
+    assert "float32-instead" not in {note.code for note in half.fit.warnings}
+    assert half.scores.tolist() != exact.scores.tolist()
+    assert spearmanr(half.scores, exact.scores).statistic > 0.99
+    assert half.fit.n_queries == exact.fit.n_queries + 32
+    assert half.method["precision"] == "bfloat16"
+
+
+def test_half_precision_falls_back_and_says_so(minilm):
+    tiny = mase.Explainer(*minilm, n_samples=60, sigma=1e-4, precision="bfloat16")("A good film")
+    assert "float32-instead" in {note.code for note in tiny.fit.warnings}
+    assert tiny.scores == pytest.approx(mase.Explainer(*minilm, n_samples=60, sigma=1e-4)("A good film").scores)
+    with pytest.raises(CapabilityError, match="half precision"):
+        mase.Explainer(Callable(bag), precision="bfloat16")("A good film")
+    with pytest.raises(OptionError, match="precision"):
+        mase.Explainer(Callable(bag), precision="int8")

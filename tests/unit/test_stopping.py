@@ -3,7 +3,7 @@ import pytest
 
 import mase
 from mase.errors import OptionError
-from mase.measure import measure
+from mase.measure import Effort, measure
 from mase.methods import resolve
 from mase.sample import Estimate
 from mase.stopping import Stopping, relative_error, top_margin
@@ -12,7 +12,7 @@ from mase.testing import linear, smooth
 
 def run(probe, stopping, seed=0, **options):
     method = resolve("mase", link="logit", **({"n_samples": 40_000, "sigma": 0.3} | options))
-    return measure(probe, method, 0, np.random.default_rng(seed), stopping=stopping)
+    return measure(probe, method, 0, np.random.default_rng(seed), Effort(stopping=stopping))
 
 
 @pytest.mark.parametrize("tolerance", [0.2, 0.05, 0.02])

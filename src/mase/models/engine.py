@@ -41,11 +41,12 @@ def find_embedding(module: nn.Module, name: str | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """A module, the layer to enter it at and how to call it on ids `(b, t)`."""
+    """A module, the layer to enter it at, how to call it on ids `(b, t)`, and whether in half precision."""
 
     module: nn.Module
     embedding: str
     call: Callable[[torch.Tensor], Any]
+    half: bool = False
 
     @property
     def layer(self) -> nn.Module:
@@ -66,7 +67,7 @@ class Engine:
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
         """Return scores `(b, columns)` for ids `(b, t)`."""
         with borrowed(self.module), _user_code("the model"):
-            return class_scores(self.call(ids), len(ids))
+            return self._scores(ids)
 
     def capture(self, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the layer's output `(t, d)` and the scores `(1, columns)` for ids `(1, t)`.
@@ -78,7 +79,7 @@ class Engine:
         """
         seen: list[Any] = []
         with self._hooked(lambda output: seen.append(output)), borrowed(self.module), _user_code("the model"):
-            scores = class_scores(self.call(ids), len(ids))
+            scores = self._scores(ids)
         if len(seen) != 1:
             raise CapabilityError(
                 f"layer {self.embedding!r} ran {len(seen)} times in one forward pass, expected once; "
@@ -95,7 +96,7 @@ class Engine:
     def forward_from(self, ids: torch.Tensor, embeddings: torch.Tensor) -> torch.Tensor:
         """Return scores `(b, columns)` when the layer's output for ids `(b, t)` is replaced by embeddings `(b, t, d)`."""
         with self._hooked(lambda _: embeddings, ids), borrowed(self.module), _user_code("the model"):
-            return class_scores(self.call(ids), len(ids))
+            return self._scores(ids)
 
     def derive(
         self,
@@ -108,13 +109,19 @@ class Engine:
         with borrowed(self.module, gradients=True), _user_code("the model"):
             leaf = coordinates.detach().requires_grad_(True)
             with self._hooked(lambda _: place(leaf), ids):
-                raw = class_scores(self.call(ids), len(ids))
+                raw = self._scores(ids)
             if not raw.requires_grad:
                 raise CapabilityError(
                     "the class scores do not depend on the embeddings by a gradient; use a method that needs none"
                 )
             (slope,) = torch.autograd.grad(respond(raw).sum(), leaf)
         return raw.detach(), slope
+
+    def _scores(self, ids: torch.Tensor) -> torch.Tensor:
+        if not self.half:
+            return class_scores(self.call(ids), len(ids))
+        with _exact_heads(self.module), torch.autocast(self.device.type, torch.bfloat16):
+            return class_scores(self.call(ids), len(ids))
 
     @contextmanager
     def _hooked(self, replace: Callable[[Any], Any], ids: torch.Tensor | None = None) -> Iterator[None]:
@@ -139,6 +146,24 @@ def _one_row(ids: torch.Tensor) -> Callable[..., Any]:
         return tuple(map(first, args)), {name: first(value) for name, value in kwargs.items()}
 
     return cut
+
+
+@contextmanager
+def _exact_heads(module: nn.Module) -> Iterator[None]:
+    """Run the last linear layer in float32: eight bits of a class score would drown differences between rows."""
+    heads = [layer for layer in module.modules() if isinstance(layer, nn.Linear)][-1:]
+
+    def exactly(layer: nn.Module, args: tuple[torch.Tensor, ...], output: torch.Tensor) -> torch.Tensor:
+        assert isinstance(layer, nn.Linear)
+        with torch.autocast(output.device.type, enabled=False):
+            return nn.functional.linear(args[0].to(layer.weight.dtype), layer.weight, layer.bias)
+
+    hooks = [head.register_forward_hook(exactly) for head in heads]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
 
 
 @contextmanager

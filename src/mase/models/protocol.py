@@ -11,7 +11,7 @@ from mase.links import Link, Output
 from mase.spaces.protocol import Space
 from mase.text import Tokens
 
-__all__ = ["Binding", "GradientProbe", "Model", "Probe"]
+__all__ = ["Binding", "GradientProbe", "HalfProbe", "Model", "Probe"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +85,15 @@ class GradientProbe(Protocol):
 
     def gradients(self, coordinates: Floats, rows: Ints, link: Link, target: int) -> tuple[Floats, Floats]:
         """Return scores `(b, k)` and derivatives `(b, p)` of the response by the coordinates."""
+        ...
+
+
+@runtime_checkable
+class HalfProbe(Protocol):
+    """A probe that can also answer in half precision."""
+
+    def half(self) -> Probe:
+        """Return the same probe, its model run in bfloat16 but for the layer that gives the class scores."""
         ...
 
 

@@ -1,6 +1,6 @@
 """The probe of a torch model: coordinates in, scores out, with the big arrays built per batch on the model's device."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -63,6 +63,10 @@ class TorchProbe:
             self.ids.expand(len(rows), -1), self._tensor(coordinates), lambda c: self._place(c, noise), respond
         )
         return as_float64(self.kind.table(raw)), as_float64(slopes)
+
+    def half(self) -> "TorchProbe":
+        """Return the same probe, its model run in bfloat16 but for the layer that gives the class scores."""
+        return replace(self, engine=replace(self.engine, half=True))
 
     def _tensor(self, coordinates: Floats) -> torch.Tensor:
         # A differentiable leaf needs the model's dtype; deviations of a coordinate are far above its resolution.

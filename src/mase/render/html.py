@@ -25,7 +25,7 @@ __all__ = ["fragment", "page", "write_page"]
 
 # One letter per strength, the second six for words whose interval includes 0: pages stay small.
 _SURE, _UNSURE = "abcdef", "ghijkl"
-_TOP_WORDS, _TOP_CLASSES = 8, 4
+_TOP_CLASSES = 4
 _UNREAD_SHOWN = 4000
 # Beyond this many scored words, unmarked words do without a hint that tells their number.
 _MANY_WORDS = 1500
@@ -117,7 +117,7 @@ def _view(attribution: Attribution, *, number: int, hints: bool) -> _View:
         other_target=a.target != a.prediction.label,
         text=Markup("").join(_piece(piece, scale, hints=hints) for piece in pieces(a, longest_unread=_UNREAD_SHOWN)),
         classes=_class_rows(a),
-        words=_word_rows(a.top(_TOP_WORDS, by="magnitude"), scale),
+        words=_word_rows(a.top(_listed(len(a.words)), by="magnitude"), scale),
         facts=" · ".join([f"Scores: {unit(a)}", *fit_facts(a)]),
         cut=cut_off(a),
         warnings=[inline(note.message) for note in a.fit.warnings],
@@ -162,6 +162,11 @@ def _word_rows(words: Sequence[Word], scale: Scale) -> list[_WordRow]:
     ]
 
 
+def _listed(n_words: int) -> int:
+    """Return how many words are listed beside a text: fewer beside a short one."""
+    return max(4, min(8, n_words // 6))
+
+
 def _title(attributions: Sequence[Attribution]) -> str:
     names = list(dict.fromkeys(inline(str(attribution.model.get("name"))) for attribution in attributions))
     texts = "1 text" if len(attributions) == 1 else f"{len(attributions)} texts"
@@ -185,14 +190,14 @@ def _css(name: str) -> str:
 
 
 _LEGEND = Markup(
-    "<p class=legend><span><b class=e>solid red</b> speaks for the class</span>"
-    "<span><i class=e>dashed blue</i> speaks against it</span>"
-    "<span><b class=l>not</b> <i class=l>underlined</i>: the 95 % interval includes 0</span>"
+    "<p class=legend><span><b class=e>solid red</b> speaks for the class</span> "
+    "<span><i class=e>dashed blue</i> speaks against it</span> "
+    "<span><b class=l>not</b> <i class=l>underlined</i>: the 95 % interval includes 0</span> "
     "<span><s>grey</s>: not read by the model</span></p>"
 )
 _READING = (
-    "A score says how much the explained number changes as the word's share in the input grows from nothing to full, at the rate "
-    "seen around the text. Shades are relative to the strongest word of each text. Point at a word to see its score with half "
-    "its 95 % interval. R² is the share of the model's local variation that the scores explain; split-half is the rank "
-    "correlation between the scores from two halves of the sample."
+    "A score says how fast the explained number changes with the word's share in the input, around the text as it is. Shades "
+    "are relative to the strongest word of each text. Point at a word to see its score and half the width of its 95 % interval. "
+    "R² is the share of the model's local variation that the scores explain; split-half is the rank correlation between the "
+    "scores from two halves of the sample."
 )

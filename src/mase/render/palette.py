@@ -12,7 +12,7 @@ RED, BLUE = "#dc2f45", "#2f7fe0"
 # Half the width of a 95 % interval in standard errors (normal law).
 Z95 = 1.959964
 # Below this share of the strongest score a word is left unmarked: its shade could not be seen.
-_UNMARKED = 0.08
+_UNMARKED = 0.1
 
 
 def error95(word: Word) -> float:
@@ -48,7 +48,7 @@ class Scale:
 
     def signed(self, value: float) -> str:
         """Return a score with its sign."""
-        number = f"{abs(value):.2e}" if self.decimals is None else f"{abs(value):.{self.decimals}f}"
+        number = f"{abs(value):.1e}" if self.decimals is None else f"{abs(value):.{self.decimals}f}"
         return ("−" if value < 0 and float(number) else "+" if float(number) else "") + number
 
     def error(self, value: float) -> str:
@@ -67,4 +67,4 @@ def scale_of(attribution: Attribution) -> Scale:
     """Return the scale of one text."""
     maximum = max((abs(word.score) for word in attribution.word_scores), default=0.0)
     digits = 2 - math.floor(math.log10(maximum)) if maximum else 3
-    return Scale(maximum, max(0, digits) if -3 <= digits <= 6 else None)
+    return Scale(maximum, max(0, digits) if -3 <= digits <= 5 else None)
