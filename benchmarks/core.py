@@ -1,23 +1,21 @@
 """Cost of the core: an explanation against the bare forward passes that it asks for, and the linear program of Eq. lp.
 
-Run by `make bench`: everything in one process on one thread, interleaved, so that a busy machine disturbs all alike.
-Writes benchmarks/results/core.json and a table on stdout.
+`make bench` runs it: one process, one thread, all cases taking turns, so that a busy machine disturbs all alike.
 """
 
-import json
-import platform
 import statistics
-import time
 from collections.abc import Callable
-from importlib.metadata import version
-from pathlib import Path
 
 import numpy as np
 import torch
+from timing import Case, interleaved, provenance, spread, write
 
 import mase
 from mase.estimators.dantzig import minimum_l1
+from mase.measure import measure
+from mase.testing import linear
 
+# 79 words, our own; the bundled LSTM reads at most 80.
 TEXT = (
     "I went in expecting very little and for the first half hour that is exactly what I got the jokes are tired the plot is borrowed "
     "and the leads look bored but then something odd happens the film slows down stops trying to be clever and turns into a tender and "
@@ -45,16 +43,10 @@ def program() -> Callable[[], object]:
     return lambda: minimum_l1(matrix, b, 0.1 * float(np.abs(b).max()))
 
 
-def timed(cases: dict[str, Callable[[], object]]) -> dict[str, list[float]]:
-    """Return seconds per case and round, the cases interleaved; a first round warms up and is not counted."""
-    seconds: dict[str, list[float]] = {name: [] for name in cases}
-    for round_number in range(ROUNDS + 1):
-        for name, call in cases.items():
-            began = time.perf_counter()
-            call()
-            if round_number:
-                seconds[name].append(time.perf_counter() - began)
-    return seconds
+def free_model() -> Callable[[], object]:
+    """Return an explanation of 64 coordinates, N = 1000, of a model that costs nothing: our own overhead."""
+    probe, method = linear(np.linspace(-1, 1, 64)), mase.METHODS["mase"]
+    return lambda: measure(probe, method, 0, np.random.default_rng(0))
 
 
 def main() -> None:
@@ -62,43 +54,28 @@ def main() -> None:
     torch.set_num_threads(1)
     model = mase.models.load("lstm-imdb")
     ids = list(model.encode(TEXT).ids)
-    cases: dict[str, Callable[[], object]] = {
+    cases: dict[str, Case] = {
         f"bare forwards, batch {b}": lambda b=b: bare(model.module, ids, b) for b in (16, 32, 64, 128, 256)
     }
     for method in ("mase", "mase-paper", "mase-sparse"):
         cases[f"explanation, {method}"] = lambda e=mase.Explainer(model, method=method): e(TEXT)
+    cases["free model, 64 coordinates"] = free_model()
     cases["Eq. lp, p = 512, correlated"] = program()
-    seconds = timed(cases)
+    seconds = interleaved(cases, ROUNDS)
     medians = {name: statistics.median(values) for name, values in seconds.items()}
     best = min(value for name, value in medians.items() if name.startswith("bare"))
-    result = {
-        "command": "make bench",
+    ratios = {name: value / best for name, value in medians.items() if name.startswith(("bare", "explanation"))}
+    result = provenance("make bench", ROUNDS) | {
+        "model": "lstm-imdb",
         "n_words": len(ids),
         "n_samples": 1000,
-        "threads": torch.get_num_threads(),
-        "rounds": ROUNDS,
-        "hardware": {"machine": platform.machine(), "processor": processor()},
-        "versions": {name: version(name) for name in ("mase-xai", "torch", "numpy", "scipy")} | {"python": platform.python_version()},
-        "seconds": {name: {"median": medians[name], "min": min(values), "max": max(values)} for name, values in seconds.items()},
-        "ratio to best bare": {name: value / best for name, value in medians.items() if not name.startswith("Eq.")},
+        "seconds": {name: spread(values) for name, values in seconds.items()},
+        "ratio to best bare": ratios,
     }
-    place = Path(__file__).parent / "results" / "core.json"
-    place.parent.mkdir(exist_ok=True)
-    place.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    print(f"lstm-imdb, {len(ids)} words, N = 1000, one thread, medians of {ROUNDS} interleaved rounds\n")
-    print("| case | seconds | ratio to the best bare forwards |\n|---|---|---|")
-    for name, value in medians.items():
-        ratio = f"{value / best:.2f}" if not name.startswith("Eq.") else ""
-        print(f"| {name} | {value:.4f} | {ratio} |")
-
-
-def processor() -> str:
-    """Return the processor's name where the system tells it."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.processor())
+    lines = [f"lstm-imdb, {len(ids)} words, N = 1000, one thread, medians of {ROUNDS} interleaved rounds.", ""]
+    lines += ["| case | seconds | ratio to the best bare forwards |", "|---|---|---|"]
+    lines += [f"| {name} | {value:.4f} | {f'{ratios[name]:.2f}' if name in ratios else ''} |" for name, value in medians.items()]
+    write("core", result, "\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

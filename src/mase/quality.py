@@ -48,7 +48,7 @@ def split_half(problem: Problem, estimator: Estimator) -> float | None:
     ranks = [_ranks(half) for half in halves]
     if any(np.ptp(rank) == 0 for rank in ranks):
         return None
-    return float(np.corrcoef(ranks)[0, 1])
+    return float(np.asarray(np.corrcoef(ranks))[0, 1])
 
 
 def _ranks(values: Floats) -> Floats:

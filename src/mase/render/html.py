@@ -23,7 +23,8 @@ from mase.render.pieces import Piece, inline, pieces
 
 __all__ = ["fragment", "page", "write_page"]
 
-# One letter per strength, the second six for words whose interval includes 0: pages stay small.
+# One attribute of one letter per strength, the second six for words whose interval includes 0: a class per word would take
+# a page of ten long texts beyond 100 kB.
 _SURE, _UNSURE = "abcdef", "ghijkl"
 _TOP_CLASSES = 4
 _UNREAD_SHOWN = 4000
@@ -133,7 +134,7 @@ def _piece(piece: Piece, scale: Scale, *, hints: bool) -> Markup:
         return Markup("<u title={}>{}</u>").format(hint, piece.text) if hints else Markup.escape(piece.text)
     tag = "b" if word.score > 0 else "i"
     letter = (_SURE if is_sure(word) else _UNSURE)[level - 1]
-    return Markup("<{0} class={1} title={2}>{3}</{0}>").format(tag, letter, hint, piece.text)
+    return Markup("<{0} {1} title={2}>{3}</{0}>").format(tag, letter, hint, piece.text)
 
 
 def _class_rows(attribution: Attribution) -> list[_ClassRow]:
@@ -164,7 +165,7 @@ def _word_rows(words: Sequence[Word], scale: Scale) -> list[_WordRow]:
 
 def _listed(n_words: int) -> int:
     """Return how many words are listed beside a text: fewer beside a short one."""
-    return max(4, min(8, n_words // 6))
+    return max(4, min(6, n_words // 8))
 
 
 def _title(attributions: Sequence[Attribution]) -> str:
@@ -190,14 +191,14 @@ def _css(name: str) -> str:
 
 
 _LEGEND = Markup(
-    "<p class=legend><span><b class=e>solid red</b> speaks for the class</span> "
-    "<span><i class=e>dashed blue</i> speaks against it</span> "
-    "<span><b class=l>not</b> <i class=l>underlined</i>: the 95 % interval includes 0</span> "
+    "<p class=legend><span><b e>solid red</b> speaks for the class</span> "
+    "<span><i e>dashed blue</i> speaks against it</span> "
+    "<span><b l>not</b> <i l>underlined</i>: the 95 % interval includes 0</span> "
     "<span><s>grey</s>: not read by the model</span></p>"
 )
 _READING = (
     "A score says how fast the explained number changes with the word's share in the input, around the text as it is. Shades "
-    "are relative to the strongest word of each text. Point at a word to see its score and half the width of its 95 % interval. "
-    "R² is the share of the model's local variation that the scores explain; split-half is the rank correlation between the "
-    "scores from two halves of the sample."
+    "are relative to the strongest word of each text. Point at a word to see its score and half the width of its 95 % "
+    "interval. R² is the share of the model's local variation that the scores explain; split-half is the rank correlation "
+    "between the scores from two halves of the sample."
 )

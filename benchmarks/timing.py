@@ -1,0 +1,69 @@
+"""Interleaved timing and provenance, shared by the benchmarks."""
+
+import json
+import platform
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+__all__ = ["Case", "interleaved", "provenance", "spread", "write"]
+
+Case = Callable[[], object]
+PACKAGES = ("mase-xai", "torch", "transformers", "numpy", "scipy", "captum", "shap", "lime", "interpreto")
+
+
+def interleaved(cases: Mapping[str, Case], rounds: int) -> dict[str, list[float]]:
+    """Return seconds per case and round; the cases take turns, and a first round warms up and is not counted."""
+    seconds: dict[str, list[float]] = {name: [] for name in cases}
+    for number in range(rounds + 1):
+        for name, call in cases.items():
+            began = time.perf_counter()
+            call()
+            if number:
+                seconds[name].append(time.perf_counter() - began)
+    return seconds
+
+
+def spread(values: list[float]) -> dict[str, float]:
+    """Return median, minimum and maximum."""
+    return {"median": statistics.median(values), "min": min(values), "max": max(values)}
+
+
+def provenance(command: str, rounds: int) -> dict[str, Any]:
+    """Return what a reader needs to repeat a measurement."""
+    return {
+        "command": command,
+        "rounds": rounds,
+        "threads": torch.get_num_threads(),
+        "hardware": {"machine": platform.machine(), "processor": _processor()},
+        "versions": {"python": platform.python_version()} | {name: v for name in PACKAGES if (v := _version(name))},
+    }
+
+
+def write(name: str, result: Mapping[str, Any], table: str) -> None:
+    """Write benchmarks/results/NAME.json and NAME.md, and show the table."""
+    folder = Path(__file__).parent / "results"
+    folder.mkdir(exist_ok=True)
+    (folder / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    (folder / f"{name}.md").write_text(table, encoding="utf-8")
+    print(table)
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.processor())

@@ -1,0 +1,59 @@
+"""Attributions as matplotlib figures. The only module that imports matplotlib, and it leaves pyplot's global state alone."""
+
+from typing import TYPE_CHECKING
+
+from mase.attribution import Attribution
+from mase.errors import MissingDependencyError, OptionError
+from mase.render.facts import percent, unit
+from mase.render.palette import BLUE, RED, error95, is_sure
+from mase.render.pieces import inline
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["bar_chart"]
+
+# Inches: a row of text at matplotlib's default size, and what title and axis take.
+_ROW, _FRAME = 0.27, 1.1
+_LONGEST_WORD = 30
+
+
+def bar_chart(attribution: Attribution, k: int = 20) -> "Figure":
+    """Return a figure of the k words of largest absolute score with 95 % intervals, in reading order.
+
+    Bars to the right speak for the target, bars to the left against it; pale ones have an interval that includes 0.
+
+    Raises
+    ------
+    OptionError
+        If k is less than 1.
+    MissingDependencyError
+        If matplotlib is not installed.
+    """
+    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+        raise OptionError(f"k is {k!r}, expected an integer >= 1")
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingDependencyError(f"matplotlib cannot be imported ({error}); run: pip install 'mase-xai[plot]'") from error
+    words = sorted(attribution.top(k, by="magnitude"), key=lambda word: word.start)
+    figure = Figure(figsize=(7, _FRAME + _ROW * max(4, len(words))), layout="constrained")
+    axes = figure.subplots()
+    places = range(len(words))
+    axes.barh(
+        places,
+        [word.score for word in words],
+        xerr=[error95(word) for word in words],
+        color=[(RED if word.score > 0 else BLUE, 1.0 if is_sure(word) else 0.35) for word in words],
+        error_kw={"ecolor": "#555555", "elinewidth": 1.2, "capsize": 2.5},
+        height=0.7,
+    )
+    axes.set_yticks(places, [inline(word.text)[:_LONGEST_WORD] for word in words], parse_math=False)
+    axes.invert_yaxis()
+    axes.axvline(0, color="#555555", linewidth=0.8)
+    axes.tick_params(axis="y", length=0)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.set_xlabel(f"{unit(attribution)}, ± 95 % interval", parse_math=False)
+    a = attribution.prediction
+    axes.set_title(f"predicted {inline(a.label)} {percent(a.probability)}", loc="left", fontsize="medium", parse_math=False)
+    return figure

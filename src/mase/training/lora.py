@@ -1,0 +1,102 @@
+"""Low-rank adapters: what is trained of a pretrained encoder, and the tensors that are stored of it."""
+
+import math
+from collections.abc import Mapping
+
+import torch
+from torch import nn
+
+from mase.errors import OptionError
+from mase.models.bundled.merging import DOWN, UP
+
+__all__ = ["Adapter", "attach", "changes", "trainable"]
+
+
+class Adapter(nn.Module):
+    """A frozen linear layer plus a low-rank change of its weights: ``W x + b + scale * up @ down @ x``.
+
+    Parameters
+    ----------
+    linear
+        The layer; its own weights are left as they are.
+    rank
+        Rows of `down` `(rank, d_in)` and columns of `up` `(d_out, rank)`.
+    scale
+        Factor of the change.
+
+    Notes
+    -----
+    The low-rank adapters of Hu et al. (LoRA, ICLR 2022): `down` starts random, `up` at zero, so that training starts at the
+    pretrained model.
+    """
+
+    def __init__(self, linear: nn.Linear, rank: int, scale: float) -> None:
+        super().__init__()
+        self.linear = linear
+        self.scale = scale
+        self.down = nn.Parameter(torch.empty(rank, linear.in_features))
+        self.up = nn.Parameter(torch.zeros(linear.out_features, rank))
+        nn.init.kaiming_uniform_(self.down, a=math.sqrt(5))
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Return outputs `(..., d_out)` for inputs `(..., d_in)`."""
+        change = nn.functional.linear(nn.functional.linear(inputs, self.down), self.up)
+        outputs: torch.Tensor = torch.add(self.linear(inputs), change, alpha=self.scale)
+        return outputs
+
+
+def attach(module: nn.Module, body: str, rank: int, scale: float) -> None:
+    """Put an adapter on every linear layer of the encoder, in place, and ask gradients of what is trained only.
+
+    Trained are the adapters, the LayerNorms of the encoder, the pooler and everything outside `body`, the pretrained part
+    (so: the head). The embedding block and the pretrained weights are frozen.
+
+    Raises
+    ------
+    OptionError
+        If there is no linear layer in the encoder.
+    """
+    module.requires_grad_(requires_grad=False)
+    places = [(name, layer) for name, layer in module.named_modules() if isinstance(layer, nn.Linear)]
+    adapted = [(name, layer) for name, layer in places if _in_encoder(name, body)]
+    if not adapted:
+        raise OptionError(f"{type(module).__name__} has no linear layer in its encoder, expected a transformer encoder")
+    for name, layer in adapted:
+        parent, _, child = name.rpartition(".")
+        setattr(module.get_submodule(parent), child, Adapter(layer, rank, scale))
+    for name, layer in module.named_modules():
+        if isinstance(layer, nn.LayerNorm) and _in_encoder(name, body):
+            layer.requires_grad_(requires_grad=True)
+    for name, parameter in module.named_parameters():
+        if _is_head(name, body):
+            parameter.requires_grad_(requires_grad=True)
+
+
+def trainable(module: nn.Module) -> dict[str, nn.Parameter]:
+    """Return the parameters that are trained, by name."""
+    return {name: parameter for name, parameter in module.named_parameters() if parameter.requires_grad}
+
+
+def is_head(name: str, body: str) -> bool:
+    """Return whether a parameter belongs to the pooler or to what comes after the pretrained part."""
+    return _is_head(name, body)
+
+
+def changes(state: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Return the trained tensors as they are stored, in float16, the factors under the name of the weight they change."""
+    return {_stored_name(name): tensor.detach().to(torch.float16).contiguous() for name, tensor in state.items()}
+
+
+def _stored_name(name: str) -> str:
+    for factor, suffix in ((".down", DOWN), (".up", UP)):
+        if name.endswith(factor):
+            return f"{name.removesuffix(factor)}.weight{suffix}"
+    return name
+
+
+def _is_head(name: str, body: str) -> bool:
+    return not name.startswith(f"{body}.") or ".pooler." in name
+
+
+def _in_encoder(name: str, body: str) -> bool:
+    return name.startswith(f"{body}.") and ".pooler." not in name and ".embeddings." not in name
