@@ -158,7 +158,8 @@ class Explainer:
         if n_coordinates == 0:
             shown = tokens.text[:40]
             raise EmptyTextError(f"text {shown!r} has only special tokens for the model, expected at least one word")
-        level = float(self.method.sigma) if isinstance(self.method.sigma, int | float) else 0.0
+        sigma = np.asarray(self.method.sigma)
+        level = float(sigma) if sigma.ndim == 0 and sigma.dtype.kind in "fiu" else 0.0
         if self.method.space.noisy and not level:
             raise OptionError("sigma is not a number, expected one standard deviation for a space with noise in all directions")
         return Binding(tokens, self.method.space, of_token, n_coordinates, stream_key(self.seed, tokens.text), level)

@@ -116,6 +116,7 @@ def measure(
         return _nothing_moves(question, began)
     law = Law(method.center, covariance(method.sigma, probe.widths[active]))
     sample = method.design.draw(rng, method.n_samples, law)
+    _check_binary(method, sample)
     base, extra = _base(question, sample)
     tried: tuple[Note, ...] = ()
     if effort.precision == "bfloat16":
@@ -152,6 +153,16 @@ def _asked(question: _Question, sample: Sample, active: Ints, base: float | None
         answers = _Answers(head, responses, kept, problem, question.method.estimator.fit(problem))
         if goal == len(whole) or stopping.enough(answers.estimate):
             return answers
+
+
+def _check_binary(method: Method, sample: Sample) -> None:
+    if not method.space.binary:
+        return
+    if method.estimator.needs_gradients or not np.isin(sample.coordinates, (0.0, 1.0)).all():
+        raise OptionError(
+            f"method {method.name!r} takes words out whole, expected a design of zeros and ones and an estimator without gradients; "
+            "use design='bernoulli', or space='token-scale'"
+        )
 
 
 def _spread(sample: Sample, active: Ints, p: int) -> Floats:

@@ -15,7 +15,7 @@ from mase.sample import Design, Estimator
 from mase.spaces import SPACES
 from mase.spaces.protocol import Space
 
-__all__ = ["METHODS", "Method", "describe", "resolve"]
+__all__ = ["METHODS", "Method", "describe", "resolve", "with_reference"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Method:
     sigma: Any = 0.1
     center: float = 1.0
     n_samples: int = 1000
-    without_embeddings: str | None = "mase-mask"
+    without_embeddings: str | None = None
 
     def __post_init__(self) -> None:
         n = self.n_samples
@@ -50,6 +50,7 @@ _TABLE: dict[str, dict[str, Any]] = {
     "mase": {
         "summary": "Saliency of the paper, estimated without its sampling error: mirrored orthogonal rows, least squares",
         "space": "token-scale", "design": "orthogonal", "estimator": "least-squares",
+        "without_embeddings": "mase-mask",
     },
     "mase-paper": {
         "summary": "The paper's Algorithm 1 to the letter: independent rows, Theorem 1's closed form",
@@ -66,7 +67,7 @@ _TABLE: dict[str, dict[str, Any]] = {
     "mase-gradient": {
         "summary": "White box: the same saliency from the model's gradients at a few points (Stein)",
         "space": "token-scale", "design": "antithetic", "estimator": "mean-gradient",
-        "n_samples": 32, "without_embeddings": None,
+        "n_samples": 32,
     },
     "mase-cone": {
         "summary": "NLGP whose vectors may also turn by up to theta = 0.1",

@@ -63,7 +63,8 @@ def condition(problem: Problem) -> float | None:
     if problem.n < problem.p:
         return None
     z, _ = problem.centred()
-    spread = np.linalg.eigvalsh(np.atleast_2d(np.cov(problem.covariance.whiten(z).T, bias=True)))
+    rows = problem.covariance.whiten(z)
+    spread = np.linalg.eigvalsh(rows.T @ rows)
     return float(spread[-1] / spread[0]) if spread[0] > 1e-12 * spread[-1] else None
 
 

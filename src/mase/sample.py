@@ -40,6 +40,8 @@ class Sample:
         The one centre of all rows, or None where rows have different ones (along a path).
     covariance
         Sigma of the law of z.
+    divisible
+        Whether the first rows alone are a sample of the same kind.
     """
 
     coordinates: Floats
@@ -48,6 +50,7 @@ class Sample:
     paired: bool
     center: float | None
     covariance: Covariance
+    divisible: bool = True
 
     def head(self, n: int) -> "Sample":
         """Return the sample of the first n rows (mirror images stay together: n is even if rows are paired)."""

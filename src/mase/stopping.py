@@ -64,7 +64,7 @@ class Stopping:
         from the error's fall with 1 / sqrt(n - p).
         """
         cap, step = len(sample.coordinates), 2 if sample.paired else 1
-        if self.never:
+        if self.never or not sample.divisible:
             return cap
         if solved is None:
             return min(cap, step * (int(1.5 * sample.coordinates.shape[1]) + 12))

@@ -188,6 +188,13 @@ def test_other_precisions(dtype):
     assert found.scores == pytest.approx(plain.scores, abs=tolerance)
 
 
+def test_small_noise_survives_a_module_in_half_precision():
+    """Near 1 a bfloat16 coordinate has steps of 0.8 %: rounded to them, sigma = 0.01 would be mostly lost."""
+    found = mase.Explainer(TorchModule(Wrapped(lambda z: z).to(torch.bfloat16), tokenize=whitespace_ids), sigma=0.02)(TEXT)
+    plain = mase.Explainer(TorchModule(Wrapped(lambda z: z), tokenize=whitespace_ids), sigma=0.02)(TEXT)
+    assert found.scores == pytest.approx(plain.scores, abs=0.1 * float(np.abs(plain.scores).max()))
+
+
 def test_least_squares_recovers_a_linear_torch_model_in_double_precision():
     class Linear(torch.nn.Module):
         def __init__(self):
@@ -464,10 +471,16 @@ def test_black_box_of_one_column_and_of_separate_questions():
     assert mase.Explainer(many, n_samples=40)("one two three").target == "1"
 
 
-@pytest.mark.parametrize("method", ["mase-gradient"])
+@pytest.mark.parametrize("method", ["mase-gradient", "mase-paper", "mase-path", "standard-gaussian"])
 def test_methods_that_a_black_box_cannot_serve(method):
     with pytest.raises(CapabilityError, match="mase-mask"):
         mase.Explainer(Callable(bag), method=method)
+
+
+def test_taking_words_out_needs_zeros_and_ones(lstm_model):
+    for wrong in ({"design": "iid"}, {"estimator": "mean-gradient"}):
+        with pytest.raises(OptionError, match="zeros and ones"):
+            mase.Explainer(lstm_model, method="mase-mask", **wrong)(TEXT)
 
 
 def test_references_that_a_model_does_not_have(lstm_model):

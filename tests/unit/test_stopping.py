@@ -65,6 +65,11 @@ def test_margin_by_hand():
     assert relative_error(estimate) == pytest.approx(0.3 / np.sqrt(10))
 
 
+def test_rows_that_are_matched_as_a_whole_are_all_asked():
+    found = run(smooth(15), Stopping(tolerance=0.5), design="moment-matched", n_samples=500)
+    assert found.fit.n_queries == 501
+
+
 @pytest.mark.parametrize("wrong", [{"tolerance": 0}, {"tolerance": np.nan}, {"stable_top": 0}, {"confidence": 1.0}])
 def test_bad_rules(wrong):
     with pytest.raises(OptionError):

@@ -18,7 +18,8 @@ class Orthogonal:
     Notes
     -----
     A row's length is drawn from the chi distribution of p degrees of freedom, so that each row on its own is exactly
-    N(0, Sigma) and the estimand is the paper's; fixed lengths sqrt(p) would change it by O(1/p).
+    N(0, Sigma) and the estimand is the paper's; fixed lengths sqrt(p) would change it by O(1/p). The standard errors of
+    `Moment`, which take rows to be independent, are too large on these.
     """
 
     def draw(self, rng: np.random.Generator, n: int, law: Law) -> Sample:

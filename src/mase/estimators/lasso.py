@@ -9,7 +9,7 @@ from mase.arrays import Floats
 from mase.errors import OptionError
 from mase.sample import Estimate, Problem
 
-__all__ = ["Lasso"]
+__all__ = ["Lasso", "solve_lasso"]
 
 # Groups left out in turn for the covariance.
 _FOLDS = 10

@@ -11,7 +11,7 @@ from mase.estimators.dantzig import minimum_l1
 from mase.estimators.moment import Moment, moment_rows
 from mase.sample import Estimate, Problem
 
-__all__ = ["Sparse"]
+__all__ = ["Sparse", "soft_threshold"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,7 +106,8 @@ class Engine:
         respond: Callable[[torch.Tensor], torch.Tensor],
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return scores `(b, columns)` and d respond / d coordinates `(b, p)`, both at coordinates `(b, p)`."""
-        with borrowed(self.module, gradients=True), _user_code("the model"):
+        # cuDNN differentiates recurrent layers in training mode only.
+        with borrowed(self.module, gradients=True), torch.backends.cudnn.flags(enabled=False), _user_code("the model"):
             leaf = coordinates.detach().requires_grad_(True)
             with self._hooked(lambda _: place(leaf), ids):
                 raw = self._scores(ids)

@@ -24,8 +24,9 @@ _BATCH_BYTES = {"cpu": 5 << 19, "cuda": 256 << 20}
 class TorchProbe:
     """A torch model bound to one text. See `mase.models.protocol.Probe`.
 
-    `text` and `direction` `(t, d)` are the embeddings and what one unit of a coordinate adds to them; `spread` `(t,)` says
-    which coordinate moves which token (p: none).
+    `text` and `direction` `(t, d)` are the embeddings and what one unit of a coordinate adds to them, in float32 at least: near
+    1 a coordinate in half precision would lose most of its deviation. `dtype` is the model's own; `spread` `(t,)` says which
+    coordinate moves which token (p: none).
     """
 
     engine: Engine
@@ -34,6 +35,7 @@ class TorchProbe:
     ids: torch.Tensor
     text: torch.Tensor
     direction: torch.Tensor
+    dtype: torch.dtype
     spread: torch.Tensor
     widths: Floats
     start: Floats
@@ -69,14 +71,13 @@ class TorchProbe:
         return replace(self, engine=replace(self.engine, half=True))
 
     def _tensor(self, coordinates: Floats) -> torch.Tensor:
-        # A differentiable leaf needs the model's dtype; deviations of a coordinate are far above its resolution.
         return torch.as_tensor(coordinates, dtype=self.text.dtype, device=self.text.device)
 
     def _place(self, coordinates: torch.Tensor, noise: Noise | None) -> torch.Tensor:
         still = coordinates.new_ones(len(coordinates), 1)
         of_token = torch.cat([coordinates, still], dim=1).index_select(1, self.spread)
         placed: torch.Tensor = self.binding.space.place(of_token, self.text, self.direction, noise)
-        return placed
+        return placed.to(self.dtype)
 
     def _noise(self, rows: Ints) -> Noise | None:
         if not self.binding.space.noisy:
@@ -95,18 +96,36 @@ def bind(engine: Engine, kind: Scores, binding: Binding, reference_id: int | Non
     """
     tokens, p = binding.tokens, binding.n_coordinates
     ids = engine.ids(tokens.ids, 1)
-    text, raw = engine.capture(ids)
+    captured, raw = engine.capture(ids)
+    text = _at_least_float32(captured)
     spread = torch.as_tensor(np.where(binding.coordinate_of_token < 0, p, binding.coordinate_of_token), device=text.device)
     reference = torch.zeros_like(text)
     if reference_id is not None:
-        reference, _ = engine.capture(torch.where(spread == p, ids, reference_id))
+        reference = _at_least_float32(engine.capture(torch.where(spread == p, ids, reference_id))[0])
     direction = binding.space.direction(text, reference)
     widths = _widths(binding, text, direction)
-    row_bytes = text.numel() * text.element_size()
+    row_bytes = captured.numel() * captured.element_size()
     budget = _BATCH_BYTES["cuda" if text.device.type != "cpu" else "cpu"]
     batch = int(np.clip(budget // max(row_bytes, 1), 8, 1024))
     n_setup = 1 if reference_id is None else 2
-    return TorchProbe(engine, kind, binding, ids, text, direction, spread, widths, as_float64(kind.table(raw)), n_setup, batch)
+    return TorchProbe(
+        engine=engine,
+        kind=kind,
+        binding=binding,
+        ids=ids,
+        text=text,
+        direction=direction,
+        dtype=captured.dtype,
+        spread=spread,
+        widths=widths,
+        start=as_float64(kind.table(raw)),
+        n_setup=n_setup,
+        batch_size=batch,
+    )
+
+
+def _at_least_float32(vectors: torch.Tensor) -> torch.Tensor:
+    return vectors if vectors.dtype == torch.float64 else vectors.to(torch.float32)
 
 
 def _widths(binding: Binding, text: torch.Tensor, direction: torch.Tensor) -> Floats:

@@ -49,6 +49,7 @@ def bar_chart(attribution: Attribution, k: int = 20) -> "Figure":
         height=0.7,
     )
     axes.set_yticks(places, [inline(word.text)[:_LONGEST_WORD] for word in words], parse_math=False)
+    axes.margins(y=0.02)
     axes.invert_yaxis()
     axes.axvline(0, color="#555555", linewidth=0.8)
     axes.tick_params(axis="y", length=0)

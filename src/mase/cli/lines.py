@@ -1,0 +1,115 @@
+"""Texts that come in: from arguments, from a file or from standard input, one per line."""
+
+import codecs
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import click
+
+from mase.errors import DataError, EmptyTextError, InvalidTextError, MaseError
+
+__all__ = ["Line", "Texts", "read_texts"]
+
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One text and its number in the input, from 1 on; `error` if it could not be read."""
+
+    number: int
+    text: str
+    error: MaseError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The texts of a command: `total` is None where they come from a stream; `kind` is what a number counts."""
+
+    lines: Iterator[Line]
+    total: int | None
+    kind: str
+
+
+def read_texts(arguments: tuple[str, ...], source: str | None) -> Texts:
+    """Return the texts given as arguments, in the file `source`, or on standard input ("-", or if nothing is given).
+
+    Raises
+    ------
+    UsageError
+        If both or neither are given.
+    DataError
+        If the file cannot be read.
+    EmptyTextError
+        If it holds no text.
+    """
+    if arguments and source is not None:
+        raise click.UsageError("got TEXT and --input, expected one of the two")
+    if arguments:
+        return Texts((Line(number, text) for number, text in enumerate(arguments, 1)), len(arguments), "text")
+    if source not in (None, "-"):
+        assert source is not None
+        return _file(source)
+    if source is None and sys.stdin.isatty():
+        raise click.UsageError('got no text, expected TEXT, --input FILE or a pipe, as in: mase explain "What a film!"')
+    return Texts(_not_empty(click.get_binary_stream("stdin"), "standard input"), None, "line")
+
+
+def _file(name: str) -> Texts:
+    try:
+        with Path(name).open("rb") as file:
+            total = sum(1 for _ in _without_blank_end(file))
+        if not total:
+            raise EmptyTextError(f"{name!r} holds no text, expected one per line")
+        return Texts(_open(name), total, "line")
+    except OSError as error:
+        raise _unreadable(name, error) from error
+
+
+def _open(name: str) -> Iterator[Line]:
+    with Path(name).open("rb") as file:
+        yield from _decoded(file, repr(name))
+
+
+def _not_empty(stream: BinaryIO, name: str) -> Iterator[Line]:
+    empty = True
+    for line in _decoded(stream, name):
+        empty = False
+        yield line
+    if empty:
+        raise EmptyTextError(f"{name} holds no text, expected one per line; or give TEXT, or --input FILE")
+
+
+def _decoded(stream: BinaryIO, name: str) -> Iterator[Line]:
+    """Yield the lines of a UTF-8 stream without a byte order mark, line ends and blank lines at the end."""
+    at = 0
+    for number, raw in enumerate(_without_blank_end(stream), 1):
+        if number == 1 and raw.startswith(_UTF16):
+            raise DataError(f"{name} is UTF-16, expected UTF-8; convert it, for example with: iconv -f UTF-16 -t UTF-8")
+        skipped = len(codecs.BOM_UTF8) if number == 1 and raw.startswith(codecs.BOM_UTF8) else 0
+        try:
+            yield Line(number, raw[skipped:].decode("utf-8").rstrip("\r\n"))
+        except UnicodeDecodeError as error:
+            place = f"byte {at + skipped + error.start} of {name}"
+            yield Line(
+                number, "", InvalidTextError(f"line {number} is not UTF-8 at {place} (0x{raw[skipped + error.start]:02x})")
+            )
+        at += len(raw)
+
+
+def _without_blank_end(stream: BinaryIO) -> Iterator[bytes]:
+    blank: list[bytes] = []
+    for raw in stream:
+        if not raw.strip(codecs.BOM_UTF8 + b" \t\r\n"):
+            blank.append(raw)
+            continue
+        yield from blank
+        blank.clear()
+        yield raw
+
+
+def _unreadable(name: str, error: OSError) -> DataError:
+    return DataError(f"cannot read {name!r}: {error.strerror or error}")

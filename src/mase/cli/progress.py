@@ -1,0 +1,59 @@
+"""How far a run is, on standard error: a bar if that is a terminal, and a closing line."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+
+from mase.cli.group import tell
+from mase.render.facts import duration
+
+__all__ = ["Progress"]
+
+
+class Progress:
+    """Counts texts; the bar steps aside while something else is printed.
+
+    Parameters
+    ----------
+    total
+        How many texts there will be, None if nobody knows.
+    """
+
+    def __init__(self, total: int | None) -> None:
+        console = Console(stderr=True)
+        columns = (TextColumn("explaining"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        self.bar = Bar(*columns, console=console, transient=True, disable=total == 1 or not console.is_terminal)
+        self.task = self.bar.add_task("explaining", total=total)
+        self.began = time.perf_counter()
+        self.n_done = self.n_failed = 0
+
+    def __enter__(self) -> Self:
+        self.bar.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.bar.stop()
+        if self.n_done > 1 or kind is not None:
+            failed = f", {self.n_failed:,} failed" if self.n_failed else ""
+            tell(f"{self.n_done - self.n_failed:,} texts explained{failed}, {duration(time.perf_counter() - self.began)}")
+
+    def step(self, *, failed: bool) -> None:
+        """Count one text."""
+        self.n_done += 1
+        self.n_failed += failed
+        self.bar.advance(self.task)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Take the bar off the screen for as long as the block runs."""
+        self.bar.stop()
+        try:
+            yield
+        finally:
+            self.bar.start()

