@@ -8,19 +8,19 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from timing import Case, interleaved, provenance, spread, write
 
 import mase
 from mase.estimators.dantzig import minimum_l1
 from mase.measure import measure
 from mase.testing import linear
+from timing import Case, interleaved, provenance, spread, write
 
 # 79 words, our own; the bundled LSTM reads at most 80.
 TEXT = (
-    "I went in expecting very little and for the first half hour that is exactly what I got the jokes are tired the plot is borrowed "
-    "and the leads look bored but then something odd happens the film slows down stops trying to be clever and turns into a tender and "
-    "surprisingly honest story about two brothers who cannot talk to each other and the last scene is so good that I would "
-    "gladly sit through the beginning again"
+    "I went in expecting very little and for the first half hour that is exactly what I got the jokes are tired the plot is "
+    "borrowed and the leads look bored but then something odd happens the film slows down stops trying to be clever and turns "
+    "into a tender and surprisingly honest story about two brothers who cannot talk to each other and the last scene is so good "
+    "that I would gladly sit through the beginning again"
 )
 ROUNDS = 15
 
@@ -74,7 +74,9 @@ def main() -> None:
     }
     lines = [f"lstm-imdb, {len(ids)} words, N = 1000, one thread, medians of {ROUNDS} interleaved rounds.", ""]
     lines += ["| case | seconds | ratio to the best bare forwards |", "|---|---|---|"]
-    lines += [f"| {name} | {value:.4f} | {f'{ratios[name]:.2f}' if name in ratios else ''} |" for name, value in medians.items()]
+    lines += [
+        f"| {name} | {value:.4f} | {f'{ratios[name]:.2f}' if name in ratios else ''} |" for name, value in medians.items()
+    ]
     write("core", result, "\n".join(lines) + "\n")
 
 

@@ -55,30 +55,26 @@ def read_texts(arguments: tuple[str, ...], source: str | None) -> Texts:
         return _file(source)
     if source is None and sys.stdin.isatty():
         raise click.UsageError('got no text, expected TEXT, --input FILE or a pipe, as in: mase explain "What a film!"')
-    return Texts(_not_empty(click.get_binary_stream("stdin"), "standard input"), None, "line")
+    return Texts(_not_empty(sys.stdin.buffer, "standard input"), None, "line")
 
 
 def _file(name: str) -> Texts:
     try:
-        with Path(name).open("rb") as file:
-            total = sum(1 for _ in _without_blank_end(file))
-        if not total:
-            raise EmptyTextError(f"{name!r} holds no text, expected one per line")
-        return Texts(_open(name), total, "line")
+        total = None
+        if Path(name).is_file():  # not a pipe, which could be read only once
+            with Path(name).open("rb") as file:
+                total = sum(1 for _ in _without_blank_end(file))
+        return Texts(_not_empty(Path(name).open("rb"), repr(name)), total, "line")
     except OSError as error:
-        raise _unreadable(name, error) from error
-
-
-def _open(name: str) -> Iterator[Line]:
-    with Path(name).open("rb") as file:
-        yield from _decoded(file, repr(name))
+        raise DataError(f"cannot read {name!r}: {error.strerror or error}") from error
 
 
 def _not_empty(stream: BinaryIO, name: str) -> Iterator[Line]:
     empty = True
-    for line in _decoded(stream, name):
-        empty = False
-        yield line
+    with stream:
+        for line in _decoded(stream, name):
+            empty = False
+            yield line
     if empty:
         raise EmptyTextError(f"{name} holds no text, expected one per line; or give TEXT, or --input FILE")
 
@@ -93,10 +89,8 @@ def _decoded(stream: BinaryIO, name: str) -> Iterator[Line]:
         try:
             yield Line(number, raw[skipped:].decode("utf-8").rstrip("\r\n"))
         except UnicodeDecodeError as error:
-            place = f"byte {at + skipped + error.start} of {name}"
-            yield Line(
-                number, "", InvalidTextError(f"line {number} is not UTF-8 at {place} (0x{raw[skipped + error.start]:02x})")
-            )
+            byte = f"byte {at + skipped + error.start} (0x{raw[skipped + error.start]:02x})"
+            yield Line(number, "", InvalidTextError(f"{name} is not UTF-8 in line {number}, at {byte}; convert it"))
         at += len(raw)
 
 
@@ -109,7 +103,3 @@ def _without_blank_end(stream: BinaryIO) -> Iterator[bytes]:
         yield from blank
         blank.clear()
         yield raw
-
-
-def _unreadable(name: str, error: OSError) -> DataError:
-    return DataError(f"cannot read {name!r}: {error.strerror or error}")

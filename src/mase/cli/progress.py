@@ -39,7 +39,7 @@ class Progress:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.bar.stop()
-        if self.n_done > 1 or kind is not None:
+        if self.n_done > 1:
             failed = f", {self.n_failed:,} failed" if self.n_failed else ""
             tell(f"{self.n_done - self.n_failed:,} texts explained{failed}, {duration(time.perf_counter() - self.began)}")
 

@@ -1,6 +1,7 @@
 """Where results go: lines of JSON, heat maps on the terminal, one HTML page. Each takes one result at a time."""
 
 import os
+import sys
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,7 +38,7 @@ class JsonLines(AbstractContextManager["JsonLines"]):
     def __init__(self, path: str | None) -> None:
         self.path = path
         if path is None:
-            self.stream: BinaryIO = click.get_binary_stream("stdout")
+            self.stream: BinaryIO = sys.stdout.buffer
             return
         try:
             self.stream = check_writable(path).open("wb")

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import nn
@@ -40,9 +41,40 @@ class Adapter(nn.Module):
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return outputs `(..., d_out)` for inputs `(..., d_in)`."""
-        change = nn.functional.linear(nn.functional.linear(inputs, self.down), self.up)
-        outputs: torch.Tensor = torch.add(self.linear(inputs), change, alpha=self.scale)
+        outputs: torch.Tensor = _Adapted.apply(inputs, self.linear.weight, self.linear.bias, self.up, self.down, self.scale)
         return outputs
+
+
+class _Adapted(torch.autograd.Function):
+    """The adapted layer as one product with the merged weight, forward and backward; gradients for the factors alone.
+
+    Written by hand because the usual form, a second and a third product beside the layer's own, takes a fifth more time on
+    a CPU, and letting autograd differentiate the merged weight would compute its whole gradient `(d_out, d_in)`.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        inputs: torch.Tensor,
+        weight: torch.Tensor,
+        bias: torch.Tensor | None,
+        up: torch.Tensor,
+        down: torch.Tensor,
+        scale: float,
+    ) -> torch.Tensor:
+        merged = torch.addmm(weight, up, down, alpha=scale)
+        ctx.save_for_backward(inputs, merged, up, down)
+        ctx.scale = scale
+        return nn.functional.linear(inputs, merged, bias)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:  # type: ignore[override]
+        inputs, merged, up, down = ctx.saved_tensors
+        rows, outer = inputs.reshape(-1, inputs.shape[-1]), gradient.reshape(-1, gradient.shape[-1])
+        for_inputs = gradient @ merged if ctx.needs_input_grad[0] else None
+        for_up = ctx.scale * (outer.T @ (rows @ down.T))
+        for_down = ctx.scale * ((outer @ up).T @ rows)
+        return for_inputs, None, None, for_up, for_down, None
 
 
 def attach(module: nn.Module, body: str, rank: int, scale: float) -> None:

@@ -1,0 +1,60 @@
+"""`mase data`: the data sets that the bundled models learn from."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import click
+
+__all__ = ["data"]
+
+
+@click.group(short_help="Download data sets, or list them.")
+def data() -> None:
+    """The data sets that the bundled models are trained and tested on: imdb and reuters."""
+
+
+@data.command("list")
+def list_() -> None:
+    """List the data sets and where each one is on this machine."""
+    from mase.datasets import DATASETS
+    from mase.datasets.dataset import find
+    from mase.errors import DataError
+
+    width = max(map(len, DATASETS))
+    for name in DATASETS:
+        dataset = DATASETS[name]
+        try:
+            place = click.format_filename(find(dataset, None))
+        except DataError:
+            place = f"not here; run: mase data get {name}"
+        counts = f"{dataset.n_train:,} + {dataset.n_test:,} texts, {dataset.n_labels} classes"
+        click.echo(f"{name:<{width}}  {counts}; {place}")
+
+
+@data.command("get")
+@click.argument("name", metavar="NAME")
+@click.option("-o", "--output", metavar="DIR", help="Folder for the table. [default: the cache]")
+@click.option("--archive", metavar="FILE", help="The official archive, if it is on this machine; nothing is downloaded then.")
+def get(name: str, output: str | None, archive: str | None) -> None:
+    """Download the data set NAME from its official source, check it, and print the path of its table.
+
+    Nothing is downloaded if the table is there already.
+    """
+    from mase.datasets import get
+
+    with _progress() as progress:
+        path = get(name, output, archive=archive, progress=progress)
+    click.echo(click.format_filename(path))
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int | None], None]]:
+    """Show bytes received on standard error, if that is a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("downloading"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("downloading", total=None, visible=False)
+        yield lambda received, total: bar.update(task, completed=received, total=total, visible=True)

@@ -1,0 +1,103 @@
+"""`mase explain`: one text as a heat map, many as heat maps, lines of JSON or a page."""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+__all__ = ["explain"]
+
+# Written out, since asking the library would load it for `--help`; a test holds them together.
+_LINKS = ("probability", "log-probability", "logit", "margin")
+_REFERENCES = ("zero", "mask", "unk", "pad")
+
+
+def _batch_size(value: str) -> int | str:
+    if value == "auto":
+        return value
+    if not value.isdecimal() or int(value) < 1:
+        raise click.BadParameter(f"{value!r} is neither 'auto' nor a whole number of at least 1")
+    return int(value)
+
+
+def _options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def decorate(command: Any) -> Any:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+# Passed on to `Explainer` under the same names.
+_how = _options(
+    click.option("--method", default="mase", show_default=True, metavar="NAME", help="How to explain; see `mase methods`."),
+    click.option("--n-samples", type=click.IntRange(min=2), help="Perturbed copies per text. [default: the method's]"),
+    click.option("--sigma", type=float, metavar="S", help="Standard deviation of the perturbations. [default: the method's]"),
+    click.option("--reference", type=click.Choice(_REFERENCES), help="What stands for an absent word. [default: the method's]"),
+    click.option("--link", type=click.Choice(_LINKS), help="Which number of the class is explained. [default: the method's]"),
+    click.option("--design", metavar="NAME", help="Where to ask the model. [default: the method's]"),
+    click.option("--estimator", metavar="NAME", help="How to solve for the scores. [default: the method's]"),
+    click.option(
+        "--granularity", type=click.Choice(("word", "token")), default="word", show_default=True,
+        help="Whether words are perturbed as one, or token by token.",
+    ),
+    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed and text: same scores."),
+    click.option(
+        "--batch-size", type=_batch_size, default="auto", show_default=True, metavar="auto|B",
+        help="Perturbed copies per pass of the model.",
+    ),
+)  # fmt: skip
+
+
+@click.command(short_help="Score the words of one text or of many.")
+@click.argument("texts", nargs=-1, metavar="[TEXT]...")
+@click.option("-i", "--input", "source", metavar="FILE|-", help="Texts, one per line in UTF-8; - is standard input.")
+@click.option(
+    "-m", "--model", default="lstm-imdb", show_default=True, help="Bundled name (see `mase models`), folder, or hub name."
+)
+@click.option("--target", metavar="LABEL|INDEX", help="Class to explain. [default: the predicted one]")
+@_how
+@click.option("--device", metavar="NAME", help="Where the model runs, as in cuda or cuda:1. [default: cpu]")
+@click.option("--download", is_flag=True, help="Fetch the Hugging Face model if it is not on this machine.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, one line per text, and no heat maps.")
+@click.option("-o", "--output", metavar="FILE.jsonl", help="Also write JSON, one line per text, as it comes.")
+@click.option("--html", metavar="FILE", help="Also write one self-contained HTML page.")
+@click.option("-q", "--quiet", is_flag=True, help="Print no heat maps.")
+def explain(
+    *,
+    texts: tuple[str, ...],
+    source: str | None,
+    model: str,
+    target: str | None,
+    device: str | None,
+    download: bool,
+    as_json: bool,
+    output: str | None,
+    html: str | None,
+    quiet: bool,
+    **how: Any,
+) -> None:
+    """Score the words of one TEXT, of several, or of the lines of a file, for the class that a model predicts.
+
+    A text that cannot be explained does not stop the others: it is told on standard error with its number, stands in the
+    JSON as an object of schema mase.error/1, and makes the exit code 1.
+
+    \b
+    Examples
+      mase explain "The cast is superb, but the plot is dull."
+      mase explain --target pos --json "Not bad at all." | jq .words
+      mase explain -i reviews.txt -o reviews.jsonl --html reviews.html
+      cut -f2 table.tsv | mase explain -m lstm-reuters --json > news.jsonl
+    """
+    from mase.cli.lines import read_texts
+    from mase.cli.run import Outputs, run
+
+    found = read_texts(texts, source)
+    outputs = Outputs(json=as_json or output == "-", file=None if output == "-" else output, html=html, heat_maps=not quiet)
+    outputs.check(source)
+    from mase.explain import Explainer
+    from mase.models import load
+
+    explainer = Explainer(load(model, download=download, device=device), **how)
+    run(found, lambda text: explainer(text, target=target), outputs)

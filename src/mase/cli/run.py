@@ -1,0 +1,109 @@
+"""The run of `mase explain`: one text after the other, each result to every sink, failures counted."""
+
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from io import TextIOWrapper
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from mase.attribution import Attribution
+from mase.cli.group import complain
+from mase.cli.lines import Line, Texts
+from mase.cli.progress import Progress
+from mase.cli.sinks import HeatMaps, HtmlPage, JsonLines, Sink
+from mase.errors import CapabilityError, MaseError, MissingDependencyError, OptionError, UnknownNameError
+from mase.files import check_writable
+from mase.io.json import Failure
+
+__all__ = ["Outputs", "run"]
+
+# If the first text fails so, all of them would.
+_OF_THE_COMMAND = (CapabilityError, MissingDependencyError, OptionError, UnknownNameError)
+
+Explain = Callable[[str], Attribution]
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """What to write: JSON to standard output, JSON to a file, a page, heat maps."""
+
+    json: bool
+    file: str | None
+    html: str | None
+    heat_maps: bool
+
+    def check(self, source: str | None) -> None:
+        """Make sure, before any work, that the files can be written and none is read or written twice.
+
+        Raises
+        ------
+        UsageError
+            If one file is named twice.
+        DataError
+            If a file cannot be written.
+        """
+        named = {"--output": self.file, "--html": self.html, "--input": None if source == "-" else source}
+        seen: dict[Path, str] = {}
+        for option, name in named.items():
+            path = None if name is None else Path(name).resolve()
+            if path in seen:
+                raise click.UsageError(f"{seen[path]} and {option} are the same file, {click.format_filename(path)}")
+            if path is not None and name is not None:
+                seen[path] = option
+                if option != "--input":
+                    check_writable(name)
+
+    def open(self, stack: ExitStack, progress: Progress, *, numbered: bool) -> list[Sink]:
+        """Return the open sinks, which close with `stack`: what can be lost first comes first."""
+        sinks: list[Sink] = [] if self.file is None else [stack.enter_context(JsonLines(self.file))]
+        sinks += [] if self.html is None else [stack.enter_context(HtmlPage(self.html))]
+        if self.json:
+            return [*sinks, stack.enter_context(JsonLines(None))]
+        return [*sinks, HeatMaps(_console(), progress, numbered)] if self.heat_maps else sinks
+
+
+def run(texts: Texts, explain: Explain, outputs: Outputs) -> None:
+    """Explain every text and hand each result to every sink; exit with 1 if one failed.
+
+    Raises
+    ------
+    MaseError
+        If the first text fails for a reason that has nothing to do with the text.
+    """
+    with ExitStack() as stack:
+        progress = Progress(texts.total)
+        sinks = outputs.open(stack, progress, numbered=texts.total != 1)
+        stack.enter_context(progress)
+        for line in texts.lines:
+            result = _attempt(line, explain, first=progress.n_done == progress.n_failed)
+            if isinstance(result, Failure):
+                with progress.paused():
+                    known = texts.total == 1 or line.error is not None  # which text the message is about
+                    complain(result.message if known else f"{texts.kind} {line.number}: {result.message}")
+            for sink in sinks:
+                sink.add(result)
+            progress.step(failed=isinstance(result, Failure))
+    if progress.n_failed:
+        click.get_current_context().exit(1)
+
+
+def _attempt(line: Line, explain: Explain, *, first: bool) -> Attribution | Failure:
+    try:
+        if line.error is not None:
+            raise line.error
+        return explain(line.text)
+    except MaseError as error:
+        if first and isinstance(error, _OF_THE_COMMAND):
+            raise
+        return Failure(line.number, type(error).__name__, str(error))
+
+
+def _console() -> Console:
+    """Return the console for standard output, where a character it cannot show becomes an escape."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    return Console(file=sys.stdout, highlight=False)

@@ -1,0 +1,35 @@
+"""`mase train`: make a bundled model again from its data."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from mase.training.recipe import Epoch
+
+__all__ = ["train"]
+
+
+@click.command(short_help="Train a bundled model from scratch.")
+@click.argument("name", metavar="NAME")
+@click.option("--data-dir", metavar="DIR", help="Folder of the data set's table. [default: $MASE_DATA, then the cache]")
+@click.option("-o", "--output", metavar="DIR", help="Folder to write the model to. [default: ./NAME]")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="One seed gives one model.")
+@click.option("--epochs", type=click.IntRange(min=1), metavar="N", help="Passes over the data. [default: the recipe's]")
+def train(name: str, data_dir: str | None, output: str | None, seed: int, epochs: int | None) -> None:
+    """Train the model NAME (lstm-imdb or lstm-reuters), write its folder and print the folder's path.
+
+    \b
+    Example
+      mase data get imdb && mase train lstm-imdb && mase explain -m ./lstm-imdb "A fine film."
+    """
+    from mase.cli.group import tell
+    from mase.training import train as run
+
+    def report(epoch: "Epoch") -> None:
+        accuracy = f"{epoch.validation_accuracy:.1%} right on the validation part"
+        tell(f"epoch {epoch.number} of {epoch.n_epochs}: loss {epoch.loss:.3f}, {accuracy}")
+
+    trained = run(name, data_dir, output, seed, epochs, report)
+    tell(f"{trained.test_accuracy:.2%} right on the test split, after {trained.epochs} epochs and {trained.seconds:.0f} s")
+    click.echo(click.format_filename(trained.path))
