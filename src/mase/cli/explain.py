@@ -43,6 +43,12 @@ _how = _options(
         help="Whether words are perturbed as one, or token by token.",
     ),
     click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed and text: same scores."),
+    click.option("--tolerance", type=float, metavar="E", help="Stop when the relative standard error is at most this."),
+    click.option("--stable-top", type=click.IntRange(min=1), metavar="K", help="Stop when the K highest words are certain."),
+    click.option(
+        "--precision", type=click.Choice(("float32", "bfloat16")), default="float32", show_default=True,
+        help="bfloat16 is used only where a trial shows that it is precise enough.",
+    ),
     click.option(
         "--batch-size", type=_batch_size, default="auto", show_default=True, metavar="auto|B",
         help="Perturbed copies per pass of the model.",
@@ -59,6 +65,12 @@ _how = _options(
 @click.option("--target", metavar="LABEL|INDEX", help="Class to explain. [default: the predicted one]")
 @_how
 @click.option("--device", metavar="NAME", help="Where the model runs, as in cuda or cuda:1. [default: cpu]")
+@click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Threads of the model; on a busy machine try 1. [default: torch's]",
+)
 @click.option("--download", is_flag=True, help="Fetch the Hugging Face model if it is not on this machine.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, one line per text, and no heat maps.")
 @click.option("-o", "--output", metavar="FILE.jsonl", help="Also write JSON, one line per text, as it comes.")
@@ -71,6 +83,7 @@ def explain(
     model: str,
     target: str | None,
     device: str | None,
+    threads: int | None,
     download: bool,
     as_json: bool,
     output: str | None,
@@ -96,8 +109,13 @@ def explain(
     found = read_texts(texts, source)
     outputs = Outputs(json=as_json or output == "-", file=None if output == "-" else output, html=html, heat_maps=not quiet)
     outputs.check(source)
-    from mase.explain import Explainer
+    from mase.explainer import Explainer
     from mase.models import load
 
-    explainer = Explainer(load(model, download=download, device=device), **how)
+    loaded = load(model, download=download, device=device)
+    if threads is not None:
+        from mase.models.borrow import limit_threads
+
+        limit_threads(threads)
+    explainer = Explainer(loaded, **how)
     run(found, lambda text: explainer(text, target=target), outputs)

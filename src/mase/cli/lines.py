@@ -50,8 +50,7 @@ def read_texts(arguments: tuple[str, ...], source: str | None) -> Texts:
         raise click.UsageError("got TEXT and --input, expected one of the two")
     if arguments:
         return Texts((Line(number, text) for number, text in enumerate(arguments, 1)), len(arguments), "text")
-    if source not in (None, "-"):
-        assert source is not None
+    if source is not None and source != "-":
         return _file(source)
     if source is None and sys.stdin.isatty():
         raise click.UsageError('got no text, expected TEXT, --input FILE or a pipe, as in: mase explain "What a film!"')
@@ -59,22 +58,37 @@ def read_texts(arguments: tuple[str, ...], source: str | None) -> Texts:
 
 
 def _file(name: str) -> Texts:
+    path, total = Path(name), None
     try:
-        total = None
-        if Path(name).is_file():  # not a pipe, which could be read only once
-            with Path(name).open("rb") as file:
+        if path.is_dir():
+            raise DataError(f"cannot read {name!r}: it is a folder, expected a file with one text per line")
+        if path.is_file():
+            with path.open("rb") as file:
                 total = sum(1 for _ in _without_blank_end(file))
-        return Texts(_not_empty(Path(name).open("rb"), repr(name)), total, "line")
+        else:
+            path.stat()  # a pipe cannot be counted, since it can be read only once
     except OSError as error:
-        raise DataError(f"cannot read {name!r}: {error.strerror or error}") from error
+        raise _unreadable(name, error) from error
+    return Texts(_opened(name), total, "line")
+
+
+def _opened(name: str) -> Iterator[Line]:
+    try:
+        with Path(name).open("rb") as file:
+            yield from _not_empty(file, repr(name))
+    except OSError as error:
+        raise _unreadable(name, error) from error
+
+
+def _unreadable(name: str, error: OSError) -> DataError:
+    return DataError(f"cannot read {name!r}: {error.strerror or error}")
 
 
 def _not_empty(stream: BinaryIO, name: str) -> Iterator[Line]:
     empty = True
-    with stream:
-        for line in _decoded(stream, name):
-            empty = False
-            yield line
+    for line in _decoded(stream, name):
+        empty = False
+        yield line
     if empty:
         raise EmptyTextError(f"{name} holds no text, expected one per line; or give TEXT, or --input FILE")
 

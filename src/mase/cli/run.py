@@ -63,7 +63,7 @@ class Outputs:
         sinks += [] if self.html is None else [stack.enter_context(HtmlPage(self.html))]
         if self.json:
             return [*sinks, stack.enter_context(JsonLines(None))]
-        return [*sinks, HeatMaps(_console(), progress, numbered)] if self.heat_maps else sinks
+        return [*sinks, HeatMaps(_console(), progress, numbered=numbered)] if self.heat_maps else sinks
 
 
 def run(texts: Texts, explain: Explain, outputs: Outputs) -> None:
@@ -102,8 +102,14 @@ def _attempt(line: Line, explain: Explain, *, first: bool) -> Attribution | Fail
         return Failure(line.number, type(error).__name__, str(error))
 
 
-def _console() -> Console:
+def _console() -> "_Console":
     """Return the console for standard output, where a character it cannot show becomes an escape."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
-    return Console(file=sys.stdout, highlight=False)
+    return _Console(file=sys.stdout, highlight=False)
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave the reader's going to the one place that deals with it."""
+        raise BrokenPipeError

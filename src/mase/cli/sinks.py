@@ -1,10 +1,7 @@
 """Where results go: lines of JSON, heat maps on the terminal, one HTML page. Each takes one result at a time."""
 
-import os
 import sys
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
-from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Protocol, Self
 
@@ -61,23 +58,21 @@ class JsonLines(AbstractContextManager["JsonLines"]):
             tell(f"wrote {click.format_filename(self.path)}")
 
 
-@dataclass(frozen=True, slots=True)
 class HeatMaps:
     """Prints a heat map per attribution; several are kept apart by their numbers."""
 
-    console: Console
-    progress: Progress
-    numbered: bool
-    seen: list[int] = field(default_factory=list)
+    def __init__(self, console: Console, progress: Progress, *, numbered: bool) -> None:
+        self.console, self.progress, self.numbered = console, progress, numbered
+        self.number = 0
 
     def add(self, result: Attribution | Failure) -> None:
         """Print an attribution; a failure is told on standard error instead."""
-        self.seen.append(len(self.seen) + 1)
+        self.number += 1
         if isinstance(result, Failure):
             return
         with self.progress.paused():
             if self.numbered:
-                self.console.print(Rule(Text(f"{self.seen[-1]}"), align="left", style="dim"))
+                self.console.print(Rule(Text(f"{self.number}"), align="left", style="dim"))
             self.console.print(heat_map(result))
             if self.numbered:
                 self.console.print()
@@ -102,4 +97,4 @@ class HtmlPage:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self.attributions:
             write_page(self.attributions, self.path)
-            tell(f"wrote {click.format_filename(os.fspath(Path(self.path)))}")
+            tell(f"wrote {click.format_filename(self.path)}")

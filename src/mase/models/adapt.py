@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mase.errors import MissingDependencyError, OptionError
-from mase.models.bundled import BUNDLED
+from mase.models.bundled import ADAPTED, BUNDLED, is_adapted
 from mase.models.protocol import Model
 from mase.registry import unknown
 
@@ -19,7 +19,8 @@ def load(name_or_path: str | os.PathLike[str], *, download: bool = False, device
     Parameters
     ----------
     name_or_path
-        ``"lstm-imdb"``, ``"lstm-reuters"``, a folder, or the name of a Hugging Face model that is in its local cache.
+        ``"lstm-imdb"``, ``"lstm-reuters"``, ``"bert-imdb"``, ``"bert-reuters"``, a folder, or the name of a Hugging Face model
+        that is in its local cache.
     download
         Whether a Hugging Face model that is not on this machine may be fetched.
     device
@@ -38,9 +39,17 @@ def load(name_or_path: str | os.PathLike[str], *, download: bool = False, device
         from mase.models import bundled
 
         return bundled.load(name, device=device)
+    if is_adapted(name):
+        _require("torch", "hf")
+        _require("transformers", "hf")
+        from mase.models import bundled
+
+        return bundled.load_adapted(name, device=device)
     known = Path(name).exists() or "/" in name or download
     if not known and not _cached(name):
-        raise unknown("model", name, [*BUNDLED, "a folder with a Hugging Face model", "owner/name of the Hugging Face hub"])
+        raise unknown(
+            "model", name, [*BUNDLED, *ADAPTED, "a folder with a Hugging Face model", "owner/name of the Hugging Face hub"]
+        )
     _require("torch", "hf")
     _require("transformers", "hf")
     from mase.models.transformers import HuggingFace

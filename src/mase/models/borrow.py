@@ -2,11 +2,16 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 import torch
 from torch import nn
 
-__all__ = ["borrowed", "device_of"]
+from mase.errors import OptionError
+
+__all__ = ["borrowed", "device_of", "limit_threads", "moved"]
+
+M = TypeVar("M", bound=nn.Module)
 
 
 def device_of(module: nn.Module) -> torch.device:
@@ -14,6 +19,28 @@ def device_of(module: nn.Module) -> torch.device:
     for tensor in (*module.parameters(), *module.buffers()):
         return tensor.device
     return torch.device("cpu")
+
+
+def limit_threads(n: int) -> None:
+    """Let torch use n threads within an operation; on a busy machine fewer are often faster."""
+    torch.set_num_threads(n)
+
+
+def moved(module: M, device: str | None) -> M:
+    """Return `module` on the device of that name; where it is, for None.
+
+    Raises
+    ------
+    OptionError
+        If there is no such device here.
+    """
+    if device is None:
+        return module
+    try:
+        return module.to(device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        first = str(error).strip().splitlines()[0]
+        raise OptionError(f"device {device!r} cannot be used here ({first}), expected for example 'cpu'") from error
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from torch import nn
 from mase.arrays import Floats
 from mase.errors import CapabilityError, DataError, EmptyTextError, OptionError
 from mase.links import Output
+from mase.models.borrow import moved
 from mase.models.engine import Engine
 from mase.models.outputs import Scores, class_scores
 from mase.models.protocol import Binding
@@ -70,8 +71,7 @@ class HuggingFace:
         if keep not in ("start", "end"):
             raise OptionError(f"keep is {keep!r}, expected 'start' or 'end'")
         module, self._tokenizer = _loaded(model, tokenizer, download=download)
-        if device is not None:
-            module = module.to(device)
+        module = moved(module, device)
         if not getattr(self._tokenizer, "is_fast", False):
             raise CapabilityError(
                 f"tokenizer {type(self._tokenizer).__name__} gives no character spans, expected a fast tokenizer"

@@ -198,7 +198,7 @@ _LEGEND = Markup(
 )
 _READING = (
     "A score says how fast the explained number changes with the word's share in the input, around the text as it is. Shades "
-    "are relative to the strongest word of each text. Point at a word to see its score and half the width of its 95 % "
-    "interval. R² is the share of the model's local variation that the scores explain; split-half is the rank correlation "
-    "between the scores from two halves of the sample."
+    "are relative to the strongest word of each text; words below a tenth of it are not marked. Point at a word to see its "
+    "score and half the width of its 95 % interval. R² is the share of the model's local variation that the scores explain; "
+    "split-half is the rank correlation between the scores from two halves of the sample."
 )

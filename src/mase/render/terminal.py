@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.style import Style
-from rich.table import Table
 from rich.text import Text
 
 from mase.attribution import Attribution, Word
@@ -23,7 +23,7 @@ _UNSURE_FOR, _UNSURE_AGAINST = Style(color="#b0737a"), Style(color="#6d90bd")
 _FAINT = Style(dim=True)
 _WIDEST = 100
 _UNREAD_SHOWN = 160
-_BAR = 24
+_BAR, _LONGEST_WORD = 24, 28
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
@@ -98,7 +98,7 @@ class _Ink:
         return Text(piece.text.replace(inner, f"{opening}{inner}{closing}") if self.plain else piece.text, _FAINT)
 
 
-def _parts(attribution: Attribution, top: int, ink: _Ink) -> Iterator[Text | Table]:
+def _parts(attribution: Attribution, top: int, ink: _Ink) -> Iterator[Text]:
     scale = scale_of(attribution)
     yield _prediction(attribution, ink)
     yield Text()
@@ -108,8 +108,7 @@ def _parts(attribution: Attribution, top: int, ink: _Ink) -> Iterator[Text | Tab
     yield Text()
     words = attribution.top(top, by="magnitude")
     if words:
-        yield _table(words, scale, ink)
-        yield Text()
+        yield _rows(words, scale, ink)
     for line in _closing(attribution, len(words)):
         warning = line.startswith("warning")
         yield Text(line, Style(color="#b8860b") if warning else _FAINT)
@@ -128,16 +127,16 @@ def _prediction(attribution: Attribution, ink: _Ink) -> Text:
     return line
 
 
-def _table(words: tuple[Word, ...], scale: Scale, ink: _Ink) -> Table:
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True, max_width=28, overflow="ellipsis")
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(no_wrap=True, overflow="crop")
-    for word in words:
+def _rows(words: tuple[Word, ...], scale: Scale, ink: _Ink) -> Text:
+    labels, numbers = [inline(word.text) for word in words], [scale.interval(word) for word in words]
+    width, digits = min(_LONGEST_WORD, max(map(cell_len, labels))), max(map(len, numbers))
+    rows = Text(no_wrap=True, overflow="ellipsis")
+    for word, label, number in zip(words, labels, numbers, strict=True):
         sure, unsure = (_FOR[0], _UNSURE_FOR) if word.score > 0 else (_AGAINST[0], _UNSURE_AGAINST)
-        bar = _bar(abs(word.score) / scale.maximum if scale.maximum else 0.0, ink)
-        table.add_row(Text("  " + inline(word.text)), Text(scale.interval(word)), Text(bar, sure if is_sure(word) else unsure))
-    return table
+        rows.append(f"  {set_cell_size(label, width)}  {number:>{digits}}  ")
+        share = abs(word.score) / scale.maximum if scale.maximum else 0.0
+        rows.append(_bar(share, ink) + "\n", sure if is_sure(word) else unsure)
+    return rows
 
 
 def _bar(share: float, ink: _Ink) -> str:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from mase.covariance import covariance
-from mase.explain import Explainer
+from mase.explainer import Explainer
 from mase.models.protocol import Model
 from mase.sample import Design, Estimator, Law, Problem
 from mase.spaces.protocol import Noise, Space

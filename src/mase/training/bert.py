@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,8 +63,13 @@ def fit(
     seed: int,
     checkpoint: Checkpoint,
     progress: Callable[[Epoch], None],
-) -> int:
-    """Train `module`, in place, leave it with the weights of the best epoch and return that epoch's number, from 1.
+) -> tuple[int, float]:
+    """Train `module`, in place, and leave it with the weights of the best epoch.
+
+    Returns
+    -------
+    tuple
+        That epoch's number, from 1, and the seconds that training took, those before its last start included.
 
     Raises
     ------
@@ -90,7 +96,7 @@ def fit(
             progress(epoch)
     module.load_state_dict(run.best_state, strict=False)
     module.eval()
-    return run.best_epoch
+    return run.best_epoch, run.seconds
 
 
 @dataclass(slots=True)
@@ -105,11 +111,12 @@ class _Run:
     loss: float = 0.0
     best_epoch: int = 0
     best_accuracy: float = -1.0
+    began: float = 0.0
 
     @classmethod
     def start(cls, recipe: AdapterRecipe, module: nn.Module, checkpoint: Checkpoint) -> "_Run":
         """Return a training at its beginning, or where its checkpoint left it."""
-        run = cls(recipe, module, _optimizer(recipe, module), {})
+        run = cls(recipe, module, _optimizer(recipe, module), {}, began=time.perf_counter())
         state = checkpoint.read()
         if state is not None:
             module.load_state_dict(state["trained"], strict=False)
@@ -117,7 +124,13 @@ class _Run:
             torch.set_rng_state(state["rng"])
             run.best_state, run.step, run.loss = state["best_state"], state["step"], state["loss"]
             run.best_epoch, run.best_accuracy = state["best_epoch"], state["best_accuracy"]
+            run.began -= state["seconds"]
         return run
+
+    @property
+    def seconds(self) -> float:
+        """Seconds that training has taken so far, those before its last start included."""
+        return time.perf_counter() - self.began
 
     def state(self) -> dict[str, Any]:
         """Return what `start` needs to go on as if nothing had happened."""
@@ -130,6 +143,7 @@ class _Run:
             "loss": self.loss,
             "best_epoch": self.best_epoch,
             "best_accuracy": self.best_accuracy,
+            "seconds": self.seconds,
         }
 
     def update(self, rate: float, ids: torch.Tensor, mask: torch.Tensor, labels: torch.Tensor) -> float:

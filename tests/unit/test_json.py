@@ -1,0 +1,187 @@
+import dataclasses
+import json
+import os
+import stat
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.attributions import attribution
+
+import mase
+from mase.errors import DataError
+from mase.io.json import Failure, dumps, from_dict, load, load_many, save, to_dict
+from mase.text import Truncation
+
+floats = st.floats(-1e300, 1e300)  # the intercept is a difference of sums
+ODD = 'odd \u2028 "quotes" \\ \x00 \x1b[31m \x85 \u202e 👍🏽 مرحبا </script>\n\tend'
+
+
+@pytest.mark.parametrize("method", list(mase.METHODS))
+def test_what_is_saved_loads_back_equal_for_every_method(lstm_model, method, tmp_path):
+    found = mase.Explainer(lstm_model, method=method, n_samples=60, seed=3)("slow and dull , yet good in places")
+    found.save(tmp_path / "a.json")
+    back = mase.load(tmp_path / "a.json")
+    assert back == found
+    assert back.fit.seconds == found.fit.seconds
+    assert back.scores.tobytes() == found.scores.tobytes()
+    assert list(back.prediction.probabilities) == list(found.prediction.probabilities)
+    assert back.to_dict() == found.to_dict()
+
+
+@given(scores=st.lists(floats, min_size=2, max_size=2), error=floats, text=st.text(st.characters(exclude_categories=["Cs"])))
+def test_every_finite_float_and_every_text_survives(scores, error, text):
+    made = attribution("two words", scores, se=abs(error), label=text, response=scores[0])
+    line = dumps(made)
+    assert len(line.splitlines()) == 1
+    assert from_dict(json.loads(line)) == made
+
+
+def test_the_schema_has_the_documented_keys():
+    made = attribution(ODD, truncation=Truncation(3, 9, "end"), notes=[("unstable", "beware")])
+    plain = to_dict(made)
+    assert list(plain) == [
+        "schema", "text", "prediction", "target", "target_probability", "link", "response", "intercept", "words", "tokens",
+        "fit", "method", "model", "seed", "versions", "truncated",
+    ]  # fmt: skip
+    assert plain["schema"] == "mase.attribution/1"
+    assert set(plain["prediction"]) == {"label", "index", "probability", "probabilities"}
+    assert set(plain["words"][0]) == {"text", "start", "end", "score", "standard_error"}
+    assert set(plain["fit"]) == {"r2", "split_half", "condition", "n_queries", "n_gradients", "seconds", "warnings"}
+    assert plain["fit"]["warnings"] == [{"code": "unstable", "message": "beware"}]
+    assert plain["truncated"] == {"n_kept": 3, "n_total": 9, "kept": "end"}
+    assert plain["intercept"] == made.intercept
+    assert all(made.text[word["start"] : word["end"]] == word["text"] for word in plain["words"])
+    assert from_dict(plain) == made
+
+
+def test_a_line_is_strict_json_without_characters_that_command_anything():
+    line = dumps(attribution(ODD, label="a\x9bb", name="m\ud800"))
+    assert json.loads(line)["prediction"]["label"] == "a\x9bb"
+    assert not set(line) & set("\x00\x1b\x85\x9b\u2028\ud800\n\r")
+    assert line.encode()
+    assert "مرحبا" in line  # readable, not escaped
+    with pytest.raises(DataError, match="plain and finite"):
+        dumps(attribution(response=float("nan")))
+    with pytest.raises(DataError, match="plain and finite"):
+        dumps(attribution(method={"name": object()}))
+
+
+def test_numpy_numbers_are_numbers():
+    line = dumps(attribution(method={"sigma": np.float64(0.1), "n": np.int64(3), "half": np.float32(0.5)}))
+    assert json.loads(line)["method"] == {"sigma": 0.1, "n": 3, "half": 0.5}
+
+
+def test_save_makes_folders_replaces_whole_and_leaves_nothing_behind(tmp_path, monkeypatch):
+    path = tmp_path / "new" / "a.json"
+    first, second = attribution(seed=1), attribution(seed=2)
+    save(first, path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
+    monkeypatch.setattr(os, "fdopen", lambda *_a, **_k: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    with pytest.raises(DataError, match="No space left"):
+        save(second, path)
+    monkeypatch.undo()
+    assert load(path) == first
+    assert [file.name for file in path.parent.iterdir()] == ["a.json"]
+
+
+def test_save_through_a_link_keeps_the_link(tmp_path):
+    (tmp_path / "link.json").symlink_to(tmp_path / "real.json")
+    save(attribution(), tmp_path / "link.json")
+    assert (tmp_path / "link.json").is_symlink()
+    assert load(tmp_path / "real.json") == attribution()
+
+
+def test_paths_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path, tmp_path / "file" / "below.json"):
+        with pytest.raises(DataError, match="cannot write"):
+            save(attribution(), path)
+
+
+def test_many_lines(tmp_path):
+    path = tmp_path / "many.jsonl"
+    results = [attribution(seed=1), Failure(2, "EmptyTextError", "no word"), attribution(seed=3)]
+    path.write_text("\ufeff" + "".join(dumps(result) + "\n" for result in results) + "\n", encoding="utf-8")
+    assert load_many(path) == results
+    assert json.loads(dumps(results[1])) == {
+        "schema": "mase.error/1",
+        "line": 2,
+        "error": "EmptyTextError",
+        "message": "no word",
+    }
+    with pytest.raises(DataError, match=r"holds 3 results, expected one; read it with mase.io.json.load_many"):
+        load(path)
+    path.write_text(dumps(results[1]))
+    with pytest.raises(DataError, match=r"no attribution but a failure \(EmptyTextError: no word\)"):
+        load(path)
+
+
+def test_a_file_laid_out_by_hand_is_read(tmp_path):
+    (tmp_path / "a.json").write_text(json.dumps(to_dict(attribution()), indent=4))
+    assert load(tmp_path / "a.json") == attribution()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "is empty"), ("{", "is not JSON"), ("not json", "is not JSON"), ("[1]", "holds a list"),
+        ("{}", "has the schema None"),
+        ('{"schema": "mase.attribution/2"}', "has the schema 'mase.attribution/2', expected 'mase.attribution/1'"),
+        ('{"schema": "mase.attribution/1"}', "lacks 'prediction'"), ("[" * 100_000, "is not JSON"), ("1" * 5000, "is not JSON"),
+    ],
+)  # fmt: skip
+def test_files_that_are_no_attribution_say_what_they_are(tmp_path, content, message):
+    (tmp_path / "a.json").write_text(content)
+    with pytest.raises(DataError, match=message) as caught:
+        load(tmp_path / "a.json")
+    assert "a.json" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        ("seed", "0", "'seed' is '0', expected int"), ("seed", True, "'seed' is True"), ("text", None, "'text' is None"),
+        ("response", float("inf"), "Infinity is no number"), ("response", float("nan"), "NaN is no number"),
+        ("response", 10**400, "a finite number"), ("words", [1], r"words\[0\] is a int"), ("words", {}, "expected list"),
+        ("truncated", {"n_kept": 1, "n_total": 2, "kept": "middle"}, "'start' or 'end'"), ("prediction", [], "expected dict"),
+        ("words", [{"text": "x", "start": 0, "end": 999, "score": 0.0, "standard_error": 0.0}], "expected a span within"),
+        ("words", [{"text": "x", "start": 0, "end": 1, "score": "0"}], "'score' is '0', expected Real"),
+        ("tokens", [{"text": "x", "start": 0, "end": 1, "score": 0}], "lacks 'word'"),
+    ],
+)  # fmt: skip
+def test_values_of_the_wrong_type_are_named(tmp_path, place, value, message):
+    (tmp_path / "a.json").write_text(json.dumps(to_dict(attribution()) | {place: value}))
+    with pytest.raises(DataError, match=message) as caught:
+        load(tmp_path / "a.json")
+    assert "a.json" in str(caught.value)
+
+
+@pytest.mark.parametrize("key", sorted(set(to_dict(attribution())) - {"intercept"}))
+def test_every_key_is_required(key):
+    plain = to_dict(attribution())
+    del plain[key]
+    with pytest.raises(DataError, match=f"{key}|schema"):
+        from_dict(plain)
+
+
+def test_a_bad_line_is_named(tmp_path):
+    (tmp_path / "a.jsonl").write_text(dumps(attribution()) + '\n\n{"schema": 3}\n')
+    with pytest.raises(DataError, match=r"a\.jsonl', line 3 has the schema 3"):
+        load_many(tmp_path / "a.jsonl")
+    (tmp_path / "a.jsonl").write_text(dumps(attribution()) + "\n{")
+    with pytest.raises(DataError, match=r"a\.jsonl', line 2 is not JSON"):
+        load_many(tmp_path / "a.jsonl")
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    (tmp_path / "latin").write_bytes(b'"\xe9"')
+    for name, message in (("missing", "cannot read"), ("latin", "not UTF-8 at byte 1"), (".", "cannot read")):
+        with pytest.raises(DataError, match=message):
+            load(tmp_path / name)
+
+
+def test_unknown_keys_are_ignored():
+    assert from_dict(to_dict(attribution()) | {"added": "later"}) == attribution()
+    assert dataclasses.replace(attribution(), seed=9) != attribution()
