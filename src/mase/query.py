@@ -41,8 +41,10 @@ def ask(probe: Probe, coordinates: Floats, batch_size: int | None = None, first:
         If the model answers NaN or positive infinity.
     """
     size = batch_size or probe.batch_size
-    answers = list(_batches(lambda c, rows: _checked(probe.scores(c, rows), rows), coordinates, size, first))
-    return np.concatenate(answers)
+    answers = np.empty((len(coordinates), probe.start.shape[1]))
+    for rows, scores in _batches(lambda c, r: _checked(probe.scores(c, r), r), coordinates, size, first):
+        answers[rows] = scores
+    return answers
 
 
 def ask_gradients(
@@ -62,11 +64,20 @@ def ask_gradients(
         scores, slopes = probe.gradients(c, rows, link, target)
         return _checked(scores, rows), _checked(slopes, rows)
 
-    answers = list(_batches(gradients, coordinates, batch_size, first))
-    return np.concatenate([s for s, _ in answers]), np.concatenate([g for _, g in answers])
+    answers, derivatives = np.empty((len(coordinates), probe.start.shape[1])), np.empty(coordinates.shape)
+    for rows, (scores, slopes) in _batches(gradients, coordinates, batch_size, first):
+        answers[rows], derivatives[rows] = scores, slopes
+    return answers, derivatives
 
 
-def _batches(call: Callable[[Floats, Ints], T], coordinates: Floats, batch_size: int, first: int) -> Iterator[T]:
+def _batches(
+    call: Callable[[Floats, Ints], T], coordinates: Floats, batch_size: int, first: int
+) -> Iterator[tuple[slice, T]]:
+    """Yield the answers to the rows batch by batch, with their place.
+
+    Nothing small is kept from one batch to the next: it would sit between the large arrays that come and go, and keep their
+    memory from being used again.
+    """
     start, n = 0, len(coordinates)
     while start < n:
         rows = np.arange(start, min(start + batch_size, n))
@@ -79,7 +90,7 @@ def _batches(call: Callable[[Floats, Ints], T], coordinates: Floats, batch_size:
                 ) from error
             batch_size = max(1, min(batch_size, len(rows)) // 2)
             continue
-        yield answer
+        yield slice(start, start + len(rows)), answer
         start += len(rows)
 
 
