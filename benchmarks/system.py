@@ -127,7 +127,7 @@ def batch_sizes() -> dict[str, float]:
         cases: dict[str, Case] = {}
         for size in ("auto", 16, 32, 64, 128, 256):
             explainer = mase.Explainer("lstm-imdb", batch_size=size)
-            cases[str(size)] = lambda e=explainer: e(text)
+            cases[str(size)] = lambda e=explainer, t=text: e(t)
         medians = {name: statistics.median(values) for name, values in interleaved(cases, ROUNDS).items()}
         found[f"auto batch / best of grid, {length} words"] = medians["auto"] / min(medians.values())
     return found

@@ -1,7 +1,7 @@
 """The pipeline: text -> tokens -> probe -> design -> query -> estimator -> attribution."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal, overload
 
@@ -10,7 +10,7 @@ import numpy as np
 from mase.arrays import Floats, Ints
 from mase.assemble import installed, prediction, token_scores, word_scores, word_sums
 from mase.attribution import Attribution
-from mase.errors import CapabilityError, EmptyTextError, InvalidTextError, OptionError
+from mase.errors import CapabilityError, EmptyTextError, InvalidTextError, MaseError, OptionError
 from mase.links import Link, probabilities
 from mase.measure import Effort, Precision, measure
 from mase.methods import Method, describe, resolve
@@ -117,13 +117,31 @@ class Explainer:
             return self._explain(texts, target)
         if not isinstance(texts, Iterable) or isinstance(texts, bytes):
             raise InvalidTextError(f"text is of type {type(texts).__name__}, expected str or a list of str")
-        items = list(texts)
+        return list(self.stream(texts, target=target))
+
+    def stream(self, texts: Iterable[str], *, target: str | int | None = None) -> Iterator[Attribution]:
+        """Yield the attributions one by one, for more texts than memory holds; an error carries the number of its text.
+
+        Raises
+        ------
+        MaseError
+            As for one text; what was yielded before stays with the caller.
+        """
+        for number, text in enumerate(self._tracked(texts)):
+            try:
+                found = self._explain(text, target)
+            except MaseError as error:
+                error.add_note(f"at text number {number}, counted from 0")
+                raise
+            yield found
+
+    def _tracked(self, texts: Iterable[str]) -> Iterable[str]:
         if not self.show_progress:
-            return [self._explain(text, target) for text in items]
+            return texts
         from rich.console import Console
         from rich.progress import track
 
-        return [self._explain(text, target) for text in track(items, "explaining", console=Console(stderr=True))]
+        return track(texts, "explaining", console=Console(stderr=True))
 
     def _explain(self, text: str, target: str | int | None) -> Attribution:
         began = time.perf_counter()

@@ -70,9 +70,7 @@ def ask_gradients(
     return answers, derivatives
 
 
-def _batches(
-    call: Callable[[Floats, Ints], T], coordinates: Floats, batch_size: int, first: int
-) -> Iterator[tuple[slice, T]]:
+def _batches(call: Callable[[Floats, Ints], T], coordinates: Floats, batch_size: int, first: int) -> Iterator[tuple[slice, T]]:
     """Yield the answers to the rows batch by batch, with their place.
 
     Nothing small is kept from one batch to the next: it would sit between the large arrays that come and go, and keep their

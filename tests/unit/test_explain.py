@@ -23,6 +23,22 @@ def test_batch_size_changes_scores_by_less_than_1e_5(lstm_model, method):
     assert np.abs(one).max() > 0
 
 
+def test_stream_keeps_what_came_before_an_error(lstm_model):
+    explainer, seen = mase.Explainer(lstm_model, n_samples=40), []
+    with pytest.raises(EmptyTextError) as caught:
+        seen.extend(explainer.stream(iter([TEXTS[0], TEXTS[1], " ", TEXTS[2]])))
+    assert [a.text for a in seen] == TEXTS[:2]
+    assert caught.value.__notes__ == ["at text number 2, counted from 0"]
+
+
+def test_progress_goes_to_stderr(lstm_model, capsys):
+    explainer = mase.Explainer(lstm_model, n_samples=40, show_progress=True)
+    assert explainer(TEXTS) == mase.Explainer(lstm_model, n_samples=40)(TEXTS)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "explaining" in err
+
+
 def test_a_different_text_gets_a_different_design(lstm_model):
     first, second = (mase.Explainer(lstm_model, n_samples=40)(text) for text in ("good film", "film good"))
     assert first.fit.condition != second.fit.condition
