@@ -245,12 +245,14 @@ def test_provenance_is_complete(lstm_model):
 def test_checksum_follows_the_weights(lstm_model, small_lstm):
     import torch
 
-    from mase.models.torch_module import checksum
-
-    before = checksum(small_lstm)
+    explainer = mase.Explainer(lstm_model, n_samples=40)
+    before = explainer(TEXTS[0])
+    assert explainer(TEXTS[0]).model["sha256"] == before.model["sha256"]
     with torch.no_grad():
         small_lstm.head.bias += 1
-    assert checksum(small_lstm) != before
+    changed = explainer(TEXTS[0]).model["sha256"]
+    small_lstm.head.weight = torch.nn.Parameter(small_lstm.head.weight.detach() * 2)
+    assert len({before.model["sha256"], changed, explainer(TEXTS[0]).model["sha256"]}) == 3
 
 
 def test_saturation_is_remarked(lstm_model, small_lstm):

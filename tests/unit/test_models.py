@@ -511,3 +511,13 @@ def test_half_precision_falls_back_and_says_so(minilm):
         mase.Explainer(Callable(bag), precision="bfloat16")("A good film")
     with pytest.raises(OptionError, match="precision"):
         mase.Explainer(Callable(bag), precision="int8")
+
+
+def test_checksum_of_scalars_empty_tensors_and_other_types():
+    from mase.models.checksum import checksum
+
+    module = torch.nn.Sequential(torch.nn.BatchNorm1d(3), torch.nn.Linear(2, 2).to(torch.bfloat16))
+    module.register_buffer("empty", torch.empty(0))
+    first = checksum(module)
+    module[0].num_batches_tracked += 1
+    assert checksum(module) != first

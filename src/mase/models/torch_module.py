@@ -1,24 +1,23 @@
 """Any torch module that maps token ids to class scores, entered at a named embedding layer."""
 
-import hashlib
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import torch
 from torch import nn
 
 from mase.arrays import Floats
 from mase.errors import EmptyTextError, OptionError, ShapeError
 from mase.links import probabilities
+from mase.models.checksum import Checksum
 from mase.models.engine import Engine, as_float64, find_embedding
 from mase.models.outputs import Kind, Scores, recognise, score_labels
 from mase.models.protocol import Binding
 from mase.models.torch_probe import TorchProbe, bind
 from mase.text import Side, Span, Tokens, Truncation, check_text
 
-__all__ = ["TorchModule", "checksum", "predict_tokens"]
+__all__ = ["TorchModule", "predict_tokens"]
 
 
 class TorchModule:
@@ -77,6 +76,7 @@ class TorchModule:
         self._fixed_ids = frozenset(special_ids) | ({pad_id} if pad_id is not None else set())
         self._max_length, self._keep = max_length, keep
         self._outputs, self._multilabel = outputs, multilabel
+        self._checksum = Checksum(module)
         self.name = name or type(module).__name__
         self.has_embeddings = True
 
@@ -95,10 +95,10 @@ class TorchModule:
         """Names of the k classes."""
         return score_labels(self._labels, self._scores)
 
-    @cached_property
+    @property
     def sha256(self) -> str:
         """Checksum of the module's parameters and buffers."""
-        return checksum(self.module)
+        return self._checksum.value()
 
     @cached_property
     def _scores(self) -> Scores:
@@ -182,13 +182,3 @@ def predict_tokens(engine: Engine, scores: Scores, tokens: Sequence[Tokens], bat
             table = scores.table(engine.forward(ids))
             result[chosen] = probabilities(as_float64(table), scores.output)
     return result
-
-
-def checksum(module: nn.Module) -> str:
-    """Return the SHA-256 of a module's parameters and buffers, by name."""
-    digest = hashlib.sha256()
-    for name, tensor in sorted(module.state_dict().items()):
-        if isinstance(tensor, torch.Tensor):
-            digest.update(f"{name}{tuple(tensor.shape)}{tensor.dtype}".encode())
-            digest.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy().data if tensor.numel() else b"")
-    return digest.hexdigest()

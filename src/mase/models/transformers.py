@@ -14,10 +14,11 @@ from mase.arrays import Floats
 from mase.errors import CapabilityError, DataError, EmptyTextError, OptionError
 from mase.links import Output
 from mase.models.borrow import moved
+from mase.models.checksum import Checksum
 from mase.models.engine import Engine
 from mase.models.outputs import Scores, class_scores
 from mase.models.protocol import Binding
-from mase.models.torch_module import checksum, predict_tokens
+from mase.models.torch_module import predict_tokens
 from mase.models.torch_probe import TorchProbe, bind
 from mase.text import Side, Span, Tokens, Truncation, check_text
 
@@ -76,7 +77,7 @@ class HuggingFace:
             raise CapabilityError(
                 f"tokenizer {type(self._tokenizer).__name__} gives no character spans, expected a fast tokenizer"
             )
-        self._config = module.config
+        self._config, self._checksum = module.config, Checksum(module)
         self._engine = Engine(module, _entry(module, enter), self._call)
         self._max_length, self._keep = max_length or self._own_limit(), keep
         self.name: str = name or (
@@ -101,10 +102,10 @@ class HuggingFace:
         names = names if len(set(names)) == len(names) else tuple(f"{index}: {name}" for index, name in enumerate(names))
         return names if self._config.num_labels > 1 else (f"not {names[0]}", names[0])
 
-    @cached_property
+    @property
     def sha256(self) -> str:
         """Checksum of the parameters and buffers."""
-        return checksum(self.module)
+        return self._checksum.value()
 
     @cached_property
     def _scores(self) -> Scores:

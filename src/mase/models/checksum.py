@@ -1,0 +1,40 @@
+"""Which weights were explained: a checksum that follows them when they are trained on."""
+
+import hashlib
+
+import torch
+from torch import nn
+
+__all__ = ["Checksum", "checksum"]
+
+
+class Checksum:
+    """The SHA-256 of a module's parameters and buffers, computed again when one of them was replaced or written to.
+
+    Changes are seen by torch's own version counters; only writes through the `.data` of a tensor escape these.
+    """
+
+    def __init__(self, module: nn.Module) -> None:
+        self._module = module
+        self._seen: tuple[tuple[int, int], ...] | None = None
+        self._value = ""
+
+    def value(self) -> str:
+        """Return the checksum of the weights as they are now."""
+        tensors = (*self._module.parameters(), *self._module.buffers())
+        seen = tuple((tensor.data_ptr(), tensor._version) for tensor in tensors)
+        if seen != self._seen:
+            self._seen, self._value = seen, checksum(self._module)
+        return self._value
+
+
+def checksum(module: nn.Module) -> str:
+    """Return the SHA-256 of a module's parameters and buffers, by name."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(module.state_dict().items()):
+        if isinstance(tensor, torch.Tensor):
+            digest.update(f"{name}{tuple(tensor.shape)}{tensor.dtype}".encode())
+            digest.update(
+                tensor.detach().cpu().reshape(-1).contiguous().view(torch.uint8).numpy().data if tensor.numel() else b""
+            )
+    return digest.hexdigest()
