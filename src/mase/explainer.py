@@ -1,5 +1,6 @@
 """The pipeline: text -> tokens -> probe -> design -> query -> estimator -> attribution."""
 
+import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -10,7 +11,7 @@ import numpy as np
 from mase.arrays import Floats, Ints
 from mase.assemble import installed, prediction, token_scores, word_scores, word_sums
 from mase.attribution import Attribution
-from mase.errors import CapabilityError, EmptyTextError, InvalidTextError, MaseError, OptionError
+from mase.errors import CapabilityError, EmptyTextError, InvalidTextError, MaseError, ModelError, OptionError
 from mase.links import Link, probabilities
 from mase.measure import Effort, Precision, measure
 from mase.methods import Method, describe, resolve
@@ -91,7 +92,7 @@ class Explainer:
         self.model: Model = adapt(model, tokenizer)
         overrides = {"n_samples": n_samples, "sigma": sigma, "center": center, "reference": reference, "link": link}
         self.method = _for_model(self.model, method, overrides | {"design": design, "estimator": estimator, "space": space})
-        self.seed, self.granularity = seed, granularity
+        self.seed, self.granularity = int(seed), granularity
         self.effort = Effort(check_batch_size(batch_size), Stopping(tolerance, stable_top), precision)
         self.show_progress = show_progress
 
@@ -149,7 +150,10 @@ class Explainer:
         words = group_words(tokens)
         per_token = self.granularity == "token" or self.method.space.per_token
         of_token = _coordinates(tokens, words, per_token=per_token)
-        probe = self.model.bind(self._binding(tokens, of_token))
+        try:
+            probe = self.model.bind(self._binding(tokens, of_token))
+        except MemoryError as error:
+            raise ModelError("the model ran out of memory on a single text; shorten it or use a larger device") from error
         chance = probabilities(check_start(probe.start), probe.output)[0]
         index = _target(self.model.labels, target, chance)
         method = _with_sigma(self.method, probe)
@@ -242,7 +246,7 @@ def _target(labels: Sequence[str], target: str | int | None, chance: Floats) -> 
         return int(np.argmax(chance))
     if isinstance(target, str) and target in labels:
         return labels.index(target)
-    if isinstance(target, str) and not target.lstrip("-").isdecimal():
+    if isinstance(target, str) and not re.fullmatch(r"-?[0-9]+", target):
         raise unknown("target", target, list(labels))
     if isinstance(target, bool) or not isinstance(target, int | str | np.integer):
         raise OptionError(f"target is of type {type(target).__name__}, expected a label, an index or None")

@@ -2,7 +2,7 @@
 
 import time
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -114,7 +114,7 @@ def measure(
     active = np.flatnonzero(probe.widths > 0)
     if not len(active):
         return _nothing_moves(question, began)
-    law = Law(method.center, covariance(method.sigma, probe.widths[active]))
+    law = Law(method.center, covariance(_of_moving(method.sigma, active, len(probe.widths)), probe.widths[active]))
     sample = method.design.draw(rng, method.n_samples, law)
     _check_binary(method, sample)
     base, extra = _base(question, sample)
@@ -153,6 +153,13 @@ def _asked(question: _Question, sample: Sample, active: Ints, base: float | None
         answers = _Answers(head, responses, kept, problem, question.method.estimator.fit(problem))
         if goal == len(whole) or stopping.enough(answers.estimate):
             return answers
+
+
+def _of_moving(sigma: Any, active: Ints, p: int) -> Any:
+    """Return the part of a sigma `(p,)` or `(p, p)` that belongs to the coordinates that move."""
+    if np.shape(sigma) == (p,):
+        return np.asarray(sigma)[active]
+    return np.asarray(sigma)[np.ix_(active, active)] if np.shape(sigma) == (p, p) else sigma
 
 
 def _check_binary(method: Method, sample: Sample) -> None:

@@ -67,7 +67,7 @@ _TABLE: dict[str, dict[str, Any]] = {
     "mase-gradient": {
         "summary": "White box: the same saliency from the model's gradients at a few points (Stein)",
         "space": "token-scale", "design": "antithetic", "estimator": "mean-gradient",
-        "n_samples": 32,
+        "n_samples": 64,
     },
     "mase-cone": {
         "summary": "NLGP whose vectors may also turn by up to theta = 0.1",
@@ -148,7 +148,7 @@ def describe(method: Method) -> dict[str, Any]:
     for part, registry in _REGISTRIES.items():
         plain[part] = _part(registry, plain[part])
     plain["sigma"] = np.asarray(method.sigma, dtype=np.float64).tolist()
-    return plain
+    return {name: value.item() if isinstance(value, np.generic) else value for name, value in plain.items()}
 
 
 def _part(registry: Registry, value: Any) -> dict[str, Any]:

@@ -12,6 +12,8 @@ __all__ = ["adjusted_r2", "condition", "remarks", "split_half"]
 
 # Below these a reader should not lean on the scores: remarks say so.
 _POOR_R2, _UNSTABLE = 0.5, 0.7
+# Digits of the scores, relative to the largest, that ranks are made of: what lies below is rounding, not an order of words.
+_DIGITS = 9
 # Probability beyond which a float32 softmax leaves few digits for differences.
 _SATURATED = 0.999
 
@@ -19,25 +21,23 @@ _SATURATED = 0.999
 def adjusted_r2(sample: Sample, responses: Floats, estimate: Estimate) -> float | None:
     """Return the share of the responses' variance `(n,)` that gamma explains, adjusted for its degrees of freedom.
 
-    The best constant (for rows along a path, the best constant per mirrored pair) is granted. None if too few rows are left.
+    The best constant is granted; for rows along a path, the best constant per mirrored pair. Mirrored rows count as a half
+    difference, which the coefficients are fitted to, and a half sum, which they cannot explain: each with its own degrees of
+    freedom. None if too few rows are left, or the responses do not vary.
     """
-    residuals = responses - sample.deviations @ estimate.gamma
-    if sample.center is None:
-        means = np.repeat(_pair_means(residuals), 2), np.repeat(_pair_means(responses), 2)
-        constants = len(responses) / 2
-    else:
-        share = sample.weights / sample.weights.sum()
-        means, constants = (share @ residuals, share @ responses), 1.0
-    left = float(sample.weights @ (residuals - means[0]) ** 2)
-    total = float(sample.weights @ (responses - means[1]) ** 2)
-    free = len(responses) - constants - estimate.dof
-    if free < 1 or total == 0:
+    if np.ptp(responses) == 0:
         return None
-    return 1 - (left / free) / (total / (len(responses) - constants))
-
-
-def _pair_means(values: Floats) -> Floats:
-    return np.asarray((values[0::2] + values[1::2]) / 2)
+    problem = sample.problem(responses, None)
+    z, y = problem.centred()
+    free = problem.n - int(problem.intercept)
+    if free - estimate.dof < 1:
+        return None
+    left = float(np.sum((y - z @ estimate.gamma) ** 2)) / (free - estimate.dof)
+    total = float(np.sum(y**2)) / free
+    if sample.paired and sample.center is not None:
+        even = float(np.var((responses[0::2] + responses[1::2]) / 2, ddof=1))
+        left, total = left + even, total + even
+    return 1 - left / total if total > 0 else None
 
 
 def split_half(problem: Problem, estimator: Estimator) -> float | None:
@@ -45,7 +45,10 @@ def split_half(problem: Problem, estimator: Estimator) -> float | None:
     if problem.n // 2 < problem.p + 3 or problem.p < 3:
         return None
     halves = [estimator.fit(problem.rows(slice(start, None, 2))).gamma for start in (0, 1)]
-    ranks = [_ranks(half) for half in halves]
+    size = max(float(np.abs(half).max()) for half in halves)
+    if size == 0:
+        return None
+    ranks = [_ranks(np.round(half / size, _DIGITS)) for half in halves]
     if any(np.ptp(rank) == 0 for rank in ranks):
         return None
     return float(np.asarray(np.corrcoef(ranks))[0, 1])

@@ -41,8 +41,10 @@ def ask(probe: Probe, coordinates: Floats, batch_size: int | None = None, first:
         If the model answers NaN or positive infinity.
     """
     size = batch_size or probe.batch_size
-    answers = np.empty((len(coordinates), probe.start.shape[1]))
+    answers = np.empty((0, 0))
     for rows, scores in _batches(lambda c, r: _checked(probe.scores(c, r), r), coordinates, size, first):
+        if rows.start == 0:
+            answers = np.empty((len(coordinates), scores.shape[1]))
         answers[rows] = scores
     return answers
 
@@ -64,8 +66,10 @@ def ask_gradients(
         scores, slopes = probe.gradients(c, rows, link, target)
         return _checked(scores, rows), _checked(slopes, rows)
 
-    answers, derivatives = np.empty((len(coordinates), probe.start.shape[1])), np.empty(coordinates.shape)
+    answers, derivatives = np.empty((0, 0)), np.empty(coordinates.shape)
     for rows, (scores, slopes) in _batches(gradients, coordinates, batch_size, first):
+        if rows.start == 0:
+            answers = np.empty((len(coordinates), scores.shape[1]))
         answers[rows], derivatives[rows] = scores, slopes
     return answers, derivatives
 

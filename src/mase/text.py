@@ -107,13 +107,14 @@ def group_words(tokens: Tokens) -> Words:
     """Return the words that the tokens of a text make up.
 
     A token belongs to every word it overlaps, and words that share a token are one word; a token that overlaps none
-    is a word of its own; a token of no width joins the one after it.
+    is a word of its own; a token of no width, white space apart, joins the one after it.
     """
     found = find_words(tokens.text)
     starts, ends = [s for s, _ in found], [e for _, e in found]
     pieces: list[Span | None] = []  # the extent of each token's word, before sharing is resolved
     for span, fixed in zip(tokens.spans, tokens.fixed, strict=True):
-        if fixed or span is None or span[0] >= span[1]:
+        span = None if fixed or span is None else _visible(tokens.text, span)
+        if span is None:
             pieces.append(None)
             continue
         first, last = _first_overlap(ends, span[0]), bisect_left(starts, span[1]) - 1
@@ -122,6 +123,14 @@ def group_words(tokens: Tokens) -> Words:
     merged_starts = [s for s, _ in merged]
     of_token = [-1 if piece is None else bisect_left(merged_starts, piece[0] + 1) - 1 for piece in pieces]
     return Words(tuple(merged), tuple(_join_widthless(tokens, of_token)))
+
+
+def _visible(text: str, span: Span) -> Span | None:
+    """Return the span without white space around it (byte-level tokenizers count it in), None if nothing is left."""
+    piece = text[slice(*span)]
+    start = span[0] + len(piece) - len(piece.lstrip())
+    end = span[1] - len(piece) + len(piece.rstrip())
+    return (start, end) if start < end else None
 
 
 def _first_overlap(ends: list[int], start: int) -> int:

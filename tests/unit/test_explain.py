@@ -63,6 +63,16 @@ def test_targets(lstm_model):
             explainer(TEXTS[0], target=target)
 
 
+def test_odd_targets_and_numpy_options(lstm_model):
+    import json
+
+    for target in ("--1", "-1", "१"):
+        with pytest.raises(mase.MaseError, match="target"):
+            mase.Explainer(lstm_model, n_samples=40)(TEXTS[0], target=target)
+    found = mase.Explainer(lstm_model, n_samples=np.int64(40), seed=np.int64(3), sigma=np.float32(0.1))(TEXTS[0])
+    assert json.loads(json.dumps(found.to_dict()))["method"]["n_samples"] == 40
+
+
 def test_local_accuracy(lstm_model):
     for link in ("probability", "log-probability", "logit", "margin"):
         found = mase.Explainer(lstm_model, n_samples=80, link=link)(TEXTS[0])

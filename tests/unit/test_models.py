@@ -521,3 +521,125 @@ def test_checksum_of_scalars_empty_tensors_and_other_types():
     first = checksum(module)
     module[0].num_batches_tracked += 1
     assert checksum(module) != first
+
+
+def test_sigmoid_outputs_are_recognised_as_separate_questions():
+    model = TorchModule(Wrapped(lambda z: z.sigmoid(), classes=3), tokenize=whitespace_ids)
+    expected = Wrapped(lambda z: z.sigmoid(), classes=3).eval()(torch.tensor([whitespace_ids(TEXT)])).detach().numpy()
+    assert model.predict([TEXT]) == pytest.approx(expected)
+    shifted = TorchModule(Wrapped(lambda z: z * 0.1 + 0.5, classes=3), tokenize=whitespace_ids)  # logits between 0 and 1
+    assert shifted.predict([TEXT]).sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("write", [lambda ids: ids.add_(1), lambda ids: ids.view(-1), lambda ids: ids[:, 0].fill_(5)])
+@pytest.mark.parametrize("batch_size", [1, 16])
+def test_modules_may_write_to_their_input(write, batch_size):
+    class Writes(SmallLSTM):
+        def forward(self, ids):
+            answer = super().forward(ids)
+            write(ids)
+            return answer
+
+    torch.manual_seed(3)
+    module = Writes()
+    torch.manual_seed(3)
+    plain = mase.Explainer(TorchModule(SmallLSTM(), tokenize=whitespace_ids), n_samples=60)(TEXT)
+    found = mase.Explainer(TorchModule(module, tokenize=whitespace_ids), n_samples=60, batch_size=batch_size)(TEXT)
+    assert found.scores == pytest.approx(plain.scores, abs=1e-6)
+
+
+def test_modules_of_one_input_length():
+    class Flat(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embed = torch.nn.Embedding(500, 4, padding_idx=0)
+            self.head = torch.nn.Linear(20 * 4, 2)
+
+        def forward(self, ids):
+            return self.head(self.embed(ids).flatten(1))
+
+    def padded(text):
+        ids = whitespace_ids(text)
+        return ids + [0] * (20 - len(ids))
+
+    found = mase.Explainer(TorchModule(Flat(), tokenize=padded, labels=["a", "b"], pad_id=0), n_samples=100)(TEXT)
+    assert found.words == tuple(TEXT.split())
+    assert [token.score for token in found.tokens[9:]] == [0.0] * 11
+    assert TorchModule(Flat(), tokenize=padded, pad_id=0).predict([TEXT, "good"]).shape == (2, 2)
+
+
+def test_out_of_memory_on_a_cpu_is_recognised():
+    from mase.models.borrow import out_of_memory
+
+    with pytest.raises(RuntimeError) as caught:
+        torch.empty(10**15)
+    assert out_of_memory(caught.value)
+    assert not out_of_memory(RuntimeError("shapes do not match"))
+
+    def starving(logits):
+        if len(logits) == 1:
+            raise torch.OutOfMemoryError("out of memory")
+        return logits
+
+    with pytest.raises(ModelError, match="single text"):
+        explain(Wrapped(starving))
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (lambda text: 1 / 0, ModelError), (lambda text: None, ShapeError), (lambda text: "ids", ShapeError),
+        (lambda text: torch.ones(1, 3), ShapeError), (lambda text: [1.5, 2.5], ShapeError),
+        (lambda text: ([11], [(0, 99)]), ShapeError), (lambda text: ([11], [(-3, 2)]), ShapeError),
+        (lambda text: ([11], [(3, 1)]), ShapeError), (lambda text: ([11], [5]), ShapeError),
+    ],
+)  # fmt: skip
+def test_what_tokenize_returns_is_checked(answer, error):
+    with pytest.raises(error, match="tokenize"):
+        TorchModule(SmallLSTM(), tokenize=answer).encode("some text")
+
+
+def test_spans_may_come_as_lists():
+    assert TorchModule(SmallLSTM(), tokenize=lambda text: [[11, 12], [[0, 4], [5, 9]]]).encode("some text").spans == (
+        (0, 4),
+        (5, 9),
+    )
+
+
+def test_sigma_per_word_with_a_word_that_cannot_move():
+    module = SmallLSTM()
+    with torch.no_grad():
+        module.words.weight[whitespace_ids("good")[0]] = 0
+    model = TorchModule(module, tokenize=whitespace_ids)
+    p = len(TEXT.split())
+    for sigma in (np.full(p, 0.1), 0.01 * np.eye(p)):
+        found = mase.Explainer(model, sigma=sigma, n_samples=100)(TEXT)
+        assert dict(found.as_list())["good"] == 0.0
+        assert found.scores == pytest.approx(mase.Explainer(model, n_samples=100)(TEXT).scores, abs=1e-6)
+
+
+def test_random_states_of_numpy_and_python_are_restored():
+    import random
+
+    def wrap(logits):
+        random.random()
+        np.random.rand()  # noqa: NPY002
+        return logits
+
+    before = random.getstate(), np.random.get_state()[1].tolist()  # noqa: NPY002
+    explain(Wrapped(wrap))
+    assert (random.getstate(), np.random.get_state()[1].tolist()) == before  # noqa: NPY002
+
+
+def test_modules_and_labels_of_another_type():
+    with pytest.raises(OptionError, match=r"torch\.nn\.Module"):
+        TorchModule(3, tokenize=whitespace_ids)
+    with pytest.raises(OptionError, match="one name per class"):
+        TorchModule(SmallLSTM(), tokenize=whitespace_ids, labels="ab")
+
+
+def test_hugging_face_needs_a_tokenizer_and_takes_a_layer(minilm):
+    with pytest.raises(OptionError, match="tokenizer"):
+        HuggingFace(minilm[0])
+    named = HuggingFace(*minilm, enter="bert.embeddings")
+    assert mase.Explainer(named, n_samples=60)(TEXT).scores == pytest.approx(mase.Explainer(*minilm, n_samples=60)(TEXT).scores)

@@ -3,6 +3,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from mase.covariance import covariance
+from mase.designs import DESIGNS
 from mase.estimators.least_squares import LeastSquares
 from mase.measure import measure
 from mase.methods import resolve
@@ -40,18 +41,31 @@ def test_split_half_needs_two_sound_halves():
     assert split_half(noisy(200, 2), LeastSquares()) is None
 
 
-def test_r2_does_not_grow_with_useless_coordinates():
-    """Unadjusted, 60 coordinates of pure noise would explain a third of the variance of 200 rows."""
+@pytest.mark.parametrize("design", ["iid", "antithetic", "orthogonal", "sobol"])
+@pytest.mark.parametrize("n", [160, 200, 1000])
+def test_r2_does_not_grow_with_useless_coordinates(design, n):
+    """One of 60 coordinates matters and half of the variance is noise: R2 is 1/2 whatever the number of rows."""
     found = []
-    for seed in range(40):
+    for seed in range(60):
         rng = np.random.default_rng(seed)
-        law = Law(1.0, covariance(1.0, np.ones(60)))
-        from mase.designs.iid import Iid
-
-        sample = Iid().draw(rng, 200, law)
-        y = rng.standard_normal(200)
+        sample = DESIGNS[design]().draw(rng, n, Law(1.0, covariance(1.0, np.ones(60))))
+        y = sample.deviations[:, 0] + rng.standard_normal(n)
         found.append(adjusted_r2(sample, y, LeastSquares().fit(sample.problem(y, 0.0))))
-    assert np.mean(found) == pytest.approx(0, abs=0.05)
+    assert np.mean(found) == pytest.approx(0.5, abs=0.06)
+
+
+def test_r2_is_unknown_with_too_few_rows_and_without_variation():
+    sample = DESIGNS["antithetic"]().draw(np.random.default_rng(0), 100, Law(1.0, covariance(1.0, np.ones(60))))
+    fitted = Estimate(np.zeros(60), np.eye(60), 60.0)
+    assert adjusted_r2(sample, np.random.default_rng(1).standard_normal(100), fitted) is None
+    assert adjusted_r2(sample, np.ones(100), Estimate(np.zeros(60), np.eye(60), 0.0)) is None
+
+
+def test_split_half_ranks_scores_and_not_rounding():
+    probe = linear(np.array([0.7, 0.0, 0.0, 0.0, 0.0]))
+    found = measure(probe, resolve("mase", link="logit", n_samples=100), 0, np.random.default_rng(0))
+    assert found.fit.split_half == pytest.approx(1)
+    assert not found.fit.warnings
 
 
 def test_r2_of_exact_poor_and_unknown_fits():

@@ -52,6 +52,15 @@ def test_a_token_of_no_word_is_a_word_and_one_of_no_width_joins_the_next():
     assert grouped.of_token == (0, 1, 2, 2)
 
 
+def test_white_space_in_tokens_is_no_part_of_words():
+    """Byte-level tokenizers (GPT-2) count the space before a word into its token, and have tokens of spaces."""
+    text = "An unbelievably  good film "
+    grouped = group_words(tokens(text, [(0, 2), (2, 12), (12, 15), (15, 16), (16, 21), (21, 26), (26, 27)]))
+    assert [text[s:e] for s, e in grouped.spans] == ["An", "unbelievably", "good", "film"]
+    assert grouped.of_token == (0, 1, 1, 2, 2, 3, -1)
+    assert len(group_words(tokens("  ", [(0, 1), (1, 2)]))) == 0
+
+
 def test_words_without_tokens_are_left_out():
     assert group_words(tokens("one two", [(4, 7)])).spans == ((4, 7),)
 

@@ -279,3 +279,14 @@ def test_moment_covariance_is_that_of_a_mean():
     actual = np.std([estimate.gamma for estimate in found], axis=0)
     stated = np.sqrt(np.mean([np.diag(estimate.covariance) for estimate in found], axis=0))
     assert np.median(stated / actual) == pytest.approx(1, abs=0.1)
+
+
+@pytest.mark.parametrize("n_samples", [20, 40, 60])
+def test_intervals_of_ridge_with_too_few_rows_are_wide_enough(n_samples):
+    """With fewer pairs than coordinates most of the truth is out of sight; the intervals must not pretend otherwise."""
+    inside = []
+    for seed in range(60):
+        truth = np.random.default_rng(1000 + seed).standard_normal(40)
+        found = run(linear(truth), seed=seed, n_samples=n_samples)
+        inside.append(np.abs(found.estimate.gamma - truth) < 1.96 * np.sqrt(np.diag(found.estimate.covariance)))
+    assert np.mean(inside) > 0.9

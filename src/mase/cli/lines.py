@@ -67,6 +67,8 @@ def _file(name: str) -> Texts:
                 total = sum(1 for _ in _without_blank_end(file))
         else:
             path.stat()  # a pipe cannot be counted, since it can be read only once
+    except DataError:
+        raise
     except OSError as error:
         raise _unreadable(name, error) from error
     return Texts(_opened(name), total, "line")
@@ -76,6 +78,8 @@ def _opened(name: str) -> Iterator[Line]:
     try:
         with Path(name).open("rb") as file:
             yield from _not_empty(file, repr(name))
+    except DataError:
+        raise
     except OSError as error:
         raise _unreadable(name, error) from error
 

@@ -29,7 +29,11 @@ class Ridge:
             raise OptionError(f"penalty is {self.penalty!r}, expected a finite number >= 0 or 'gcv'")
 
     def fit(self, problem: Problem) -> Estimate:
-        """Return gamma `(p,)` with a sandwich covariance, which does not include the bias of the penalty."""
+        """Return gamma `(p,)`; its covariance is a sandwich plus what the penalty may have shrunk away.
+
+        The latter is the share of a prior N(0, tau^2) that the rows say nothing of, tau^2 (I - H) per coordinate deviation with
+        H the shrinkage. tau^2 = |y|^2 / |z|^2 lays all variance of the responses to the coordinates, so that it is not too small.
+        """
         z, y = problem.centred()
         deviations = problem.covariance.deviations
         u, s, vt = np.linalg.svd(z / deviations, full_matrices=False)
@@ -42,7 +46,10 @@ class Ridge:
         leverage = (u * u) @ (s * shrink)
         residuals = (y - z @ gamma) / np.maximum(1 - leverage, 0.05)  # one row never counts more than twentyfold
         spread = to_gamma @ (u * residuals[:, None]).T
-        return Estimate(gamma, spread @ spread.T, float((s * shrink).sum()))
+        dof = float((s * shrink).sum())
+        prior = float(y @ y) / max(float(s @ s), np.finfo(np.float64).tiny)
+        unseen = np.eye(problem.p) - (vt.T * (s * shrink)) @ vt
+        return Estimate(gamma, spread @ spread.T + prior * unseen / np.outer(deviations, deviations), dof)
 
 
 def _gcv(u: Floats, s: Floats, y: Floats, intercept: int) -> float:

@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from mase.models.adapt import adapt, load
+from mase.models.adapt import adapt, load, require
 
 if TYPE_CHECKING:
     from mase.models.callable import Callable as Callable
@@ -17,9 +17,12 @@ _LAZY = {
     "HuggingFace": "mase.models.transformers",
     "TorchModule": "mase.models.torch_module",
 }
+_NEEDS = {"TorchModule": (("torch", "torch"),), "HuggingFace": (("torch", "hf"), ("transformers", "hf"))}
 
 
 def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module 'mase.models' has no attribute {name!r}")
+    for package, extra in _NEEDS.get(name, ()):
+        require(package, extra)
     return getattr(import_module(_LAZY[name]), name)

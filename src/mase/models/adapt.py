@@ -10,7 +10,7 @@ from mase.models.bundled import ADAPTED, BUNDLED, is_adapted
 from mase.models.protocol import Model
 from mase.registry import unknown
 
-__all__ = ["adapt", "load"]
+__all__ = ["adapt", "load", "require"]
 
 
 def load(name_or_path: str | os.PathLike[str], *, download: bool = False, device: str | None = None) -> Model:
@@ -35,13 +35,13 @@ def load(name_or_path: str | os.PathLike[str], *, download: bool = False, device
     """
     name = os.fspath(name_or_path)
     if name in BUNDLED or (Path(name) / "vocabulary.txt").is_file():
-        _require("torch", "torch")
+        require("torch", "torch")
         from mase.models import bundled
 
         return bundled.load(name, device=device)
     if is_adapted(name):
-        _require("torch", "hf")
-        _require("transformers", "hf")
+        require("torch", "hf")
+        require("transformers", "hf")
         from mase.models import bundled
 
         return bundled.load_adapted(name, device=device)
@@ -50,8 +50,8 @@ def load(name_or_path: str | os.PathLike[str], *, download: bool = False, device
         raise unknown(
             "model", name, [*BUNDLED, *ADAPTED, "a folder with a Hugging Face model", "owner/name of the Hugging Face hub"]
         )
-    _require("torch", "hf")
-    _require("transformers", "hf")
+    require("torch", "hf")
+    require("transformers", "hf")
     from mase.models.transformers import HuggingFace
 
     return HuggingFace(name, download=download, device=device)
@@ -104,7 +104,8 @@ def _cached(name: str) -> bool:
     return (Path(os.environ.get("HF_HUB_CACHE", home / "hub")) / f"models--{name}").is_dir()
 
 
-def _require(package: str, extra: str) -> None:
+def require(package: str, extra: str) -> None:
+    """Raise the error that names the extra to install, if a package is missing."""
     from importlib.util import find_spec
 
     if find_spec(package) is None:

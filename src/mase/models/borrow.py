@@ -1,15 +1,17 @@
 """Borrowing a user's module: it is handed back exactly as it was found, also after an exception."""
 
+import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
+import numpy as np
 import torch
 from torch import nn
 
 from mase.errors import OptionError
 
-__all__ = ["borrowed", "device_of", "limit_threads", "moved"]
+__all__ = ["borrowed", "device_of", "limit_threads", "moved", "out_of_memory"]
 
 M = TypeVar("M", bound=nn.Module)
 
@@ -43,9 +45,17 @@ def moved(module: M, device: str | None) -> M:
         raise OptionError(f"device {device!r} cannot be used here ({first}), expected for example 'cpu'") from error
 
 
+def out_of_memory(error: Exception) -> bool:
+    """Return whether an exception is torch's way to say that memory ran out: a type on GPUs, words on CPUs."""
+    said = ("out of memory", "not enough memory", "can't allocate memory", "Cannot allocate memory")
+    return isinstance(error, torch.OutOfMemoryError) or (
+        isinstance(error, RuntimeError) and any(words in str(error) for words in said)
+    )
+
+
 @contextmanager
 def borrowed(module: nn.Module, *, gradients: bool = False) -> Iterator[None]:
-    """Run `module` in eval mode; then restore every submodule's mode and the global random state.
+    """Run `module` in eval mode; then restore every submodule's mode and the global random states (torch, NumPy, Python).
 
     Gradients of parameters are never touched: derivatives are taken of the coordinates alone. Plain `no_grad` instead of
     inference mode, because a module that caches tensors on itself could not be trained on with inference tensors.
@@ -57,7 +67,7 @@ def borrowed(module: nn.Module, *, gradients: bool = False) -> Iterator[None]:
     """
     modes = [(part, part.training) for part in module.modules()]
     device = device_of(module)
-    state = torch.get_rng_state()
+    state, plain_state, numpy_state = torch.get_rng_state(), random.getstate(), np.random.get_state()  # noqa: NPY002
     device_state = torch.cuda.get_rng_state(device) if device.type == "cuda" else None
     try:
         for part, training in modes:
@@ -66,12 +76,14 @@ def borrowed(module: nn.Module, *, gradients: bool = False) -> Iterator[None]:
         with torch.set_grad_enabled(gradients):
             yield
     except RuntimeError as error:
-        if isinstance(error, torch.OutOfMemoryError) or "not enough memory" in str(error) or "out of memory" in str(error):
+        if out_of_memory(error):
             raise MemoryError(str(error)) from error
         raise
     finally:
         for part, training in modes:
             part.training = training
         torch.set_rng_state(state)
+        random.setstate(plain_state)
+        np.random.set_state(numpy_state)  # noqa: NPY002
         if device_state is not None:
             torch.cuda.set_rng_state(device_state, device)

@@ -11,7 +11,7 @@ from torch import nn
 
 from mase.arrays import Floats, Ints
 from mase.errors import CapabilityError, MaseError, ModelError
-from mase.models.borrow import borrowed, device_of
+from mase.models.borrow import borrowed, device_of, out_of_memory
 from mase.models.outputs import class_scores
 
 __all__ = ["Engine", "as_float64", "find_embedding"]
@@ -62,7 +62,13 @@ class Engine:
     def ids(self, ids: Sequence[int] | Ints, copies: int = 1) -> torch.Tensor:
         """Return ids `(copies, t)` on the device."""
         row = torch.as_tensor(np.asarray(ids, dtype=np.int64), device=self.device)
-        return row.expand(copies, -1).contiguous() if row.ndim == 1 else row
+        return row.repeat(copies, 1) if row.ndim == 1 else row
+
+    def last_operation(self, ids: torch.Tensor) -> str:
+        """Return the name of the operation that makes the scores, as autograd knows it; empty if it does not."""
+        with borrowed(self.module, gradients=True), _user_code("the model"):
+            made = class_scores(self.call(ids), len(ids)).grad_fn
+        return "" if made is None else made.name()
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
         """Return scores `(b, columns)` for ids `(b, t)`."""
@@ -79,11 +85,11 @@ class Engine:
         """
         seen: list[Any] = []
         with self._hooked(lambda output: seen.append(output)), borrowed(self.module), _user_code("the model"):
-            scores = self._scores(ids)
+            scores = self._scores(ids.clone())
         if len(seen) != 1:
             raise CapabilityError(
                 f"layer {self.embedding!r} ran {len(seen)} times in one forward pass, expected once; "
-                "pass embedding='name.of.layer' for the layer that embeds the tokens"
+                "name the layer that embeds the tokens (TorchModule: embedding=..., HuggingFace: enter=...)"
             )
         output = seen[0]
         if not isinstance(output, torch.Tensor) or output.ndim != 3 or output.shape[:2] != ids.shape:
@@ -175,7 +181,7 @@ def _user_code(whose: str) -> Iterator[None]:
     except (MaseError, MemoryError, torch.OutOfMemoryError):
         raise
     except Exception as error:
-        if isinstance(error, RuntimeError) and ("out of memory" in str(error) or "not enough memory" in str(error)):
+        if out_of_memory(error):
             raise
         raise ModelError(f"{whose} raised {type(error).__name__}: {error}") from error
 

@@ -72,10 +72,12 @@ def class_scores(answer: Any, n: int) -> torch.Tensor:
     return table
 
 
-def recognise(raw: Floats, kind: Kind, *, multilabel: bool) -> Scores:
+def recognise(raw: Floats, kind: Kind, *, multilabel: bool, last_operation: str = "") -> Scores:
     """Return what the scores `(n, k)` of n varied inputs are.
 
-    ``"auto"``: rows of numbers in [0, 1] that sum to 1, or one column in [0, 1], are probabilities; all else are logits.
+    ``"auto"``: rows of numbers in [0, 1] that sum to 1, or one column in [0, 1], are probabilities; several columns in [0, 1]
+    that do not sum to 1 are probabilities of separate questions if a sigmoid made them (`last_operation` names what did); all
+    else are logits.
     """
     if kind not in ("auto", "logits", "probabilities"):
         raise OptionError(f"outputs is {kind!r}, expected 'auto', 'logits' or 'probabilities'")
@@ -83,7 +85,8 @@ def recognise(raw: Floats, kind: Kind, *, multilabel: bool) -> Scores:
     if kind == "auto":
         inside = bool(np.isfinite(raw).all() and raw.min() >= 0 and raw.max() <= 1)
         whole = k == 1 or multilabel or bool(np.allclose(raw.sum(axis=1), 1, atol=1e-2))
-        kind = "probabilities" if inside and whole else "logits"
+        multilabel = multilabel or (inside and not whole and last_operation.startswith("Sigmoid"))
+        kind = "probabilities" if inside and (whole or multilabel) else "logits"
     return Scores(Output(kind, multilabel and k > 1), k == 1, max(k, 2))
 
 

@@ -83,11 +83,6 @@ class Probe(Protocol):
 class GradientProbe(Protocol):
     """A probe that also differentiates."""
 
-    @property
-    def start(self) -> Floats:
-        """Scores of the text itself `(1, k)`."""
-        ...
-
     def gradients(self, coordinates: Floats, rows: Ints, link: Link, target: int) -> tuple[Floats, Floats]:
         """Return scores `(b, k)` and derivatives `(b, p)` of the response by the coordinates."""
         ...

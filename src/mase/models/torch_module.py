@@ -1,14 +1,14 @@
 """Any torch module that maps token ids to class scores, entered at a named embedding layer."""
 
+import operator
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from torch import nn
 
 from mase.arrays import Floats
-from mase.errors import EmptyTextError, OptionError, ShapeError
+from mase.errors import EmptyTextError, MaseError, ModelError, OptionError, ShapeError
 from mase.links import probabilities
 from mase.models.checksum import Checksum
 from mase.models.engine import Engine, as_float64, find_embedding
@@ -18,6 +18,8 @@ from mase.models.torch_probe import TorchProbe, bind
 from mase.text import Side, Span, Tokens, Truncation, check_text
 
 __all__ = ["TorchModule", "predict_tokens"]
+
+_PROBE_LENGTH = 8
 
 
 class TorchModule:
@@ -64,6 +66,10 @@ class TorchModule:
         multilabel: bool = False,
         name: str | None = None,
     ) -> None:
+        if not isinstance(module, nn.Module):
+            raise OptionError(f"module is of type {type(module).__name__}, expected a torch.nn.Module")
+        if isinstance(labels, str):
+            raise OptionError(f"labels is {labels!r}, expected one name per class, for example ['neg', 'pos']")
         if max_length is not None and max_length < 1:
             raise OptionError(f"max_length is {max_length}, expected an integer >= 1")
         if keep not in ("start", "end"):
@@ -77,6 +83,7 @@ class TorchModule:
         self._max_length, self._keep = max_length, keep
         self._outputs, self._multilabel = outputs, multilabel
         self._checksum = Checksum(module)
+        self._known: Scores | None = None
         self.name = name or type(module).__name__
         self.has_embeddings = True
 
@@ -100,14 +107,28 @@ class TorchModule:
         """Checksum of the module's parameters and buffers."""
         return self._checksum.value()
 
-    @cached_property
+    @property
     def _scores(self) -> Scores:
-        """What the module returns, learnt from 32 inputs of 8 random ids."""
+        return self._recognised(_PROBE_LENGTH)
+
+    def _recognised(self, length: int) -> Scores:
+        """Return what the module returns, learnt once from 32 inputs of random ids; of `length` if it takes no short ones."""
+        if self._known is None:
+            try:
+                self._known = self._recognise(_PROBE_LENGTH)
+            except ModelError:
+                if length == _PROBE_LENGTH:
+                    raise
+                self._known = self._recognise(length)
+        return self._known
+
+    def _recognise(self, length: int) -> Scores:
         inside = [layer for layer in self._engine.layer.modules() if isinstance(layer, nn.Embedding)]
         size = max((layer.num_embeddings for layer in inside), default=1)
-        ids = np.random.default_rng(0).integers(0, size, size=(32, 8))
-        raw = as_float64(self._engine.forward(self._engine.ids(ids)))
-        scores = recognise(raw, self._outputs, multilabel=self._multilabel)
+        ids = self._engine.ids(np.random.default_rng(0).integers(0, size, size=(32, length)))
+        made_by = self._engine.last_operation(ids[:2].clone())
+        raw = as_float64(self._engine.forward(ids))
+        scores = recognise(raw, self._outputs, multilabel=self._multilabel, last_operation=made_by)
         score_labels(self._labels, scores)
         return scores
 
@@ -134,15 +155,33 @@ class TorchModule:
         return Tokens(text, tuple(ids), pieces, tuple(spans), fixed, truncation)
 
     def _ids_and_spans(self, text: str) -> tuple[list[int], list[Span | None]]:
-        found = self._tokenize(text)
-        if isinstance(found, tuple) and len(found) == 2 and not np.isscalar(found[0]):
-            ids = [int(token) for token in found[0]]
-            spans = [None if span is None else (int(span[0]), int(span[1])) for span in found[1]]
-            if len(ids) != len(spans):
-                raise ShapeError(f"tokenize returned {len(ids)} ids and {len(spans)} spans, expected one span per id")
-            return ids, spans
-        ids = [int(token) for token in found]
-        return ids, self._whitespace_spans(text, ids)
+        """Return what `tokenize` gives for a text, checked."""
+        try:
+            found = self._tokenize(text)
+        except MaseError:
+            raise
+        except Exception as error:
+            raise ModelError(f"tokenize raised {type(error).__name__}: {error}") from error
+        try:
+            pair = isinstance(found, tuple | list) and len(found) == 2 and not np.isscalar(found[0]) and np.ndim(found[0]) == 1
+            ids = [operator.index(token) for token in (found[0] if pair else found)]
+            given = (
+                [None if span is None else (operator.index(span[0]), operator.index(span[1])) for span in found[1]]
+                if pair
+                else None
+            )
+        except (TypeError, IndexError, ValueError, RuntimeError) as error:
+            raise ShapeError(
+                f"tokenize returned {found!r:.80}, expected integer ids, or (ids, spans) with one (start, end) per id"
+            ) from error
+        if given is None:
+            return ids, self._whitespace_spans(text, ids)
+        if len(ids) != len(given):
+            raise ShapeError(f"tokenize returned {len(ids)} ids and {len(given)} spans, expected one span per id")
+        outside = next((span for span in given if span is not None and not 0 <= span[0] <= span[1] <= len(text)), None)
+        if outside is not None:
+            raise ShapeError(f"tokenize returned the span {outside} for a text of {len(text)} characters, expected it inside")
+        return ids, given
 
     def _whitespace_spans(self, text: str, ids: list[int]) -> list[Span | None]:
         words, start = [], 0
@@ -162,11 +201,13 @@ class TorchModule:
     def bind(self, binding: Binding) -> TorchProbe:
         """Return the probe of one text."""
         role = binding.space.reference
-        return bind(self._engine, self._scores, binding, self._tokens_by_role.get(role or "zero"))
+        return bind(self._engine, self._recognised(len(binding.tokens)), binding, self._tokens_by_role.get(role or "zero"))
 
     def predict(self, texts: Sequence[str]) -> Floats:
         """Return class probabilities `(n, k)`; texts of one length go through the model together, without padding."""
-        return predict_tokens(self._engine, self._scores, [self.encode(text) for text in texts])
+        tokens = [self.encode(text) for text in texts]
+        scores = self._recognised(max(map(len, tokens), default=_PROBE_LENGTH))
+        return predict_tokens(self._engine, scores, tokens)
 
 
 def predict_tokens(engine: Engine, scores: Scores, tokens: Sequence[Tokens], batch_size: int = 64) -> Floats:

@@ -51,7 +51,7 @@ class TorchProbe:
         """Return scores `(b, k)` at coordinates `(b, p)`; `rows` `(b,)` number them in the design."""
         with torch.no_grad():
             placed = self._place(self._tensor(coordinates), self._noise(rows))
-        ids = self.ids.expand(len(rows), -1)
+        ids = self.ids.repeat(len(rows), 1)  # a fresh copy: the module may write to it
         return as_float64(self.kind.table(self.engine.forward_from(ids, placed)))
 
     def gradients(self, coordinates: Floats, rows: Ints, link: Link, target: int) -> tuple[Floats, Floats]:
@@ -62,7 +62,7 @@ class TorchProbe:
             return _respond(self.kind.table(raw), self.output, link, target)
 
         raw, slopes = self.engine.derive(
-            self.ids.expand(len(rows), -1), self._tensor(coordinates), lambda c: self._place(c, noise), respond
+            self.ids.repeat(len(rows), 1), self._tensor(coordinates), lambda c: self._place(c, noise), respond
         )
         return as_float64(self.kind.table(raw)), as_float64(slopes)
 

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import torch
 import transformers
@@ -15,7 +15,7 @@ from mase.errors import CapabilityError, DataError, EmptyTextError, OptionError
 from mase.links import Output
 from mase.models.borrow import moved
 from mase.models.checksum import Checksum
-from mase.models.engine import Engine
+from mase.models.engine import Engine, find_embedding
 from mase.models.outputs import Scores, class_scores
 from mase.models.protocol import Binding
 from mase.models.torch_module import predict_tokens
@@ -40,7 +40,7 @@ class HuggingFace:
     enter
         Where to perturb. ``"block"``: the output of the whole embedding block, after its LayerNorm (the paper's "output of
         the embedding layer"); ``"words"``: the word vectors alone, before positions are added. Models without an embedding
-        block (GPT-2, Llama) have only the latter.
+        block (GPT-2, Llama) have only the latter. Or the dotted name of a layer.
     max_length, keep
         Longest input in tokens, special tokens included (the model's own limit by default), and which end of a longer text
         is read.
@@ -60,15 +60,15 @@ class HuggingFace:
         model: Any,
         tokenizer: Any = None,
         *,
-        enter: Literal["block", "words"] = "block",
+        enter: str = "block",
         max_length: int | None = None,
         keep: Side = "start",
         download: bool = False,
         device: str | None = None,
         name: str | None = None,
     ) -> None:
-        if enter not in ("block", "words"):
-            raise OptionError(f"enter is {enter!r}, expected 'block' or 'words'")
+        if tokenizer is None and not isinstance(model, str | os.PathLike):
+            raise OptionError(f"{type(model).__name__} came without a tokenizer, expected HuggingFace(model, tokenizer)")
         if keep not in ("start", "end"):
             raise OptionError(f"keep is {keep!r}, expected 'start' or 'end'")
         module, self._tokenizer = _loaded(model, tokenizer, download=download)
@@ -171,7 +171,7 @@ class HuggingFace:
 
     def _call(self, ids: torch.Tensor) -> torch.Tensor:
         """Return logits; no row is padded, so models that look for the last real token are told that there is no padding."""
-        config = self._config.get_text_config() if hasattr(self._config, "get_text_config") else self._config
+        config = self._config.get_text_config()
         pad = config.pad_token_id
         try:
             if pad is None:
@@ -188,7 +188,7 @@ class HuggingFace:
         """Return the longest input that tokenizer and positions allow, None if neither says."""
         limits = [self._tokenizer.model_max_length] if self._tokenizer.model_max_length < 1_000_000 else []
         positions = getattr(self._config, "max_position_embeddings", None)
-        if positions:
+        if positions and positions > 0:
             lost = (self._config.pad_token_id or 0) + 1 if self._config.model_type in _OFFSET_POSITIONS else 0
             limits.append(positions - lost)
         return min(limits, default=None)
@@ -213,6 +213,8 @@ def _loaded(model: Any, tokenizer: Any, *, download: bool) -> tuple[Any, Any]:
 
 def _entry(module: nn.Module, enter: str) -> str:
     """Return the dotted name of the layer to enter: the block around the word vectors, or the word vectors' own."""
+    if enter not in ("block", "words"):
+        return find_embedding(module, enter)
     words = module.get_input_embeddings()  # type: ignore[operator]
     names = {layer: name for name, layer in module.named_modules()}
     name: str = names[words]
