@@ -1,4 +1,4 @@
-"""Cost of the core: an explanation against the bare forward passes that it asks for, and the linear program of Eq. lp.
+"""Cost of the core: an explanation against the bare forward passes that it asks for, and the linear programs of Eq. lp.
 
 `make bench` runs it: one process, one thread, all cases taking turns, so that a busy machine disturbs all alike.
 """
@@ -33,10 +33,15 @@ def bare(module: torch.nn.Module, ids: list[int], batch_size: int, n: int = 1000
             module(rows[: min(batch_size, n - start)])
 
 
-def program() -> Callable[[], object]:
-    """Return the linear program of 512 correlated coordinates, moments with the noise of 1,000 samples."""
+def program(correlation: float | None) -> Callable[[], object]:
+    """Return the linear program of 512 coordinates, moments with the noise of 1,000 samples and tol = 0.1 max |b|.
+
+    Neighbours are correlated as given, further ones by its powers; None is a dense (Wishart) covariance.
+    """
     rng, p = np.random.default_rng(2), 512
-    matrix = 0.01 * 0.7 ** np.abs(np.subtract.outer(np.arange(p), np.arange(p)))
+    rows = rng.standard_normal((2 * p, p))
+    distance = np.abs(np.subtract.outer(np.arange(p), np.arange(p)))
+    matrix = 0.01 * (rows.T @ rows / (2 * p) if correlation is None else correlation**distance)
     z = rng.standard_normal((1000, p)) @ np.linalg.cholesky(matrix).T
     truth = np.where(rng.random(p) < 0.06, rng.standard_normal(p), 0)
     b = (z * (z @ truth)[:, None]).mean(axis=0)
@@ -61,7 +66,9 @@ def main() -> None:
         explainer = mase.Explainer(model, method=method)
         cases[f"explanation, {method}"] = lambda e=explainer: e(TEXT)
     cases["free model, 64 coordinates"] = free_model()
-    cases["Eq. lp, p = 512, correlated"] = program()
+    for correlation in (0.5, 0.9, None):
+        kind = "dense" if correlation is None else f"correlation {correlation}"
+        cases[f"Eq. lp, p = 512, {kind}"] = program(correlation)
     seconds = interleaved(cases, ROUNDS)
     medians = {name: statistics.median(values) for name, values in seconds.items()}
     best = min(value for name, value in medians.items() if name.startswith("bare"))

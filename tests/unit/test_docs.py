@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import json
 import re
 from pathlib import Path
 
@@ -136,3 +137,27 @@ def test_every_section_names_function_and_test_or_says_that_there_is_none(title)
 @pytest.mark.parametrize("number", range(1, 37))
 def test_every_requirement_is_answered(number):
     assert re.search(rf"\bR{number}\b", text(PAPER))
+
+
+def test_readme_has_no_gap_and_its_accuracies_are_those_of_the_cards():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "@@" not in readme
+    for name in ("lstm-imdb", "lstm-reuters"):
+        card = (ROOT / "src/mase/models/bundled" / name / "README.md").read_text(encoding="utf-8")
+        (row,) = [line for line in readme.splitlines() if line.startswith(f"| [`{name}`]")]
+        (stated,) = re.findall(r"([0-9.]+) % of ([0-9,]+)", row)
+        assert f"| test, complete | {stated[0]} % " in card
+        assert f"| {stated[1]} |" in card
+
+
+def test_readme_costs_are_those_of_the_committed_benchmark():
+    results = json.loads((ROOT / "benchmarks/results/core.json").read_text(encoding="utf-8"))
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    stated = {
+        case: (float(seconds), float(ratio))
+        for case, seconds, ratio in re.findall(r"\| `(mase[a-z-]*)` \| ([0-9.]+) s \| ([0-9.]+) \|", readme)
+    }
+    assert set(stated) == {"mase", "mase-paper", "mase-sparse"}
+    for case, (seconds, ratio) in stated.items():
+        assert seconds == round(results["seconds"][f"explanation, {case}"]["median"], 2)
+        assert ratio == round(results["ratio to best bare"][f"explanation, {case}"], 2)
