@@ -32,7 +32,7 @@ class Ridge:
         """Return gamma `(p,)`; its covariance is a sandwich plus what the penalty may have shrunk away.
 
         The latter is the share of a prior N(0, tau^2) that the rows say nothing of, tau^2 (I - H) per coordinate deviation with
-        H the shrinkage. tau^2 = |y|^2 / |z|^2 lays all variance of the responses to the coordinates, so that it is not too small.
+        H the shrinkage. tau^2 = |y|^2 / |z|^2 lays all variance of the responses to the coordinates: rather too much.
         """
         z, y = problem.centred()
         deviations = problem.covariance.deviations
