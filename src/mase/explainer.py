@@ -19,7 +19,7 @@ from mase.models import adapt
 from mase.models.protocol import Binding, Model, Probe
 from mase.query import check_batch_size, check_start
 from mase.registry import unknown
-from mase.rng import generator, stream_key
+from mase.rng import generator, stream_key, untouched
 from mase.stopping import Stopping
 from mase.text import Tokens, Words, group_words
 
@@ -145,6 +145,10 @@ class Explainer:
         return track(texts, "explaining", console=Console(stderr=True))
 
     def _explain(self, text: str, target: str | int | None) -> Attribution:
+        with untouched():
+            return self._explained(text, target)
+
+    def _explained(self, text: str, target: str | int | None) -> Attribution:
         began = time.perf_counter()
         tokens = self.model.encode(text)
         words = group_words(tokens)

@@ -1,12 +1,15 @@
 """Random numbers that depend on the seed and the text only: not on order, batch size or worker."""
 
 import hashlib
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
 from mase.errors import OptionError
 
-__all__ = ["generator", "row_noise", "stream_key"]
+__all__ = ["generator", "row_noise", "stream_key", "untouched"]
 
 
 def stream_key(seed: int, text: str) -> tuple[int, ...]:
@@ -20,6 +23,17 @@ def stream_key(seed: int, text: str) -> tuple[int, ...]:
 def generator(seed: int, text: str) -> np.random.Generator:
     """Return the generator for the design of one text under one seed."""
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(stream_key(seed, text))))
+
+
+@contextmanager
+def untouched() -> Iterator[None]:
+    """Give the global random states of Python and NumPy back as they were; torch's belongs to the torch adapters."""
+    plain, legacy = random.getstate(), np.random.get_state()  # noqa: NPY002
+    try:
+        yield
+    finally:
+        random.setstate(plain)
+        np.random.set_state(legacy)  # noqa: NPY002
 
 
 def row_noise(key: tuple[int, ...], row: int, tokens: int, width: int) -> tuple[np.ndarray, np.ndarray]:

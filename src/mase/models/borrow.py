@@ -1,11 +1,9 @@
 """Borrowing a user's module: it is handed back exactly as it was found, also after an exception."""
 
-import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-import numpy as np
 import torch
 from torch import nn
 
@@ -55,7 +53,7 @@ def out_of_memory(error: Exception) -> bool:
 
 @contextmanager
 def borrowed(module: nn.Module, *, gradients: bool = False) -> Iterator[None]:
-    """Run `module` in eval mode; then restore every submodule's mode and the global random states (torch, NumPy, Python).
+    """Run `module` in eval mode; then restore every submodule's mode and torch's global random state.
 
     Gradients of parameters are never touched: derivatives are taken of the coordinates alone. Plain `no_grad` instead of
     inference mode, because a module that caches tensors on itself could not be trained on with inference tensors.
@@ -67,7 +65,7 @@ def borrowed(module: nn.Module, *, gradients: bool = False) -> Iterator[None]:
     """
     modes = [(part, part.training) for part in module.modules()]
     device = device_of(module)
-    state, plain_state, numpy_state = torch.get_rng_state(), random.getstate(), np.random.get_state()  # noqa: NPY002
+    state = torch.get_rng_state()
     device_state = torch.cuda.get_rng_state(device) if device.type == "cuda" else None
     try:
         for part, training in modes:
@@ -83,7 +81,5 @@ def borrowed(module: nn.Module, *, gradients: bool = False) -> Iterator[None]:
         for part, training in modes:
             part.training = training
         torch.set_rng_state(state)
-        random.setstate(plain_state)
-        np.random.set_state(numpy_state)  # noqa: NPY002
         if device_state is not None:
             torch.cuda.set_rng_state(device_state, device)

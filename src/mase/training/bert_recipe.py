@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from mase.text import Side
-from mase.training.recipe import LSTM_IMDB, LSTM_REUTERS
+from mase.training.recipe import LSTM_REUTERS
 
 __all__ = ["BERT_IMDB", "BERT_REUTERS", "AdapterRecipe"]
 
@@ -78,7 +78,10 @@ BERT_IMDB = AdapterRecipe(
         "opinion given before them does not count. The line breaks `<br />` of the data set are read as they stand. 123 of the "
         "25,000 test reviews are also in the training split, as published."
     ),
-    licence=LSTM_IMDB.licence,
+    licence=(
+        "The reviews are the Large Movie Review Dataset (Maas et al., ACL 2011), for research use; they are not shipped. The "
+        "folder holds weights, no text."
+    ),
     epochs=2,
     keep="end",
     rank=32,
@@ -90,7 +93,10 @@ BERT_REUTERS = AdapterRecipe(
     dataset="reuters",
     task="sorts English business news into 46 topics; it reads the first 128 tokens of a story, its title included",
     limits=LSTM_REUTERS.limits,
-    licence=LSTM_REUTERS.licence,
+    licence=(
+        "The stories are Reuters-21578 (Reuters Ltd, D. Lewis), free for research use; the texts are Reuters' and are not "
+        "shipped. The folder holds weights, no text."
+    ),
     epochs=4,
     keep="start",
     rank=32,
