@@ -15,12 +15,12 @@ def models(name: str | None) -> None:
 
     `mase explain --model` also takes a folder with a Hugging Face sequence classifier, or its name on the hub.
     """
-    from mase.models.bundled import BUNDLED
+    from mase.models.bundled import ADAPTED, BUNDLED
 
     if name is not None:
         click.echo("\n".join(_description(name)))
         return
-    rows = [_row(name) for name in BUNDLED]
+    rows = [_row(name) for name in (*BUNDLED, *ADAPTED)]
     width = max(len(row[0]) for row in rows)
     for row in rows:
         click.echo(f"{row[0]:<{width}}  {row[1]}")
@@ -53,7 +53,8 @@ def _row(name: str) -> tuple[str, str]:
 def _facts(config: dict[str, Any]) -> list[str]:
     labels = config.get("labels", [])
     classes = " or ".join(labels) if len(labels) == 2 else f"{len(labels)} classes"
-    facts = [classes, f"reads the {'last' if config.get('keep') == 'end' else 'first'} {config.get('max_length')} words"]
+    unit = "tokens" if "base" in config else "words"
+    facts = [classes, f"reads the {'last' if config.get('keep') == 'end' else 'first'} {config.get('max_length')} {unit}"]
     accuracy = config.get("training", {}).get("test_accuracy")
     return facts if accuracy is None else [*facts, f"{accuracy:.1%} right on the test split"]
 

