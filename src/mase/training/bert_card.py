@@ -128,8 +128,8 @@ DIR is the folder of `{report.data_file}` (sha256 `{report.data_sha256}`).
 - {versions}.
 - {platform.system()} {platform.machine()}, CPU, one thread, {report.seconds:.0f} s.
 
-The command takes the same steps; a resumed run gives the weights of an uninterrupted one (tested on a small model). These weights
-were not made twice to compare, and on other versions or processors they may differ.
+The command takes the same steps; a resumed run gives the weights of an uninterrupted one (tested on a small model).
+These weights were not made twice to compare, and on other versions or processors they may differ.
 """
 
 
