@@ -1,12 +1,14 @@
-"""Text files that appear whole or not at all."""
+"""Files that appear whole or not at all."""
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from mase.errors import DataError
 
-__all__ = ["cannot_write", "check_writable", "write_text"]
+__all__ = ["cannot_write", "check_writable", "replacing", "write_text"]
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
@@ -21,21 +23,33 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     if target.exists() and not target.is_file():  # a pipe or a device cannot be replaced
         target.write_text(text, encoding="utf-8", newline="\n")
         return
-    target = target.resolve()  # a link stays a link
     try:
-        handle, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.")
+        with replacing(target.resolve()) as draft:  # a link stays a link
+            draft.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
         raise cannot_write(path, error) from error
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside `path` that takes its place when the block ends well, and is removed when it does not.
+
+    Raises
+    ------
+    OSError
+        If the folder cannot be made or written to.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
+    os.close(handle)
+    draft = Path(name)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        yield draft
         # mkstemp gives 0o600, which other users of a shared folder could not read.
-        Path(draft).chmod(target.stat().st_mode & 0o777 if target.exists() else 0o644)
-        Path(draft).replace(target)
-    except OSError as error:
-        raise cannot_write(path, error) from error
+        draft.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o644)
+        draft.replace(path)
     finally:
-        Path(draft).unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)
 
 
 def check_writable(path: str | os.PathLike[str]) -> Path:

@@ -17,12 +17,12 @@ import pytest
 
 from mase import datasets
 from mase.datasets.archive import members
-from mase.datasets.atomic import replacing
 from mase.datasets.dataset import Dataset
 from mase.datasets.download import build
 from mase.datasets.imdb import IMDB
 from mase.datasets.reuters import REUTERS, rebuild, stories
 from mase.errors import DataError, MissingDependencyError, OptionError, UnknownNameError
+from mase.files import replacing
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 needs_reuters = pytest.mark.skipif(not (SHARED / REUTERS.file).is_file(), reason=f"no {REUTERS.file} in ../shared/data")

@@ -1,6 +1,5 @@
 import dataclasses
 import json
-import os
 import stat
 
 import numpy as np
@@ -78,7 +77,12 @@ def test_save_makes_folders_replaces_whole_and_leaves_nothing_behind(tmp_path, m
     first, second = attribution(seed=1), attribution(seed=2)
     save(first, path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
-    monkeypatch.setattr(os, "fdopen", lambda *_a, **_k: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+
+    def full(draft, text, **_):
+        draft.write_bytes(text[:10].encode())  # half a file, then no more
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(type(path), "write_text", full)
     with pytest.raises(DataError, match="No space left"):
         save(second, path)
     monkeypatch.undo()

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mase.datasets.atomic import replacing
 from mase.datasets.dataset import Row, Split
 from mase.errors import DataError, MissingDependencyError, OptionError
+from mase.files import replacing
 
 __all__ = ["read_split", "require_pyarrow", "write_rows"]
 

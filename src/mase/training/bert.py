@@ -13,8 +13,8 @@ import torch
 from torch import nn
 
 from mase.arrays import Ints
-from mase.datasets.atomic import replacing
 from mase.errors import DataError, NonFiniteError
+from mase.files import replacing
 from mase.training.bert_recipe import AdapterRecipe
 from mase.training.classify import logits
 from mase.training.examples import Examples, shuffled_batches, sorted_batches

@@ -12,7 +12,7 @@ from safetensors.torch import save
 
 from mase.arrays import Ints
 from mase.datasets import DATASETS, Split, load
-from mase.datasets.atomic import replacing
+from mase.files import replacing
 from mase.models.bundled.adapted import assemble
 from mase.models.bundled.base import BASE, base_folder, base_sha256, classifier, tokenizer
 from mase.models.transformers import HuggingFace

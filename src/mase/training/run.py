@@ -11,8 +11,8 @@ import torch
 from safetensors.torch import save
 
 from mase.datasets import DATASETS, Split, load
-from mase.datasets.atomic import replacing
 from mase.errors import DataError, OptionError
+from mase.files import replacing
 from mase.models.bundled.lstm import LSTMClassifier, LSTMShape
 from mase.models.bundled.vocabulary import Vocabulary
 from mase.training.card import Report, card, configuration
