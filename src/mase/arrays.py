@@ -7,10 +7,11 @@ from numpy.typing import NDArray
 
 from mase.errors import NonFiniteError, ShapeError
 
-__all__ = ["Floats", "Ints", "as_floats", "frozen"]
+__all__ = ["Bools", "Floats", "Ints", "as_floats", "frozen"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 
 def as_floats(value: Any, shape: tuple[int | None, ...], name: str) -> Floats:

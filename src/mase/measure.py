@@ -10,12 +10,13 @@ from mase.arrays import Floats, Ints
 from mase.attribution import Fit, Note
 from mase.covariance import covariance
 from mase.errors import CapabilityError, OptionError
-from mase.links import probabilities, respond
+from mase.links import probabilities
 from mase.methods import Method
-from mase.models.protocol import GradientProbe, HalfProbe, Probe
+from mase.models.protocol import HalfProbe, Probe
+from mase.oracle import ProbeOracle
+from mase.procedure import Procedure
 from mase.quality import adjusted_r2, condition, remarks, split_half
-from mase.query import ask, ask_gradients
-from mase.sample import Estimate, Law, Problem, Sample
+from mase.sample import AdaptiveDesign, Estimate, Estimator, Law, OwnLaw, Problem, Sample
 from mase.stopping import NEVER, Stopping
 
 __all__ = ["Effort", "Measurement", "Precision", "measure"]
@@ -51,46 +52,11 @@ class Measurement:
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
-    """What is asked of a probe: the response of one target under one link, with derivatives for white-box estimators."""
-
-    probe: Probe
-    method: Method
-    target: int
-    batch_size: int | None
-
-    def at_text(self) -> float:
-        """Return the response at the text itself."""
-        return float(self._respond(self.probe.start)[0])
-
-    def at_center(self, center: float) -> float:
-        """Return the response where all coordinates are `center`."""
-        return float(self._respond(ask(self.probe, np.full((1, len(self.probe.widths)), center)))[0])
-
-    def at(self, coordinates: Floats, first: int) -> tuple[Floats, Floats | None]:
-        """Return responses `(n,)` at rows `first`, `first` + 1, ... `(n, p)`, and derivatives `(n, p)` if needed."""
-        if not self.method.estimator.needs_gradients:
-            return self._respond(ask(self.probe, coordinates, self.batch_size, first)), None
-        if not isinstance(self.probe, GradientProbe):
-            name = self.method.name
-            raise CapabilityError(
-                f"method {name!r} needs the model's gradients, which this model does not give; use method='mase'"
-            )
-        size = self.batch_size or self.probe.batch_size
-        scores, gradients = ask_gradients(self.probe, coordinates, self.method.link, self.target, size, first)
-        return self._respond(scores), gradients
-
-    def _respond(self, scores: Floats) -> Floats:
-        return respond(scores, self.probe.output, self.method.link, self.target)
-
-
-@dataclass(frozen=True, slots=True)
 class _Answers:
     """The first n rows of a sample, answered and solved."""
 
     sample: Sample
     responses: Floats
-    gradients: Floats | None
     problem: Problem
     estimate: Estimate
 
@@ -108,51 +74,131 @@ def measure(
     ------
     CapabilityError
         If the method needs gradients and the probe has none, or half precision is wanted of a black box.
+    OptionError
+        If the design does not suit space or estimator, or a procedure is to stop early.
     """
     began = time.perf_counter()
-    question = _Question(probe, method, target, effort.batch_size)
-    active = np.flatnonzero(probe.widths > 0)
+    procedure = method.procedure
+    moving = probe.widths > 0 if procedure is None or procedure.needs_reference else np.ones(len(probe.widths), dtype=bool)
+    active = np.flatnonzero(moving)
+    oracle = ProbeOracle(probe, method.name, method.link, target, active, effort.batch_size)
     if not len(active):
-        return _nothing_moves(question, began)
-    law = Law(method.center, covariance(_of_moving(method.sigma, active, len(probe.widths)), probe.widths[active]))
-    sample = method.design.draw(rng, method.n_samples, law)
-    _check_binary(method, sample)
-    base, extra = _base(question, sample)
-    tried: tuple[Note, ...] = ()
+        return _nothing_moves(oracle, began)
+    if procedure is not None:
+        return _proceeded(oracle, procedure, method, rng, effort, began)
+    return _regressed(oracle, method, rng, effort, began)
+
+
+def _proceeded(
+    oracle: ProbeOracle, procedure: Procedure, method: Method, rng: np.random.Generator, effort: Effort, began: float
+) -> Measurement:
+    """Return what a procedure finds with its own questions."""
+    if not effort.stopping.never:
+        raise OptionError(f"method {method.name!r} asks as it sees fit, expected no tolerance and no stable_top")
+    extra, tried = 0, list[Note]()
     if effort.precision == "bfloat16":
-        question, tried = _halved(question, _spread(sample, active, len(probe.widths))[:_TRIAL_ROWS])
-        extra += 2 * _TRIAL_ROWS
-    answers = _asked(question, sample, active, base, effort.stopping)
+        oracle, extra, tried = _halved(oracle, method, _coins(rng, oracle.size))
+    estimate = procedure.run(oracle, method.n_samples, rng)
+    noted = [] if estimate.remark is None else [Note("fallback", estimate.remark)]
+    fit = Fit(
+        r2=None,
+        split_half=None,
+        condition=None,
+        n_queries=oracle.probe.n_setup + extra + oracle.n_queries,
+        n_gradients=oracle.n_gradients,
+        seconds=time.perf_counter() - began,
+        warnings=(*noted, *tried),
+    )
+    return Measurement(_embedded(estimate, oracle.active, len(oracle.probe.widths)), oracle.text, fit)
+
+
+def _regressed(oracle: ProbeOracle, method: Method, rng: np.random.Generator, effort: Effort, began: float) -> Measurement:
+    """Return what an estimator makes of the rows of a design."""
+    design, estimator = method.regression
+    p = len(oracle.probe.widths)
+    law = _law(method, oracle)
+    n = _round_size(method.n_samples, design) if isinstance(design, AdaptiveDesign) else method.n_samples
+    sample = design.draw(rng, n, law)
+    _check_suits(method, estimator, sample)
+    base, extra = _base(oracle, sample, estimator)
+    tried = list[Note]()
+    if effort.precision == "bfloat16":
+        enough = len(sample.coordinates) >= _TRIAL_ROWS
+        rows = sample.coordinates[:_TRIAL_ROWS] if enough else _coins(rng, oracle.size)
+        oracle, more, tried = _halved(oracle, method, rows)
+        extra += more
+    answers = _asked(oracle, method, law, sample, base, effort.stopping, rng)
     r2 = adjusted_r2(answers.sample, answers.responses, answers.estimate)
-    halves = split_half(answers.problem, method.estimator)
-    n = len(answers.responses)
+    halves = None if sample.exhaustive else split_half(answers.problem, estimator)
     fit = Fit(
         r2=r2,
         split_half=halves,
         condition=condition(answers.problem),
-        n_queries=probe.n_setup + extra + n,
-        n_gradients=0 if answers.gradients is None else n,
+        n_queries=oracle.probe.n_setup + extra + oracle.n_queries,
+        n_gradients=oracle.n_gradients,
         seconds=time.perf_counter() - began,
-        warnings=(*_remarks(question, answers, r2, halves), *effort.stopping.remarks(answers.estimate), *tried),
+        warnings=(
+            *_remarks(oracle, method, answers, r2, halves),
+            *effort.stopping.remarks(answers.estimate),
+            *tried,
+        ),
     )
-    return Measurement(_embedded(answers.estimate, active, len(probe.widths)), question.at_text(), fit)
+    return Measurement(_embedded(answers.estimate, oracle.active, p), oracle.text, fit)
 
 
-def _asked(question: _Question, sample: Sample, active: Ints, base: float | None, stopping: Stopping) -> _Answers:
-    """Return the answers to as many rows as the stopping rule wants, all of them by default."""
-    whole = _spread(sample, active, len(question.probe.widths))
-    responses, slopes, answers = np.empty(0), np.empty((0, len(active))), None
+def _law(method: Method, oracle: ProbeOracle) -> Law:
+    """Return the law of the coordinates that move: the design's own, or that of sigma and centre."""
+    if isinstance(method.design, OwnLaw):
+        return method.design.law(oracle.size)
+    assert method.center is not None
+    widths = oracle.probe.widths
+    return Law(method.center, covariance(_of_moving(method.sigma, oracle.active, len(widths)), widths[oracle.active]))
+
+
+def _asked(
+    oracle: ProbeOracle,
+    method: Method,
+    law: Law,
+    sample: Sample,
+    base: float | None,
+    stopping: Stopping,
+    rng: np.random.Generator,
+) -> _Answers:
+    """Return the answers to as many rows as the stopping rule wants, all of them by default; a sample may grow by rounds."""
+    design, estimator = method.regression
+    adaptive = design if isinstance(design, AdaptiveDesign) else None
+    cap = len(sample.coordinates) if adaptive is None else method.n_samples
+    responses, slopes, answers = np.empty(0), np.empty((0, oracle.size)), None
     while True:
-        first, goal = len(responses), stopping.goal(sample, None if answers is None else (answers.problem, answers.estimate))
-        more, gradients = question.at(whole[first:goal], first)
+        first = len(responses)
+        goal = stopping.goal(sample, cap, None if answers is None else (answers.problem, answers.estimate))
+        if adaptive is not None:
+            goal = min(goal, first + _round_size(method.n_samples, adaptive))
+            if answers is not None and goal > len(sample.coordinates):
+                sample = sample.joined(adaptive.follow(rng, goal - len(sample.coordinates), law, answers.estimate))
+        rows = sample.coordinates[first:goal]
+        if estimator.needs_gradients:
+            more, gradients = oracle.gradients(rows)
+            slopes = np.concatenate([slopes, gradients])
+        else:
+            more = oracle.responses(rows)
         responses = np.concatenate([responses, more])
-        slopes = slopes if gradients is None else np.concatenate([slopes, gradients[:, active]])
-        kept = None if gradients is None else slopes
         head = sample.head(goal)
-        problem = head.problem(responses, base, kept)
-        answers = _Answers(head, responses, kept, problem, question.method.estimator.fit(problem))
-        if goal == len(whole) or stopping.enough(answers.estimate):
+        problem = head.problem(responses, base, slopes if estimator.needs_gradients else None)
+        answers = _Answers(head, responses, problem, _fitted(estimator, problem, sample))
+        if goal == cap or stopping.enough(answers.estimate):
             return answers
+
+
+def _round_size(n: int, design: AdaptiveDesign) -> int:
+    """Return the number of rows of one of the rounds that n rows are split into."""
+    return -(-n // design.rounds)
+
+
+def _fitted(estimator: Estimator, problem: Problem, sample: Sample) -> Estimate:
+    """Return the estimate, without sampling error where nothing was drawn."""
+    estimate = estimator.fit(problem)
+    return replace(estimate, covariance=np.zeros((problem.p, problem.p))) if sample.exhaustive else estimate
 
 
 def _of_moving(sigma: Any, active: Ints, p: int) -> Any:
@@ -162,67 +208,72 @@ def _of_moving(sigma: Any, active: Ints, p: int) -> Any:
     return np.asarray(sigma)[np.ix_(active, active)] if np.shape(sigma) == (p, p) else sigma
 
 
-def _check_binary(method: Method, sample: Sample) -> None:
-    if not method.space.binary:
-        return
-    if method.estimator.needs_gradients or not np.isin(sample.coordinates, (0.0, 1.0)).all():
+def _check_suits(method: Method, estimator: Estimator, sample: Sample) -> None:
+    if method.space.binary and (estimator.needs_gradients or not np.isin(sample.coordinates, (0.0, 1.0)).all()):
         raise OptionError(
             f"method {method.name!r} takes words out whole, expected a design of zeros and ones, and no gradients; "
             "use design='bernoulli', or space='token-scale'"
         )
+    if not estimator.needs_gradients and not sample.deviations.any():
+        raise OptionError(
+            f"method {method.name!r} has rows that do not deviate from their centre, expected an estimator that works on "
+            "gradients; use estimator='mean-gradient', or design='path'"
+        )
 
 
-def _spread(sample: Sample, active: Ints, p: int) -> Floats:
-    """Return the coordinates `(n, p)` of all words, 1 for those that cannot move."""
-    whole = np.ones((len(sample.coordinates), p))
-    whole[:, active] = sample.coordinates
-    return whole
+def _coins(rng: np.random.Generator, p: int) -> Floats:
+    """Return rows `(n, p)` of fair coins, valid in every space, that leave the generator's own stream as it is."""
+    return rng.spawn(1)[0].integers(0, 2, size=(_TRIAL_ROWS, p)).astype(np.float64)
 
 
-def _halved(question: _Question, rows: Floats) -> tuple[_Question, tuple[Note, ...]]:
-    """Return the question put to the model in half precision if that is precise enough on some rows `(n, p)`, and why not."""
-    if not isinstance(question.probe, HalfProbe):
+def _halved(oracle: ProbeOracle, method: Method, rows: Floats) -> tuple[ProbeOracle, int, list[Note]]:
+    """Return the oracle in half precision if that is precise enough on some rows `(n, p)`, the cost, and why it is not."""
+    if method.needs_gradients:
+        return oracle, 0, [Note("float32-instead", "half precision is for answers; gradients were taken in float32")]
+    if not isinstance(oracle.probe, HalfProbe):
         raise CapabilityError("half precision is for torch models, expected precision='float32' for a function of texts")
-    half = replace(question, probe=question.probe.half())
-    exact, rough = question.at(rows, 0)[0], half.at(rows, 0)[0]
+    half = oracle.fresh(oracle.probe.half())
+    exact, rough = oracle.fresh().responses(rows), half.fresh().responses(rows)
     signal, noise = float(exact.std()), float((exact - rough).std())
     if noise <= _LARGEST_NOISE * signal:
-        return half, ()
+        return half, 2 * len(rows), []
     message = f"half precision would add noise of {noise:.2g} to a signal of {signal:.2g}: float32 was used"
-    return question, (Note("float32-instead", message),)
+    return oracle, 2 * len(rows), [Note("float32-instead", message)]
 
 
-def _base(question: _Question, sample: Sample) -> tuple[float | None, int]:
+def _base(oracle: ProbeOracle, sample: Sample, estimator: Estimator) -> tuple[float | None, int]:
     """Return the response at the centre of the law and the number of evaluations that it took."""
     if sample.center == 1.0:
-        return question.at_text(), 0
-    if sample.center is None or sample.paired or not question.method.estimator.needs_base:
+        return oracle.text, 0
+    if sample.center is None or sample.paired or not estimator.needs_base:
         return None, 0
-    return question.at_center(sample.center), 1
+    return float(oracle.fresh().responses(np.full((1, oracle.size), sample.center))[0]), 1
 
 
-def _remarks(question: _Question, answers: _Answers, r2: float | None, halves: float | None) -> tuple[Note, ...]:
-    probe, method = question.probe, question.method
+def _remarks(
+    oracle: ProbeOracle, method: Method, answers: _Answers, r2: float | None, halves: float | None
+) -> tuple[Note, ...]:
+    probe = oracle.probe
     return tuple(
         remarks(
+            sample=answers.sample,
             responses=answers.responses,
-            coordinates=answers.sample.coordinates,
-            probability=float(probabilities(probe.start, probe.output)[0, question.target]),
+            probability=float(probabilities(probe.start, probe.output)[0, oracle.target]),
             link=method.link,
             r2=r2,
             halves=halves,
             estimate=answers.estimate,
             binary=method.space.binary,
-            gradients=method.estimator.needs_gradients,
+            gradients=method.needs_gradients,
         )
     )
 
 
-def _nothing_moves(question: _Question, began: float) -> Measurement:
-    p = len(question.probe.widths)
+def _nothing_moves(oracle: ProbeOracle, began: float) -> Measurement:
+    p = len(oracle.probe.widths)
     note = Note("constant", "no word differs from the reference: all scores are 0")
-    fit = Fit(None, None, None, question.probe.n_setup, 0, time.perf_counter() - began, (note,))
-    return Measurement(Estimate(np.zeros(p), np.zeros((p, p)), 0.0), question.at_text(), fit)
+    fit = Fit(None, None, None, oracle.probe.n_setup, 0, time.perf_counter() - began, (note,))
+    return Measurement(Estimate(np.zeros(p), np.zeros((p, p)), 0.0), oracle.text, fit)
 
 
 def _embedded(estimate: Estimate, active: Ints, p: int) -> Estimate:

@@ -25,7 +25,7 @@ def adjusted_r2(sample: Sample, responses: Floats, estimate: Estimate) -> float 
     difference, which the coefficients are fitted to, and a half sum, which they cannot explain: each with its own degrees of
     freedom. None if too few rows are left, or the responses do not vary.
     """
-    if np.ptp(responses) == 0:
+    if np.ptp(responses) == 0 or not sample.deviations.any():
         return None
     problem = sample.problem(responses, None)
     z, y = problem.centred()
@@ -35,9 +35,15 @@ def adjusted_r2(sample: Sample, responses: Floats, estimate: Estimate) -> float 
     left = float(np.sum((y - z @ estimate.gamma) ** 2)) / (free - estimate.dof)
     total = float(np.sum(y**2)) / free
     if sample.paired and sample.center is not None:
-        even = float(np.var((responses[0::2] + responses[1::2]) / 2, ddof=1))
+        even = _weighted_variance(((responses[0::2] + responses[1::2]) / 2)[sample.n_exact :], problem.weights)
         left, total = left + even, total + even
     return 1 - left / total if total > 0 else None
+
+
+def _weighted_variance(values: Floats, weights: Floats) -> float:
+    """Return sum w (v - mean)^2 / (n - 1) for values `(n,)`, in the units of the weighted squares of `adjusted_r2`."""
+    centre = np.average(values, weights=weights)
+    return float(weights @ (values - centre) ** 2 / (len(values) - 1))
 
 
 def split_half(problem: Problem, estimator: Estimator) -> float | None:
@@ -73,8 +79,8 @@ def condition(problem: Problem) -> float | None:
 
 def remarks(
     *,
+    sample: Sample,
     responses: Floats,
-    coordinates: Floats,
     probability: float,
     link: str,
     r2: float | None,
@@ -84,13 +90,13 @@ def remarks(
     gradients: bool,
 ) -> Iterator[Note]:
     """Yield what a reader of the scores must know, as data."""
-    n_rows, n_coordinates = coordinates.shape
-    if np.ptp(responses) == 0:
+    n_rows, n_coordinates = sample.coordinates.shape
+    if np.ptp(responses) == 0 and not (gradients and estimate.gamma.any()):
         yield Note("constant", "the model's answer did not change under any perturbation: all scores are 0")
         return
     if estimate.remark is not None:
         yield Note("fallback", estimate.remark)
-    if not gradients and n_rows < 2 * (n_coordinates + 3):
+    if not gradients and not sample.exhaustive and n_rows < 2 * (n_coordinates + 3):
         yield Note(
             "few-samples",
             f"{n_rows} samples for {n_coordinates} coordinates are few; use n_samples >= {4 * (n_coordinates + 3)}",
@@ -110,7 +116,7 @@ def remarks(
             "saturated",
             f"the probability {probability:.6f} is saturated, scores are tiny; link='log-probability' or 'margin' shows more",
         )
-    turned = 0.0 if binary else float((coordinates < 0).mean())
+    turned = 0.0 if binary else float((sample.coordinates < 0).mean())
     if turned > 0:
         yield Note(
             "reversed", f"{turned:.2%} of the scales were negative and turned a word vector around; a smaller sigma avoids that"

@@ -8,10 +8,11 @@ import numpy as np
 from mase.arrays import Floats, Ints
 from mase.errors import ModelError, NonFiniteError, OptionError
 from mase.links import Link
-from mase.models.protocol import GradientProbe, Probe
+from mase.models.protocol import ExchangeProbe, GradientProbe, NormProbe, Probe
 
-__all__ = ["ask", "ask_gradients", "check_batch_size", "check_start"]
+__all__ = ["ask", "ask_exchanged", "ask_gradients", "ask_norms", "check_batch_size", "check_start"]
 
+R = TypeVar("R", Floats, Ints)
 T = TypeVar("T")
 
 
@@ -40,13 +41,33 @@ def ask(probe: Probe, coordinates: Floats, batch_size: int | None = None, first:
     NonFiniteError
         If the model answers NaN or positive infinity.
     """
-    size = batch_size or probe.batch_size
-    answers = np.empty((0, 0))
-    for rows, scores in _batches(lambda c, r: _checked(probe.scores(c, r), r), coordinates, size, first):
-        if rows.start == 0:
-            answers = np.empty((len(coordinates), scores.shape[1]))
-        answers[rows] = scores
-    return answers
+    return _collected(probe.scores, coordinates, batch_size or probe.batch_size, first)
+
+
+def ask_norms(probe: NormProbe, coordinates: Floats, link: Link, target: int, batch_size: int, first: int = 0) -> Floats:
+    """Return the norms `(n, p)` of the response's gradient by each word's vectors at the coordinates, as `ask` does.
+
+    Raises
+    ------
+    ModelError
+        If one row alone does not fit into memory.
+    NonFiniteError
+        If a norm is NaN or infinite.
+    """
+    return _collected(lambda c, rows: probe.gradient_norms(c, rows, link, target), coordinates, batch_size, first)
+
+
+def ask_exchanged(probe: ExchangeProbe, sources: Ints, batch_size: int) -> Floats:
+    """Return the model's scores `(n, k)` where words have the content of other words, `sources` `(n, p)`, as `ask` does.
+
+    Raises
+    ------
+    ModelError
+        If one row alone does not fit into memory.
+    NonFiniteError
+        If the model answers NaN or positive infinity.
+    """
+    return _collected(lambda s, _: probe.exchanged(s), sources, batch_size, 0)
 
 
 def ask_gradients(
@@ -74,7 +95,17 @@ def ask_gradients(
     return answers, derivatives
 
 
-def _batches(call: Callable[[Floats, Ints], T], coordinates: Floats, batch_size: int, first: int) -> Iterator[tuple[slice, T]]:
+def _collected(call: Callable[[R, Ints], Floats], points: R, batch_size: int, first: int) -> Floats:
+    """Return the checked answers `(n, m)` to all rows."""
+    answers = np.empty((0, 0))
+    for rows, found in _batches(lambda c, r: _checked(call(c, r), r), points, batch_size, first):
+        if rows.start == 0:
+            answers = np.empty((len(points), found.shape[1]))
+        answers[rows] = found
+    return answers
+
+
+def _batches(call: Callable[[R, Ints], T], coordinates: R, batch_size: int, first: int) -> Iterator[tuple[slice, T]]:
     """Yield the answers to the rows batch by batch, with their place.
 
     Nothing small is kept from one batch to the next: it would sit between the large arrays that come and go, and keep their

@@ -1,14 +1,14 @@
 """The two values that pass between designs and estimators: a `Sample` of points and the `Problem` it poses."""
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
 from mase.arrays import Floats
 from mase.covariance import Covariance
 
-__all__ = ["Design", "Estimate", "Estimator", "Law", "Problem", "Sample"]
+__all__ = ["AdaptiveDesign", "Design", "Estimate", "Estimator", "Law", "OwnLaw", "Problem", "Sample"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,10 @@ class Sample:
         Sigma of the law of z.
     divisible
         Whether the first rows alone are a sample of the same kind.
+    exhaustive
+        Whether the rows are all that there are and nothing was drawn, so that coefficients have no sampling error.
+    n_exact
+        How many of the first independent rows have infinite weight: a constrained estimator meets them, others leave them out.
     """
 
     coordinates: Floats
@@ -51,12 +55,25 @@ class Sample:
     center: float | None
     covariance: Covariance
     divisible: bool = True
+    exhaustive: bool = False
+    n_exact: int = 0
 
     def head(self, n: int) -> "Sample":
         """Return the sample of the first n rows (mirror images stay together: n is even if rows are paired)."""
         assert not (self.paired and n % 2)
         rows = slice(n)
         return replace(self, coordinates=self.coordinates[rows], deviations=self.deviations[rows], weights=self.weights[rows])
+
+    def joined(self, more: "Sample") -> "Sample":
+        """Return the sample of these rows and then `more` of the same centre."""
+        assert self.center == more.center
+        assert self.paired == more.paired
+        return replace(
+            self,
+            coordinates=np.concatenate([self.coordinates, more.coordinates]),
+            deviations=np.concatenate([self.deviations, more.deviations]),
+            weights=np.concatenate([self.weights, more.weights]),
+        )
 
     def problem(self, responses: Floats, base: float | None, gradients: Floats | None = None) -> "Problem":
         """Return the regression problem that `responses` `(n,)` (and their `gradients` `(n, p)`) at these points pose.
@@ -65,11 +82,18 @@ class Sample:
         intercept: every even-order term of the model cancels.
         """
         if not self.paired:
-            return Problem(self.deviations, responses, self.weights, base, True, self.covariance, gradients)
+            return self._posed(self.deviations, responses, self.weights, base, gradients)
         odd = (responses[0::2] - responses[1::2]) / 2
         weights = (self.weights[0::2] + self.weights[1::2]) / 2
         slopes = None if gradients is None else (gradients[0::2] + gradients[1::2]) / 2
-        return Problem(self.deviations[0::2], odd, weights, 0.0, False, self.covariance, slopes)
+        return self._posed(self.deviations[0::2], odd, weights, 0.0, slopes)
+
+    def _posed(self, z: Floats, y: Floats, weights: Floats, base: float | None, gradients: Floats | None) -> "Problem":
+        """Return the problem of independent rows, the exact ones set apart."""
+        m = self.n_exact
+        exact = (z[:m], y[:m]) if m else None
+        slopes = None if gradients is None else gradients[m:]
+        return Problem(z[m:], y[m:], weights[m:], base, not self.paired, self.covariance, slopes, exact)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +112,8 @@ class Problem:
         Sigma of the law of z.
     gradients
         `(n, p)` derivatives of the response by the coordinates, for white-box estimators only.
+    exact
+        Regressors `(m, p)` and responses `(m,)` of further rows that the coefficients are to meet exactly; None without any.
     """
 
     z: Floats
@@ -97,6 +123,7 @@ class Problem:
     intercept: bool
     covariance: Covariance
     gradients: Floats | None = None
+    exact: tuple[Floats, Floats] | None = None
 
     @property
     def n(self) -> int:
@@ -111,9 +138,7 @@ class Problem:
     def rows(self, chosen: slice) -> "Problem":
         """Return the problem posed by some of the rows."""
         gradients = None if self.gradients is None else self.gradients[chosen]
-        return Problem(
-            self.z[chosen], self.y[chosen], self.weights[chosen], self.base, self.intercept, self.covariance, gradients
-        )
+        return replace(self, z=self.z[chosen], y=self.y[chosen], weights=self.weights[chosen], gradients=gradients)
 
     def centred(self) -> tuple[Floats, Floats]:
         """Return z `(n, p)` and y `(n,)` with the weighted mean removed (if there is an intercept), times sqrt(weight)."""
@@ -142,6 +167,36 @@ class Design(Protocol):
 
     def draw(self, rng: np.random.Generator, n: int, law: Law) -> Sample:
         """Return a sample of at most n rows."""
+        ...
+
+
+@runtime_checkable
+class AdaptiveDesign(Protocol):
+    """A design that asks in rounds, the later ones where the answers to the earlier ones point: `draw` is the first round.
+
+    All rows together pose one regression about the centre of the law, so it needs an estimator that regresses.
+    """
+
+    @property
+    def rounds(self) -> int:
+        """Number of rounds of equal size."""
+        ...
+
+    def follow(self, rng: np.random.Generator, n: int, law: Law, estimate: "Estimate") -> Sample:
+        """Return n rows of a later round, given the estimate of all rows so far."""
+        ...
+
+
+@runtime_checkable
+class OwnLaw(Protocol):
+    """A design whose rows have a law of their own, so that it is given no sigma and no centre."""
+
+    def law(self, p: int) -> Law:
+        """Return the law of the rows of p coordinates."""
+        ...
+
+    def draw(self, rng: np.random.Generator, n: int, law: Law) -> Sample:
+        """Return a sample of at most n rows under that law."""
         ...
 
 

@@ -57,13 +57,13 @@ class Stopping:
         stable = self.stable_top is None or top_margin(estimate, self.stable_top, self.confidence) >= 1
         return precise and stable
 
-    def goal(self, sample: Sample, solved: tuple[Problem, Estimate] | None) -> int:
-        """Return the number of rows to have asked after the next round.
+    def goal(self, sample: Sample, cap: int, solved: tuple[Problem, Estimate] | None) -> int:
+        """Return the number of rows to have asked after the next round, at most `cap`.
 
         The first round has three rows (six with mirror images) for every two coordinates and a few more; later ones follow
         from the error's fall with 1 / sqrt(n - p).
         """
-        cap, step = len(sample.coordinates), 2 if sample.paired else 1
+        step = 2 if sample.paired else 1
         if self.never or not sample.divisible:
             return cap
         if solved is None:

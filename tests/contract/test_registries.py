@@ -3,17 +3,21 @@
 import numpy as np
 import pytest
 
+from mase.baselines import PROCEDURES
 from mase.covariance import covariance
 from mase.designs import DESIGNS
 from mase.estimators import ESTIMATORS
 from mase.methods import METHODS, describe
-from mase.sample import Law
+from mase.models import load
+from mase.sample import Law, OwnLaw
 from mase.spaces import SPACES
-from mase.testing import check_design, check_estimator, check_space
+from mase.testing import check_design, check_estimator, check_procedure, check_space
 
 FAIR = Law(0.5, covariance(0.5, np.ones(7)))
 # The moment family has the error floor of Theorem 1 and the L1 family shrinks: by design, not by mistake.
-TOLERANCES = {"moment": 0.12, "sparse": 0.3, "lasso": 0.7}
+TOLERANCES = {"moment": 0.12, "sparse": 0.3, "lasso": 0.7, "fixed-ridge": 0.01}
+# Designs that serve any law that they are given.
+FREE = [name for name in DESIGNS if name != "bernoulli" and not isinstance(DESIGNS[name](), OwnLaw)]
 
 
 @pytest.mark.parametrize("name", DESIGNS)
@@ -21,7 +25,7 @@ def test_design(name):
     check_design(DESIGNS[name](), law=FAIR if name == "bernoulli" else None)
 
 
-@pytest.mark.parametrize("name", [name for name in DESIGNS if name != "bernoulli"])
+@pytest.mark.parametrize("name", FREE)
 def test_design_of_correlated_law(name):
     sigma = 0.04 * 0.6 ** np.abs(np.subtract.outer(np.arange(7), np.arange(7)))
     check_design(DESIGNS[name](), law=Law(1.0, covariance(sigma, np.ones(7))))
@@ -37,14 +41,23 @@ def test_space(name):
     check_space(SPACES[name]())
 
 
+@pytest.mark.parametrize("name", PROCEDURES)
+def test_procedure(name):
+    check_procedure(PROCEDURES[name](), load("lstm-imdb"), "a dull story, superb acting and an ending that moved me")
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_method_describes_itself(name):
     described = describe(METHODS[name])
     assert described["name"] == name
     assert METHODS[name].summary
     assert described["space"]["name"] in SPACES
-    assert described["design"]["name"] in DESIGNS
-    assert described["estimator"]["name"] in ESTIMATORS
+    if "procedure" in described:
+        assert described["procedure"]["name"] in PROCEDURES
+        assert not {"design", "estimator", "sigma", "center"} & described.keys()
+    else:
+        assert described["design"]["name"] in DESIGNS
+        assert described["estimator"]["name"] in ESTIMATORS
 
 
 def test_contracts_can_fail():

@@ -19,7 +19,8 @@ ODD = 'odd \u2028 "quotes" \\ \x00 \x1b[31m \x85 \u202e 👍🏽 مرحبا </sc
 
 @pytest.mark.parametrize("method", list(mase.METHODS))
 def test_what_is_saved_loads_back_equal_for_every_method(lstm_model, method, tmp_path):
-    found = mase.Explainer(lstm_model, method=method, n_samples=60, seed=3)("slow and dull , yet good in places")
+    model = "lstm-imdb" if method == "deep-shap" else lstm_model  # its rules are for the library's own LSTMs
+    found = mase.Explainer(model, method=method, n_samples=60, seed=3)("slow and dull , yet good in places")
     found.save(tmp_path / "a.json")
     back = mase.load(tmp_path / "a.json")
     assert back == found

@@ -63,15 +63,15 @@ def test_r2_is_unknown_with_too_few_rows_and_without_variation():
 
 def test_split_half_ranks_scores_and_not_rounding():
     probe = linear(np.array([0.7, 0.0, 0.0, 0.0, 0.0]))
-    found = measure(probe, resolve("mase", link="logit", n_samples=100), 0, np.random.default_rng(0))
+    found = measure(probe, resolve("mase-nlgp", link="logit", n_samples=100), 0, np.random.default_rng(0))
     assert found.fit.split_half == pytest.approx(1)
     assert not found.fit.warnings
 
 
 def test_r2_of_exact_poor_and_unknown_fits():
-    exact = measure(linear(np.arange(1.0, 6)), resolve("mase", link="logit", n_samples=100), 0, np.random.default_rng(0))
+    exact = measure(linear(np.arange(1.0, 6)), resolve("mase-nlgp", link="logit", n_samples=100), 0, np.random.default_rng(0))
     assert exact.fit.r2 == pytest.approx(1)
-    curved = measure(smooth(5), resolve("mase", link="logit", n_samples=100, sigma=3.0), 0, np.random.default_rng(0))
+    curved = measure(smooth(5), resolve("mase-nlgp", link="logit", n_samples=100, sigma=3.0), 0, np.random.default_rng(0))
     assert curved.fit.r2 < 0.9
     few = measure(linear(np.arange(1.0, 6)), resolve("mase-paper", link="logit", n_samples=5), 0, np.random.default_rng(0))
     assert few.fit.r2 is None

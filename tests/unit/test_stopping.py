@@ -11,7 +11,7 @@ from mase.testing import linear, smooth
 
 
 def run(probe, stopping, seed=0, **options):
-    method = resolve("mase", link="logit", **({"n_samples": 40_000, "sigma": 0.3} | options))
+    method = resolve("mase-nlgp", link="logit", **({"n_samples": 40_000, "sigma": 0.3} | options))
     return measure(probe, method, 0, np.random.default_rng(seed), Effort(stopping=stopping))
 
 

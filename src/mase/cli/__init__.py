@@ -10,7 +10,7 @@ __all__ = ["main"]
 
 @click.command(
     cls=LazyGroup,
-    verbs=("explain", "models", "methods", "train", "data"),
+    verbs=("explain", "evaluate", "models", "methods", "train", "data", "reproduce"),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, message="mase %(version)s")

@@ -23,14 +23,16 @@ class Progress:
     ----------
     total
         How many texts there will be, None if nobody knows.
+    doing, done
+        What is done to a text, and what it then is.
     """
 
-    def __init__(self, total: int | None) -> None:
+    def __init__(self, total: int | None, doing: str = "explaining", done: str = "explained") -> None:
         console = Console(stderr=True)
-        columns = (TextColumn("explaining"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        columns = (TextColumn(doing), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         self.bar = Bar(*columns, console=console, transient=True, disable=total == 1 or not console.is_terminal)
-        self.task = self.bar.add_task("explaining", total=total)
-        self.began = time.perf_counter()
+        self.task = self.bar.add_task(doing, total=total)
+        self.done, self.began = done, time.perf_counter()
         self.n_done = self.n_failed = 0
 
     def __enter__(self) -> Self:
@@ -41,7 +43,7 @@ class Progress:
         self.bar.stop()
         if self.n_done > 1:
             failed = f", {self.n_failed:,} failed" if self.n_failed else ""
-            tell(f"{self.n_done - self.n_failed:,} texts explained{failed}, {duration(time.perf_counter() - self.began)}")
+            tell(f"{self.n_done - self.n_failed:,} texts {self.done}{failed}, {duration(time.perf_counter() - self.began)}")
 
     def step(self, *, failed: bool) -> None:
         """Count one text."""

@@ -19,10 +19,10 @@ from mase.errors import CapabilityError, MaseError, MissingDependencyError, Opti
 from mase.files import check_writable
 from mase.io.json import Failure
 
-__all__ = ["Outputs", "run"]
+__all__ = ["OF_THE_COMMAND", "Outputs", "open_console", "run"]
 
 # If the first text fails so, all of them would.
-_OF_THE_COMMAND = (CapabilityError, MissingDependencyError, OptionError, UnknownNameError)
+OF_THE_COMMAND = (CapabilityError, MissingDependencyError, OptionError, UnknownNameError)
 
 Explain = Callable[[str], Attribution]
 
@@ -63,7 +63,7 @@ class Outputs:
         sinks += [] if self.html is None else [stack.enter_context(HtmlPage(self.html))]
         if self.json:
             return [*sinks, stack.enter_context(JsonLines(None))]
-        return [*sinks, HeatMaps(_console(), progress, numbered=numbered)] if self.heat_maps else sinks
+        return [*sinks, HeatMaps(open_console(), progress, numbered=numbered)] if self.heat_maps else sinks
 
 
 def run(texts: Texts, explain: Explain, outputs: Outputs) -> None:
@@ -97,12 +97,12 @@ def _attempt(line: Line, explain: Explain, *, first: bool) -> Attribution | Fail
             raise line.error
         return explain(line.text)
     except MaseError as error:
-        if first and isinstance(error, _OF_THE_COMMAND):
+        if first and isinstance(error, OF_THE_COMMAND):
             raise
         return Failure(line.number, type(error).__name__, str(error))
 
 
-def _console() -> "_Console":
+def open_console() -> "_Console":
     """Return the console for standard output, where a character it cannot show becomes an escape."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")

@@ -14,5 +14,12 @@ DESIGNS = Registry(
         "sobol": "mase.designs.sobol:Sobol",
         "path": "mase.designs.path:Path",
         "bernoulli": "mase.designs.bernoulli:Bernoulli",
+        "focused": "mase.designs.focused:Focused",
+        "lime": "mase.designs.lime:Lime",
+        "lime-paper": "mase.designs.lime_paper:LimePaper",
+        "shapley": "mase.designs.shapley:Shapley",
+        "leave-one-out": "mase.designs.leave_one_out:LeaveOneOut",
+        "gauss-legendre": "mase.designs.gauss_legendre:GaussLegendre",
+        "text-only": "mase.designs.text_only:TextOnly",
     },
 )

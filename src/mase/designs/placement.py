@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from mase.arrays import Floats
+from mase.arrays import Floats, Ints
+from mase.covariance import Covariance, covariance
 from mase.errors import OptionError
 from mase.sample import Law, Sample
 
-__all__ = ["mirrored", "pair_count", "single"]
+__all__ = ["exchangeable", "mirrored", "pair_count", "proximity", "single"]
 
 
 def single(deviations: Floats, law: Law) -> Sample:
@@ -38,3 +39,23 @@ def pair_count(n: int) -> int:
     if n < 4:
         raise OptionError(f"n_samples is {n}, expected at least 4 for a design of mirrored pairs")
     return n // 2
+
+
+def exchangeable(p: int, sizes: Ints, chances: Floats) -> Law:
+    """Return the law of 0/1 rows of p words whose number of ones is one of `sizes`, with these relative chances `(s,)`.
+
+    Two words that exclude each other, or one that is never there, have no positive-definite covariance: one or two words are
+    taken to be fair coins.
+    """
+    if p < 3:
+        return Law(0.5, Covariance(np.full(p, 0.5)))
+    share = chances / chances.sum()
+    center = float(share @ sizes) / p
+    shared = float(share @ (sizes * (sizes - 1))) / (p * (p - 1)) - center**2
+    own = center * (1 - center)
+    return Law(center, covariance(np.where(np.eye(p, dtype=bool), own, shared), np.ones(p)))
+
+
+def proximity(distances: Floats, width: float) -> Floats:
+    """Return exp(-D^2 / width^2) `(n,)`, kept above 0 so that every row counts."""
+    return np.maximum(np.exp(-((distances / width) ** 2)), np.finfo(np.float64).tiny)

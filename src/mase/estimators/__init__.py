@@ -12,6 +12,8 @@ ESTIMATORS = Registry(
         "ridge": "mase.estimators.ridge:Ridge",
         "lasso": "mase.estimators.lasso:Lasso",
         "sparse": "mase.estimators.sparse:Sparse",
+        "fixed-ridge": "mase.estimators.fixed_ridge:FixedRidge",
+        "constrained": "mase.estimators.constrained:Constrained",
         "mean-gradient": "mase.estimators.mean_gradient:MeanGradient",
     },
 )

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from mase.errors import CapabilityError
 from mase.sample import Estimate, Problem
 
@@ -11,17 +13,20 @@ __all__ = ["MeanGradient"]
 
 @dataclass(frozen=True, slots=True)
 class MeanGradient:
-    """gamma = (1/n) sum_i grad_c F(c_i): for Gaussian z, Sigma^-1 E[(F(1+z) - F(1)) z] = E[grad F(1+z)] (Stein).
+    """gamma = sum_i w_i grad_c F(c_i) / sum_i w_i.
+
+    For Gaussian z and equal weights this is Theorem 1's estimand: Sigma^-1 E[(F(1+z) - F(1)) z] = E[grad F(1+z)] (Stein).
 
     Not model-agnostic: it needs a model with gradients. With the zero reference component i is the mean of <e_i, df/de_i>:
-    SmoothGrad times input with multiplicative noise.
+    SmoothGrad times input with multiplicative noise. On nodes and weights of a quadrature along the path from the reference
+    it is integrated gradients.
     """
 
     needs_base: ClassVar[bool] = False
     needs_gradients: ClassVar[bool] = True
 
     def fit(self, problem: Problem) -> Estimate:
-        """Return gamma `(p,)` with the covariance of a mean.
+        """Return gamma `(p,)` with the covariance of a weighted mean.
 
         Raises
         ------
@@ -32,6 +37,6 @@ class MeanGradient:
             raise CapabilityError(
                 "mean-gradient needs the model's gradients, got responses only; use estimator='least-squares'"
             )
-        gamma = problem.gradients.mean(axis=0)
-        spread = problem.gradients - gamma
+        gamma = np.average(problem.gradients, axis=0, weights=problem.weights)
+        spread = (problem.gradients - gamma) * (problem.weights / problem.weights.mean())[:, None]
         return Estimate(gamma, spread.T @ spread / (problem.n * max(problem.n - 1, 1)), float(problem.p))

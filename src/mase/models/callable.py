@@ -11,6 +11,7 @@ import numpy as np
 from mase.arrays import Floats, Ints
 from mase.errors import CapabilityError, EmptyTextError, MaseError, ModelError, OptionError, ShapeError
 from mase.links import Output, probabilities
+from mase.models.exchange import token_sources
 from mase.models.protocol import Binding
 from mase.text import Tokens, check_text, find_words
 
@@ -194,6 +195,18 @@ class CallableProbe:
         if not np.isin(coordinates, (0.0, 1.0)).all():
             raise CapabilityError("a function of texts takes whole words, expected coordinates 0 and 1; use design='bernoulli'")
         return self.model.scores([self._text(row) for row in coordinates[:, self.binding.coordinate_of_token] == 1])
+
+    def exchanged(self, sources: Ints) -> Floats:
+        """Return scores `(b, k)` where words i of the text are written as words `sources[:, i]` are, `(b, p)`."""
+        return self.model.scores([self._rewritten(row) for row in token_sources(self.binding.coordinate_of_token, sources)])
+
+    def _rewritten(self, sources: Ints) -> str:
+        tokens, parts, end = self.binding.tokens, [], 0
+        for span, source in zip(tokens.spans, sources.tolist(), strict=True):
+            assert span is not None
+            parts += [tokens.text[end : span[0]], tokens.pieces[source]]
+            end = span[1]
+        return "".join([*parts, tokens.text[end:]])
 
     def _text(self, kept: np.ndarray) -> str:
         tokens, parts, end = self.binding.tokens, [], 0

@@ -11,7 +11,17 @@ from mase.links import Link, Output
 from mase.spaces.protocol import Space
 from mase.text import Tokens
 
-__all__ = ["Binding", "GradientProbe", "HalfProbe", "Model", "Probe"]
+__all__ = [
+    "AttributionProbe",
+    "Binding",
+    "ExchangeProbe",
+    "GradientProbe",
+    "HalfProbe",
+    "Model",
+    "NormProbe",
+    "Probe",
+    "TokenModel",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +99,33 @@ class GradientProbe(Protocol):
 
 
 @runtime_checkable
+class NormProbe(Protocol):
+    """A probe that differentiates by the vectors themselves."""
+
+    def gradient_norms(self, coordinates: Floats, rows: Ints, link: Link, target: int) -> Floats:
+        """Return `(b, p)`: the norm of the response's gradient by all entries of the vectors that a coordinate moves."""
+        ...
+
+
+@runtime_checkable
+class ExchangeProbe(Protocol):
+    """A probe that can put the content of one word in the place of another."""
+
+    def exchanged(self, sources: Ints) -> Floats:
+        """Return scores `(b, k)` where the words of coordinates i have the content of those of `sources[:, i]`, `(b, p)`."""
+        ...
+
+
+@runtime_checkable
+class AttributionProbe(Protocol):
+    """A probe of a model whose layers have rules to hand a difference of responses back to the words (DeepLIFT)."""
+
+    def contributions(self, link: Link, target: int) -> Floats:
+        """Return contributions `(p,)` that sum to the response at the text minus that at the reference."""
+        ...
+
+
+@runtime_checkable
 class HalfProbe(Protocol):
     """A probe that can also answer in half precision."""
 
@@ -145,4 +182,13 @@ class Model(Protocol):
 
     def predict(self, texts: Sequence[str]) -> np.ndarray:
         """Return class probabilities `(n, k)`."""
+        ...
+
+
+@runtime_checkable
+class TokenModel(Protocol):
+    """A model that also answers for tokens that it did not cut from a text itself, as when some were taken out."""
+
+    def predict_tokens(self, tokens: Sequence[Tokens]) -> Floats:
+        """Return class probabilities `(n, k)` of n sequences of tokens, none of them empty."""
         ...

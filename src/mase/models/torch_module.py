@@ -205,7 +205,10 @@ class TorchModule:
 
     def predict(self, texts: Sequence[str]) -> Floats:
         """Return class probabilities `(n, k)`; texts of one length go through the model together, without padding."""
-        tokens = [self.encode(text) for text in texts]
+        return self.predict_tokens([self.encode(text) for text in texts])
+
+    def predict_tokens(self, tokens: Sequence[Tokens]) -> Floats:
+        """Return class probabilities `(n, k)` of n sequences of tokens."""
         scores = self._recognised(max(map(len, tokens), default=_PROBE_LENGTH))
         return predict_tokens(self._engine, scores, tokens)
 

@@ -9,6 +9,7 @@ from mase.arrays import Floats, Ints
 from mase.errors import CapabilityError
 from mase.links import Link, Output
 from mase.models.engine import Engine, as_float64
+from mase.models.exchange import token_sources
 from mase.models.outputs import Scores
 from mase.models.protocol import Binding
 from mase.rng import row_noise
@@ -65,6 +66,43 @@ class TorchProbe:
             self.ids.repeat(len(rows), 1), self._tensor(coordinates), lambda c: self._place(c, noise), respond
         )
         return as_float64(self.kind.table(raw)), as_float64(slopes)
+
+    def gradient_norms(self, coordinates: Floats, rows: Ints, link: Link, target: int) -> Floats:
+        """Return `(b, p)`: the norm of the response's gradient by all entries of the vectors that a coordinate moves."""
+        with torch.no_grad():
+            placed = self._place(self._tensor(coordinates), self._noise(rows))
+
+        def respond(raw: torch.Tensor) -> torch.Tensor:
+            return _respond(self.kind.table(raw), self.output, link, target)
+
+        _, slopes = self.engine.derive(self.ids.repeat(len(rows), 1), placed, lambda vectors: vectors, respond)
+        squares = slopes.double().square().sum(dim=2)
+        by_word = squares.new_zeros(len(rows), self.binding.n_coordinates + 1).index_add_(1, self.spread, squares)
+        return as_float64(by_word[:, :-1].sqrt())
+
+    def exchanged(self, sources: Ints) -> Floats:
+        """Return scores `(b, k)` where the words of coordinates i have the vectors of those of `sources[:, i]`, `(b, p)`.
+
+        A word of several tokens takes the other's vectors in turn, from the first again where it has more of them.
+        """
+        token = torch.as_tensor(token_sources(self.binding.coordinate_of_token, sources), device=self.text.device)
+        ids = self.ids.repeat(len(sources), 1)
+        return as_float64(self.kind.table(self.engine.forward_from(ids, self.text[token].to(self.dtype))))
+
+    def contributions(self, link: Link, target: int) -> Floats:
+        """Return DeepLIFT contributions `(p,)` of an LSTM classifier; see `mase.models.deep_lift`."""
+        from mase.models.deep_lift import contributions
+
+        with torch.no_grad():
+            placed = self._place(self._tensor(np.repeat([[1.0], [0.0]], self.binding.n_coordinates, axis=1)), None)
+        raw = self.engine.forward_from(self.ids.repeat(2, 1), placed)
+
+        def respond(logits: torch.Tensor) -> torch.Tensor:
+            return _respond(self.kind.table(logits), self.output, link, target)
+
+        by_token = contributions(self.engine.module, respond, placed, raw)
+        by_word = by_token.new_zeros(self.binding.n_coordinates + 1).index_add_(0, self.spread, by_token)
+        return as_float64(by_word[:-1])
 
     def half(self) -> "TorchProbe":
         """Return the same probe, its model run in bfloat16 but for the layer that gives the class scores."""

@@ -167,7 +167,11 @@ class HuggingFace:
 
     def predict(self, texts: Sequence[str]) -> Floats:
         """Return class probabilities `(n, k)`; texts of one length go through the model together, without padding."""
-        return predict_tokens(self._engine, self._scores, [self.encode(text) for text in texts])
+        return self.predict_tokens([self.encode(text) for text in texts])
+
+    def predict_tokens(self, tokens: Sequence[Tokens]) -> Floats:
+        """Return class probabilities `(n, k)` of n sequences of tokens."""
+        return predict_tokens(self._engine, self._scores, tokens)
 
     def _call(self, ids: torch.Tensor) -> torch.Tensor:
         """Return logits; no row is padded, so models that look for the last real token are told that there is no padding."""

@@ -1,4 +1,4 @@
-"""Attributions as matplotlib figures. The only module that imports matplotlib, and it leaves pyplot's global state alone."""
+"""Attributions as matplotlib figures, drawn without pyplot and its global state."""
 
 from typing import TYPE_CHECKING
 

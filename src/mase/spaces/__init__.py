@@ -9,6 +9,7 @@ SPACES = Registry(
     {
         "token-scale": "mase.spaces.token_scale:TokenScale",
         "full-embedding": "mase.spaces.full_embedding:FullEmbedding",
+        "relative-embedding": "mase.spaces.relative_embedding:RelativeEmbedding",
         "cone": "mase.spaces.cone:Cone",
         "token-mask": "mase.spaces.token_mask:TokenMask",
     },

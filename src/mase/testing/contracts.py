@@ -4,20 +4,25 @@ import numpy as np
 
 from mase.covariance import covariance
 from mase.explainer import Explainer
+from mase.methods import Method
 from mase.models.protocol import Model
-from mase.sample import Design, Estimator, Law, Problem
+from mase.procedure import Procedure
+from mase.sample import Design, Estimator, Law, OwnLaw, Problem, Sample
+from mase.spaces import SPACES
 from mase.spaces.protocol import Noise, Space
 
-__all__ = ["check_design", "check_estimator", "check_model", "check_space"]
+__all__ = ["check_design", "check_estimator", "check_model", "check_procedure", "check_space"]
 
 
 def check_design(design: Design, *, n: int = 400, p: int = 7, law: Law | None = None) -> None:
     """Check shapes, the row budget, the law's first two moments, mirrored rows, and that a generator gives the same rows."""
-    wanted = law or Law(1.0, covariance(0.2, np.ones(p)))
+    own = design.law(p) if isinstance(design, OwnLaw) else Law(1.0, covariance(0.2, np.ones(p)))
+    wanted = law or own
     sample = design.draw(np.random.default_rng(3), n, wanted)
     again = design.draw(np.random.default_rng(3), n, wanted)
     rows = len(sample.coordinates)
-    assert n - 1 <= rows <= n, f"{rows} rows for a budget of {n}"
+    assert rows <= n, f"{rows} rows for a budget of {n}"
+    assert rows >= n - 1 or sample.exhaustive, f"{rows} rows for a budget of {n}"
     assert sample.coordinates.shape == sample.deviations.shape == (rows, p)
     assert sample.weights.shape == (rows,)
     assert (sample.weights > 0).all()
@@ -26,10 +31,20 @@ def check_design(design: Design, *, n: int = 400, p: int = 7, law: Law | None = 
         assert np.allclose(sample.coordinates - sample.deviations, sample.center)
     if sample.paired:
         assert np.array_equal(sample.deviations[0::2], -sample.deviations[1::2]), "rows are not mirrored"
-    many = design.draw(np.random.default_rng(4), 20_000, wanted).deviations
-    spread = np.sqrt(np.diag(wanted.covariance.matrix()))
-    assert (np.abs(many.mean(axis=0)) < 0.05 * spread).all(), "the mean is off"
-    relative = many.T @ many / len(many) / np.outer(spread, spread) - wanted.covariance.matrix() / np.outer(spread, spread)
+    _check_moments(design.draw(np.random.default_rng(4), 20_000, wanted), wanted)
+
+
+def _check_moments(sample: Sample, law: Law) -> None:
+    """Check mean and second moments of z; where nothing is drawn, the weights stand for the law, and the mean is not 0."""
+    left_out = sample.n_exact * (2 if sample.paired else 1)
+    z, weights = sample.deviations[left_out:], sample.weights[left_out:]
+    if not z.any():
+        return  # a path for gradients: no row deviates
+    share = weights / weights.sum() if sample.exhaustive else np.full(len(z), 1 / len(z))
+    spread = np.sqrt(np.diag(law.covariance.matrix()))
+    if not sample.exhaustive:
+        assert (np.abs(share @ z) < 0.05 * spread).all(), "the mean is off"
+    relative = ((z * share[:, None]).T @ z - law.covariance.matrix()) / np.outer(spread, spread)
     assert np.abs(relative).max() < 0.05, "the covariance is off"
 
 
@@ -90,3 +105,16 @@ def check_model(model: Model, text: str) -> None:
     assert abs(first.intercept + first.scores.sum() - first.response) < 1e-9, "local accuracy is broken"
     assert abs(first.prediction.probability - chance[0].max()) < 1e-4
     assert all(text[word.start : word.end] == word.text for word in first.word_scores)
+
+
+def check_procedure(procedure: Procedure, model: Model, text: str, *, n: int = 64) -> None:
+    """Check a procedure on one text of a model: its budget, its cost, that it repeats itself and that its scores are finite."""
+    space = SPACES["token-scale"](reference="auto")
+    method = Method("checked", "A procedure under check.", space, procedure=procedure, n_samples=n)
+    first, second = (Explainer(model, method=method, link="logit", seed=4)(text) for _ in range(2))
+    assert first == second, "the same seed gave another answer"
+    assert np.isfinite(first.scores).all()
+    assert np.isfinite(first.standard_errors).all()
+    set_up = 2  # the text, and the text of references
+    assert first.fit.n_queries <= n + set_up, f"{first.fit.n_queries} evaluations for a budget of {n}"
+    assert procedure.needs_gradients == (first.fit.n_gradients > 0), "needs_gradients is not what was asked for"

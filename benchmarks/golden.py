@@ -1,0 +1,85 @@
+"""What the lime and shap packages answer on small cases, frozen for tests/unit/test_baselines.py.
+
+    python -m venv peers && peers/bin/pip install --requirement benchmarks/requirements.txt
+    peers/bin/python benchmarks/golden.py
+
+writes tests/golden/peers.json with the versions of the packages.
+"""
+
+import json
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import shap
+from lime.lime_text import LimeTextExplainer
+
+TARGET = Path(__file__).parents[1] / "tests" / "golden" / "peers.json"
+WORDS = "one two three four five six seven"
+
+
+def game(c):
+    """Return the function `(n,)` of coalitions `(n, p)` that the tests have, too."""
+    weights = np.sin(1 + np.arange(c.shape[1]))
+    return np.tanh(c @ weights) + 0.5 * np.prod(c[:, :3], axis=1) - 0.3 * c[:, 1] * c[:, -1]
+
+
+def lime_case(n=200):
+    """Return rows, answers and scores of one run of lime: all its features, the kernel and the regression of its defaults."""
+    words, seen = WORDS.split(), []
+
+    def answer(texts):
+        rows = np.array([[word in text.split() for word in words] for text in texts], dtype=np.float64)
+        chance = 1 / (1 + np.exp(-game(rows)))
+        seen.append((rows, chance))
+        return np.stack([1 - chance, chance], axis=1)
+
+    explainer = LimeTextExplainer(bow=False, random_state=np.random.RandomState(3))
+    found = explainer.explain_instance(WORDS, answer, num_features=len(words), num_samples=n)
+    (rows, responses), scores = seen[0], dict(found.as_map()[1])
+    scores = [float(scores[index]) for index in range(len(words))]
+    return {"rows": rows.astype(int).tolist(), "responses": responses.tolist(), "scores": scores}
+
+
+def kernel_case(p):
+    """Return the scores of shap's Kernel explainer with all coalitions and no selection of features."""
+    explainer = shap.KernelExplainer(game, np.zeros((1, p)))
+    scores = explainer.shap_values(np.ones((1, p)), nsamples=2**p, l1_reg=False, silent=True)
+    return {"p": p, "scores": np.asarray(scores)[0].tolist()}
+
+
+def linkage(p):
+    """Return the balanced tree over p neighbours, each part cut in its middle, as a linkage matrix `(p - 1, 4)`."""
+    rows = []
+
+    def node(first, last):
+        if last - first == 1:
+            return first
+        middle = (first + last) // 2
+        rows.append([node(first, middle), node(middle, last), 1.0, last - first])
+        return p + len(rows) - 1
+
+    node(0, p)
+    return np.array(rows, dtype=np.float64)
+
+
+def partition_case(p, n):
+    """Return the scores of shap's Partition explainer, which cuts one part at a time; `n` counts the empty text, too."""
+    explainer = shap.PartitionExplainer(game, shap.maskers.Partition(np.zeros((1, p)), clustering=linkage(p)))
+    found = explainer(np.ones((1, p)), max_evals=n + 1, batch_size=2, silent=True)
+    return {"p": p, "n": n, "scores": found.values[0].tolist()}
+
+
+def main():
+    cases = {
+        "versions": {name: version(name) for name in ("lime", "shap", "scikit-learn", "numpy")},
+        "lime": lime_case(),
+        "kernel-shap": [kernel_case(p) for p in (4, 7, 10)],
+        "partition-shap": [partition_case(p, n) for p, n in ((5, 1000), (8, 1000), (13, 41), (13, 101))],
+    }
+    TARGET.parent.mkdir(exist_ok=True)
+    TARGET.write_text(json.dumps(cases) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

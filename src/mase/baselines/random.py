@@ -1,0 +1,25 @@
+"""Scores drawn at random: what a method has to beat."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from mase.procedure import Oracle
+from mase.sample import Estimate
+
+__all__ = ["Random"]
+
+
+@dataclass(frozen=True, slots=True)
+class Random:
+    """Independent uniform scores in [0, 1), so that every order of the words is as likely; the model is not asked."""
+
+    needs_gradients: ClassVar[bool] = False
+    needs_reference: ClassVar[bool] = False
+
+    def run(self, oracle: Oracle, n_samples: int, rng: np.random.Generator) -> Estimate:
+        """Return p draws with the covariance I / 12 of their law."""
+        del n_samples
+        p = oracle.size
+        return Estimate(rng.random(p), np.eye(p) / 12, float(p))

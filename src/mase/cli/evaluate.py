@@ -1,0 +1,152 @@
+"""`mase evaluate`: how faithful methods, or attributions made elsewhere, are to a model on labelled texts."""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+__all__ = ["evaluate"]
+
+# Written out, since asking the library would load it for `--help`; a test holds them together.
+_OPERATORS = ("auto", "mask", "unk", "pad", "zero", "delete")
+
+
+def _names(_context: click.Context, _option: click.Parameter, value: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name.strip() for name in value.split(",") if name.strip()))
+
+
+def _ks(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[int, ...] | None:
+    if value is None:
+        return None
+    parts = [part.strip() for part in value.split(",")]
+    if not all(part.isdecimal() and int(part) > 0 for part in parts):
+        raise click.BadParameter(f"{value!r} is no list of whole numbers of at least 1, as in 1,5,10")
+    return tuple(dict.fromkeys(map(int, parts)))
+
+
+def _pairs(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    wrong = next((value for value in values if "=" not in value), None)
+    if wrong is not None:
+        raise click.BadParameter(f"{wrong!r} has no '=', expected NAME=VALUE")
+    return dict(value.split("=", 1) for value in values)
+
+
+def _options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def decorate(command: Any) -> Any:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+_which_texts = _options(
+    click.option("-i", "--input", "source", metavar="FILE", help="Table of texts: .csv, .tsv, .jsonl or .parquet."),
+    click.option("--text-column", default="text", show_default=True, metavar="NAME", help="Column of the texts."),
+    click.option("--label-column", metavar="NAME", help="Column of the true classes. [default: label, if there is one]"),
+    click.option(
+        "--where", multiple=True, callback=_pairs, metavar="COLUMN=VALUE", help="Only rows with this value; can be repeated."
+    ),
+    click.option(
+        "--label", "renamed", multiple=True, callback=_pairs, metavar="LABEL=CLASS",
+        help="Which of the model's classes a label of the table means; can be repeated.",
+    ),
+    click.option("--n-texts", type=click.IntRange(min=1), default=100, show_default=True, help="Texts drawn from the table."),
+    click.option("--only-correct", is_flag=True, help="Leave out texts that the model classifies wrongly."),
+)  # fmt: skip
+_what_is_judged = _options(
+    click.option(
+        "--methods", default="mase,random", show_default=True, callback=_names, metavar="NAME,...",
+        help="Methods to judge; see `mase methods`. Empty for none.",
+    ),
+    click.option(
+        "--attributions", multiple=True, callback=_pairs, metavar="NAME=FILE",
+        help="Attributions made elsewhere, to judge under NAME; can be repeated.",
+    ),
+    click.option(
+        "--metrics", default="delta-accuracy,comprehensiveness", show_default=True, callback=_names, metavar="NAME,...",
+        help="delta-accuracy, comprehensiveness, sufficiency, log-odds, aopc, naopc, deletion, insertion, infidelity, "
+        "max-sensitivity, seed-agreement.",
+    ),
+    click.option("--k", "ks", callback=_ks, metavar="K,...", help="Numbers of words to take out. [default: 1,5,10,15]"),
+    click.option(
+        "--operator", type=click.Choice(_OPERATORS), default="auto", show_default=True, help="How words are taken out."
+    ),
+    click.option("--n-samples", type=click.IntRange(min=2), help="Evaluations per text. [default: each method's]"),
+    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed: same texts and numbers."),
+    click.option(
+        "--batches", type=click.IntRange(min=1), default=1, show_default=True, metavar="B",
+        help="Also give the standard deviation over so many batches of the texts.",
+    ),
+)  # fmt: skip
+
+
+@click.command(short_help="Judge how faithful methods are, on labelled texts.")
+@_which_texts
+@click.option(
+    "-m", "--model", default="lstm-imdb", show_default=True, help="Bundled name (see `mase models`), folder, or hub name."
+)
+@_what_is_judged
+@click.option("--device", metavar="NAME", help="Where the model runs, as in cuda or cuda:1. [default: cpu]")
+@click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Threads of the model. [default: torch's]")
+@click.option("--download", is_flag=True, help="Fetch the Hugging Face model if it is not on this machine.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON and no table.")
+@click.option("-o", "--output", metavar="FILE.json", help="Also write JSON with the numbers of every text.")
+def evaluate(
+    *,
+    source: str | None,
+    text_column: str,
+    label_column: str | None,
+    where: dict[str, str],
+    renamed: dict[str, str],
+    n_texts: int,
+    only_correct: bool,
+    model: str,
+    methods: tuple[str, ...],
+    attributions: dict[str, str],
+    metrics: tuple[str, ...],
+    ks: tuple[int, ...] | None,
+    device: str | None,
+    threads: int | None,
+    download: bool,
+    as_json: bool,
+    output: str | None,
+    batches: int,
+    **how: Any,
+) -> None:
+    """Judge how faithful the scores of methods, or attributions made elsewhere, are to a model on the texts of a table.
+
+    Every text is explained for the class that the model predicts. An attributions FILE is what `mase explain -o` writes
+    (found by text), or holds one JSON list of [word, score] pairs per row of the table; without --input its own texts
+    are judged. A text that cannot be judged is told on standard error with its row and makes the exit code 1.
+
+    \b
+    Examples
+      mase evaluate -i imdb.parquet --where split=test --only-correct --methods mase,lime,random
+      mase evaluate -i reviews.csv --text-column review --label positive=pos --label negative=neg
+      mase evaluate -i news.jsonl -m lstm-reuters --metrics naopc,infidelity --n-texts 20 -o news.json
+      mase explain -i reviews.txt -o mine.jsonl && mase evaluate --attributions mine=mine.jsonl --methods random
+    """
+    if source is None and not attributions:
+        raise click.UsageError("got no texts, expected --input FILE, or --attributions NAME=FILE of `mase explain -o`")
+    if not methods and not attributions:
+        raise click.UsageError("got nothing to judge, expected --methods or --attributions")
+    if batches > n_texts:
+        raise click.UsageError(f"got {batches} batches of {n_texts} texts, expected at least one text in each")
+    from mase.cli.judging import Source, judge
+    from mase.cli.scoreboard import show
+    from mase.files import check_writable
+    from mase.metrics.evaluator import Evaluator, named_metrics
+    from mase.models import load
+
+    if output is not None:
+        check_writable(output)
+    texts = Source.read(source, text_column, label_column, where, renamed, attributions, labels_needed=only_correct)
+    loaded = load(model, download=download, device=device)
+    if threads is not None:
+        from mase.models.borrow import limit_threads
+
+        limit_threads(threads)
+    evaluator = Evaluator(loaded, methods=methods, metrics=named_metrics(metrics, ks), **how)
+    with judge(evaluator, texts, n_texts, only_correct=only_correct) as found:
+        show(found, batches, as_json=as_json, output=output)

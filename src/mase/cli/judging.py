@@ -1,0 +1,161 @@
+"""The run of `mase evaluate`: texts drawn from a table, judged one by one, failures told and counted."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import click
+import numpy as np
+
+from mase.cli.group import complain, tell
+from mase.cli.progress import Progress
+from mase.cli.run import OF_THE_COMMAND
+from mase.datasets.labelled import LabelledText, class_index, read_labelled
+from mase.errors import DataError, MaseError
+from mase.metrics.attributions import Attributions, read_attributions
+from mase.metrics.evaluation import Evaluation, collect
+from mase.metrics.evaluator import Evaluator, Judged
+
+__all__ = ["Source", "judge"]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The texts of a command with their labels, and the attributions that were given for them."""
+
+    path: str
+    sha256: str | None
+    rows: tuple[LabelledText, ...]
+    renamed: Mapping[str, str]
+    given: Mapping[str, Attributions]
+
+    @classmethod
+    def read(
+        cls,
+        path: str | None,
+        text_column: str,
+        label_column: str | None,
+        where: Mapping[str, str],
+        renamed: Mapping[str, str],
+        attributions: Mapping[str, str],
+        *,
+        labels_needed: bool,
+    ) -> "Source":
+        """Return the texts of the table at `path`, or of the first of the files of attributions.
+
+        Raises
+        ------
+        DataError
+            If a file cannot be read, or there are no texts in it.
+        """
+        given = {name: read_attributions(file) for name, file in attributions.items()}
+        if path is None:
+            first = next(iter(given.values()))
+            if not first.by_text or labels_needed:
+                raise DataError(
+                    f"{first.path!r} has no {'labels' if first.by_text else 'texts'}, expected --input FILE for them"
+                )
+            texts = enumerate(first.by_text, 1)
+            return cls(first.path, None, tuple(LabelledText(row, text, None) for row, text in texts), renamed, given)
+        table = read_labelled(
+            path,
+            text_column=text_column,
+            label_column=label_column or "label",
+            where=where,
+            labels_optional=label_column is None and not labels_needed,
+        )
+        return cls(path, table.sha256, table.rows, renamed, given)
+
+    def drawn(self, seed: int) -> list[LabelledText]:
+        """Return all rows in an order that belongs to the seed: whoever draws more texts draws the same ones first."""
+        return [self.rows[index] for index in np.random.default_rng(seed).permutation(len(self.rows))]
+
+    def target(self, row: LabelledText, classes: tuple[str, ...]) -> int | None:
+        """Return the index of the true class of a row, None if it has no label."""
+        return None if row.label is None else class_index(self.renamed.get(row.label, row.label), classes)
+
+    def attributions(self, row: LabelledText) -> dict[str, Any]:
+        """Return the attributions that were given for a row, by name."""
+        return {name: given.of(row.text, row.row) for name, given in self.given.items()}
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What was judged so far, and how many of the texts looked at have a label and are classified correctly."""
+
+    judged: list[Judged]
+    rows: list[int]
+    n_labelled: int = 0
+    n_correct: int = 0
+
+    def conditions(self, source: Source, *, only_correct: bool) -> dict[str, Any]:
+        """Return where the texts come from, for provenance."""
+        accuracy = self.n_correct / self.n_labelled if self.n_labelled else None
+        return {
+            "data": {"path": source.path, "sha256": source.sha256, "n_rows": len(source.rows)},
+            "only_correct": only_correct,
+            "accuracy": {"share": accuracy, "n": self.n_labelled},
+            "rows": self.rows,
+        }
+
+
+@contextmanager
+def judge(evaluator: Evaluator, source: Source, n_texts: int, *, only_correct: bool) -> Iterator[Evaluation]:
+    """Yield the evaluation of up to `n_texts` texts; then exit with 1 if one failed.
+
+    If it is interrupted, the evaluation of what was judged before comes first, and the interruption after the block.
+
+    Raises
+    ------
+    MaseError
+        If the first text fails for a reason that has nothing to do with the text.
+    DataError
+        If no text could be judged.
+    """
+    tally, interrupted = _Tally([], []), False
+    with Progress(min(n_texts, len(source.rows)), "judging", "judged") as progress:
+        try:
+            for row in source.drawn(evaluator.seed):
+                if len(tally.judged) == n_texts:
+                    break
+                _take(evaluator, source, row, tally, progress, only_correct=only_correct)
+        except KeyboardInterrupt:
+            interrupted = True
+    if not tally.judged:
+        if interrupted:
+            raise KeyboardInterrupt
+        raise DataError(
+            f"no text of {source.path!r} could be judged" + (" and is classified correctly" if only_correct else "")
+        )
+    if interrupted:
+        tell(f"interrupted: the results are those of {len(tally.judged)} texts")
+    yield collect(evaluator, tally.judged, tally.conditions(source, only_correct=only_correct))
+    if interrupted:
+        raise KeyboardInterrupt
+    if progress.n_failed:
+        click.get_current_context().exit(1)
+
+
+def _take(
+    evaluator: Evaluator, source: Source, row: LabelledText, tally: _Tally, progress: Progress, *, only_correct: bool
+) -> None:
+    """Judge one row, if it is to be judged."""
+    try:
+        target = source.target(row, evaluator.model.labels)
+        correct = target is not None and int(evaluator.model.predict([row.text])[0].argmax()) == target
+        tally.n_labelled += target is not None
+        tally.n_correct += correct
+        if only_correct and not correct:
+            return
+        judged = evaluator(row.text, source.attributions(row))
+    except MaseError as error:
+        if isinstance(error, OF_THE_COMMAND) and not tally.judged:
+            raise
+        with progress.paused():
+            complain(f"row {row.row}: {error}")
+        progress.step(failed=True)
+        return
+    tally.judged.append(judged)
+    tally.rows.append(row.row)
+    progress.step(failed=False)

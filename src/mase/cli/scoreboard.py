@@ -1,0 +1,128 @@
+"""What `mase evaluate` prints: for each metric a table of means with intervals, one row per method."""
+
+import json
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from math import isnan
+
+import click
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from mase.cli.group import tell
+from mase.cli.run import open_console
+from mase.files import write_text
+from mase.metrics.evaluation import Evaluation
+from mase.metrics.intervals import Summary
+from mase.metrics.protocol import Column
+from mase.render.pieces import inline
+
+__all__ = ["show"]
+
+_WIDEST = 10_000  # a file or a pipe has no right edge
+
+
+def show(evaluation: Evaluation, n_batches: int, *, as_json: bool, output: str | None) -> None:
+    """Write the evaluation to `output`, and print it: as JSON, or as tables.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be written.
+    """
+    batches = _batches(len(evaluation), n_batches)
+    line = json.dumps(evaluation.to_dict(batches), ensure_ascii=True, allow_nan=False)
+    if output is not None:
+        write_text(output, line + "\n")
+        tell(f"wrote {click.format_filename(output)}")
+    if as_json:
+        click.echo(line)
+        return
+    console = open_console()
+    if not console.is_terminal:
+        console.width = _WIDEST
+    for part in _parts(evaluation, batches):
+        console.print(part)
+    console.file.flush()
+
+
+def _batches(n: int, n_batches: int) -> list[range] | None:
+    """Return the indices of consecutive batches of nearly one size; None if there is one."""
+    if n_batches < 2 or n < n_batches:
+        return None
+    edges = [index * n // n_batches for index in range(n_batches + 1)]
+    return [range(first, last) for first, last in pairwise(edges)]
+
+
+def _parts(evaluation: Evaluation, batches: Sequence[range] | None) -> list[RenderableType]:
+    by_method = {method: evaluation.summaries(method, batches) for method in evaluation.methods}
+    parts: list[RenderableType] = [Text(_facts(evaluation), style="dim")]
+    for metric in dict.fromkeys(name for name, _ in evaluation.columns):
+        parts += [Text(), _numbers(evaluation, metric, by_method)]
+    parts += [Text(), _costs(evaluation)]
+    return [*parts, Text(), _agreement(evaluation)] if len(evaluation.methods) > 1 else parts
+
+
+def _facts(evaluation: Evaluation) -> str:
+    found = evaluation.provenance
+    accuracy = found.get("accuracy", {}).get("share")
+    facts = [f"{len(evaluation):,} texts", inline(str(found["model"]["name"])), f"operator {found['operator']}"]
+    facts += [] if accuracy is None else [f"{accuracy:.1%} of {found['accuracy']['n']:,} classified correctly"]
+    return ", ".join([*facts, "means with 95 % intervals"])
+
+
+def _numbers(evaluation: Evaluation, metric: str, by_method: Mapping[str, tuple[Summary | None, ...]]) -> Table:
+    """Return the means of one metric with their intervals (and the standard deviation over batches), the best in bold."""
+    shown = [(index, column) for index, (name, column) in enumerate(evaluation.columns) if name == metric and column.headline]
+    table = _table(metric, *(f"{column.name} ({'↑' if column.better == 'higher' else '↓'})" for _, column in shown))
+    best = {index: _best([summaries[index] for summaries in by_method.values()], column) for index, column in shown}
+    for method, summaries in by_method.items():
+        row = [(summaries[index], best[index]) for index, _ in shown]
+        cells = [Text(_cell(one), "bold" if one is not None and one.mean == top else "") for one, top in row]
+        table.add_row(Text(inline(method)), *cells)
+    return table
+
+
+def _costs(evaluation: Evaluation) -> Table:
+    table = _table("cost per text", "evaluations", "gradients", "seconds")
+    for method in evaluation.methods:
+        cost = evaluation.cost(method)
+        table.add_row(
+            Text(inline(method)), f"{cost['n_queries']:,.0f}", f"{cost['n_gradients']:,.0f}", f"{cost['seconds']:.2g}"
+        )
+    return table
+
+
+def _agreement(evaluation: Evaluation) -> Table:
+    table = _table("agreement (Spearman)", *evaluation.methods)
+    for method, row in zip(evaluation.methods, evaluation.agreement().tolist(), strict=True):
+        table.add_row(Text(inline(method)), *("-" if isnan(value) else f"{value:.2f}" for value in row))
+    return table
+
+
+def _table(first: str, *others: str) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column(first, no_wrap=True)
+    for name in others:
+        table.add_column(Text(inline(name)), justify="right")
+    return table
+
+
+def _best(row: Sequence[Summary | None], column: Column) -> float | None:
+    means = [one.mean for one in row if one is not None]
+    if len(means) < 2:
+        return None
+    return max(means) if column.better == "higher" else min(means)
+
+
+def _cell(summary: Summary | None) -> str:
+    if summary is None:
+        return "-"
+    spread = "" if summary.sd is None else f" ±{_digits(summary.sd)}"
+    return f"{_digits(summary.mean)}{spread} [{_digits(summary.low)},{_digits(summary.high)}]"  # breaks before the interval
+
+
+def _digits(value: float) -> str:
+    """Return three decimals, or three significant digits of a small number."""
+    return f"{value:.3f}" if value == 0 or abs(value) >= 0.01 else f"{value:.2g}"

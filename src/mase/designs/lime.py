@@ -1,0 +1,44 @@
+"""The rows of the `lime` package: any number of words taken out, near texts counting more."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mase.arrays import Floats
+from mase.designs.placement import exchangeable, proximity
+from mase.errors import OptionError
+from mase.sample import Law, Sample
+
+__all__ = ["Lime"]
+
+
+@dataclass(frozen=True, slots=True)
+class Lime:
+    """The text itself, then rows without m words each, m uniform from 1 to p; weight sqrt(exp(-d^2 / width^2)).
+
+    d is 100 times the cosine distance to the text, 1 - sqrt((p - m) / p). Read from `lime` 0.2.0.1 (`lime_text.py`), whose
+    default width is 25. A coordinate here is one word where it stands; with its option `bow` the package takes out all
+    occurrences of a word at once.
+    """
+
+    width: float = 25.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.width < np.inf:
+            raise OptionError(f"width is {self.width}, expected a finite number > 0")
+
+    def law(self, p: int) -> Law:
+        """Return the law of a row: m uniform from 1 to p."""
+        return exchangeable(p, np.arange(p), np.ones(p))
+
+    def draw(self, rng: np.random.Generator, n: int, law: Law) -> Sample:
+        """Return n rows, the first of them the text."""
+        p = law.covariance.size
+        removed = np.concatenate([[0], rng.integers(1, p + 1, size=n - 1)])
+        ranks = np.argsort(np.argsort(rng.random((n, p)), axis=1), axis=1)
+        kept = (ranks >= removed[:, None]).astype(np.float64)
+        return Sample(kept, kept - law.center, self.weights(kept), False, law.center, law.covariance)
+
+    def weights(self, kept: Floats) -> Floats:
+        """Return the kernel's weights `(n,)` of rows `(n, p)`."""
+        return np.sqrt(proximity(100 * (1 - np.sqrt(kept.mean(axis=1))), self.width))

@@ -1,0 +1,95 @@
+"""Coalitions under the Shapley kernel: the rows of Kernel SHAP."""
+
+from dataclasses import dataclass, replace
+from itertools import combinations, islice
+from math import comb
+
+import numpy as np
+
+from mase.arrays import Floats
+from mase.designs.placement import exchangeable, mirrored, pair_count
+from mase.sample import Law, Sample
+
+__all__ = ["Shapley"]
+
+# Draws per free place: a coalition that comes again counts more, and takes no place.
+_PATIENCE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Shapley:
+    """Pairs of a coalition and its complement, weighted by the Shapley kernel (p - 1) / (C(p, k) k (p - k)).
+
+    The first pair, text and reference, has infinite weight: its difference is met exactly (`mase.estimators.constrained`). As
+    in `shap`, sizes are taken from both ends: as long as all coalitions of the sizes k and p - k fit into the share of the
+    budget that their weight stands for, they are all asked; what is left of the budget is drawn with the kernel as
+    probability, a coalition that comes twice counting twice.
+
+    Notes
+    -----
+    Proposition "Kernel SHAP" puts the kernel into both the loss and the sampling, which would count it twice: here each size
+    has it in one of the two.
+    """
+
+    def law(self, p: int) -> Law:
+        """Return the law of a coalition whose size is drawn from the kernel."""
+        sizes = np.arange(1, p)
+        return exchangeable(p, sizes, 1 / (sizes * (p - sizes)))
+
+    def draw(self, rng: np.random.Generator, n: int, law: Law) -> Sample:
+        """Return at most n rows, all 2^p of them where they fit."""
+        p, room = law.covariance.size, pair_count(n) - 1
+        weights = _size_weights(p)
+        coalitions, shares = _whole_sizes(p, room, weights)
+        left = weights[len(shares) :]
+        pair_weights = np.concatenate([[1.0], *shares])
+        if len(left):
+            drawn, counts = _drawn(rng, p, room - len(coalitions), left)
+            coalitions = np.concatenate([coalitions, drawn])
+            pair_weights = np.concatenate([pair_weights, left.sum() * counts / counts.sum()])
+        whole = np.concatenate([np.ones((1, p)), coalitions])
+        sample = mirrored(whole - 0.5, Law(0.5, law.covariance))
+        exhaustive = not len(left)
+        return replace(sample, weights=np.repeat(pair_weights, 2), divisible=False, exhaustive=exhaustive, n_exact=1)
+
+
+def _size_weights(p: int) -> Floats:
+    """Return the kernel's total weight of the coalitions of size k or p - k, for k = 1 to p / 2; sums to 1."""
+    sizes = np.arange(1, p // 2 + 1)
+    weights = (1 + (2 * sizes != p)) / (sizes * (p - sizes))
+    return np.asarray(weights / weights.sum()) if len(sizes) else np.empty(0)
+
+
+def _n_pairs(p: int, size: int) -> int:
+    """Return the number of pairs of a coalition of that size and its complement."""
+    return comb(p, size) // (2 if 2 * size == p else 1)
+
+
+def _whole_sizes(p: int, room: int, weights: Floats) -> tuple[Floats, list[Floats]]:
+    """Return all coalitions `(m, p)` of the sizes that are asked completely, and their weights size by size."""
+    found: list[Floats] = [np.empty((0, p))]
+    shares: list[Floats] = []
+    for size, weight in enumerate(weights, start=1):
+        pairs, rest = _n_pairs(p, size), weights[size - 1 :].sum()
+        if room * weight / rest < pairs * (1 - 1e-8):
+            break
+        chosen = islice(combinations(range(p), size), pairs)  # of size p / 2, the first half: the other is its complement
+        rows = np.zeros((pairs, p))
+        rows[np.arange(pairs)[:, None], np.array(list(chosen))] = 1.0
+        found, shares, room = [*found, rows], [*shares, np.full(pairs, weight / pairs)], room - pairs
+    return np.concatenate(found), shares
+
+
+def _drawn(rng: np.random.Generator, p: int, room: int, weights: Floats) -> tuple[Floats, Floats]:
+    """Return at most `room` different coalitions `(m, p)` of the largest sizes, and how often `(m,)` each was drawn."""
+    last = p // 2
+    counts: dict[bytes, int] = {}
+    for size in rng.choice(np.arange(last - len(weights) + 1, last + 1), size=_PATIENCE * room, p=weights / weights.sum()):
+        row = np.zeros(p, dtype=bool)
+        row[rng.choice(p, size=size, replace=False)] = True
+        key = min(row.tobytes(), (~row).tobytes())  # a coalition and its complement are one pair
+        if key not in counts and len(counts) == room:
+            break
+        counts[key] = counts.get(key, 0) + 1
+    rows = np.array([np.frombuffer(key, dtype=bool) for key in counts], dtype=np.float64)
+    return rows.reshape(-1, p), np.array(list(counts.values()), dtype=np.float64)

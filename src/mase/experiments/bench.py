@@ -1,0 +1,198 @@
+"""One text on the bench: every method's explanation of it, and what masking its highest words does."""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mase.arrays import Bools, Floats, Ints
+from mase.errors import CapabilityError
+from mase.experiments.ceiling import CEILINGS, search
+from mase.experiments.memory import Remembering
+from mase.experiments.records import CHANCE_KS, DEPTH, Record
+from mase.experiments.specs import Spec
+from mase.experiments.texts import Chosen
+from mase.explainer import Explainer
+from mase.measure import Precision
+from mase.methods import describe
+from mase.metrics.masking import Masker, masker
+from mase.metrics.ranking import ranking, share_counts, without_top
+from mase.models.protocol import Model
+
+__all__ = ["ERASER_SHARES", "OPERATORS", "Answer", "Bench"]
+
+# "auto" is the model's own mask token, else its unknown token: the operator of the headline tables.
+OPERATORS = ("auto", "pad", "delete")
+ERASER_SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
+_LOG_ODDS_SHARE = 0.2
+_KS = tuple(range(1, DEPTH + 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The records of one text by spec, and why a spec has none (the model lacks what the method needs)."""
+
+    records: Mapping[Spec, Record] = field(default_factory=dict)
+    refusals: Mapping[Spec, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a method found: all words `(w,)` in order, and the cost."""
+
+    order: Ints
+    n_queries: int
+    n_gradients: int
+    seconds: float
+    half: bool
+
+
+class Bench:
+    """A model with the methods that are compared on it.
+
+    Parameters
+    ----------
+    model
+        An adapter from `mase.models`.
+    specs
+        The methods, or ceilings.
+    precision
+        Passed on to every method; masking is always asked in the model's own precision.
+    """
+
+    def __init__(self, model: Model, specs: Sequence[Spec], precision: Precision = "float32") -> None:
+        self.model, self.precision = model, precision
+        self._remembering = Remembering(model)
+        self.refusals: dict[Spec, str] = {}
+        self._explainers: dict[Spec, Explainer] = {}
+        for spec in specs:
+            if spec.method not in CEILINGS:
+                self._prepare(spec)
+
+    def _prepare(self, spec: Spec) -> None:
+        try:
+            explainer = self._explainer(self.model, spec)
+        except CapabilityError as error:
+            self.refusals[spec] = str(error)
+            return
+        repeats = explainer.method.procedure is None and not explainer.method.needs_gradients
+        self._explainers[spec] = self._explainer(self._remembering, spec) if repeats else explainer
+
+    def _explainer(self, model: Model, spec: Spec) -> Explainer:
+        return Explainer(model, method=spec.method, seed=spec.seed, precision=self.precision, **dict(spec.settings))
+
+    def describe(self, spec: Spec) -> dict[str, Any]:
+        """Return every setting of a spec's method as plain JSON types."""
+        if spec.method in CEILINGS:
+            return {"name": spec.method, "width": CEILINGS[spec.method], "depth": DEPTH}
+        return describe(self._explainers[spec].method)
+
+    @cached_property
+    def operators(self) -> tuple[str, ...]:
+        """What each of `OPERATORS` is for this model."""
+        return (self.model.references[0], *OPERATORS[1:])
+
+    def answer(self, chosen: Chosen, specs: Iterable[Spec]) -> Answer:
+        """Return the records of one text for some of the specs."""
+        maskers = [masker(self.model, chosen.text, operator) for operator in OPERATORS]  # type: ignore[arg-type]
+        records, found, refusals = {}, {}, {}
+        for spec in specs:
+            if spec.method in CEILINGS:
+                records[spec] = _ceiling(maskers, chosen, CEILINGS[spec.method])
+                continue
+            try:
+                found[spec] = self._explain(spec, chosen)
+            except CapabilityError as error:
+                refusals[spec] = str(error)
+        self._remembering.forget()
+        return Answer(records | _masked(maskers, chosen, found), refusals)
+
+    def _explain(self, spec: Spec, chosen: Chosen) -> _Found:
+        saved = self._remembering.saved
+        attribution = self._explainers[spec](chosen.text, target=chosen.target)
+        fit = attribution.fit
+        return _Found(
+            order=ranking(attribution.scores),
+            n_queries=fit.n_queries,
+            n_gradients=fit.n_gradients,
+            seconds=fit.seconds + self._remembering.saved - saved,
+            half=self.precision == "bfloat16" and all(note.code != "float32-instead" for note in fit.warnings),
+        )
+
+
+def _masked(maskers: Sequence[Masker], chosen: Chosen, found: Mapping[Spec, _Found]) -> dict[Spec, Record]:
+    """Return the records of one text; the rows of all methods are asked together, each distinct one once."""
+    if not found:
+        return {}
+    orders = [one.order for one in found.values()]
+    curves = [_curves(masker, orders) for masker in maskers]
+    erasers = _eraser(maskers[0], chosen.target, orders)
+    return {
+        spec: Record(
+            number=chosen.number,
+            row=chosen.row,
+            words=len(one.order),
+            target=chosen.target,
+            order=tuple(one.order[:DEPTH].tolist()),
+            queries=one.n_queries,
+            gradients=one.n_gradients,
+            seconds=round(one.seconds, 3),
+            half=one.half,
+            flips=tuple(_bits(curve[index].argmax(axis=1) != chosen.target) for curve in curves),
+            chance=_thousandths(curves[0][index][[k - 1 for k in CHANCE_KS], chosen.target]),
+            start=_thousandths(maskers[0].whole[[chosen.target]])[0],
+            eraser=tuple(round(float(value), 3) for value in erasers[index]),
+        )
+        for index, (spec, one) in enumerate(found.items())
+    }
+
+
+def _curves(masker: Masker, orders: Sequence[Ints]) -> list[Floats]:
+    """Return for each order the class probabilities `(DEPTH, k)` without its top 1, 2, ... words."""
+    rows: Bools = np.concatenate([without_top(order, _KS) for order in orders])
+    return list(masker.probabilities(rows).reshape(len(orders), DEPTH, -1))
+
+
+def _eraser(masker: Masker, target: int, orders: Sequence[Ints]) -> Floats:
+    """Return comprehensiveness, sufficiency and log-odds `(orders, 3)` of each order, by one operator."""
+    counts = share_counts(len(masker.words), (*ERASER_SHARES, _LOG_ODDS_SHARE))
+    taken = np.stack([without_top(order, counts) for order in orders])
+    rows = np.concatenate([taken, ~taken[:, :-1]], axis=1)
+    chance = masker.probabilities(rows.reshape(-1, len(masker.words)))[:, target].reshape(len(orders), -1)
+    whole, n_shares = float(masker.whole[target]), len(ERASER_SHARES)
+    tiny = float(np.finfo(np.float32).tiny)  # a probability that is zero in float32 has no logarithm
+    log_odds = np.log(np.maximum(chance[:, n_shares], tiny)) - np.log(max(whole, tiny))
+    comprehensiveness = whole - chance[:, :n_shares].mean(axis=1)
+    sufficiency = whole - chance[:, n_shares + 1 :].mean(axis=1)
+    return np.stack([comprehensiveness, sufficiency, log_odds], axis=1)
+
+
+def _ceiling(maskers: Sequence[Masker], chosen: Chosen, width: int) -> Record:
+    began = time.perf_counter()
+    found = [search(masker, chosen.target, DEPTH, width) for masker in maskers]
+    return Record(
+        number=chosen.number,
+        row=chosen.row,
+        words=len(maskers[0].words),
+        target=chosen.target,
+        order=found[0].order,
+        queries=sum(one.n_queries for one in found),
+        gradients=0,
+        seconds=round(time.perf_counter() - began, 3),
+        half=False,
+        flips=tuple(_bits(np.array([one.flipped and k >= len(one.order) for k in _KS])) for one in found),
+        chance=(),
+        start=_thousandths(maskers[0].whole[[chosen.target]])[0],
+    )
+
+
+def _bits(flags: Bools) -> int:
+    """Return flags as an integer whose bit i is flag i."""
+    return int(sum(1 << index for index, flag in enumerate(flags.tolist()) if flag))
+
+
+def _thousandths(chance: Floats) -> tuple[int, ...]:
+    return tuple(np.rint(chance * 1000).astype(int).tolist())

@@ -1,0 +1,245 @@
+"""Every explainer on every target under every masking operator, one of them against each of the others, pair by pair."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mase.experiments import commands, markdown
+from mase.experiments.batches import share
+from mase.experiments.ceiling import CEILINGS
+from mase.experiments.experiment import Report, Scope, collected
+from mase.experiments.outcomes import Outcomes
+from mase.experiments.paper import KS
+from mase.experiments.runner import Work
+from mase.experiments.specs import Spec, parse
+from mase.experiments.targets import TARGETS, Target
+from mase.methods import METHODS
+from mase.metrics.intervals import Difference, paired_share
+
+__all__ = ["FAITHFULNESS", "Duel", "Faithfulness"]
+
+# Of a study's texts the part for the ceilings, whose search is expensive (on BERT minutes a text), and for a second seed.
+_FEW = 10
+_RESEEDED = ("mase", "mase-paper", "lime", "kernel-shap")
+_TOP = 10  # words whose overlap between seeds is told
+# Integrated gradients from the other references that some model has; zero is their own.
+_MORE = tuple(f"integrated-gradients+reference={name}" for name in ("mask", "unk", "pad"))
+_READING = """\
+`{subject}` against each other explainer on the same correctly classified test texts. Each cell: the other one's Delta Accuracy
+at k, and below it the difference ({subject} minus the other) with its paired 95 % interval (Newcombe's square-and-add on the
+texts that both explained). **Bold**: the other one is ahead, its interval leaves out 0. No correction is made for the number of
+comparisons: of those between equals, one in forty is expected to look lost, and one in forty won.
+
+The ceiling is a search over the metric itself (greedy, and a beam of 5), which no explainer may do: the smallest set of words
+that it finds whose masking changes the prediction. Shares are on the texts of the search; the JSON has those of all
+explainers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Duel:
+    """One explainer against another on one target, under one operator, at one k."""
+
+    target: str
+    operator: str
+    k: int
+    other: Spec
+    difference: Difference
+
+    @property
+    def lost(self) -> bool:
+        """Whether the interval puts the other one ahead."""
+        return self.difference.high < 0
+
+    @property
+    def won(self) -> bool:
+        """Whether the interval puts the other one behind."""
+        return self.difference.low > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Faithfulness:
+    """All methods on all targets; the first of `--methods`, or `mase`, is the one that is compared with the others."""
+
+    name: str = "faithfulness"
+
+    def works(self, scope: Scope) -> list[Work]:
+        """Return every method on every target, and the ceilings on fewer texts."""
+        own = [Spec("mase"), *(Spec(name) for name in METHODS if name != "mase"), *map(parse, _MORE), *map(Spec, CEILINGS)]
+        specs, found = scope.chosen_specs(own), []
+        for target in scope.chosen_targets(tuple(TARGETS)):
+            n_texts = scope.texts(target.n_study)
+            few = min(n_texts, target.n_study // _FEW)
+            found += [Work(target, spec, few if spec.method in CEILINGS else n_texts) for spec in specs]
+            again = [replace(spec, seed=spec.seed + 1) for spec in specs if spec.method in _RESEEDED]
+            found += [Work(target, spec, few) for spec in again if spec not in specs]
+        return found
+
+    def report(self, scope: Scope, records: Path) -> Report:
+        """Return the duels, the ceilings, other metrics and the cost."""
+        found = collected(self.works(scope), records)
+        subject = next((spec for outcomes in found.values() for spec in _explainers(outcomes)), Spec("mase"))
+        duels = [duel for target, outcomes in found.items() for duel in _duels(target, outcomes, subject)]
+        parts = [f"# Faithfulness: `{subject}` against every other explainer", _summary(duels, subject)]
+        parts += [_READING.format(subject=subject)]
+        parts += [self._section(target, outcomes, subject, duels, scope) for target, outcomes in found.items()]
+        data = {
+            "subject": str(subject),
+            "cells": [cell for target, outcomes in found.items() for cell in _cells(target, outcomes, scope)],
+            "duels": [_plain(duel) for duel in duels],
+            "ceilings": [row for target, outcomes in found.items() for row in _ceilings(target, outcomes)],
+            "stability": [row for target, outcomes in found.items() for row in _stability(target, outcomes)],
+            "other_metrics": [row for target, outcomes in found.items() for row in _others(target, outcomes)],
+        }
+        return Report(data, "\n\n".join(parts) + "\n")
+
+    def _section(
+        self, target: Target, outcomes: Mapping[Spec, Outcomes], subject: Spec, duels: list[Duel], scope: Scope
+    ) -> str:
+        explainers = _explainers(outcomes)
+        if not explainers:
+            return f"## {target.title}\n\n(no records of explainers yet)"
+        parts = [f"## {target.title} ({max(map(len, explainers.values())):,} texts)"]
+        for index, operator in enumerate(next(iter(outcomes.values())).header["operators"]):
+            own = [duel for duel in duels if duel.target == target.name and duel.operator == operator]
+            parts += [f"### {target.title}, masked by {markdown.operator(operator)}"]
+            parts += [markdown.table(["method", *(f"T-{k}" for k in KS)], _rows(explainers, index, own))]
+            shares = [row for row in _ceilings(target, outcomes) if row["operator"] == operator]
+            parts += [_ceiling_table(shares, subject)] if shares else []
+        parts += [f"### {target.title}, other metrics (not tuned on)", _metrics_table(target, explainers)]
+        stable = [[f"`{row['spec']}`", str(row["n"]), f"{row['jaccard']:.2f}"] for row in _stability(target, outcomes)]
+        if stable:
+            parts += [f"### {target.title}, overlap of the top {_TOP} words between two seeds (Jaccard)"]
+            parts += [markdown.table(["method", "texts", "overlap"], stable)]
+        parts += [f"### {target.title}, cost of one explanation", markdown.costs(explainers)]
+        lines = [commands.repeat(self.name, target, specs, explainers.values(), scope) for specs in (explainers, [subject])]
+        return "\n\n".join([*parts, commands.block(lines)])
+
+
+def _explainers(outcomes: Mapping[Spec, Outcomes]) -> dict[Spec, Outcomes]:
+    """Return the outcomes without the ceilings, and of each explainer under its first seed only."""
+    first: dict[Spec, Spec] = {}
+    for spec in outcomes:
+        if spec.method not in CEILINGS:
+            first.setdefault(replace(spec, seed=0), spec)
+    return {spec: outcomes[spec] for spec in first.values()}
+
+
+def _stability(target: Target, outcomes: Mapping[Spec, Outcomes]) -> Iterator[dict[str, Any]]:
+    """Yield for each explainer with a second seed the mean overlap (Jaccard) of the top words under both."""
+    for spec, one in _explainers(outcomes).items():
+        again = replace(spec, seed=spec.seed + 1)
+        if again in outcomes:
+            here, there = one.common(outcomes[again])
+            pairs = [(one.tops[i][:_TOP], outcomes[again].tops[j][:_TOP]) for i, j in zip(here, there, strict=True)]
+            overlap = sum(len({*a} & {*b}) / len({*a} | {*b}) for a, b in pairs) / len(pairs)
+            yield {"target": target.name, "spec": str(spec), "top": _TOP, "n": len(pairs), "jaccard": round(overlap, 4)}
+
+
+def _duels(target: Target, outcomes: Mapping[Spec, Outcomes], subject: Spec) -> Iterator[Duel]:
+    if subject not in outcomes:
+        return
+    ours = outcomes[subject]
+    for spec, theirs in _explainers(outcomes).items():
+        here, there = ours.common(theirs)
+        if spec == subject or not len(here):
+            continue
+        for index, operator in enumerate(ours.header["operators"]):
+            for k in KS:
+                difference = paired_share(ours.flips[here, index, k - 1], theirs.flips[there, index, k - 1])
+                yield Duel(target.name, operator, k, spec, difference)
+
+
+def _summary(duels: list[Duel], subject: Spec) -> str:
+    if not duels:
+        return "(no pairs yet)"
+    lost, won = [duel for duel in duels if duel.lost], sum(duel.won for duel in duels)
+    lines = [
+        f"Of {len(duels):,} comparisons (target x operator x k x other explainer) `{subject}` is ahead in {won:,}, behind in "
+        f"{len(lost):,}, and in {len(duels) - won - len(lost):,} the interval includes 0."
+    ]
+    if lost:
+        rows = [
+            [duel.target, duel.operator, str(duel.k), f"`{duel.other}`", _interval(duel.difference)]
+            for duel in sorted(lost, key=lambda duel: duel.difference.mean)
+        ]
+        lines += ["Behind in:", markdown.table(["target", "masked by", "k", "the one ahead", "difference"], rows)]
+    return "\n\n".join(lines)
+
+
+def _rows(explainers: Mapping[Spec, Outcomes], index: int, duels: list[Duel]) -> Iterator[list[str]]:
+    for spec, one in explainers.items():
+        cells = []
+        for k in KS:
+            mean = f"{one.flips[:, index, k - 1].mean():.3f}"
+            duel = next((duel for duel in duels if duel.other == spec and duel.k == k), None)
+            cells.append(mean if duel is None else f"{f'**{mean}**' if duel.lost else mean}<br>{_interval(duel.difference)}")
+        yield [f"`{spec}`", *cells]
+
+
+def _interval(difference: Difference) -> str:
+    low, high = markdown.signed(difference.low), markdown.signed(difference.high)
+    return f"{markdown.signed(difference.mean)} ({low} to {high})"
+
+
+def _ceilings(target: Target, outcomes: Mapping[Spec, Outcomes]) -> Iterator[dict[str, Any]]:
+    """Yield for each ceiling, operator and k what it reaches, and every explainer's share of it on the same texts."""
+    for ceiling, top in ((spec, one) for spec, one in outcomes.items() if spec.method in CEILINGS):
+        for index, operator in enumerate(top.header["operators"]):
+            for k in KS:
+                shares = {}
+                for spec, one in _explainers(outcomes).items():
+                    here, there = one.common(top)
+                    reached = top.flips[there, index, k - 1].mean() if len(here) else 0.0
+                    if reached > 0:
+                        shares[str(spec)] = round(float(one.flips[here, index, k - 1].mean() / reached), 4)
+                mean = round(float(top.flips[:, index, k - 1].mean()), 4)
+                row = {"target": target.name, "ceiling": str(ceiling), "operator": operator, "k": k, "n": len(top)}
+                yield row | {"delta_accuracy": mean, "shares": shares}
+
+
+def _ceiling_table(rows: list[dict[str, Any]], subject: Spec) -> str:
+    names = list(dict.fromkeys(row["ceiling"] for row in rows))
+    by_k = {(row["ceiling"], row["k"]): row for row in rows}
+    lines = [
+        [f"`{name}` ({by_k[name, KS[0]]['n']} texts)", *(f"{by_k[name, k]['delta_accuracy']:.3f}" for k in KS)]
+        for name in names
+    ]
+    for name in names:
+        shares = [by_k[name, k]["shares"].get(str(subject)) for k in KS]
+        lines.append([f"share of `{name}` reached by `{subject}`", *("" if one is None else f"{one:.0%}" for one in shares)])
+    return markdown.table(["ceiling", *(f"T-{k}" for k in KS)], lines)
+
+
+def _others(target: Target, outcomes: Mapping[Spec, Outcomes]) -> Iterator[dict[str, Any]]:
+    for spec, one in outcomes.items():
+        if one.eraser.shape[1:] == (3,):
+            means = [round(float(value), 4) for value in one.eraser.mean(axis=0)]
+            yield {"target": target.name, "spec": str(spec), "operator": one.header["operators"][0], "n": len(one)} | dict(
+                zip(("comprehensiveness", "sufficiency", "log_odds"), means, strict=True)
+            )
+
+
+def _metrics_table(target: Target, explainers: Mapping[Spec, Outcomes]) -> str:
+    rows = [
+        [f"`{row['spec']}`", *(f"{row[name]:.3f}" for name in ("comprehensiveness", "sufficiency", "log_odds"))]
+        for row in _others(target, explainers)
+    ]
+    head = ["method", "comprehensiveness (higher is better)", "sufficiency (lower)", "log-odds at 20 % (lower)"]
+    return markdown.table(head, rows)
+
+
+def _cells(target: Target, outcomes: Mapping[Spec, Outcomes], scope: Scope) -> Iterator[dict[str, Any]]:
+    for spec, one in outcomes.items():
+        for index, operator in enumerate(one.header["operators"]):
+            for k in KS:
+                summary = share(one.flips[:, index, k - 1], scope.batches)
+                yield {"target": target.name, "spec": str(spec), "operator": operator, "k": k} | markdown.plain(summary)
+
+
+def _plain(duel: Duel) -> dict[str, Any]:
+    named = {"target": duel.target, "operator": duel.operator, "k": duel.k, "other": str(duel.other)}
+    return named | markdown.plain(duel.difference)
+
+
+FAITHFULNESS = Faithfulness()

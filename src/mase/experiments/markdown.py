@@ -1,0 +1,76 @@
+"""Pieces of a report's page, and numbers as plain JSON types."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mase.experiments.outcomes import Outcomes
+from mase.experiments.specs import Spec
+from mase.metrics.intervals import Difference, Summary
+
+__all__ = ["costs", "operator", "plain", "signed", "table"]
+
+_OPERATORS = {
+    "mask": "the model's mask token", "unk": "the model's unknown token", "pad": "the padding token", "zero": "a zero vector",
+    "delete": "deletion",
+}  # fmt: skip
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a Markdown table, its first column to the left and the others to the right.
+
+    Examples
+    --------
+    >>> print(table(["method", "k"], [["mase", "0.1"]]))
+    | method | k |
+    |---|---:|
+    | mase | 0.1 |
+    """
+    lines = [" | ".join(line) for line in (head, *rows)]
+    rule = "|".join(["---", *["---:"] * (len(head) - 1)])
+    return "\n".join([f"| {lines[0]} |", f"|{rule}|", *(f"| {line} |" for line in lines[1:])])
+
+
+def operator(name: str) -> str:
+    """Return a masking operator in words."""
+    return _OPERATORS.get(name, name)
+
+
+def signed(value: float) -> str:
+    """Return a difference with its sign.
+
+    Examples
+    --------
+    >>> signed(-0.0412)
+    '−0.041'
+    """
+    return f"{value:+.3f}".replace("-", "−")
+
+
+def plain(summary: Summary | Difference) -> dict[str, Any]:
+    """Return a summary or difference as plain JSON types, four decimals each."""
+    shared = ("mean", "low", "high", "n")
+    names = (*shared, "sd", "n_batches") if isinstance(summary, Summary) else (*shared, "p_value")
+    values = {name: getattr(summary, name) for name in names}
+    return {name: round(value, 4) if isinstance(value, float) else value for name, value in values.items()}
+
+
+def costs(outcomes: Mapping[Spec, Outcomes]) -> str:
+    """Return a table of what one explanation takes, medians over the texts."""
+    rows = [
+        [
+            f"`{spec}`",
+            f"{np.median(one.queries):,.0f}",
+            f"{np.median(one.gradients):,.0f}",
+            f"{np.median(one.seconds):.3f}",
+            f"{one.half.mean():.0%}",
+        ]
+        for spec, one in outcomes.items()
+    ]
+    machines = list(
+        dict.fromkeys(f"{h['processor']} ({h['device']})" for h in (o.header["hardware"] for o in outcomes.values()))
+    )
+    note = f"Medians over the texts; seconds on one thread of {' or '.join(machines)}. Evaluations count gradients too."
+    head = ["method", "evaluations", "of them with gradients", "seconds", "texts in half precision"]
+    return f"{note}\n\n{table(head, rows)}"

@@ -1,0 +1,32 @@
+"""The four classifiers of the paper's evaluation, with the data that they are tested on."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+__all__ = ["TARGETS", "Target"]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A classifier and its test texts.
+
+    `title` is the paper's name for it, `n_texts` how many texts a full run explains (Reuters has fewer: every one is used),
+    `n_study` how many a sweep does.
+    """
+
+    name: str
+    dataset: str
+    title: str
+    n_texts: int
+    n_study: int
+
+
+TARGETS: Mapping[str, Target] = {
+    target.name: target
+    for target in (
+        Target("lstm-imdb", "imdb", "LSTM-IMDB", 10_000, 1_000),
+        Target("lstm-reuters", "reuters", "LSTM-Reuters", 10_000, 1_000),
+        Target("bert-imdb", "imdb", "BERT-IMDB", 1_000, 200),
+        Target("bert-reuters", "reuters", "BERT-Reuters", 1_000, 200),
+    )
+}

@@ -1,0 +1,122 @@
+"""Agreement: between the scores of two methods, or of one method under several seeds."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mase.arrays import Floats, as_floats
+from mase.errors import CapabilityError, OptionError, ShapeError
+from mase.metrics.protocol import Case, Column
+from mase.metrics.ranking import ranking
+
+__all__ = ["SeedAgreement", "jaccard", "spearman", "top_overlap"]
+
+
+@dataclass(frozen=True, slots=True)
+class SeedAgreement:
+    """How alike the scores of other seeds are: Spearman correlation and Jaccard index of the top k, averaged over the other
+    seeds; the higher the better. Costs one more explanation per seed.
+
+    Parameters
+    ----------
+    n_seeds
+        How many other seeds, the following ones.
+    k
+        Size of the compared sets of top words, capped by the number of words.
+    """
+
+    n_seeds: int = 2
+    k: int = 10
+    needs_rescore: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.n_seeds < 1 or self.k < 1:
+            raise OptionError(f"n_seeds is {self.n_seeds} and k {self.k}, expected integers >= 1")
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The two kinds of agreement."""
+        return Column("spearman", "higher"), Column(f"jaccard k={self.k}", "higher")
+
+    def judge(self, case: Case) -> Floats:
+        """Return the mean Spearman correlation and Jaccard index `(2,)`."""
+        if case.rescore is None:
+            raise CapabilityError("agreement between seeds needs a method, expected no scores that were made elsewhere")
+        others = [case.rescore(case.model, case.seed + 1 + index) for index in range(self.n_seeds)]
+        found = np.array([[spearman(case.scores, other), jaccard(case.scores, other, self.k)] for other in others])
+        return np.asarray(found.mean(axis=0))
+
+
+def spearman(first: Any, second: Any) -> float:
+    """Return Spearman's rank correlation of scores `(w,)` and `(w,)`, ties at their average rank; NaN if either is constant.
+
+    Raises
+    ------
+    ShapeError
+        If they differ in length.
+
+    Examples
+    --------
+    >>> spearman([1.0, 2.0, 3.0], [10.0, 30.0, 20.0])
+    0.5
+    """
+    one, two = (_ranks(scores) for scores in _same_words(first, second))
+    one, two = one - one.mean(), two - two.mean()
+    size = np.sqrt((one @ one) * (two @ two))
+    return float(one @ two / size) if size > 0 else float("nan")
+
+
+def top_overlap(first: Any, second: Any, k: int) -> float:
+    """Return the share of the top k words by scores `(w,)` that are also in the top k by the other scores `(w,)`.
+
+    k is capped by w.
+
+    Raises
+    ------
+    ShapeError
+        If they differ in length.
+    OptionError
+        If k is below 1.
+
+    Examples
+    --------
+    >>> top_overlap([3.0, 2.0, 1.0, 0.0], [3.0, 0.0, 2.0, 1.0], 2)
+    0.5
+    """
+    one, two = _tops(first, second, k)
+    return len(one & two) / len(one)
+
+
+def jaccard(first: Any, second: Any, k: int) -> float:
+    """Return the Jaccard index |A and B| / |A or B| of the top k words A and B by two scores `(w,)`; k is capped by w.
+
+    Raises
+    ------
+    ShapeError
+        If they differ in length.
+    OptionError
+        If k is below 1.
+    """
+    one, two = _tops(first, second, k)
+    return len(one & two) / len(one | two)
+
+
+def _tops(first: Any, second: Any, k: int) -> tuple[set[int], set[int]]:
+    if k < 1:
+        raise OptionError(f"k is {k}, expected an integer >= 1")
+    one, two = (set(ranking(scores)[:k].tolist()) for scores in _same_words(first, second))
+    return one, two
+
+
+def _same_words(first: Any, second: Any) -> tuple[Floats, Floats]:
+    one, two = as_floats(first, (None,), "first"), as_floats(second, (None,), "second")
+    if one.shape != two.shape or not len(one):
+        raise ShapeError(f"first has {len(one)} scores and second {len(two)}, expected scores of the same words")
+    return one, two
+
+
+def _ranks(scores: Floats) -> Floats:
+    """Return average ranks `(w,)`."""
+    _, place, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[place])

@@ -1,0 +1,194 @@
+"""Scores from elsewhere, brought onto the words that a model reads."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from mase.arrays import Floats, as_floats
+from mase.attribution import Attribution
+from mase.errors import OptionError, ShapeError
+from mase.models.protocol import Model
+from mase.text import Span, Tokens, Words, group_words
+
+__all__ = ["align"]
+
+Pair = tuple[str, float]
+
+
+@runtime_checkable
+class _Explanation(Protocol):
+    """What a `shap.Explanation` of one text has."""
+
+    values: Any
+    data: Any
+
+
+@runtime_checkable
+class _Tensor(Protocol):
+    """What a torch tensor has, on whatever device and with or without gradients."""
+
+    def detach(self) -> Any: ...
+
+    def cpu(self) -> Any: ...
+
+
+def align(given: Any, model: Model, text: str, *, target: int = 0) -> Floats:
+    """Return the scores `(w,)` of the words of `text` that `model` reads, from an attribution that was made elsewhere.
+
+    Parameters
+    ----------
+    given
+        One of
+
+        - an `Attribution` of the same text;
+        - a list of `(word, score)` pairs in reading order, where a word may be any piece of the text (a token, a word with its
+          punctuation). The pieces of one word add up; a piece of several words gives each its share by characters;
+        - a mapping from word to score, which every occurrence of the word gets (LIME's ``dict(explanation.as_list())``); a
+          word that it lacks gets the sum of its runs of letters ("doesn't": those of doesn and t), or 0;
+        - a `shap.Explanation` of one text: its `values` `(t,)` or `(t, k)` belong to the pieces in its `data`;
+        - an array or tensor `(t,)` or `(t, d)`, as captum returns it (also with a leading 1): one row per token that the model
+          reads, or per token that is not special; the d entries of a token, and the tokens of a word, add up;
+        - an array of one number per word `(w,)`.
+    model, text
+        The model that reads the text.
+    target
+        Which of the k columns of a `shap.Explanation` is meant.
+
+    Raises
+    ------
+    ShapeError
+        If the scores do not fit the text.
+    OptionError
+        If it is none of these, or `target` is not one of the columns.
+    NonFiniteError
+        If a score is not finite.
+
+    Examples
+    --------
+    >>> from mase.models import Callable
+    >>> model = Callable(lambda texts: [[0.5, 0.5] for _ in texts])
+    >>> align([("Not", -1.0), ("good.", 5.0)], model, "Not good.").tolist()
+    [-1.0, 4.0, 1.0]
+    """
+    tokens = model.encode(text)
+    words = group_words(tokens)
+    if isinstance(given, Attribution):
+        return _same_text(given, text, words)
+    if isinstance(given, Mapping):
+        return _by_word(given, text, words)
+    if isinstance(given, _Tensor):
+        return _by_token(np.asarray(given.detach().cpu()), tokens, words)
+    if isinstance(given, np.ndarray):
+        return _by_token(given, tokens, words)
+    if isinstance(given, _Explanation):
+        return _by_piece(_explained(given, target), text, words)
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        if all(isinstance(one, int | float | np.number) for one in given):
+            return _by_token(np.asarray(given, dtype=np.float64), tokens, words)
+        return _by_piece([_pair(one) for one in given], text, words)
+    raise OptionError(
+        f"attribution is of type {type(given).__name__}, expected an Attribution, (word, score) pairs, a mapping from word to "
+        "score, an array or tensor per token, or a shap.Explanation"
+    )
+
+
+def _same_text(given: Attribution, text: str, words: Words) -> Floats:
+    if given.text != text or given.spans != words.spans:
+        raise ShapeError(
+            f"the attribution is of {len(given.spans)} words of {given.text[:40]!r}, expected the {len(words)} words "
+            f"of {text[:40]!r} that the model reads; explain the text with this model"
+        )
+    return np.array(given.scores)
+
+
+def _by_word(given: Mapping[Any, Any], text: str, words: Words) -> Floats:
+    """Return each word's score; for a word that is not there, such as "doesn't", the sum over its runs of letters."""
+    found = [text[slice(*span)] for span in words.spans]
+    scored = [[word] if word in given else re.findall(r"\w+", word) for word in found]
+    if not any(part in given for parts in scored for part in parts):
+        raise ShapeError(f"none of the words {sorted(map(str, given))[:5]} is in the text {text[:40]!r}, expected its words")
+    return as_floats([sum(given.get(part, 0.0) for part in parts) for parts in scored], (None,), "scores")
+
+
+def _explained(given: _Explanation, target: int) -> list[Pair]:
+    values, pieces = np.asarray(given.values, dtype=np.float64), [str(piece) for piece in np.asarray(given.data).reshape(-1)]
+    if values.ndim not in (1, 2) or len(values) != len(pieces):
+        raise ShapeError(
+            f"the explanation has values of shape {values.shape} for {len(pieces)} pieces, expected (t,) or (t, k); "
+            "pass the explanation of one text, as in explanation[0]"
+        )
+    if values.ndim == 2 and not 0 <= target < values.shape[1]:
+        raise OptionError(f"target is {target}, expected one of the {values.shape[1]} columns of the explanation")
+    return list(zip(pieces, (values if values.ndim == 1 else values[:, target]).tolist(), strict=True))
+
+
+def _pair(given: Any) -> Pair:
+    if not isinstance(given, Sequence) or len(given) != 2 or not isinstance(given[0], str):
+        raise ShapeError(f"the attribution holds {given!r:.60}, expected (word, score)")
+    try:
+        return given[0], float(given[1])
+    except (TypeError, ValueError):
+        raise ShapeError(f"the attribution holds {given!r:.60}, expected (word, score) with a number") from None
+
+
+def _by_token(given: np.ndarray, tokens: Tokens, words: Words) -> Floats:
+    """Return sums over the tokens of each word, of rows `(t,)` or `(t, d)`, with a leading 1 or without special tokens."""
+    array = given[0] if given.ndim > 1 and given.shape[0] == 1 and given.shape[1] != 1 else given
+    free = np.flatnonzero(~np.array(tokens.fixed))
+    of_token = np.array(words.of_token)
+    places = {len(tokens): of_token, len(free): of_token[free], len(words): np.arange(len(words))}
+    if array.ndim not in (1, 2) or len(array) not in places:
+        raise ShapeError(
+            f"the attribution has shape {given.shape}, expected ({len(tokens)},) or ({len(tokens)}, d): one row per token that "
+            f"the model reads ({len(free)} without special tokens), or one number for each of {len(words)} words"
+        )
+    rows = as_floats(array.astype(np.float64), (None,) * array.ndim, "attribution").reshape(len(array), -1).sum(axis=1)
+    place = places[len(array)]
+    return np.asarray(np.bincount(place[place >= 0], weights=rows[place >= 0], minlength=len(words)), dtype=np.float64)
+
+
+def _by_piece(pairs: Sequence[Pair], text: str, words: Words) -> Floats:
+    """Return the sums of the pieces' scores, each divided among the words that it overlaps by characters."""
+    as_floats([score for _, score in pairs], (None,), "scores")
+    scores, covered = np.zeros(len(words)), np.zeros(len(words), dtype=np.int64)
+    for span, score in _located(pairs, text, words):
+        shared = np.array([max(0, min(span[1], end) - max(span[0], start)) for start, end in words.spans])
+        if shared.any():
+            scores += score * shared / shared.sum()
+            covered += shared
+    missing = next((span for span, seen in zip(words.spans, covered, strict=True) if not seen), None)
+    if missing is not None:
+        raise ShapeError(f"word {text[slice(*missing)]!r} at position {missing[0]} has no score, expected one for every word")
+    return scores
+
+
+def _located(pairs: Sequence[Pair], text: str, words: Words) -> Iterator[tuple[Span, float]]:
+    """Yield where each piece stands: one after the other with nothing but white space between them.
+
+    The first may stand where the words that the model reads begin; pieces of nothing but white space are left out.
+    """
+    first = words.spans[0][0] if len(words) else 0
+    at, unread = 0, True
+    for piece, score in pairs:
+        wanted = piece.strip()
+        if not wanted:
+            continue
+        at += len(text[at:]) - len(text[at:].lstrip())
+        if unread and not _stands(wanted, text, at):
+            at = max(at, first)
+        if not _stands(wanted, text, at):
+            raise ShapeError(
+                f"the scores have {wanted[:40]!r} where the text has {text[at : at + 20]!r} (position {at}), "
+                "expected the pieces of the text in reading order"
+            )
+        unread = False
+        yield (at, at + len(wanted)), score
+        at += len(wanted)
+
+
+def _stands(piece: str, text: str, at: int) -> bool:
+    """Return whether the piece stands there; uncased tokenizers give it in lower case."""
+    here = text[at : at + len(piece)]
+    return here == piece or here.lower() == piece.lower()

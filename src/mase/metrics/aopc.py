@@ -1,0 +1,41 @@
+"""AOPC: the mean loss of probability over all steps of taking the words out one by one."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from mase.arrays import Floats, Ints
+from mase.metrics.curves import chances, stepwise
+from mase.metrics.protocol import Case, Column
+from mase.metrics.ranking import ranking, without_top
+
+__all__ = ["Aopc", "mean_drop"]
+
+
+@dataclass(frozen=True, slots=True)
+class Aopc:
+    """Area over the perturbation curve: mean over i = 1..w of p(target | text) - p(target | text without i words).
+
+    "top first" (comprehensiveness in Edin et al.) takes the words of highest score out first: the higher the better;
+    "bottom first" (sufficiency there) those of lowest score: the lower the better. Samek et al., IEEE TNNLS 2017; stepwise
+    over all words as in Edin et al., arXiv 2408.08137. Costs one evaluation per word for each.
+    """
+
+    needs_rescore: ClassVar[bool] = False
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Top first, bottom first."""
+        return Column("top first", "higher"), Column("bottom first", "lower")
+
+    def judge(self, case: Case) -> Floats:
+        """Return the two areas `(2,)`."""
+        order = ranking(case.scores)
+        return np.array([mean_drop(case, order), mean_drop(case, order[::-1])])
+
+
+def mean_drop(case: Case, order: Ints) -> float:
+    """Return the mean over i = 1..w of p(text) - p(text without the first i words of `order` `(w,)`)."""
+    steps = stepwise(len(order))[1:]
+    return case.whole - float(chances(case, without_top(order, steps)).mean())

@@ -1,0 +1,112 @@
+"""Files of attributions that were made elsewhere, or earlier."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mase.attribution import Attribution
+from mase.errors import DataError
+from mase.io.json import ERROR_SCHEMA, SCHEMA, from_dict
+
+__all__ = ["Attributions", "read_attributions"]
+
+
+@dataclass(frozen=True, slots=True)
+class Attributions:
+    """The attributions in a file: by text where they carry theirs, else in the order of the rows of a table."""
+
+    path: str
+    by_text: Mapping[str, Attribution]
+    in_order: Sequence[Any]
+
+    def of(self, text: str, row: int) -> Any:
+        """Return the attribution of a text, which is row `row` (from 1 on) of its table.
+
+        Raises
+        ------
+        DataError
+            If there is none.
+        """
+        if self.by_text:
+            if text not in self.by_text:
+                raise DataError(f"{self.path!r} has no attribution of the text {text[:40]!r}, expected one; explain it first")
+            return self.by_text[text]
+        if not 1 <= row <= len(self.in_order):
+            raise DataError(f"{self.path!r} has {len(self.in_order)} attributions, expected one for row {row} too")
+        return self.in_order[row - 1]
+
+
+def read_attributions(path: str | os.PathLike[str]) -> Attributions:
+    """Return the attributions in a file.
+
+    Parameters
+    ----------
+    path
+        What `mase explain -o` writes (one attribution per line; failures are left out), or JSON with one list of
+        ``[word, score]`` pairs, or one object from word to score, per text: one per line, or all in one list.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read or holds something else.
+    """
+    name = os.fspath(path)
+    entries = _entries(name)
+    ours = [_is_ours(entry) for entry in entries]
+    if any(ours) and not all(ours):
+        raise DataError(f"{name!r} mixes attributions of schema {SCHEMA} with others, expected one kind")
+    if all(ours):
+        kept = [
+            from_dict(entry, place=f"{name!r}, entry {number}")
+            for number, entry in enumerate(entries, 1)
+            if entry["schema"] != ERROR_SCHEMA
+        ]
+        if not kept:
+            raise DataError(f"{name!r} holds failures only, expected attributions")
+        return Attributions(name, {one.text: one for one in kept}, ())
+    for number, entry in enumerate(entries, 1):
+        if not isinstance(entry, list | dict):
+            raise DataError(
+                f"{name!r}, entry {number} is a {type(entry).__name__}, expected a list of [word, score] pairs, an object from "
+                f"word to score, or schema {SCHEMA}"
+            )
+    return Attributions(name, {}, tuple(entries))
+
+
+def _is_ours(entry: Any) -> bool:
+    return isinstance(entry, dict) and isinstance(entry.get("schema"), str)
+
+
+def _entries(name: str) -> list[Any]:
+    """Return the entries of a file: one per line, or those of the one list that the file is."""
+    try:
+        content = Path(name).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise DataError(f"cannot read {name!r}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{name!r} is not UTF-8 at byte {error.start}, expected JSON") from error
+    try:
+        whole = json.loads(content)
+    except ValueError:
+        whole = None
+    if whole is not None:
+        return list(whole) if isinstance(whole, list) and not _is_pair(whole[:1]) else [whole]
+    found = []
+    for number, line in enumerate(content.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            found.append(json.loads(line))
+        except ValueError as error:
+            raise DataError(f"{name!r}, line {number} is not JSON ({error}), expected one attribution per line") from error
+    if not found:
+        raise DataError(f"{name!r} is empty, expected attributions")
+    return found
+
+
+def _is_pair(first: list[Any]) -> bool:
+    """Return whether a list begins with a [word, score] pair, and so is the attribution of one text."""
+    return bool(first) and isinstance(first[0], list) and len(first[0]) == 2 and isinstance(first[0][0], str)

@@ -1,0 +1,44 @@
+"""Probabilities of the target along an order of words: what most masking metrics are made of."""
+
+import numpy as np
+
+from mase.arrays import Bools, Floats
+from mase.errors import ShapeError
+from mase.metrics.masking import Masker
+from mase.metrics.protocol import Case
+
+__all__ = ["area", "chances", "check_scores", "stepwise"]
+
+
+def chances(case: Case, kept: Bools) -> Floats:
+    """Return probabilities `(n,)` of the target with the words kept that `kept` `(n, w)` says.
+
+    Raises
+    ------
+    ShapeError
+        If the case has not one score per word.
+    """
+    check_scores(case.masker, case.scores)
+    return case.masker.probabilities(kept)[:, case.target]
+
+
+def check_scores(masker: Masker, scores: Floats) -> None:
+    """Raise the error for scores that are not one per word of the masker's."""
+    if np.shape(scores) != (len(masker.words),):
+        raise ShapeError(f"scores have shape {np.shape(scores)}, expected ({len(masker.words)},): one per word of the text")
+
+
+def stepwise(n_words: int) -> range:
+    """Return how many words are out at each of the `n_words` + 1 steps: 0, 1, ..., all."""
+    return range(n_words + 1)
+
+
+def area(values: Floats) -> float:
+    """Return the area under a curve `(w + 1,)` over the share of words from 0 to 1, by trapezoids.
+
+    Examples
+    --------
+    >>> area(np.array([1.0, 0.5, 0.0]))
+    0.5
+    """
+    return float((values[1:] + values[:-1]).mean() / 2)

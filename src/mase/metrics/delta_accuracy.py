@@ -1,0 +1,62 @@
+"""Delta Accuracy: the share of predictions that flip when the top k words are taken out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from mase.arrays import Bools, Floats, Ints
+from mase.errors import ShapeError
+from mase.metrics.masking import Masker
+from mase.metrics.protocol import Case, Column
+from mase.metrics.ranking import check_ks, ranking, without_top
+
+__all__ = ["DeltaAccuracy", "flips"]
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaAccuracy:
+    """Whether the prediction is no longer the target without the k words of highest score, for each k; the higher the better.
+
+    Notes
+    -----
+    Equation (9) of the paper, ``|CC - MC| / CC``, calls MC the texts *misclassified* after masking. With that reading a
+    method that flips 9.5 % of the predictions would score 0.905; the prose and the tables say 0.095. So MC is read as the
+    texts *still classified correctly*, and Delta Accuracy is the share of flipped predictions, among texts that were
+    classified correctly (R25). Words are taken out in signed descending order, whole, ties by position; k is capped by the
+    number of words (R26).
+    """
+
+    ks: tuple[int, ...] = (1, 5, 10, 15)
+    needs_rescore: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_ks(self.ks)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """One per k."""
+        return tuple(Column(f"k={k}", "higher", share=True) for k in self.ks)
+
+    def judge(self, case: Case) -> Floats:
+        """Return 1 for each k that flips the prediction, else 0 `(len(ks),)`."""
+        return flips(case.masker, ranking(case.scores), case.target, self.ks).astype(np.float64)
+
+
+def flips(masker: Masker, order: Ints, target: int, ks: Sequence[int]) -> Bools:
+    """Return for each of `ks` `(len(ks),)` whether the model no longer predicts `target` without the first k words of `order`.
+
+    k is capped by the number of words w. Delta Accuracy (R25) is the share of texts for which this is true, among texts
+    that were predicted correctly; `mase.metrics.intervals` summarises it.
+
+    Raises
+    ------
+    OptionError
+        If a k is not an integer >= 0.
+    ShapeError
+        If `order` is not an order of the masker's words.
+    """
+    if len(order) != len(masker.words):
+        raise ShapeError(f"order has {len(order)} words, expected {len(masker.words)}: those that the model reads")
+    return np.asarray(masker.probabilities(without_top(order, ks)).argmax(axis=1) != target)

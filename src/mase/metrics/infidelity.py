@@ -1,0 +1,129 @@
+"""Infidelity: how well the scores predict what perturbations do to the probability."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from mase.arrays import Floats, Ints
+from mase.covariance import covariance
+from mase.errors import OptionError
+from mase.explainer import Explainer
+from mase.links import probabilities
+from mase.methods import Method, resolve
+from mase.metrics.curves import check_scores
+from mase.metrics.protocol import Case, Column
+from mase.models.protocol import Binding, Probe
+from mase.query import ask
+from mase.rng import generator, stream_key, untouched
+from mase.sample import Law
+from mase.text import group_words
+
+__all__ = ["Infidelity", "infidelities"]
+
+
+@dataclass(frozen=True, slots=True)
+class Infidelity:
+    """E[(Z.gamma - (f(x) - f(x - Z)))^2] (the paper's Definition of infidelity, R7; Yeh et al., NeurIPS 2019); lower is better.
+
+    Notes
+    -----
+    f is the probability of the target and coordinates are those of words, the text being at 1: the text is asked at
+    1 + z, and z.gamma is compared with f(1 + z) - f(1). That is the definition with Z = -z for `sign` -1, the definition's
+    own sign: x - Z is the perturbed text. With `sign` +1 the perturbed text is x + Z for the same draws Z, as in Theorem 1;
+    under a law that is symmetric about the text both have the same expectation.
+
+    "scaled" first multiplies the scores by the best factor beta = E[d h] / E[h^2] with h = z.gamma and d = f(1 + z) - f(1),
+    as the code of Yeh et al. and captum's ``normalize=True`` do: methods whose scores have another unit can be compared.
+    "unexplained" divides that by E[d^2]: 0 is perfect, 1 no better than scores of 0.
+
+    Perturbations are drawn anew, not those that made the scores; the minimum over all scores is only with respect to their
+    law (Theorem 2).
+
+    Parameters
+    ----------
+    perturbation
+        The row of the table of methods (or a `Method`) whose space, design, sigma and centre draw the perturbations; its
+        estimator and link are not used. A model without embeddings is asked with words taken out instead ("mase-mask").
+    n_samples
+        How many perturbations.
+    sign
+        -1: f(x) - f(x - Z), the definition's; +1: f(x + Z) - f(x).
+    """
+
+    perturbation: str | Method = "mase-paper"
+    n_samples: int = 1000
+    sign: Literal[-1, 1] = -1
+    needs_rescore: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.sign not in (-1, 1):
+            raise OptionError(f"sign is {self.sign!r}, expected -1 (x - Z, the definition's) or 1 (x + Z)")
+        if self.n_samples < 2:
+            raise OptionError(f"n_samples is {self.n_samples}, expected an integer >= 2")
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Plain, scaled, unexplained."""
+        return Column("plain", "lower"), Column("scaled", "lower"), Column("unexplained", "lower")
+
+    def judge(self, case: Case) -> Floats:
+        """Return the three numbers `(3,)`."""
+        check_scores(case.masker, case.scores)
+        with untouched():
+            moves, drops = self._asked(case)
+        return infidelities(case.scores, moves, drops)
+
+    def _asked(self, case: Case) -> tuple[Floats, Floats]:
+        """Return z `(n, w)` and f(1 + z) - f(1) `(n,)`; no rows if no word can move."""
+        chosen = resolve(self.perturbation)
+        standing_in = replace(chosen, without_embeddings=chosen.without_embeddings or "mase-mask")
+        method = Explainer(case.model, method=standing_in, n_samples=self.n_samples).method
+        probe = _probe(case, method)
+        active: Ints = np.flatnonzero(probe.widths > 0)
+        if not len(active):
+            return np.empty((0, len(probe.widths))), np.empty(0)
+        drawn = _drawn(case, method, probe.widths[active])
+        moves = np.zeros((len(drawn), len(probe.widths)))
+        # Zeros and ones can only be taken out: with them x - Z is the one perturbation there is.
+        moves[:, active] = drawn if self.sign == 1 or method.space.binary else -drawn
+        whole = probabilities(probe.start, probe.output)[0, case.target]
+        return moves, probabilities(ask(probe, 1 + moves), probe.output)[:, case.target] - whole
+
+
+def _drawn(case: Case, method: Method, widths: Floats) -> Floats:
+    """Return coordinates minus 1 `(n, p)` of the words that can move, drawn as the method says but not for the same seed."""
+    if method.design is None or method.center is None or np.ndim(method.sigma) or callable(method.sigma):
+        raise OptionError(
+            f"perturbation {method.name!r} has no centre with one standard deviation, expected a row like 'mase-paper'"
+        )
+    law = Law(method.center, covariance(method.sigma, widths))
+    rng = generator(case.seed, f"infidelity of {case.text}")
+    return method.design.draw(rng, method.n_samples, law).coordinates - 1
+
+
+def infidelities(scores: Floats, moves: Floats, changes: Floats) -> Floats:
+    """Return infidelity `(3,)`, plain, scaled and unexplained, of scores `(w,)` for moves z `(n, w)` and changes of f `(n,)`.
+
+    NaN where nothing moved (no rows), or no change was left to explain.
+    """
+    if not len(moves):
+        return np.full(3, np.nan)
+    guesses = moves @ scores
+    size = float(guesses @ guesses)
+    beta = float(changes @ guesses) / size if size > 0 else 0.0
+    scaled, total = float(((changes - beta * guesses) ** 2).mean()), float((changes**2).mean())
+    return np.array([((changes - guesses) ** 2).mean(), scaled, scaled / total if total > 0 else np.nan])
+
+
+def _probe(case: Case, method: Method) -> Probe:
+    """Return the probe with one coordinate per word."""
+    if method.space.per_token or method.space.noisy:
+        raise OptionError(
+            f"perturbation {method.name!r} has noise besides the words' coordinates, expected a space like 'token-scale'"
+        )
+    tokens = case.model.encode(case.text)
+    words = group_words(tokens)
+    of_token: Ints = np.array(words.of_token, dtype=np.int64)
+    key = stream_key(case.seed, case.text)
+    return case.model.bind(Binding(tokens, method.space, of_token, len(words), key, 0.0))

@@ -1,0 +1,32 @@
+"""Insertion: the area under the target's probability while words come back, the top one first."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from mase.arrays import Floats
+from mase.metrics.curves import area, chances, stepwise
+from mase.metrics.protocol import Case, Column
+from mase.metrics.ranking import ranking, without_top
+
+__all__ = ["Insertion"]
+
+
+@dataclass(frozen=True, slots=True)
+class Insertion:
+    """Area under p(target) over the share of words put back, from none to all, by trapezoids; the higher the better.
+
+    Petsiuk et al., RISE, BMVC 2018. Costs one evaluation per word.
+    """
+
+    needs_rescore: ClassVar[bool] = False
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """One number."""
+        return (Column("area", "higher"),)
+
+    def judge(self, case: Case) -> Floats:
+        """Return the area `(1,)`."""
+        return np.array([area(chances(case, ~without_top(ranking(case.scores), stepwise(len(case.masker.words)))))])

@@ -1,0 +1,218 @@
+"""Means over texts with their intervals: of one method, and of two methods on the same texts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from scipy.special import bdtr, ndtri
+
+from mase.arrays import Bools, Floats, as_floats
+from mase.errors import OptionError, ShapeError
+
+__all__ = ["Difference", "Summary", "mcnemar", "paired_mean", "paired_share", "summary_of_mean", "summary_of_share", "wilson"]
+
+_RESAMPLES, _CHUNK = 2000, 100
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A mean over n texts with its interval, and the standard deviation of the means of batches (None below two batches)."""
+
+    mean: float
+    low: float
+    high: float
+    n: int
+    sd: float | None
+    n_batches: int
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Mean of the first method minus mean of the second on the same n texts, with its interval.
+
+    `p_value` is the two-sided one of McNemar's exact test for shares, None for other means.
+    """
+
+    mean: float
+    low: float
+    high: float
+    n: int
+    p_value: float | None = None
+
+
+def wilson(count: int, n: int, level: float = 0.95) -> tuple[float, float]:
+    """Return Wilson's score interval of a share: `count` of n (E. B. Wilson, JASA 1927).
+
+    Raises
+    ------
+    OptionError
+        If n is 0, `count` not in 0..n or `level` not in (0, 1).
+
+    Examples
+    --------
+    >>> [round(bound, 3) for bound in wilson(95, 1000)]
+    [0.078, 0.115]
+    """
+    if not 0 <= count <= n or n == 0:
+        raise OptionError(f"count is {count} of {n}, expected at least one text and a count of them")
+    z = _z(level)
+    share, slack = count / n, z * z / n
+    middle = (share + slack / 2) / (1 + slack)
+    half = z / (1 + slack) * sqrt(share * (1 - share) / n + slack / (4 * n))
+    # Rounding must not exclude what was seen: at 0 and 1 the bound is exact.
+    return (0.0 if count == 0 else middle - half, 1.0 if count == n else middle + half)
+
+
+def summary_of_share(hits: Any, batches: Sequence[Sequence[int]] | None = None, level: float = 0.95) -> Summary:
+    """Return the share of true `hits` `(n,)` with Wilson's interval.
+
+    Parameters
+    ----------
+    hits
+        Whether it happened, for each of n texts: for Delta Accuracy the column of one k of `flips`.
+    batches
+        Indices of the texts of each batch, for the standard deviation over batches; a text may be in several.
+    level
+        Of the interval.
+
+    Raises
+    ------
+    OptionError
+        If there is no text, or an empty batch.
+    ShapeError
+        If `hits` is not one-dimensional.
+    """
+    found = _booleans(hits, "hits")
+    low, high = wilson(int(found.sum()), len(found), level)
+    return Summary(float(found.mean()), low, high, len(found), *_over_batches(found.astype(np.float64), batches))
+
+
+def summary_of_mean(values: Any, batches: Sequence[Sequence[int]] | None = None, level: float = 0.95, seed: int = 0) -> Summary:
+    """Return the mean of `values` `(n,)` with the percentile interval of a bootstrap over texts; NaN is left out.
+
+    Raises
+    ------
+    OptionError
+        If there is no value, or an empty batch.
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    known = numbers[~np.isnan(numbers)]
+    low, high = _bootstrap(known, level, seed)
+    return Summary(float(known.mean()), low, high, len(known), *_over_batches(numbers, batches))
+
+
+def paired_share(first: Any, second: Any, level: float = 0.95) -> Difference:
+    """Return the difference of two shares, first `(n,)` minus second `(n,)`, seen on the same n texts.
+
+    The interval is Newcombe's square-and-add (Statistics in Medicine 17, 1998, p. 2635, method 10): Wilson's intervals of
+    the two shares joined with their correlation phi.
+
+    Raises
+    ------
+    ShapeError
+        If they differ in length.
+    OptionError
+        If there is no text.
+    """
+    one, two = _paired(_booleans(first, "first"), _booleans(second, "second"))
+    n, a, b = len(one), int(one.sum()), int(two.sum())
+    (low_1, high_1), (low_2, high_2) = wilson(a, n, level), wilson(b, n, level)
+    p, q, phi = a / n, b / n, _phi(one, two)
+    below = (p - low_1) ** 2 - 2 * phi * (p - low_1) * (high_2 - q) + (high_2 - q) ** 2
+    above = (high_1 - p) ** 2 - 2 * phi * (high_1 - p) * (q - low_2) + (q - low_2) ** 2
+    return Difference(p - q, p - q - sqrt(max(below, 0)), p - q + sqrt(max(above, 0)), n, mcnemar(one, two))
+
+
+def mcnemar(first: Bools, second: Bools) -> float:
+    """Return the p-value of McNemar's exact test that two shares `(n,)`, `(n,)` on the same texts are equal.
+
+    Of the texts on which the two disagree, each side wins a Binomial(1/2) number.
+
+    Examples
+    --------
+    >>> one = np.array([True] * 9 + [False] * 3)
+    >>> mcnemar(one, np.array([False] * 9 + [True] * 1 + [False] * 2))
+    0.021484375
+    """
+    wins, losses = int((first & ~second).sum()), int((second & ~first).sum())
+    if wins + losses == 0:
+        return 1.0
+    return min(1.0, 2 * float(bdtr(min(wins, losses), wins + losses, 0.5)))
+
+
+def paired_mean(first: Any, second: Any, level: float = 0.95, seed: int = 0) -> Difference:
+    """Return the difference of two means, first `(n,)` minus second `(n,)`, with the interval of a bootstrap over texts.
+
+    A text with NaN for either is left out.
+
+    Raises
+    ------
+    ShapeError
+        If they differ in length.
+    OptionError
+        If no text is left.
+    """
+    one, two = _paired(np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64))
+    differences = one - two
+    known = differences[~np.isnan(differences)]
+    low, high = _bootstrap(known, level, seed)
+    return Difference(float(known.mean()), low, high, len(known))
+
+
+def _checked(level: float) -> float:
+    if not 0 < level < 1:
+        raise OptionError(f"level is {level!r}, expected a number between 0 and 1, for example 0.95")
+    return level
+
+
+def _z(level: float) -> float:
+    return float(ndtri(0.5 + _checked(level) / 2))
+
+
+def _booleans(hits: Any, name: str) -> Bools:
+    found = np.asarray(hits)
+    if found.ndim != 1 or found.dtype != np.bool_:
+        raise ShapeError(f"{name} is {found.dtype} of shape {found.shape}, expected booleans of shape (n,)")
+    return found
+
+
+def _paired(one: Any, two: Any) -> tuple[Any, Any]:
+    if one.shape != two.shape:
+        raise ShapeError(f"first has shape {one.shape} and second {two.shape}, expected one value of each per text")
+    return one, two
+
+
+def _phi(one: Bools, two: Bools) -> float:
+    """Return Newcombe's phi: the correlation of two booleans, with a continuity correction where it is positive."""
+    n, both, neither = len(one), int((one & two).sum()), int((~one & ~two).sum())
+    only_one, only_two = int((one & ~two).sum()), int((two & ~one).sum())
+    margins = (both + only_one) * (only_two + neither) * (both + only_two) * (only_one + neither)
+    if margins == 0:
+        return 0.0
+    product = both * neither - only_one * only_two
+    return (max(product - n / 2, 0.0) if product > 0 else product) / sqrt(margins)
+
+
+def _over_batches(values: Floats, batches: Sequence[Sequence[int]] | None) -> tuple[float | None, int]:
+    """Return the standard deviation (n - 1) of the batches' means and their number."""
+    if batches is None:
+        return None, 1
+    if not all(len(batch) for batch in batches):
+        raise OptionError("a batch is empty, expected at least one text in each")
+    means = [values[np.asarray(batch)] for batch in batches]
+    known = [float(batch[~np.isnan(batch)].mean()) for batch in means if not np.isnan(batch).all()]
+    return (float(np.std(known, ddof=1)) if len(known) > 1 else None), len(batches)
+
+
+def _bootstrap(values: Floats, level: float, seed: int) -> tuple[float, float]:
+    """Return the percentile interval of the mean of `values` `(n,)` over resamples of the texts."""
+    as_floats(values, (None,), "values")
+    if not len(values):
+        raise OptionError("there is no value to average, expected at least one text")
+    tail = (1 - _checked(level)) / 2
+    rng = np.random.default_rng(seed)
+    means = [values[rng.integers(len(values), size=(_CHUNK, len(values)))].mean(axis=1) for _ in range(_RESAMPLES // _CHUNK)]
+    low, high = np.quantile(np.concatenate(means), [tail, 1 - tail])
+    return float(low), float(high)

@@ -1,0 +1,47 @@
+"""Log-odds: the change of the target's log-probability without the top share of the words."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from mase.arrays import Floats
+from mase.metrics.curves import chances
+from mase.metrics.protocol import Case, Column
+from mase.metrics.ranking import ranking, share_counts, without_top
+
+__all__ = ["LogOdds"]
+
+# A black box may answer exactly 0, whose logarithm would drown all other texts.
+_SMALLEST = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class LogOdds:
+    """log p(target | text without its top words) - log p(target | text); the lower the better.
+
+    The name is that of Shrikumar et al. (ICML 2017) and of the literature on integrated gradients, where it is this
+    difference of log-probabilities. Probabilities below 1e-12 count as 1e-12.
+
+    Parameters
+    ----------
+    share
+        Of the words, rounded up (Sanyal and Ren's code, EMNLP 2021, rounds down).
+    """
+
+    share: float = 0.2
+    needs_rescore: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        share_counts(1, (self.share,))
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """One number."""
+        return (Column(f"top {100 * self.share:g}%", "lower"),)
+
+    def judge(self, case: Case) -> Floats:
+        """Return the difference of log-probabilities `(1,)`."""
+        kept = without_top(ranking(case.scores), share_counts(len(case.masker.words), (self.share,)))
+        masked = np.maximum(chances(case, kept), _SMALLEST)
+        return np.asarray(np.log(masked) - np.log(max(case.whole, _SMALLEST)))

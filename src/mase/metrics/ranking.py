@@ -1,0 +1,97 @@
+"""From scores to the words that go first."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mase.arrays import Bools, Ints, as_floats
+from mase.errors import OptionError, ShapeError
+
+__all__ = ["check_ks", "check_order", "ranking", "share_counts", "without_top"]
+
+
+def ranking(scores: Any) -> Ints:
+    """Return the order `(w,)` of words by scores `(w,)`: signed, descending, ties by position in the text.
+
+    What speaks most for the explained class comes first, what speaks most against it last (R26).
+
+    Raises
+    ------
+    ShapeError, NonFiniteError
+        If the scores are not w finite numbers.
+
+    Examples
+    --------
+    >>> ranking([0.1, -2.0, 0.5, 0.1]).tolist()
+    [2, 0, 3, 1]
+    """
+    return np.argsort(-as_floats(scores, (None,), "scores"), kind="stable").astype(np.int64)
+
+
+def without_top(order: Ints, ks: Sequence[int]) -> Bools:
+    """Return which words are kept `(len(ks), w)` when the first k of `order` `(w,)` are taken out; k is capped by w.
+
+    Raises
+    ------
+    OptionError
+        If a k is not an integer >= 0.
+    ShapeError
+        If `order` is not an order of w words.
+
+    Examples
+    --------
+    >>> without_top(ranking([0.1, -2.0, 0.5]), [0, 1, 9]).tolist()
+    [[True, True, True], [True, True, False], [False, False, False]]
+    """
+    place = np.empty(len(check_order(order)), dtype=np.int64)
+    place[order] = np.arange(len(place))
+    return np.asarray(place >= np.array(check_ks(ks), dtype=np.int64).reshape(-1, 1))
+
+
+def check_ks(ks: Sequence[int]) -> tuple[int, ...]:
+    """Return `ks` as integers.
+
+    Raises
+    ------
+    OptionError
+        If one is not an integer >= 0.
+    """
+    for k in ks:
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 0:
+            raise OptionError(f"k is {k!r}, expected an integer >= 0: a number of words to take out")
+    return tuple(int(k) for k in ks)
+
+
+def check_order(order: Ints) -> Ints:
+    """Return `order` if it has each of the indices 0 to w - 1 once.
+
+    Raises
+    ------
+    ShapeError
+        If not.
+    """
+    found = np.asarray(order)
+    if found.ndim != 1 or not np.array_equal(np.sort(found), np.arange(len(found))):
+        raise ShapeError(f"order of shape {found.shape} is no permutation, expected each of the indices 0 to w - 1 once")
+    return found
+
+
+def share_counts(n_words: int, shares: Sequence[float]) -> tuple[int, ...]:
+    """Return how many of `n_words` each share is: rounded up, so that a small share of a short text is still a word.
+
+    Raises
+    ------
+    OptionError
+        If a share is not in (0, 1].
+
+    Examples
+    --------
+    >>> share_counts(30, (0.01, 0.1, 0.5))
+    (1, 3, 15)
+    """
+    for share in shares:
+        if not 0 < share <= 1:
+            raise OptionError(f"share is {share!r}, expected a number above 0 and up to 1")
+    # Ten decimals: 0.1 * 30 is 3.0000000000000004 in floating point and must stay 3 words.
+    return tuple(int(np.ceil(round(n_words * share, 10))) for share in shares)

@@ -1,0 +1,40 @@
+"""Sufficiency: how much probability the target loses when only the top words are left."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mase.arrays import Floats
+from mase.metrics.protocol import Case, Column
+from mase.metrics.ranking import check_ks, share_counts
+from mase.metrics.rationales import ERASER_SHARES, drops, rationale_columns
+
+__all__ = ["Sufficiency"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sufficiency:
+    """p(target | text) - p(target | its top words alone), averaged over shares of the words; the lower the better.
+
+    Parameters
+    ----------
+    shares
+        Of the words, rounded up; by default those of ERASER (DeYoung et al., ACL 2020).
+    ks
+        Numbers of words to report besides.
+    """
+
+    shares: tuple[float, ...] = ERASER_SHARES
+    ks: tuple[int, ...] = ()
+    needs_rescore: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        share_counts(1, self.shares), check_ks(self.ks)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The mean, each k, each share."""
+        return rationale_columns(self.shares, self.ks, "lower")
+
+    def judge(self, case: Case) -> Floats:
+        """Return the losses of probability `(1 + len(ks) + len(shares),)`."""
+        return drops(case, self.shares, self.ks, keep_top=True)

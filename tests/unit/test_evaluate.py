@@ -1,0 +1,349 @@
+"""`mase evaluate`, and the tables and files of attributions that it reads."""
+
+import json
+import re
+from typing import get_args
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import mase
+from mase.cli import main
+from mase.cli.evaluate import evaluate as command
+from mase.datasets.labelled import class_index, read_labelled
+from mase.errors import DataError, ModelError, UnknownNameError
+from mase.metrics import METRICS
+from mase.metrics.attributions import read_attributions
+from mase.metrics.masking import Operator
+
+TEXTS = ["a good film", "a dull film", "good, not dull", 'the film\nof "all" time; dull', "such a good good cast", "a film"]
+LABELS = ["pos", "neg", "pos", "neg", "pos", "pos"]
+
+
+def predict(texts):
+    """The more of "good" and the less of "dull", the likelier "pos"; "crash" raises."""
+    if any("crash" in text for text in texts):
+        raise RuntimeError("the model fell over")
+    chances = [0.55 + 0.4 * ("good" in text) - 0.4 * ("dull" in text) for text in texts]
+    return [[1 - chance, chance] for chance in chances]
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Write texts with labels as JSON Lines."""
+
+    def write(texts=TEXTS, labels=LABELS, name="texts.jsonl", **more):
+        path = tmp_path / name
+        rows = [{"text": text, "label": label} | more for text, label in zip(texts, labels, strict=True)]
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        return str(path)
+
+    return write
+
+
+@pytest.fixture
+def run(monkeypatch):
+    """Run `mase evaluate ...` on a black box that takes the place of every model."""
+    monkeypatch.setattr("mase.models.load", lambda *_a, **_k: mase.models.Callable(predict, labels=["neg", "pos"], name="box"))
+
+    def run(*arguments):
+        return CliRunner().invoke(main, ["evaluate", "--methods", "mase-mask", "--n-samples", "32", *map(str, arguments)])
+
+    return run
+
+
+# --- tables ---------------------------------------------------------------------------------------------------------
+
+
+def write_csv(path, separator):
+    import csv
+
+    with path.open("w", encoding="utf-8-sig", newline="") as file:
+        writer = csv.writer(file, delimiter=separator)
+        writer.writerow(["label", "text", "split"])
+        writer.writerows([label, text, "test" if index % 2 else "train"] for index, (text, label) in enumerate(rows()))
+
+
+def rows():
+    return list(zip(TEXTS, LABELS, strict=True))
+
+
+def write_parquet(path):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    splits = ["test" if index % 2 else "train" for index in range(len(TEXTS))]
+    parquet.write_table(pa.table({"text": TEXTS, "label": LABELS, "split": splits, "other": list(range(len(TEXTS)))}), path)
+
+
+def write_lines(path):
+    rows_ = [{"text": t, "label": label, "split": "test" if i % 2 else "train"} for i, (t, label) in enumerate(rows())]
+    path.write_text("\n".join(map(json.dumps, rows_)) + "\n\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet"])
+def test_every_format_gives_the_same_rows(tmp_path, ending):
+    path = tmp_path / f"texts.{ending}"
+    if ending == "parquet":
+        write_parquet(path)
+    elif ending == "jsonl":
+        write_lines(path)
+    else:
+        write_csv(path, "," if ending == "csv" else "\t")
+    found = read_labelled(path)
+    assert [(row.row, row.text, row.label) for row in found.rows] == [(i, *row) for i, row in enumerate(rows(), 1)]
+    assert len(found.sha256) == 64
+    part = read_labelled(path, where={"split": "test"})
+    assert [row.row for row in part.rows] == [2, 4, 6]
+    unlabelled = read_labelled(path, label_column=None)
+    assert {row.label for row in unlabelled.rows} == {None}
+    assert len(read_labelled(path, label_column="rating", labels_optional=True)) == len(TEXTS)
+    with pytest.raises(DataError, match=r"no column 'review' in row 1, expected one of: .*text.*; name the columns"):
+        read_labelled(path, text_column="review")
+    with pytest.raises(DataError, match="no row where"):
+        read_labelled(path, where={"split": "none"})
+
+
+def test_long_fields_and_the_limit_of_the_csv_module(tmp_path):
+    import csv
+
+    before = csv.field_size_limit()
+    path = tmp_path / "long.csv"
+    path.write_text("text,label\n" + "word " * 40_000 + ",pos\n", encoding="utf-8")
+    assert len(read_labelled(path).rows[0].text) > before
+    assert csv.field_size_limit() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", "text,label\nunquoted, comma,pos\n", "row 1 has another number of fields"),
+        ("a.csv", "text,label\na\n", "row 1 has another number of fields"),
+        ("a.csv", 'text,label\n"open,pos\n', "cannot be read at line"),
+        ("a.csv", "text,label\n", "has no row, expected at least one text"),
+        ("a.jsonl", '{"text": "a"', "line 1 is not JSON"),
+        ("a.jsonl", "[1]", "line 1 is a list, expected an object"),
+        ("a.jsonl", '{"text": 3, "label": 1}', "row 1: 'text' is of type int, expected a string"),
+        ("a.parquet", "no table", "is no Parquet table"),
+        ("a.xlsx", "x", "cannot tell the format .* expected one of .csv, .tsv"),
+    ],
+)
+def test_what_cannot_be_read_is_said(tmp_path, name, content, message):
+    path = tmp_path / name
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(DataError, match=message):
+        read_labelled(path)
+
+
+def test_bytes_that_are_no_text(tmp_path):
+    path = tmp_path / "latin.csv"
+    path.write_bytes("text,label\ncaf\u00e9,pos\n".encode("latin-1"))
+    with pytest.raises(DataError, match="not UTF-8"):
+        read_labelled(path)
+    with pytest.raises(DataError, match="No such file"):
+        read_labelled(tmp_path / "none.csv")
+
+
+def test_labels_are_names_or_indices():
+    assert [class_index(label, ("neg", "pos")) for label in ("pos", "neg", "1", "0")] == [1, 0, 1, 0]
+    assert class_index("1", ("1", "0")) == 0  # a name comes first
+    for wrong in ("2", "positive", "-1"):
+        with pytest.raises(UnknownNameError, match="known: neg, pos"):
+            class_index(wrong, ("neg", "pos"))
+
+
+# --- files of attributions ------------------------------------------------------------------------------------------
+
+PAIRS = [["a", 0.0], ["good", 1.0], ["film", 0.5]]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (json.dumps(PAIRS), [PAIRS]),
+        (json.dumps([PAIRS, PAIRS]), [PAIRS, PAIRS]),
+        (json.dumps(PAIRS) + "\n\n" + json.dumps({"good": 1.0}) + "\n", [PAIRS, {"good": 1.0}]),
+        (json.dumps([{"good": 1}, {"film": 2}], indent=2), [{"good": 1}, {"film": 2}]),
+    ],
+)
+def test_lists_of_pairs_in_order(tmp_path, content, expected):
+    path = tmp_path / "pairs.json"
+    path.write_text(content, encoding="utf-8")
+    found = read_attributions(path)
+    assert [found.of("any", row) for row in range(1, len(expected) + 1)] == expected
+    with pytest.raises(DataError, match=f"expected one for row {len(expected) + 1}"):
+        found.of("any", len(expected) + 1)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "is empty"),
+        ("nonsense", "line 1 is not JSON"),
+        ("3", "entry 1 is a int"),
+        ('{"schema": "mase.error/1"}', "failures only"),
+        ('{"schema": "mase.attribution/1"}\n[["a", 1]]', "mixes"),
+        ('{"schema": "other/1"}', "schema 'other/1'"),
+    ],
+)
+def test_files_that_hold_no_attributions(tmp_path, content, message):
+    path = tmp_path / "wrong.json"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(DataError, match=message):
+        read_attributions(path)
+
+
+# --- the command ----------------------------------------------------------------------------------------------------
+
+
+def test_the_table_on_standard_output(run, table):
+    found = run("-i", table(), "--k", "1,3")
+    assert found.exit_code == 0
+    lines = found.stdout.splitlines()
+    assert lines[0] == "6 texts, box, operator delete, 100.0% of 6 classified correctly, means with 95 % intervals"
+    assert re.search(r"^delta-accuracy +k=1 \(↑\) +k=3 \(↑\)$", found.stdout, re.MULTILINE)
+    assert re.search(r"^comprehensiveness +mean \(↑\) +k=1 \(↑\) +k=3 \(↑\)$", found.stdout, re.MULTILINE)
+    assert re.search(r"^mase-mask +0\.\d{3} \[0\.\d{3},[01]\.\d{3}\] ", found.stdout, re.MULTILINE)
+    assert "6 texts judged" in found.stderr
+
+
+def test_json_with_provenance_and_the_numbers_of_every_text(run, table, tmp_path):
+    output = tmp_path / "results.json"
+    path = table()
+    found = run("-i", path, "-o", output, "--json", "--batches", "3", "--seed", "7", "--metrics", "delta-accuracy,naopc")
+    assert found.exit_code == 0
+    document = json.loads(found.stdout)
+    assert document == json.loads(output.read_text(encoding="utf-8"))
+    assert document["schema"] == "mase.evaluation/1"
+    assert document["data"] == {"path": path, "sha256": read_labelled(path).sha256, "n_rows": 6}
+    assert document["accuracy"] == {"share": 1.0, "n": 6}
+    assert (document["n_texts"], document["seed"], document["operator"]) == (6, 7, "delete")
+    assert document["settings"]["mase-mask"]["n_samples"] == 32
+    assert document["metrics"]["naopc"] == {"name": "NormalisedAopc", "beam": 5}
+    assert "numpy" in document["versions"]
+    names = [(column["metric"], column["name"]) for column in document["columns"]]
+    assert names[:4] == [("delta-accuracy", f"k={k}") for k in (1, 5, 10, 15)]
+    summary = document["methods"]["mase-mask"]["summaries"][0]
+    values = [text["values"]["mase-mask"][0] for text in document["texts"]]
+    assert summary["mean"] == pytest.approx(np.mean(values))
+    assert summary["sd"] == pytest.approx(np.std(np.reshape(values, (3, 2)).mean(axis=1), ddof=1))
+    assert sorted(document["rows"]) == [1, 2, 3, 4, 5, 6]
+
+
+def test_the_same_seed_gives_the_same_texts_first(run, table):
+    def rows_of(*arguments):
+        return json.loads(run("-i", table(), "--json", *arguments).stdout)["rows"]
+
+    assert rows_of("--n-texts", "3") == rows_of()[:3]
+    assert rows_of() == rows_of()
+    assert rows_of("--seed", "1") != rows_of("--seed", "2")
+
+
+def test_only_correct_leaves_out_the_others_and_tells_the_accuracy(run, table):
+    path = table(labels=["pos", "pos", "pos", "neg", "neg", "pos"])
+    document = json.loads(run("-i", path, "--json", "--only-correct").stdout)
+    assert sorted(document["rows"]) == [1, 3, 4, 6]
+    assert document["accuracy"] == {"share": 4 / 6, "n": 6}
+    none = run("-i", table(labels=["neg", "pos", "neg", "pos", "neg", "neg"]), "--only-correct")
+    assert none.exit_code == 1
+    assert "could be judged and is classified correctly" in none.stderr
+
+
+def test_labels_of_a_table_can_be_renamed(run, table):
+    path = table(labels=["good" if label == "pos" else "0" for label in LABELS])
+    wrong = run("-i", path)
+    assert wrong.exit_code == 1
+    assert "unknown label 'good'" in wrong.stderr
+    assert json.loads(run("-i", path, "--label", "good=pos", "--json").stdout)["accuracy"]["share"] == 1
+
+
+def test_a_table_without_labels(run, tmp_path):
+    path = tmp_path / "texts.csv"
+    path.write_text("review\na good film\na dull one\n", encoding="utf-8")
+    document = json.loads(run("-i", path, "--text-column", "review", "--json").stdout)
+    assert document["accuracy"] == {"share": None, "n": 0}
+    found = run("-i", path, "--text-column", "review", "--only-correct")
+    assert (found.exit_code, "no column 'label'" in found.stderr) == (1, True)
+
+
+def test_a_text_that_fails_does_not_stop_the_others(run, table):
+    found = run("-i", table(["a good film", "crash", " ", "a dull film"], ["pos", "pos", "neg", "neg"]), "--json")
+    assert found.exit_code == 1
+    assert sorted(json.loads(found.stdout)["rows"]) == [1, 4]
+    assert "row 2: box raised RuntimeError: the model fell over" in found.stderr
+    assert re.search("row 3: text ' ' has no word", found.stderr)
+    assert "2 texts judged, 2 failed" in found.stderr
+    assert issubclass(ModelError, mase.MaseError)
+
+
+def test_options_that_cannot_be_stop_at_once(run, table):
+    for arguments, message in [
+        (("--metrics", "fidelity"), "unknown metric 'fidelity'; did you mean 'infidelity'"),
+        (("--operator", "zero"), "expected one that box has: delete"),
+        (("--methods", "mase-cone"), "needs an embedding layer"),
+    ]:
+        found = run("-i", table(), *arguments)
+        assert (found.exit_code, found.stdout) == (1, "")
+        assert message in found.stderr
+    for arguments, message in [
+        ((), "got no texts"),
+        (("-i", table(), "--methods", ""), "got nothing to judge"),
+        (("-i", table(), "--k", "0,5"), "no list of whole numbers"),
+        (("-i", table(), "--where", "split"), "has no '='"),
+        (("-i", table(), "--n-texts", "2", "--batches", "3"), "at least one text in each"),
+    ]:
+        found = run(*arguments)
+        assert (found.exit_code, message in found.stderr) == (2, True)
+
+
+def test_attributions_made_elsewhere(run, table, tmp_path):
+    pairs = tmp_path / "mine.json"
+    worth = {"good": 1.0, "dull": -1.0, "film": 0.0, "the": 0.0, "such": 0.1}
+    pairs.write_text(json.dumps([worth] * 6), encoding="utf-8")
+    document = json.loads(run("-i", table(), "--attributions", f"mine={pairs}", "--json").stdout)
+    assert list(document["methods"]) == ["mase-mask", "mine"]
+    assert document["differences"][0]["first"] == "mase-mask"
+    pairs.write_text(json.dumps([[["a", 0.0]]] * 6), encoding="utf-8")
+    found = run("-i", table(), "--attributions", f"mine={pairs}")
+    assert found.exit_code == 1
+    assert re.search(r"row 1: (word 'good' at position 2 has no score|the scores)", found.stderr)
+
+
+def test_attributions_of_mase_explain_bring_their_texts(run, table, tmp_path):
+    texts, mine = tmp_path / "texts.txt", tmp_path / "mine.jsonl"
+    texts.write_text("a good film\n \na dull film\n", encoding="utf-8")
+    explained = CliRunner().invoke(main, ["explain", "-i", str(texts), "-o", str(mine), "-q", "--n-samples", "32"])
+    assert explained.exit_code == 1  # the blank line
+    given = ("--attributions", f"mine={mine}", "--methods", "")
+    document = json.loads(run(*given, "--json").stdout)
+    assert (document["n_texts"], list(document["methods"])) == (2, ["mine"])
+    by_text = json.loads(run("-i", table(TEXTS[:2], LABELS[:2]), *given, "--json").stdout)
+    assert by_text["n_texts"] == 2
+    missing = run("-i", table(), *given)
+    assert "has no attribution of the text" in missing.stderr
+
+
+def test_an_interruption_shows_what_was_judged_before(run, table, monkeypatch):
+    from mase.metrics.evaluator import Evaluator
+
+    whole, seen = Evaluator.__call__, []
+
+    def interrupted(self, text, attributions=None):
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+        seen.append(text)
+        return whole(self, text, attributions)
+
+    monkeypatch.setattr(Evaluator, "__call__", interrupted)
+    found = run("-i", table(), "--json")
+    assert found.exit_code == 130
+    assert json.loads(found.stdout)["n_texts"] == 2
+    assert "interrupted: the results are those of 2 texts" in found.stderr
+
+
+def test_the_help_names_every_metric_and_operator():
+    text = " ".join(CliRunner().invoke(main, ["evaluate", "--help"]).stdout.split())
+    metrics = next(option for option in command.params if option.name == "metrics")
+    assert [name.strip(" .") for name in metrics.help.split(",")] == list(METRICS)
+    operator = next(option for option in command.params if option.name == "operator")
+    assert tuple(operator.type.choices) == get_args(Operator)
+    assert "Judge how faithful" in text
