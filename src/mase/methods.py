@@ -219,7 +219,7 @@ def resolve(method: str | Method, **overrides: Any) -> Method:
     reference = given.pop("reference", None)
     for part, registry in _REGISTRIES.items():
         if isinstance(given.get(part), str):
-            given[part] = registry[given[part]]()
+            given[part] = registry.build(given[part])
     if isinstance(given.get("design"), OwnLaw):
         given = {"sigma": None, "center": None} | given
     chosen = replace(chosen, **given)

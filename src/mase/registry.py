@@ -2,11 +2,12 @@
 
 import difflib
 import importlib
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
-from mase.errors import UnknownNameError
+from mase.errors import OptionError, UnknownNameError
 
 __all__ = ["Registry", "unknown"]
 
@@ -38,6 +39,47 @@ class Registry:
             raise unknown(self.kind, name, list(self.entries))
         module, _, attribute = self.entries[name].partition(":")
         return getattr(importlib.import_module(module), attribute)
+
+    def build(self, text: str) -> Any:
+        """Return the entry that a text like ``"focused"`` or ``"focused(rounds=3, often=0.8)"`` stands for, with its settings.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such entry.
+        OptionError
+            If the settings cannot be read, or the entry has no such setting.
+
+        Examples
+        --------
+        >>> from mase.designs import DESIGNS
+        >>> DESIGNS.build("focused(rounds=3, often=0.8)").often
+        0.8
+        """
+        name, bracket, rest = text.partition("(")
+        made = self[name.strip()]
+        if bracket and not rest.rstrip().endswith(")"):
+            raise OptionError(f"{self.kind} is {text!r}, expected NAME or NAME(SETTING=VALUE, ...)")
+        given = dict(self._setting(part, text) for part in re.split("[,;]", rest.rstrip()[:-1]) if part.strip())
+        known = [field.name for field in fields(made)] if is_dataclass(made) else []
+        for setting in given:
+            if setting not in known:
+                raise unknown(f"setting of {self.kind} {name.strip()!r}", setting, known)
+        try:
+            return made(**given)
+        except TypeError as error:
+            raise OptionError(f"{self.kind} is {text!r}, with a value of another type than it takes: {error}") from error
+
+    def _setting(self, part: str, text: str) -> tuple[str, Any]:
+        name, sign, value = (piece.strip() for piece in part.partition("="))
+        if not sign or not name or not value:
+            raise OptionError(f"{self.kind} is {text!r}, expected NAME or NAME(SETTING=VALUE, ...)")
+        for read in (int, float):
+            try:
+                return name, read(value)
+            except ValueError:
+                continue
+        return name, value.strip("'\"")
 
     def name_of(self, value: object) -> str:
         """Return the name under which the class of `value` is registered, or its own name if it is not."""

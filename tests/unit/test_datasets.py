@@ -353,3 +353,18 @@ def test_real_tables_count_what_a_rebuild_must(name):
     assert (len(train), len(test), len(set(train.labels))) == (dataset.n_train, dataset.n_test, dataset.n_labels)
     assert len(set(train.ids)) == len(train)
     assert set(test.labels) <= set(train.labels)
+
+
+def test_validation_is_the_part_of_train_that_was_not_trained_on(tmp_path):
+    from mase.datasets import split_off
+    from mase.datasets.table import write_rows
+
+    rows = [{"split": "train", "id": i, "label": "pos", "rating": 9, "text": f"text {i}"} for i in range(40)]
+    write_rows(tmp_path / "imdb.parquet", rows)
+    train, validation = (load("imdb", split, tmp_path) for split in ("train", "validation"))
+    held = split_off(40, 0.1)[1]
+    assert validation.split == "validation"
+    assert validation.texts == tuple(train.texts[row] for row in held)
+    assert validation.ids == tuple(train.ids[row] for row in held)
+    assert validation.sha256 == train.sha256
+    assert len(validation) == 4

@@ -190,8 +190,10 @@ def test_other_precisions(dtype):
 
 def test_small_noise_survives_a_module_in_half_precision():
     """Near 1 a bfloat16 coordinate has steps of 0.8 %: rounded to them, sigma = 0.01 would be mostly lost."""
-    found = mase.Explainer(TorchModule(Wrapped(lambda z: z).to(torch.bfloat16), tokenize=whitespace_ids), sigma=0.02)(TEXT)
-    plain = mase.Explainer(TorchModule(Wrapped(lambda z: z), tokenize=whitespace_ids), sigma=0.02)(TEXT)
+    found = mase.Explainer(
+        TorchModule(Wrapped(lambda z: z).to(torch.bfloat16), tokenize=whitespace_ids), method="mase-nlgp", sigma=0.02
+    )(TEXT)
+    plain = mase.Explainer(TorchModule(Wrapped(lambda z: z), tokenize=whitespace_ids), method="mase-nlgp", sigma=0.02)(TEXT)
     assert found.scores == pytest.approx(plain.scores, abs=0.1 * float(np.abs(plain.scores).max()))
 
 
@@ -313,8 +315,8 @@ def test_hugging_face_words_and_special_tokens(minilm):
 
 def test_token_coordinates_sum_to_word_coordinates(minilm):
     text = "An unbelievably overcooked film, isn't it?"
-    words = mase.Explainer(*minilm, n_samples=600, sigma=0.01)(text)
-    tokens = mase.Explainer(*minilm, n_samples=600, sigma=0.01, granularity="token")(text)
+    words = mase.Explainer(*minilm, method="mase-nlgp", n_samples=600, sigma=0.01)(text)
+    tokens = mase.Explainer(*minilm, method="mase-nlgp", n_samples=600, sigma=0.01, granularity="token")(text)
     assert tokens.scores == pytest.approx(words.scores, abs=0.02 * np.abs(words.scores).max())
     assert sum(token.score for token in tokens.tokens) == pytest.approx(tokens.scores.sum())
 
@@ -331,7 +333,8 @@ def test_entering_before_the_layer_norm_would_explain_nothing(minilm):
         handle.remove()
     assert scaled == pytest.approx(plain.numpy(), abs=1e-5)
     block, words = (
-        mase.Explainer(HuggingFace(*minilm, enter=enter), n_samples=200)("A good film").scores for enter in ("block", "words")
+        mase.Explainer(HuggingFace(*minilm, enter=enter), method="mase-nlgp", n_samples=200)("A good film").scores
+        for enter in ("block", "words")
     )
     assert np.abs(block).max() > 1e-4
     assert np.abs(words).max() > 1e-4
@@ -423,7 +426,9 @@ def bag(texts):
 
 def test_black_box_is_explained_by_taking_words_out():
     found = mase.Explainer(Callable(bag, labels=["neg", "pos"]), n_samples=400)("a good film , not bad")
-    assert found.method["name"] == "mase-mask"
+    assert found.method["name"] == "mase"
+    blind = mase.Explainer(Callable(bag, labels=["neg", "pos"]), method="mase-nlgp", n_samples=400)("a good film , not bad")
+    assert blind.method["name"] == "mase-mask"
     assert found.target == "neg" or found.prediction.probability == pytest.approx(0.5)
     scores = dict(
         mase.Explainer(Callable(bag, labels=["neg", "pos"]), n_samples=400)("a good film , not bad", target="pos").as_list()
@@ -494,8 +499,8 @@ def test_half_precision_is_used_where_it_is_precise_enough(minilm):
     from scipy.stats import spearmanr
 
     text = "An unbelievably good film, isn't it? I would gladly see it again, although the middle drags."
-    exact = mase.Explainer(*minilm, n_samples=400, sigma=0.3)(text)
-    half = mase.Explainer(*minilm, n_samples=400, sigma=0.3, precision="bfloat16")(text)
+    exact = mase.Explainer(*minilm, method="mase-nlgp", n_samples=400, sigma=0.3)(text)
+    half = mase.Explainer(*minilm, method="mase-nlgp", n_samples=400, sigma=0.3, precision="bfloat16")(text)
     assert "float32-instead" not in {note.code for note in half.fit.warnings}
     assert half.scores.tolist() != exact.scores.tolist()
     assert spearmanr(half.scores, exact.scores).statistic > 0.99
@@ -504,9 +509,11 @@ def test_half_precision_is_used_where_it_is_precise_enough(minilm):
 
 
 def test_half_precision_falls_back_and_says_so(minilm):
-    tiny = mase.Explainer(*minilm, n_samples=60, sigma=1e-4, precision="bfloat16")("A good film")
+    tiny = mase.Explainer(*minilm, method="mase-nlgp", n_samples=60, sigma=1e-4, precision="bfloat16")("A good film")
     assert "float32-instead" in {note.code for note in tiny.fit.warnings}
-    assert tiny.scores == pytest.approx(mase.Explainer(*minilm, n_samples=60, sigma=1e-4)("A good film").scores)
+    assert tiny.scores == pytest.approx(
+        mase.Explainer(*minilm, method="mase-nlgp", n_samples=60, sigma=1e-4)("A good film").scores
+    )
     with pytest.raises(CapabilityError, match="half precision"):
         mase.Explainer(Callable(bag), precision="bfloat16")("A good film")
     with pytest.raises(OptionError, match="precision"):
@@ -613,9 +620,9 @@ def test_sigma_per_word_with_a_word_that_cannot_move():
     model = TorchModule(module, tokenize=whitespace_ids)
     p = len(TEXT.split())
     for sigma in (np.full(p, 0.1), 0.01 * np.eye(p)):
-        found = mase.Explainer(model, sigma=sigma, n_samples=100)(TEXT)
+        found = mase.Explainer(model, method="mase-nlgp", sigma=sigma, n_samples=100)(TEXT)
         assert dict(found.as_list())["good"] == 0.0
-        assert found.scores == pytest.approx(mase.Explainer(model, n_samples=100)(TEXT).scores, abs=1e-6)
+        assert found.scores == pytest.approx(mase.Explainer(model, method="mase-nlgp", n_samples=100)(TEXT).scores, abs=1e-6)
 
 
 def test_random_states_of_numpy_and_python_are_restored():

@@ -10,13 +10,14 @@ import pytest
 import torch
 
 from mase import datasets
+from mase.datasets import split_off
 from mase.errors import DataError, NonFiniteError, OptionError, UnknownNameError
 from mase.models import bundled
 from mase.models.bundled.lstm import LSTMClassifier, LSTMShape
 from mase.models.bundled.vocabulary import UNKNOWN_ID, Vocabulary
 from mase.training import RECIPES, train
 from mase.training import run as running
-from mase.training.examples import encode, shuffled_batches, sorted_batches, split_off
+from mase.training.examples import encode, shuffled_batches, sorted_batches
 from mase.training.lstm import stored
 
 N_TRAIN, N_TEST = 300, 100

@@ -39,6 +39,13 @@ def _names(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
 @click.option("--n-texts", type=click.IntRange(min=1), metavar="N", help="Texts per target. [default: the experiment's]")
 @click.option("--batches", type=click.IntRange(min=2), default=10, show_default=True, help="Batches of 1,000 texts.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the explanations.")
+@click.option(
+    "--split",
+    type=click.Choice(["test", "validation"]),
+    default="test",
+    show_default=True,
+    help="Texts of the test split, or of the part of train that settings are chosen on.",
+)
 @click.option("--text-seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the order of texts.")
 @click.option("--data-dir", metavar="DIR", help="Folder of the data sets' tables. [default: $MASE_DATA, then the cache]")
 @click.option(
@@ -66,6 +73,7 @@ def reproduce(
     batches: int,
     seed: int,
     text_seed: int,
+    split: str,
     data_dir: str | None,
     output: str,
     resume: bool,
@@ -95,7 +103,7 @@ def reproduce(
     scope, experiment = Scope(targets, specs, n_texts, batches, seed), EXPERIMENTS[name]
     folder = Path(output)
     if not report_only:
-        settings = Settings(folder / "records", data_dir, text_seed, precision, device, jobs, fresh=not resume)
+        settings = Settings(folder / "records", data_dir, text_seed, precision, device, jobs, not resume, split)
         run(experiment.works(scope), settings, _Watch())
     for path in publish(experiment, scope, folder):
         click.echo(click.format_filename(path))

@@ -4,13 +4,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mase.datasets.dataset import Dataset, Split, cache_folder, find
+from mase.datasets.dataset import VALIDATION_SHARE, Dataset, Split, cache_folder, find, split_off
 from mase.registry import Registry
 
 if TYPE_CHECKING:
     from mase.datasets.download import Progress
 
-__all__ = ["DATASETS", "Dataset", "Split", "get", "load"]
+__all__ = ["DATASETS", "VALIDATION_SHARE", "Dataset", "Split", "get", "load", "split_off"]
 
 DATASETS = Registry(
     "dataset",
@@ -22,7 +22,9 @@ DATASETS = Registry(
 
 
 def load(name: str, split: str, data_dir: str | os.PathLike[str] | None = None) -> Split:
-    """Return one split ("train" or "test") of a data set.
+    """Return one split of a data set: "train", "test", or "validation".
+
+    The last is the tenth of "train" that the bundled models were not trained on, and on which settings are chosen.
 
     Parameters
     ----------
@@ -45,7 +47,11 @@ def load(name: str, split: str, data_dir: str | os.PathLike[str] | None = None) 
     """
     from mase.datasets.table import read_split
 
-    return read_split(find(DATASETS[name], data_dir), name, split)
+    path = find(DATASETS[name], data_dir)
+    if split != "validation":
+        return read_split(path, name, split)
+    whole = read_split(path, name, "train")
+    return whole.part(split, split_off(len(whole), VALIDATION_SHARE)[1])
 
 
 def get(

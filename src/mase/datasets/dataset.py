@@ -6,11 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 from platformdirs import user_cache_dir
 
+from mase.arrays import Ints
 from mase.errors import DataError
 
-__all__ = ["Dataset", "Row", "Split", "cache_folder", "find"]
+__all__ = ["VALIDATION_SHARE", "Dataset", "Row", "Split", "cache_folder", "find", "split_off"]
+
+# Of the training split: what the bundled models were not trained on.
+VALIDATION_SHARE = 0.1
 
 Row = dict[str, Any]
 
@@ -31,6 +36,12 @@ class Split:
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    def part(self, split: str, rows: Ints) -> "Split":
+        """Return some of the rows `(m,)` as a split of its own name."""
+        chosen = rows.tolist()
+        texts, labels, ids = (tuple(column[row] for row in chosen) for column in (self.texts, self.labels, self.ids))
+        return Split(self.name, split, texts, labels, ids, self.sha256)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,3 +87,10 @@ def find(dataset: Dataset, data_dir: str | os.PathLike[str] | None) -> Path:
         f"pass the folder that holds it (data_dir, or the variable MASE_DATA), or run mase.datasets.get({dataset.name!r}) "
         "to download it from its official source into the cache"
     )
+
+
+def split_off(n: int, share: float) -> tuple[Ints, Ints]:
+    """Return the rows `(n - m,)` to train on and the rows `(m,)` held out: a fixed random share, at least one row."""
+    order = np.random.default_rng(0).permutation(n)
+    n_held = max(1, int(share * n))
+    return np.sort(order[n_held:]), np.sort(order[:n_held])

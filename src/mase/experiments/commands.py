@@ -1,6 +1,7 @@
 """The commands that repeat a report, as they would be typed: no path of the machine that made it."""
 
 from collections.abc import Iterable
+from shlex import quote
 
 from mase.experiments.experiment import Scope
 from mase.experiments.outcomes import Outcomes
@@ -20,7 +21,7 @@ def command(name: str, scope: Scope) -> str:
     """
     parts = [f"mase reproduce {name} --data-dir DIR"]
     parts += [f"--targets {','.join(scope.targets)}"] if scope.targets else []
-    parts += [f"--methods {','.join(map(str, scope.specs))}"] if scope.specs else []
+    parts += [f"--methods {quote(','.join(map(str, scope.specs)))}"] if scope.specs else []
     parts += [f"--n-texts {scope.n_texts}"] if scope.n_texts else []
     parts += [f"--batches {scope.batches}"] if scope.batches != Scope().batches else []
     return " ".join(parts + ([f"--seed {scope.seed}"] if scope.seed else []))
@@ -32,7 +33,8 @@ def repeat(name: str, target: Target, specs: Iterable[Spec], outcomes: Iterable[
     first, n_texts = known[0].header, max(int(one.numbers.max()) + 1 for one in known)
     line = command(name, Scope((target.name,), tuple(specs), n_texts, scope.batches))
     line += f" --text-seed {first['text_seed']}" if first["text_seed"] else ""
-    return line + (f" --precision {first['precision']}" if first["precision"] != "float32" else "")
+    line += f" --precision {first['precision']}" if first["precision"] != "float32" else ""
+    return line + (f" --split {first['data']['split']}" if first["data"]["split"] != "test" else "")
 
 
 def block(lines: Iterable[str]) -> str:

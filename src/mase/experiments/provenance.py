@@ -23,7 +23,7 @@ def header(bench: Bench, target: Target, spec: Spec, split: Split, text_seed: in
         "schema": SCHEMA,
         "command": (
             f"mase reproduce table1 --data-dir DIR --targets {target.name} --methods {spec} --text-seed {text_seed} "
-            f"--precision {bench.precision}"
+            f"--precision {bench.precision}{'' if split.split == 'test' else f' --split {split.split}'}"
         ),
         "target": target.name,
         "spec": str(spec),

@@ -41,7 +41,8 @@ class Work:
 class Settings:
     """How to run: where the records and the data are, in which order texts come, and on what.
 
-    `fresh` begins again instead of going on; `jobs` are processes, of one thread each.
+    `fresh` begins again instead of going on; `jobs` are processes, of one thread each; `split` is "test", or "validation" to
+    choose settings on.
     """
 
     records: Path
@@ -51,6 +52,7 @@ class Settings:
     device: str | None = None
     jobs: int = 1
     fresh: bool = False
+    split: str = "test"
 
     def __post_init__(self) -> None:
         if self.jobs < 1:
@@ -105,7 +107,7 @@ class _Task:
 
 def _run_target(target: Target, wanted: Mapping[Spec, int], settings: Settings, watch: Watch) -> None:
     setup = _Setup(target.name, tuple(wanted), settings.precision, settings.device)
-    bench, split = _bench(setup), load_split(target.dataset, "test", settings.data_dir)
+    bench, split = _bench(setup), load_split(target.dataset, settings.split, settings.data_dir)
     for spec, reason in bench.refusals.items():
         watch.refuse(target, spec, reason)
     files = {

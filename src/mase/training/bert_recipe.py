@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from mase.datasets import VALIDATION_SHARE
 from mase.text import Side
 from mase.training.recipe import LSTM_REUTERS
 
@@ -58,7 +59,7 @@ class AdapterRecipe:
     weight_decay: float = 0.01
     clip_norm: float = 1.0
     hidden_dropout: float = 0.0
-    validation_share: float = 0.1
+    validation_share: float = VALIDATION_SHARE
     validation_texts: int = 1000
     bucket: int = 50
     checkpoint_steps: int = 100

@@ -11,7 +11,7 @@ from safetensors.torch import load as from_bytes
 from safetensors.torch import save
 
 from mase.arrays import Ints
-from mase.datasets import DATASETS, Split, load
+from mase.datasets import DATASETS, Split, load, split_off
 from mase.files import replacing
 from mase.models.bundled.adapted import assemble
 from mase.models.bundled.base import BASE, base_folder, base_sha256, classifier, tokenizer
@@ -19,7 +19,7 @@ from mase.models.transformers import HuggingFace
 from mase.training.bert import Checkpoint, accuracy, fit, set_dropout
 from mase.training.bert_card import AdapterReport, Base, card, configuration
 from mase.training.bert_recipe import AdapterRecipe
-from mase.training.examples import Examples, split_off
+from mase.training.examples import Examples
 from mase.training.lora import attach, changes, trainable
 from mase.training.lstm import reproducible
 from mase.training.recipe import Epoch, Trained

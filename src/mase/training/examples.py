@@ -10,7 +10,7 @@ from mase.arrays import Ints
 from mase.models.bundled.vocabulary import PAD_ID, UNKNOWN_ID, Vocabulary
 from mase.text import Side
 
-__all__ = ["Examples", "encode", "shuffled_batches", "sorted_batches", "split_off"]
+__all__ = ["Examples", "encode", "shuffled_batches", "sorted_batches"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +40,6 @@ def encode(
     cut = slice(max_length) if keep == "start" else slice(-max_length, None)
     ids = tuple(tuple(vocabulary.encode(text)[0][cut]) or (UNKNOWN_ID,) for text in texts)
     return Examples(ids, np.array([number.get(label, -1) for label in labels], dtype=np.int64))
-
-
-def split_off(n: int, share: float) -> tuple[Ints, Ints]:
-    """Return the rows `(n - m,)` to train on and the rows `(m,)` held out: a fixed random share, at least one row."""
-    order = np.random.default_rng(0).permutation(n)
-    n_held = max(1, int(share * n))
-    return np.sort(order[n_held:]), np.sort(order[:n_held])
 
 
 def shuffled_batches(examples: Examples, size: int, bucket: int, rng: np.random.Generator) -> list[Ints]:

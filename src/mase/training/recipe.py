@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from mase.datasets import VALIDATION_SHARE
 from mase.models.bundled.lstm import Pool
 from mase.text import Side
 
@@ -81,7 +82,7 @@ class Recipe:
     embedding_std: float = 0.1
     learning_rate: float = 1e-3
     clip_norm: float = 1.0
-    validation_share: float = 0.1
+    validation_share: float = VALIDATION_SHARE
     bucket: int = 50
 
 

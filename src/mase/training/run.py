@@ -10,13 +10,13 @@ from pathlib import Path
 import torch
 from safetensors.torch import save
 
-from mase.datasets import DATASETS, Split, load
+from mase.datasets import DATASETS, Split, load, split_off
 from mase.errors import DataError, OptionError
 from mase.files import replacing
 from mase.models.bundled.lstm import LSTMClassifier, LSTMShape
 from mase.models.bundled.vocabulary import Vocabulary
 from mase.training.card import Report, card, configuration
-from mase.training.examples import Examples, encode, split_off
+from mase.training.examples import Examples, encode
 from mase.training.lstm import accuracy, fit, reproducible, stored
 from mase.training.recipe import Epoch, Recipe, Trained
 
