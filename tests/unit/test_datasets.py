@@ -356,7 +356,7 @@ def test_real_tables_count_what_a_rebuild_must(name):
 
 
 def test_validation_is_the_part_of_train_that_was_not_trained_on(tmp_path):
-    from mase.datasets import split_off
+    from mase.datasets import load, split_off
     from mase.datasets.table import write_rows
 
     rows = [{"split": "train", "id": i, "label": "pos", "rating": 9, "text": f"text {i}"} for i in range(40)]
