@@ -15,7 +15,7 @@ from mase.methods import Method
 from mase.models.protocol import HalfProbe, Probe
 from mase.oracle import ProbeOracle
 from mase.procedure import Procedure
-from mase.quality import adjusted_r2, condition, remarks, split_half
+from mase.quality import adjusted_r2, coefficients, condition, remarks, split_half
 from mase.sample import AdaptiveDesign, Estimate, Estimator, Law, OwnLaw, Problem, Sample
 from mase.stopping import NEVER, Stopping
 
@@ -168,14 +168,15 @@ def _asked(
     design, estimator = method.regression
     adaptive = design if isinstance(design, AdaptiveDesign) else None
     cap = len(sample.coordinates) if adaptive is None else method.n_samples
-    responses, slopes, answers = np.empty(0), np.empty((0, oracle.size)), None
+    responses, slopes, gamma = np.empty(0), np.empty((0, oracle.size)), np.empty(0)
+    solved: tuple[Problem, Estimate] | None = None
     while True:
         first = len(responses)
-        goal = stopping.goal(sample, cap, None if answers is None else (answers.problem, answers.estimate))
+        goal = stopping.goal(sample, cap, solved)
         if adaptive is not None:
             goal = min(goal, first + _round_size(method.n_samples, adaptive))
-            if answers is not None and goal > len(sample.coordinates):
-                sample = sample.joined(adaptive.follow(rng, goal - len(sample.coordinates), law, answers.estimate))
+            if goal > len(sample.coordinates):
+                sample = sample.joined(adaptive.follow(rng, goal - len(sample.coordinates), law, gamma))
         rows = sample.coordinates[first:goal]
         if estimator.needs_gradients:
             more, gradients = oracle.gradients(rows)
@@ -185,9 +186,13 @@ def _asked(
         responses = np.concatenate([responses, more])
         head = sample.head(goal)
         problem = head.problem(responses, base, slopes if estimator.needs_gradients else None)
-        answers = _Answers(head, responses, problem, _fitted(estimator, problem, sample))
-        if goal == cap or stopping.enough(answers.estimate):
-            return answers
+        if goal < cap and stopping.never:  # nobody asks how certain a round is
+            gamma = coefficients(estimator, problem)
+            continue
+        estimate = _fitted(estimator, problem, sample)
+        if goal == cap or stopping.enough(estimate):
+            return _Answers(head, responses, problem, estimate)
+        solved, gamma = (problem, estimate), estimate.gamma
 
 
 def _round_size(n: int, design: AdaptiveDesign) -> int:

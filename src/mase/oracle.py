@@ -129,6 +129,8 @@ class ProbeOracle:
 
     def _spread(self, coordinates: Floats) -> Floats:
         """Return the coordinates of all words, 1 for those that are not asked about."""
+        if self.size == len(self.probe.widths):
+            return coordinates
         whole = np.ones((len(coordinates), len(self.probe.widths)))
         whole[:, self.active] = coordinates
         return whole

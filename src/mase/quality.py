@@ -6,9 +6,9 @@ import numpy as np
 
 from mase.arrays import Floats
 from mase.attribution import Note
-from mase.sample import Estimate, Estimator, Problem, Sample
+from mase.sample import Estimate, Estimator, Problem, Sample, Solver
 
-__all__ = ["adjusted_r2", "condition", "remarks", "split_half"]
+__all__ = ["adjusted_r2", "coefficients", "condition", "remarks", "split_half"]
 
 # Below these a reader should not lean on the scores: remarks say so.
 _POOR_R2, _UNSTABLE = 0.5, 0.7
@@ -46,11 +46,16 @@ def _weighted_variance(values: Floats, weights: Floats) -> float:
     return float(weights @ (values - centre) ** 2 / (len(values) - 1))
 
 
+def coefficients(estimator: Estimator, problem: Problem) -> Floats:
+    """Return gamma `(p,)` as cheaply as the estimator can."""
+    return estimator.solve(problem) if isinstance(estimator, Solver) else estimator.fit(problem).gamma
+
+
 def split_half(problem: Problem, estimator: Estimator) -> float | None:
     """Return the Spearman correlation between the scores of the even and the odd rows; None if a half is too small."""
     if problem.n // 2 < problem.p + 3 or problem.p < 3:
         return None
-    halves = [estimator.fit(problem.rows(slice(start, None, 2))).gamma for start in (0, 1)]
+    halves = [coefficients(estimator, problem.rows(slice(start, None, 2))) for start in (0, 1)]
     size = max(float(np.abs(half).max()) for half in halves)
     if size == 0:
         return None
@@ -72,8 +77,8 @@ def condition(problem: Problem) -> float | None:
     if problem.n < problem.p:
         return None
     z, _ = problem.centred()
-    rows = problem.covariance.whiten(z)
-    spread = np.linalg.eigvalsh(rows.T @ rows)
+    whiten = problem.covariance.whiten
+    spread = np.linalg.eigvalsh(whiten(whiten(z.T @ z).T))
     return float(spread[-1] / spread[0]) if spread[0] > 1e-12 * spread[-1] else None
 
 

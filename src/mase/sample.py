@@ -8,7 +8,7 @@ import numpy as np
 from mase.arrays import Floats
 from mase.covariance import Covariance
 
-__all__ = ["AdaptiveDesign", "Design", "Estimate", "Estimator", "Law", "OwnLaw", "Problem", "Sample"]
+__all__ = ["AdaptiveDesign", "Design", "Estimate", "Estimator", "Law", "OwnLaw", "Problem", "Sample", "Solver"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +142,13 @@ class Problem:
 
     def centred(self) -> tuple[Floats, Floats]:
         """Return z `(n, p)` and y `(n,)` with the weighted mean removed (if there is an intercept), times sqrt(weight)."""
-        root = np.sqrt(self.weights)[:, None]
+        root = np.sqrt(self.weights)
         if not self.intercept:
-            return self.z * root, self.y * root[:, 0]
+            return self.z * root[:, None], self.y * root
         share = self.weights / self.weights.sum()
-        return (self.z - share @ self.z) * root, (self.y - share @ self.y) * root[:, 0]
+        z = self.z - share @ self.z
+        z *= root[:, None]
+        return z, (self.y - share @ self.y) * root
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +184,8 @@ class AdaptiveDesign(Protocol):
         """Number of rounds of equal size."""
         ...
 
-    def follow(self, rng: np.random.Generator, n: int, law: Law, estimate: "Estimate") -> Sample:
-        """Return n rows of a later round, given the estimate of all rows so far."""
+    def follow(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats) -> Sample:
+        """Return n rows of a later round, given the coefficients `(p,)` of all rows so far."""
         ...
 
 
@@ -216,4 +218,13 @@ class Estimator(Protocol):
 
     def fit(self, problem: Problem) -> Estimate:
         """Return gamma `(p,)` with its covariance."""
+        ...
+
+
+@runtime_checkable
+class Solver(Protocol):
+    """An estimator whose coefficients alone cost less than with their covariance."""
+
+    def solve(self, problem: Problem) -> Floats:
+        """Return gamma `(p,)`, that of `fit`."""
         ...

@@ -75,7 +75,7 @@ def record(number=0, flips=(0, 0, 0), **changed):
 
 HEADER = {
     "schema": "mase.records/1", "target": "lstm-imdb", "spec": "mase", "operators": ["unk", "pad", "delete"],
-    "model": {"sha256": "a"}, "data": {"sha256": "b"}, "text_seed": 0, "precision": "float32", "columns": list(COLUMNS),
+    "model": {"sha256": "a"}, "data": {"split": "test", "sha256": "b"}, "text_seed": 0, "precision": "float32", "columns": list(COLUMNS),
     "versions": {}, "hardware": {"processor": "p", "device": "cpu"}, "method": {"name": "mase"},
 }  # fmt: skip
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["reproduce"]
 
 # Written out, since asking the library would load it for `--help`; a test holds them together.
-_EXPERIMENTS = ("table1", "table2", "figure4", "faithfulness", "sweeps")
+_EXPERIMENTS = ("table1", "table2", "figure4", "faithfulness", "ablation", "sweeps")
 _TARGETS = ("lstm-imdb", "lstm-reuters", "bert-imdb", "bert-reuters")
 # Seconds between two lines of progress where standard error is no terminal.
 _QUIET = 60.0

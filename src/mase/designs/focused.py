@@ -7,7 +7,7 @@ import numpy as np
 from mase.arrays import Floats
 from mase.covariance import Covariance
 from mase.errors import OptionError
-from mase.sample import Estimate, Law, Sample
+from mase.sample import Law, Sample
 
 __all__ = ["Focused"]
 
@@ -57,11 +57,11 @@ class Focused:
         """Return n rows of a first round."""
         return _tossed(rng, np.full((n, law.covariance.size), 0.5), law)
 
-    def follow(self, rng: np.random.Generator, n: int, law: Law, estimate: Estimate) -> Sample:
-        """Return n rows of a later round, turned to the words that score high in the estimate so far."""
+    def follow(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats) -> Sample:
+        """Return n rows of a later round, turned to the words whose coefficients `(p,)` are high so far."""
         p = law.covariance.size
         ranks = np.empty(p)
-        ranks[np.argsort(-estimate.gamma, kind="stable")] = np.arange(p)
+        ranks[np.argsort(-gamma, kind="stable")] = np.arange(p)
         near = 1 / (1 + np.exp((ranks - min(self.n_top, p / 3)) / self.softness))
         return _tossed(rng, np.tile(self.seldom + (self.often - self.seldom) * near, (n, 1)), law)
 

@@ -7,6 +7,7 @@ __all__ = ["EXPERIMENTS"]
 EXPERIMENTS = Registry(
     "experiment",
     {
+        "ablation": "mase.experiments.faithfulness:ABLATION",
         "faithfulness": "mase.experiments.faithfulness:FAITHFULNESS",
         "figure4": "mase.experiments.figure4:FIGURE4",
         "sweeps": "mase.experiments.sweeps:SWEEPS",

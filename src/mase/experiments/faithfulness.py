@@ -17,14 +17,25 @@ from mase.experiments.targets import TARGETS, Target
 from mase.methods import METHODS
 from mase.metrics.intervals import Difference, paired_share
 
-__all__ = ["FAITHFULNESS", "Duel", "Faithfulness"]
+__all__ = ["ABLATION", "FAITHFULNESS", "Duel", "Faithfulness"]
 
-# Of a study's texts the part for the ceilings, whose search is expensive (on BERT minutes a text), and for a second seed.
-_FEW = 10
+# Explained a second time with another seed, on as many texts as the ceilings search.
 _RESEEDED = ("mase", "mase-paper", "lime", "kernel-shap")
 _TOP = 10  # words whose overlap between seeds is told
 # Integrated gradients from the other references that some model has; zero is their own.
 _MORE = tuple(f"integrated-gradients+reference={name}" for name in ("mask", "unk", "pad"))
+# The default method with one part changed, and the nearest methods under its link.
+_VARIANTS = (
+    *(f"mase+link={link}" for link in ("probability", "log-probability")),
+    *(f"mase+n_samples={n}" for n in (100, 200, 500, 2000)),
+    *(f"mase+design=focused(rounds={n})" for n in (1, 3, 10)),
+    *(f"mase+design=focused(n_top={n})" for n in (8, 10, 25)),
+    *(f"mase+design=focused(often={high};seldom={low})" for high, low in ((0.7, 0.1), (0.7, 0.3), (0.9, 0.3), (0.95, 0.05))),
+    "mase+design=focused(softness=2)", "mase+estimator=ridge", "mase+reference=pad", "mase-mask",
+    *(f"{method}{link}" for method in ("kernel-shap", "lime") for link in ("", "+link=margin")),
+    "integrated-gradients", "integrated-gradients+reference=unk", "integrated-gradients+reference=unk+link=margin",
+    "mase-path+link=margin", "mase-nlgp", "mase-paper", "occlusion",
+)  # fmt: skip
 _READING = """\
 `{subject}` against each other explainer on the same correctly classified test texts. Each cell: the other one's Delta Accuracy
 at k, and below it the difference ({subject} minus the other) with its paired 95 % interval (Newcombe's square-and-add on the
@@ -61,15 +72,16 @@ class Duel:
 class Faithfulness:
     """All methods on all targets; the first of `--methods`, or `mase`, is the one that is compared with the others."""
 
-    name: str = "faithfulness"
+    name: str
+    title: str
+    own: tuple[str, ...]
 
     def works(self, scope: Scope) -> list[Work]:
         """Return every method on every target, and the ceilings on fewer texts."""
-        own = [Spec("mase"), *(Spec(name) for name in METHODS if name != "mase"), *map(parse, _MORE), *map(Spec, CEILINGS)]
-        specs, found = scope.chosen_specs(own), []
+        specs, found = scope.chosen_specs([parse(text) for text in self.own]), []
         for target in scope.chosen_targets(tuple(TARGETS)):
             n_texts = scope.texts(target.n_study)
-            few = min(n_texts, target.n_study // _FEW)
+            few = min(n_texts, target.n_search)
             found += [Work(target, spec, few if spec.method in CEILINGS else n_texts) for spec in specs]
             again = [replace(spec, seed=spec.seed + 1) for spec in specs if spec.method in _RESEEDED]
             found += [Work(target, spec, few) for spec in again if spec not in specs]
@@ -80,7 +92,7 @@ class Faithfulness:
         found = collected(self.works(scope), records)
         subject = next((spec for outcomes in found.values() for spec in _explainers(outcomes)), Spec("mase"))
         duels = [duel for target, outcomes in found.items() for duel in _duels(target, outcomes, subject)]
-        parts = [f"# Faithfulness: `{subject}` against every other explainer", _summary(duels, subject)]
+        parts = [f"# {self.title.format(subject=subject)}", _summary(duels, subject)]
         parts += [_READING.format(subject=subject)]
         parts += [self._section(target, outcomes, subject, duels, scope) for target, outcomes in found.items()]
         data = {
@@ -242,4 +254,9 @@ def _plain(duel: Duel) -> dict[str, Any]:
     return named | markdown.plain(duel.difference)
 
 
-FAITHFULNESS = Faithfulness()
+FAITHFULNESS = Faithfulness(
+    "faithfulness",
+    "Faithfulness: `{subject}` against every other explainer",
+    ("mase", *(name for name in METHODS if name != "mase"), *_MORE, *CEILINGS),
+)
+ABLATION = Faithfulness("ablation", "Ablation: `{subject}` against itself with one part changed", ("mase", *_VARIANTS))

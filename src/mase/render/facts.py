@@ -1,9 +1,11 @@
 """What is said about a text beside its words: prediction, fit, what was cut off, where the numbers come from."""
 
+from collections.abc import Iterable
+
 from mase.attribution import Attribution
 from mase.render.pieces import inline
 
-__all__ = ["cut_off", "duration", "fit_facts", "origin", "percent", "top_classes", "unit"]
+__all__ = ["cut_off", "duration", "fit_facts", "gloss", "meaning", "origin", "percent", "top_classes", "unit"]
 
 
 def percent(probability: float) -> str:
@@ -42,7 +44,30 @@ def top_classes(attribution: Attribution, k: int) -> list[tuple[str, float]]:
 
 def unit(attribution: Attribution) -> str:
     """Return the number that the scores are parts of, in words."""
-    return f"{attribution.link} of {inline(attribution.target)}"
+    measure = " in log-odds" if attribution.link == "margin" else ""
+    return f"{attribution.link} of {inline(attribution.target)}{measure}"
+
+
+def gloss(attribution: Attribution) -> str | None:
+    """Return what that number is for who does not know its name; None for a probability."""
+    return _GLOSSES.get(attribution.link)
+
+
+def meaning(attributions: Iterable[Attribution]) -> list[str]:
+    """Return what the scores of these attributions are, a sentence for each kind."""
+    many = list(attributions)
+    found = [sentence for a in many for sentence in (_what_a_score_says(a), gloss(a)) if sentence is not None]
+    return [f"{sentence[0].upper()}{sentence[1:]}." for sentence in dict.fromkeys(found)]
+
+
+def _what_a_score_says(attribution: Attribution) -> str:
+    design, space = attribution.method.get("design"), attribution.method.get("space")
+    if not isinstance(design, dict) or not isinstance(space, dict):
+        return "a score says how much the word speaks for the class, as the method named below measures it"
+    change = "much the explained number rises when the word is put back"
+    if space.get("name") != "token-mask":
+        change = "fast the explained number rises with the word's share in the input"
+    return f"a score says how {change}, on average over the copies of the text that the model was asked about"
 
 
 def fit_facts(attribution: Attribution) -> list[str]:
@@ -76,6 +101,11 @@ def origin(attribution: Attribution) -> list[str]:
     return [*facts, f"seed {a.seed}", *([f"mase {inline(str(version))}"] if version else [])]
 
 
+_GLOSSES = {
+    "margin": "margin: against the best alternative; +0.7 doubles the odds",
+    "logit": "logit: the model's raw score of the class",
+    "log-probability": "log-probability: +0.7 doubles the probability",
+}
 _PARTS = ("space", "design", "estimator")
 _SETTINGS = {"sigma": "σ", "n_samples": "n"}
 

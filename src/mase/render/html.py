@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from mase.attribution import Attribution, Word
 from mase.files import write_text
-from mase.render.facts import cut_off, fit_facts, origin, percent, top_classes, unit
+from mase.render.facts import cut_off, fit_facts, gloss, meaning, origin, percent, top_classes, unit
 from mase.render.palette import Scale, error95, is_sure, scale_of
 from mase.render.pieces import Piece, inline, pieces
 
@@ -46,7 +46,7 @@ def page(attributions: Iterable[Attribution]) -> str:
             style=Markup(style),
             style_hash="sha256-" + base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
             legend=_LEGEND,
-            reading=_READING,
+            reading=" ".join([*meaning(many), _READING]),
             views=views,
             origins=list(dict.fromkeys(" · ".join(origin(attribution)) for attribution in many)),
         )
@@ -69,7 +69,8 @@ def write_page(attributions: Iterable[Attribution], path: str | PathLike[str]) -
 def fragment(attribution: Attribution) -> str:
     """Return one attribution as a piece of HTML for a notebook; it takes ink and ground from where it is shown."""
     view = _view(attribution, number=0, hints=True)
-    lines = " · ".join(origin(attribution))
+    explained = gloss(attribution)
+    lines = " · ".join([*([] if explained is None else [explained]), *origin(attribution)])
     return _templates().get_template("fragment.html").render(style=Markup(_css("style.css")), view=view, origin=lines)
 
 
@@ -197,8 +198,7 @@ _LEGEND = Markup(
     "<span><s>grey</s>: not read by the model</span></p>"
 )
 _READING = (
-    "A score says how fast the explained number changes with the word's share in the input, around the text as it is. Shades "
-    "are relative to the strongest word of each text; words below a tenth of it are not marked. Point at a word to see its "
-    "score and half the width of its 95 % interval. R² is the share of the model's local variation that the scores explain; "
-    "split-half is the rank correlation between the scores from two halves of the sample."
+    "Shades are relative to the strongest word of each text; words below a tenth of it are not marked. Point at a word to see "
+    "its score and half the width of its 95 % interval. R² is the share of the variation of the model's answers that "
+    "the scores explain; split-half is the rank correlation between the scores from two halves of the sample."
 )

@@ -9,7 +9,7 @@ from rich.style import Style
 from rich.text import Text
 
 from mase.attribution import Attribution, Word
-from mase.render.facts import cut_off, fit_facts, percent, top_classes, unit
+from mase.render.facts import cut_off, fit_facts, gloss, percent, top_classes, unit
 from mase.render.palette import BLUE, RED, Scale, is_sure, scale_of
 from mase.render.pieces import Piece, inline, pieces
 
@@ -157,7 +157,7 @@ def _closing(attribution: Attribution, shown: int) -> list[str]:
     a = attribution
     listed = f"{shown} strongest of {len(a.words)} words" if shown < len(a.words) else f"{len(a.words)} words"
     method = f"{inline(str(a.method.get('name')))}, seed {a.seed}"
-    lines = [f"{listed}; {unit(a)}, ± 95 % interval", " · ".join([*fit_facts(a), method])]
-    cut = cut_off(a)
-    lines += [] if cut is None else [f"cut off: {cut}"]
+    explained, cut = gloss(a), cut_off(a)
+    lines = [f"{listed}; {unit(a)}, ± 95 % interval", *([] if explained is None else [explained])]
+    lines += [" · ".join([*fit_facts(a), method]), *([] if cut is None else [f"cut off: {cut}"])]
     return lines + [f"warning: {inline(note.message)} [{inline(note.code)}]" for note in a.fit.warnings]
