@@ -97,8 +97,8 @@ class Fit:
 class Attribution:
     """Scores of the words of one text for one class of one model, with error bars, fit quality and provenance.
 
-    A positive score speaks for `target`, a negative one against it. `response` is what is explained (the class's
-    probability, by default, after `link`) and `intercept` is gamma_0 = response - sum of scores (Property "local accuracy").
+    A positive score speaks for `target`, a negative one against it. `response` is what is explained (its margin, by
+    the default method; see `link`) and `intercept` is gamma_0 = response - sum of scores (Property "local accuracy").
     """
 
     text: str

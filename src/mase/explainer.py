@@ -39,10 +39,11 @@ class Explainer:
     tokenizer
         The tokenizer of a Hugging Face model.
     method
-        A row of `mase.METHODS` by name, or a `Method`. On a model without embeddings "mase" stands for "mase-mask".
+        A row of `mase.METHODS` by name, or a `Method`. On a model without embeddings "mase-nlgp" stands for "mase-mask".
     n_samples, sigma, center, reference, link, design, estimator, space
-        Replace that part of the method; None keeps it. `sigma` is a standard deviation of the coordinates, p of them, a
-        covariance `(p, p)` or a function of p that returns one of these. `reference` is "zero", "mask", "unk" or "pad".
+        Replace that part of the method; None keeps it. Parts are values or names, with settings as in "focused(rounds=3)".
+        `sigma` is a standard deviation of the coordinates, p of them, a covariance `(p, p)` or a function of p that returns
+        one of these. `reference` is "zero", "mask", "unk" or "pad".
     seed
         Seed of the perturbations. Same seed and text: same scores, whatever the order of texts.
     granularity

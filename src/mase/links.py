@@ -6,10 +6,13 @@ from typing import Literal, get_args
 import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
 
-from mase.arrays import Floats
+from mase.arrays import Bools, Floats
 from mase.errors import NonFiniteError, OptionError
 
-__all__ = ["Link", "Output", "links", "probabilities", "respond"]
+__all__ = ["FLOOR", "Link", "Output", "floored", "links", "probabilities", "respond"]
+
+# The smallest probability that a logarithm is taken of, where a model answers with probabilities.
+FLOOR = 1e-6
 
 Link = Literal["probability", "log-probability", "logit", "margin"]
 
@@ -45,6 +48,8 @@ def respond(scores: Floats, output: Output, link: Link, target: int) -> Floats:
     -----
     As sigma goes to 0, probability and log-probability rank words alike (d log p = dp / p). The raw logit of one class
     among k does not: it leaves out what the other logits do.
+    A model that answers with probabilities may answer with exact zeros and ones, whose logarithms are infinite: the links with
+    a logarithm count a probability below `FLOOR` as `FLOOR`. Logits have no such floor.
 
     Raises
     ------
@@ -71,16 +76,14 @@ def _probability(scores: Floats, output: Output, target: int) -> Floats:
 
 def _log_probability(scores: Floats, output: Output, target: int) -> Floats:
     if output.kind == "probabilities":
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(scores[:, target]))
+        return np.asarray(_log(scores[:, target]))
     return np.asarray(log_expit(scores[:, target]) if output.multilabel else log_softmax(scores, axis=1)[:, target])
 
 
 def _logit(scores: Floats, output: Output, target: int) -> Floats:
     if output.kind == "logits":
         return scores[:, target]
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(scores[:, target]) - np.log1p(-scores[:, target]))
+    return np.asarray(_log(scores[:, target]) - _log(1 - scores[:, target]))
 
 
 def _margin(scores: Floats, output: Output, target: int) -> Floats:
@@ -89,8 +92,23 @@ def _margin(scores: Floats, output: Output, target: int) -> Floats:
     others = np.delete(scores, target, axis=1).max(axis=1)
     if output.kind == "logits":
         return np.asarray(scores[:, target] - others)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.log(scores[:, target]) - np.log(others))
+    return np.asarray(_log(scores[:, target]) - _log(others))
+
+
+def _log(chances: Floats) -> Floats:
+    """Return log(max(p, FLOOR)) `(n,)`."""
+    return np.asarray(np.log(np.maximum(chances, FLOOR)))
+
+
+def floored(scores: Floats, output: Output, link: Link, target: int) -> Bools:
+    """Return for each of the scores `(n, k)` whether its response counts a probability below `FLOOR` as `FLOOR`, `(n,)`."""
+    if output.kind == "logits" or link == "probability":
+        return np.zeros(len(scores), dtype=np.bool_)
+    own = scores[:, target]
+    if link == "log-probability":
+        return np.asarray(own < FLOOR)
+    others = 1 - own if output.multilabel or link == "logit" else np.delete(scores, target, axis=1).max(axis=1)
+    return np.asarray(np.minimum(own, others) < FLOOR)
 
 
 _LINKS = {"probability": _probability, "log-probability": _log_probability, "logit": _logit, "margin": _margin}

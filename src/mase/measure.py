@@ -107,7 +107,7 @@ def _proceeded(
         n_queries=oracle.probe.n_setup + extra + oracle.n_queries,
         n_gradients=oracle.n_gradients,
         seconds=time.perf_counter() - began,
-        warnings=(*noted, *tried),
+        warnings=(*noted, *oracle.remarks(), *tried),
     )
     return Measurement(_embedded(estimate, oracle.active, len(oracle.probe.widths)), oracle.text, fit)
 
@@ -140,6 +140,7 @@ def _regressed(oracle: ProbeOracle, method: Method, rng: np.random.Generator, ef
         warnings=(
             *_remarks(oracle, method, answers, r2, halves),
             *effort.stopping.remarks(answers.estimate),
+            *oracle.remarks(),
             *tried,
         ),
     )

@@ -137,7 +137,7 @@ _TABLE: dict[str, dict[str, Any]] = {
         "space": "token-mask", "design": "leave-one-out", "estimator": "moment",
     },
     "gradient-x-input": {
-        "summary": "White box: the gradient at the text along each word's vector, the limit of mase as sigma goes to 0",
+        "summary": "White box: the gradient at the text along each word's vector, the limit of mase-nlgp as sigma goes to 0",
         "space": "token-scale", "design": "text-only", "estimator": "mean-gradient", "n_samples": 2,
     },
     "integrated-gradients": {

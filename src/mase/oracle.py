@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mase.arrays import Floats, Ints
+from mase.attribution import Note
 from mase.errors import CapabilityError
-from mase.links import Link, respond
+from mase.links import FLOOR, Link, floored, respond
 from mase.models.protocol import AttributionProbe, ExchangeProbe, GradientProbe, NormProbe, Probe
 from mase.query import ask, ask_exchanged, ask_gradients, ask_norms
 
@@ -29,6 +30,7 @@ class ProbeOracle:
     batch_size: int | None = None
     n_queries: int = 0
     n_gradients: int = 0
+    n_floored: int = 0
 
     @property
     def size(self) -> int:
@@ -38,7 +40,7 @@ class ProbeOracle:
     @property
     def text(self) -> float:
         """Response at the text itself; costs nothing."""
-        return float(self._respond(self.probe.start)[0])
+        return float(respond(self.probe.start, self.probe.output, self.link, self.target)[0])
 
     def responses(self, coordinates: Floats) -> Floats:
         """Return the responses `(n,)` at coordinates `(n, p)`."""
@@ -109,7 +111,7 @@ class ProbeOracle:
 
     def fresh(self, probe: Probe | None = None) -> "ProbeOracle":
         """Return an oracle of the same question that starts to count at 0, over another probe if one is given."""
-        return replace(self, probe=probe or self.probe, n_queries=0, n_gradients=0)
+        return replace(self, probe=probe or self.probe, n_queries=0, n_gradients=0, n_floored=0)
 
     @property
     def _size(self) -> int:
@@ -135,5 +137,16 @@ class ProbeOracle:
         whole[:, self.active] = coordinates
         return whole
 
+    def remarks(self) -> tuple[Note, ...]:
+        """Return what a reader must know of the answers."""
+        if not self.n_floored:
+            return ()
+        message = (
+            f"{self.n_floored} of {self.n_queries} answers had a probability of 0, whose logarithm is infinite: it was counted "
+            f"as {FLOOR:g}; link='probability' explains the answers as they are"
+        )
+        return (Note("floored", message),)
+
     def _respond(self, scores: Floats) -> Floats:
+        self.n_floored += int(floored(scores, self.probe.output, self.link, self.target).sum())
         return respond(scores, self.probe.output, self.link, self.target)

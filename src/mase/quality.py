@@ -28,16 +28,21 @@ def adjusted_r2(sample: Sample, responses: Floats, estimate: Estimate) -> float 
     if np.ptp(responses) == 0 or not sample.deviations.any():
         return None
     problem = sample.problem(responses, None)
-    z, y = problem.centred()
     free = problem.n - int(problem.intercept)
     if free - estimate.dof < 1:
         return None
-    left = float(np.sum((y - z @ estimate.gamma) ** 2)) / (free - estimate.dof)
-    total = float(np.sum(y**2)) / free
+    left = _squares(problem.y - problem.z @ estimate.gamma, problem) / (free - estimate.dof)
+    total = _squares(problem.y, problem) / free
     if sample.paired and sample.center is not None:
         even = _weighted_variance(((responses[0::2] + responses[1::2]) / 2)[sample.n_exact :], problem.weights)
         left, total = left + even, total + even
     return 1 - left / total if total > 0 else None
+
+
+def _squares(values: Floats, problem: Problem) -> float:
+    """Return sum w (v - mean)^2 for values `(n,)` of a problem's rows; the mean only with an intercept."""
+    centre = np.average(values, weights=problem.weights) if problem.intercept else 0.0
+    return float(problem.weights @ (values - centre) ** 2)
 
 
 def _weighted_variance(values: Floats, weights: Floats) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 from mase.arrays import Floats, Ints
 from mase.errors import ModelError, NonFiniteError, OptionError
 from mase.links import Link
-from mase.models.protocol import ExchangeProbe, GradientProbe, NormProbe, Probe
+from mase.models.protocol import ExchangeProbe, GradientProbe, NormProbe, OpenProbe, Probe
 
 __all__ = ["ask", "ask_exchanged", "ask_gradients", "ask_norms", "check_batch_size", "check_start"]
 
@@ -41,7 +41,11 @@ def ask(probe: Probe, coordinates: Floats, batch_size: int | None = None, first:
     NonFiniteError
         If the model answers NaN or positive infinity.
     """
-    return _collected(probe.scores, coordinates, batch_size or probe.batch_size, first)
+    size = batch_size or probe.batch_size
+    if not isinstance(probe, OpenProbe):
+        return _collected(probe.scores, coordinates, size, first)
+    with probe.opened() as scores:
+        return _collected(scores, coordinates, size, first)
 
 
 def ask_norms(probe: NormProbe, coordinates: Floats, link: Link, target: int, batch_size: int, first: int = 0) -> Floats:
@@ -113,7 +117,7 @@ def _batches(call: Callable[[R, Ints], T], coordinates: R, batch_size: int, firs
     """
     start, n = 0, len(coordinates)
     while start < n:
-        rows = np.arange(start, min(start + batch_size, n))
+        rows = np.arange(start, start + _next_size(n - start, batch_size))
         try:
             answer = call(coordinates[rows], rows + first)
         except MemoryError as error:
@@ -125,6 +129,13 @@ def _batches(call: Callable[[R, Ints], T], coordinates: R, batch_size: int, firs
             continue
         yield slice(start, start + len(rows)), answer
         start += len(rows)
+
+
+def _next_size(left: int, batch_size: int) -> int:
+    """Return the size of the next batch: the last two share what is left, since a short batch costs more per row."""
+    if batch_size < left < 2 * batch_size:
+        return -(-left // 2)
+    return min(left, batch_size)
 
 
 def check_start(start: Floats) -> Floats:

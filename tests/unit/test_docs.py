@@ -1,14 +1,26 @@
-"""The documents name what exists: every `mase.x:y`, `tests/...::name` and file that they point to, and all of the paper."""
+"""The documents name what exists: objects, tests, files, commands with their options, methods; and all of the paper."""
 
 import ast
+import csv
 import importlib
+import io
 import json
 import re
+import shlex
 from pathlib import Path
 
+import click
 import pytest
+from rich.console import Console
+
+import mase
+from mase.cli import main
+from mase.methods import METHODS, resolve
+from mase.metrics import METRICS
+from mase.render.terminal import heat_map
 
 ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
 DOCUMENTS = sorted([*(ROOT / "docs").rglob("*.md"), *(ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md"))])
 PAPER = ROOT / "docs" / "paper.md"
 # Labels of arXiv 2512.04386v1, in its order (it gives tab:performance2 twice).
@@ -139,8 +151,85 @@ def test_every_requirement_is_answered(number):
     assert re.search(rf"\bR{number}\b", text(PAPER))
 
 
+def commands(path: Path) -> list[list[str]]:
+    """Return the arguments of every command `mase ...` in the shell blocks of a document."""
+    blocks = re.findall(r"^```(?:sh|console)\n(.*?)^```$", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    lines = [line for block in blocks for line in block.splitlines()]
+    parts = [part for line in lines for part in re.split(r" && | \| | > ", line.removeprefix("$ "))]
+    return [shlex.split(part, comments=True)[1:] for part in parts if part.startswith("mase ")]
+
+
+def verb_and_options(arguments: list[str]) -> tuple[click.Command, dict[str, str]]:
+    """Return the verb of a command and its options with their values; unknown ones raise."""
+    context = click.Context(main, info_name="mase", **main.context_settings)
+    _, command, rest = main.resolve_command(context, list(arguments))
+    if isinstance(command, click.Group):
+        _, command, rest = command.resolve_command(context, rest)
+    parsed, _, _ = command.make_parser(context).parse_args(args=list(rest))
+    return command, {name: value for name, value in parsed.items() if isinstance(value, str)}
+
+
+COMMANDS = [(path, arguments) for path in (README, *DOCUMENTS) for arguments in commands(path)]
+
+
+@pytest.mark.parametrize(("path", "arguments"), COMMANDS, ids=[" ".join(arguments) for _, arguments in COMMANDS])
+def test_commands_are_what_the_command_takes(path, arguments):
+    _, given = verb_and_options(arguments)
+    named = [given["method"]] if "method" in given else given.get("methods", "").split(",")
+    for name in filter(None, named):
+        assert name.partition("+")[0] in METHODS
+    for name in filter(None, given.get("metrics", "").split(",")):
+        assert name in METRICS
+    resolve("mase-nlgp", **{part: given[part] for part in ("design", "estimator") if part in given})
+
+
+def test_wrong_commands_are_found():
+    assert len(COMMANDS) > 10
+    with pytest.raises(click.NoSuchOption):
+        verb_and_options(["explain", "--methods", "mase"])
+    with pytest.raises(click.UsageError):
+        verb_and_options(["explained"])
+
+
+def test_readme_lists_every_method_once():
+    table = re.search(
+        r"^\| method \| what it does \|\n\|---\|---\|\n(.*?)\n\n", README.read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )[1]
+    named = [name for row in table.splitlines() for name in re.findall(r"`([\w-]+)`", row.split("|")[1])]
+    assert len(named) == len(set(named))
+    assert set(named) == set(METHODS)
+
+
+def test_readme_shows_what_the_command_prints():
+    text, shown = re.search(
+        r'^\$ mase explain "([^"]+)"\n(.*?)^\$', README.read_text("utf-8"), re.MULTILINE | re.DOTALL
+    ).groups()
+    stream = io.StringIO()
+    Console(file=stream, width=80, color_system=None, _environ={}).print(heat_map(mase.explain(text)))
+    printed = "\n".join(line.rstrip() for line in stream.getvalue().splitlines())
+
+    def timeless(lines):
+        return re.sub(r"\d+ ms|[0-9.]+ s\b", "TIME", lines.strip())
+
+    assert timeless(printed) == timeless(shown)
+
+
+def test_readme_keeps_a_place_for_the_measured_faithfulness():
+    readme = README.read_text(encoding="utf-8")
+    marks = [readme.count(f"<!-- faithfulness:{end} -->") for end in ("begin", "end")]
+    assert marks == [1, 1]
+    assert readme.index("faithfulness:begin") < readme.index("docs/results.md") < readme.index("faithfulness:end")
+
+
+def test_example_tables_hold_the_example_texts():
+    with (ROOT / "examples/reviews.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["text"] for row in rows] == (ROOT / "examples/reviews.txt").read_text(encoding="utf-8").splitlines()
+    assert {row["label"] for row in rows} == {"neg", "pos"}
+
+
 def test_readme_has_no_gap_and_its_accuracies_are_those_of_the_cards():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    readme = README.read_text(encoding="utf-8")
     assert "@@" not in readme
     for name in ("lstm-imdb", "lstm-reuters", "bert-imdb", "bert-reuters"):
         card = (ROOT / "src/mase/models/bundled" / name / "README.md").read_text(encoding="utf-8")
@@ -152,7 +241,7 @@ def test_readme_has_no_gap_and_its_accuracies_are_those_of_the_cards():
 
 def test_readme_costs_are_those_of_the_committed_benchmark():
     results = json.loads((ROOT / "benchmarks/results/core.json").read_text(encoding="utf-8"))
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    readme = README.read_text(encoding="utf-8")
     stated = {
         case: (float(seconds), float(ratio))
         for case, seconds, ratio in re.findall(r"\| `(mase[a-z-]*)` \| ([0-9.]+) s \| ([0-9.]+) \|", readme)

@@ -30,6 +30,7 @@ from mase.experiments.sweeps import SWEEPS
 from mase.experiments.tables import TABLE1, TABLE2
 from mase.experiments.targets import TARGETS
 from mase.experiments.texts import Chosen, choose
+from mase.methods import resolve
 from mase.metrics.masking import masker
 from mase.models.protocol import Binding
 from mase.render.curves import Curve, Panel, draw, save
@@ -75,7 +76,8 @@ def record(number=0, flips=(0, 0, 0), **changed):
 
 HEADER = {
     "schema": "mase.records/1", "target": "lstm-imdb", "spec": "mase", "operators": ["unk", "pad", "delete"],
-    "model": {"sha256": "a"}, "data": {"split": "test", "sha256": "b"}, "text_seed": 0, "precision": "float32", "columns": list(COLUMNS),
+    "model": {"sha256": "a"}, "data": {"split": "test", "sha256": "b"}, "text_seed": 0, "precision": "float32",
+    "columns": list(COLUMNS),
     "versions": {}, "hardware": {"processor": "p", "device": "cpu"}, "method": {"name": "mase"},
 }  # fmt: skip
 
@@ -565,7 +567,7 @@ def test_tables_put_the_papers_figure_beside_ours(records):
     assert (ours["mean"], ours["paper"], ours["difference"], ours["n"]) == (0.25, 0.174, 0.076, 40)
     assert "paper" not in cells["mase-paper", "pad", 1]
     assert "paper" not in cells["mase", "unk", 1]
-    assert "**0.250** ± " in found.page
+    assert "**0.250**<br>" in found.page  # 40 texts are no batch of 1,000: no spread
     assert "paper 0.174 ± 0.018 (+0.076)" in found.page
     assert "mase reproduce table1 --data-dir DIR --targets lstm-imdb --methods mase-paper --n-texts 40" in found.page
     assert "10 batches of 1,000 texts, drawn with replacement" in found.page
@@ -643,3 +645,53 @@ def test_curves_that_cannot_be_drawn(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
     with pytest.raises(MissingDependencyError, match=r"mase-xai\[plot\]"):
         draw([PANEL])
+
+
+# --- what may be compared -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "changed", [{"text_seed": 1}, {"data": {"split": "validation", "sha256": "b"}}, {"model": {"sha256": "c"}}]
+)
+def test_records_of_other_texts_or_weights_are_not_compared(tmp_path, changed):
+    write(tmp_path, "lstm-imdb", "mase", [1, 2])
+    write(tmp_path, "lstm-imdb", "random", [1, 2], header=HEADER | changed)
+    with pytest.raises(DataError, match=f"have {next(iter(changed))}"):
+        TABLE1.report(Scope(("lstm-imdb",), (Spec("mase"), Spec("random")), 40), tmp_path)
+
+
+def test_only_the_same_texts_are_paired(tmp_path):
+    write(tmp_path, "lstm-imdb", "mase", [1, 2, 3])
+    write(tmp_path, "lstm-imdb", "lime", [1, 2, 3], row=8)
+    one, other = gather(tmp_path, "lstm-imdb", [Spec("mase"), Spec("lime")], 9).values()
+    here, there = one.common(other)
+    assert len(here) == len(there) == 0
+    here, there = one.common(one)
+    assert here.tolist() == there.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("values", [[None] * 13, [0] * 13, [0, 7, 20, 1, ["x"], 1, 0, 0.2, 0, [0], [0], 9, [0]]])
+def test_a_line_that_is_no_record_is_told(values):
+    with pytest.raises(DataError, match="is no record"):
+        loads(values, "line 3")
+
+
+def test_a_damaged_packed_file_is_told(tmp_path):
+    write(tmp_path, "lstm-imdb", "mase", list(range(50)))
+    path = record_path(tmp_path, "lstm-imdb", "mase")
+    pack(path)
+    packed = path.with_name(path.name + ".gz")
+    content = bytearray(packed.read_bytes())
+    content[20] ^= 0xFF
+    packed.write_bytes(bytes(content))
+    with pytest.raises(DataError, match="cannot read"):
+        read(path)
+    with pytest.raises(DataError, match="cannot read"):
+        RecordFile(path, HEADER)
+    assert packed.exists()
+
+
+def test_settings_of_the_help_are_settings_that_the_method_has():
+    for text in ("mase-nlgp+sigma=0.3+n_samples=500+seed=1", "mase+design=focused(often=0.95;seldom=0.05)"):
+        given = parse(text)
+        assert resolve(given.method, **dict(given.settings)).name == given.method

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
+import mase
 from mase.errors import NonFiniteError, OptionError
-from mase.links import Output, links, probabilities, respond
+from mase.links import Output, floored, links, probabilities, respond
 
 LOGITS = np.array([[1.0, -2.0, 0.5], [0.0, 3.0, 3.0]])
 P = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=1, keepdims=True)
@@ -36,9 +37,9 @@ def test_saturated_logits_stay_exact():
     assert respond(scores, Output(), "margin", 0)[0] == 60
 
 
-def test_probability_zero_has_no_logarithm():
+def test_a_response_that_is_not_finite_is_an_error():
     with pytest.raises(NonFiniteError, match="log-probability"):
-        respond(np.array([[0.0, 1.0]]), Output("probabilities"), "log-probability", 0)
+        respond(np.array([[-np.inf, 1.0]]), Output(), "log-probability", 0)
 
 
 def test_unknown_link():
@@ -50,3 +51,24 @@ def test_unknown_link():
 def test_probabilities_sum_to_one():
     assert probabilities(LOGITS, Output()).sum(axis=1) == pytest.approx(1)
     assert probabilities(LOGITS, Output("logits", True)) == pytest.approx(SIGMOID)
+
+
+def test_probabilities_of_zero_and_one_have_finite_log_odds():
+    """Trees, neighbours and votes answer so; a default that raised on them would be no default."""
+    scores = np.array([[1.0, 0.0], [0.0, 1.0], [0.75, 0.25], [1e-7, 1 - 1e-7]])
+    output = Output("probabilities")
+    bound = np.log(1e6)
+    assert respond(scores, output, "margin", 0) == pytest.approx([bound, -bound, np.log(3), -bound])
+    assert respond(scores, output, "log-probability", 0) == pytest.approx([0, -bound, np.log(0.75), -bound])
+    assert floored(scores, output, "margin", 0).tolist() == [True, True, False, True]
+    assert floored(scores, output, "log-probability", 0).tolist() == [False, True, False, True]
+    assert not floored(scores, output, "probability", 0).any()
+    assert not floored(scores, Output("logits"), "margin", 0).any()
+    assert floored(scores, Output("probabilities", multilabel=True), "margin", 1).tolist() == [True, True, False, True]
+
+
+def test_a_black_box_of_hard_labels_is_explained_and_told():
+    found = mase.Explainer(lambda texts: [[1.0, 0.0] if "dull" in text else [0.0, 1.0] for text in texts])("a dull film")
+    assert found.top(1)[0].text == "dull"
+    (note,) = [note for note in found.fit.warnings if note.code == "floored"]
+    assert "1000 of 1000 answers" in note.message

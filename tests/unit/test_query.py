@@ -25,7 +25,7 @@ def test_out_of_memory_halves_the_batch_and_loses_nothing():
     probe = FunctionProbe(hungry, 3)
     coordinates = np.random.default_rng(0).random((50, 3))
     assert ask(probe, coordinates, 32)[:, 0] == pytest.approx(coordinates.sum(axis=1))
-    assert probe.batches[:4] == [32, 16, 8, 4]
+    assert probe.batches[:4] == [25, 12, 6, 6]  # the last two batches of at most 32 rows are even
 
 
 def test_out_of_memory_on_one_row_is_an_error():

@@ -16,7 +16,8 @@ from tests.attributions import attribution
 
 from mase.attribution import Fit, Prediction, Token, Word
 from mase.errors import DataError, MissingDependencyError, OptionError
-from mase.render.facts import cut_off, duration, fit_facts, origin, percent, top_classes
+from mase.links import links
+from mase.render.facts import cut_off, duration, fit_facts, gloss, meaning, origin, percent, top_classes, unit
 from mase.render.figure import bar_chart
 from mase.render.html import fragment, page, write_page
 from mase.render.palette import is_sure, scale_of
@@ -24,6 +25,8 @@ from mase.render.pieces import inline, pieces, visible
 from mase.render.terminal import heat_map, summary
 from mase.text import Truncation, find_words
 
+MASKED = {"name": "mase", "space": {"name": "token-mask"}, "design": {"name": "focused"}}
+SCALED = {"name": "mase-nlgp", "space": {"name": "token-scale"}, "design": {"name": "orthogonal"}}
 HOSTILE = """</script><script>alert(1)</script> "><img src=x onerror=alert(1)> ' onmouseover='x' &amp; {{ 7*7 }} [red]x[/red]"""
 
 
@@ -109,6 +112,27 @@ def test_facts():
     assert [label for label, _ in top_classes(attribution(prediction=many, target="c9"), 3)] == ["c0", "c1", "c2", "c9"]
     assert origin(attribution())[:3] == ["model lstm-imdb (sha256 abababababab)", "method mase", "space token-scale"]
     assert origin(attribution(model={"name": None}, method={}, versions={})) == ["model None", "method None", "seed 0"]
+
+
+def test_the_unit_of_the_scores_is_told():
+    margin, masked = attribution(link="margin", method=MASKED), attribution(method=MASKED)
+    assert (unit(attribution()), gloss(attribution())) == ("probability of pos", None)
+    assert unit(margin) == "margin of pos in log-odds"
+    assert np.exp(0.7) == pytest.approx(2, rel=0.01)
+    assert gloss(margin) == "margin: the class against its best alternative; +0.7 doubles the odds"
+    assert [gloss(attribution(link=link)) is None for link in links()] == [True, False, False, False]
+    assert summary(margin).splitlines()[-3:] == [
+        "8 strongest of 11 words; margin of pos in log-odds, ± 95 % interval", gloss(margin),
+        "R² 0.98 · 1,001 evaluations · 200 ms · mase, seed 0",
+    ]  # fmt: skip
+    put_back, scaled, told = (
+        meaning([one]) for one in (masked, attribution(method=SCALED), attribution(method={"name": "random"}))
+    )
+    assert "when the word is put back" in put_back[0]
+    assert "with the word's share in the input" in scaled[0]
+    assert "as the method named below measures it" in told[0]
+    assert meaning([margin, masked, margin]) == [*put_back, f"M{gloss(margin)[1:]}."]
+    assert meaning([]) == []
 
 
 # --- terminal -------------------------------------------------------------------------------------------------------
@@ -264,6 +288,10 @@ def test_the_page_tells_prediction_fit_warnings_and_origin():
     ):  # fmt: skip
         assert part in text
     assert text.count("sha256 abab") == 1
+    shown = Reader(page([attribution(link="margin", method=MASKED)])).text
+    assert "Scores: margin of pos in log-odds" in shown
+    assert all(sentence in shown for sentence in meaning([attribution(link="margin", method=MASKED)]))
+    assert gloss(attribution(link="margin")) in Reader(fragment(attribution(link="margin"))).text
     assert Reader(page([])).text.count("Nothing to explain") == 2
 
 

@@ -57,7 +57,7 @@ _which_texts = _options(
 _what_is_judged = _options(
     click.option(
         "--methods", default="mase,random", show_default=True, callback=_names, metavar="NAME,...",
-        help="Methods to judge; see `mase methods`. Empty for none.",
+        help="Methods to judge; see `mase methods`. Empty for none beside --attributions.",
     ),
     click.option(
         "--attributions", multiple=True, callback=_pairs, metavar="NAME=FILE",
@@ -118,7 +118,8 @@ def evaluate(
 
     Every text is explained for the class that the model predicts. An attributions FILE is what `mase explain -o` writes
     (found by text), or holds one JSON list of [word, score] pairs per row of the table; without --input its own texts
-    are judged. A text that cannot be judged is told on standard error with its row and makes the exit code 1.
+    are judged. A text that cannot be judged, or not by one method, is told on standard error with its row and makes the
+    exit code 1.
 
     \b
     Examples
@@ -131,6 +132,8 @@ def evaluate(
         raise click.UsageError("got no texts, expected --input FILE, or --attributions NAME=FILE of `mase explain -o`")
     if not methods and not attributions:
         raise click.UsageError("got nothing to judge, expected --methods or --attributions")
+    if not metrics:
+        raise click.UsageError("got nothing to judge by, expected --metrics NAME,...")
     if batches > n_texts:
         raise click.UsageError(f"got {batches} batches of {n_texts} texts, expected at least one text in each")
     from mase.cli.judging import Source, judge

@@ -10,14 +10,17 @@ import numpy as np
 
 from mase.cli.group import complain, tell
 from mase.cli.progress import Progress
-from mase.cli.run import OF_THE_COMMAND
 from mase.datasets.labelled import LabelledText, class_index, read_labelled
-from mase.errors import DataError, MaseError
+from mase.errors import CapabilityError, DataError, MaseError, MissingDependencyError, UnknownNameError
+from mase.metrics.alignment import check_model
 from mase.metrics.attributions import Attributions, read_attributions
 from mase.metrics.evaluation import Evaluation, collect
 from mase.metrics.evaluator import Evaluator, Judged
 
 __all__ = ["Source", "judge"]
+
+# What the model or the machine does not have, it has for no text: if the first text fails so, all of them would.
+_OF_THE_MODEL = (CapabilityError, MissingDependencyError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +75,42 @@ class Source:
         return [self.rows[index] for index in np.random.default_rng(seed).permutation(len(self.rows))]
 
     def target(self, row: LabelledText, classes: tuple[str, ...]) -> int | None:
-        """Return the index of the true class of a row, None if it has no label."""
+        """Return the index of the true class of a row, None if it has no label.
+
+        Raises
+        ------
+        UnknownNameError
+            If the label is none of the classes.
+        """
         return None if row.label is None else class_index(self.renamed.get(row.label, row.label), classes)
+
+    def check(self, evaluator: Evaluator) -> None:
+        """Make sure, before any work, of what would be wrong with every text.
+
+        Raises
+        ------
+        UnknownNameError
+            If no label of the table is one of the model's classes.
+        OptionError
+            If attributions have the name of a method, or explain another model.
+        CapabilityError
+            If a metric cannot judge attributions made elsewhere.
+        """
+        evaluator.check_names(self.given)
+        for given in self.given.values():
+            for one in given.by_text.values():
+                check_model(one, evaluator.model)
+        labels = {row.label: row for row in self.rows if row.label is not None}
+        unknown = []
+        for row in labels.values():
+            try:
+                self.target(row, evaluator.model.labels)
+            except UnknownNameError as error:
+                unknown.append(error)
+        if labels and len(unknown) == len(labels):
+            raise UnknownNameError(
+                f"{unknown[0]}; no label of {self.path!r} is one of them, name them with --label LABEL=CLASS"
+            )
 
     def attributions(self, row: LabelledText) -> dict[str, Any]:
         """Return the attributions that were given for a row, by name."""
@@ -82,10 +119,12 @@ class Source:
 
 @dataclass(slots=True)
 class _Tally:
-    """What was judged so far, and how many of the texts looked at have a label and are classified correctly."""
+    """What was judged so far, how many judgements of one method are missing, and how many of the texts looked at have a label
+    and are classified correctly."""
 
     judged: list[Judged]
     rows: list[int]
+    n_missing: int = 0
     n_labelled: int = 0
     n_correct: int = 0
 
@@ -102,17 +141,18 @@ class _Tally:
 
 @contextmanager
 def judge(evaluator: Evaluator, source: Source, n_texts: int, *, only_correct: bool) -> Iterator[Evaluation]:
-    """Yield the evaluation of up to `n_texts` texts; then exit with 1 if one failed.
+    """Yield the evaluation of up to `n_texts` texts; then exit with 1 if one failed, or one method failed on one.
 
     If it is interrupted, the evaluation of what was judged before comes first, and the interruption after the block.
 
     Raises
     ------
     MaseError
-        If the first text fails for a reason that has nothing to do with the text.
+        If what is asked for cannot be done on any text.
     DataError
         If no text could be judged.
     """
+    source.check(evaluator)
     tally, interrupted = _Tally([], []), False
     with Progress(min(n_texts, len(source.rows)), "judging", "judged") as progress:
         try:
@@ -133,29 +173,43 @@ def judge(evaluator: Evaluator, source: Source, n_texts: int, *, only_correct: b
     yield collect(evaluator, tally.judged, tally.conditions(source, only_correct=only_correct))
     if interrupted:
         raise KeyboardInterrupt
-    if progress.n_failed:
+    if progress.n_failed or tally.n_missing:
         click.get_current_context().exit(1)
 
 
 def _take(
     evaluator: Evaluator, source: Source, row: LabelledText, tally: _Tally, progress: Progress, *, only_correct: bool
 ) -> None:
-    """Judge one row, if it is to be judged."""
+    """Judge one row, if it is to be judged; whatever fails costs this row, or one method on it."""
+
+    def failed(name: str, error: MaseError) -> None:
+        if isinstance(error, _OF_THE_MODEL) and not tally.judged:
+            raise error
+        with progress.paused():
+            complain(f"row {row.row}, {name}: {error}")
+
     try:
+        if row.error is not None:
+            raise row.error
         target = source.target(row, evaluator.model.labels)
         correct = target is not None and int(evaluator.model.predict([row.text])[0].argmax()) == target
         tally.n_labelled += target is not None
         tally.n_correct += correct
         if only_correct and not correct:
             return
-        judged = evaluator(row.text, source.attributions(row))
+        judged = evaluator(row.text, source.attributions(row), on_error=failed)
     except MaseError as error:
-        if isinstance(error, OF_THE_COMMAND) and not tally.judged:
+        if isinstance(error, _OF_THE_MODEL) and not tally.judged:
             raise
         with progress.paused():
             complain(f"row {row.row}: {error}")
         progress.step(failed=True)
         return
+    missing = sum(one is None for one in judged.by_method.values())
+    if missing == len(judged.by_method):
+        progress.step(failed=True)
+        return
+    tally.n_missing += missing
     tally.judged.append(judged)
     tally.rows.append(row.row)
     progress.step(failed=False)

@@ -34,7 +34,7 @@ def _names(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
     "--methods",
     callback=_names,
     metavar="A,B",
-    help="Methods, with settings as in mase+sigma=0.3+n_samples=500. [default: all of the experiment's]",
+    help="Methods, with settings as in mase-nlgp+sigma=0.3+n_samples=500. [default: all of the experiment's]",
 )
 @click.option("--n-texts", type=click.IntRange(min=1), metavar="N", help="Texts per target. [default: the experiment's]")
 @click.option("--batches", type=click.IntRange(min=2), default=10, show_default=True, help="Batches of 1,000 texts.")
@@ -85,7 +85,7 @@ def reproduce(
     """Run an experiment of the paper, and write its figures beside the paper's.
 
     Every explanation is recorded as soon as it is known. A run that was stopped goes on where it was; a longer run, or one
-    with more methods, adds to a shorter one. Text number i is the same text whatever the options.
+    with more methods, adds to a shorter one. Text number i is the same text whatever the methods.
 
     \b
     Examples

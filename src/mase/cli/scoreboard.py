@@ -56,7 +56,7 @@ def _batches(n: int, n_batches: int) -> list[range] | None:
 
 
 def _parts(evaluation: Evaluation, batches: Sequence[range] | None) -> list[RenderableType]:
-    by_method = {method: evaluation.summaries(method, batches) for method in evaluation.methods}
+    by_method = evaluation.every_summary(batches)
     parts: list[RenderableType] = [Text(_facts(evaluation), style="dim")]
     for metric in dict.fromkeys(name for name, _ in evaluation.columns):
         parts += [Text(), _numbers(evaluation, metric, by_method)]
@@ -80,17 +80,22 @@ def _numbers(evaluation: Evaluation, metric: str, by_method: Mapping[str, tuple[
     for method, summaries in by_method.items():
         row = [(summaries[index], best[index]) for index, _ in shown]
         cells = [Text(_cell(one), "bold" if one is not None and one.mean == top else "") for one, top in row]
-        table.add_row(Text(inline(method)), *cells)
+        table.add_row(_named(evaluation, method), *cells)
     return table
+
+
+def _named(evaluation: Evaluation, method: str) -> Text:
+    """Return the name of a method, with the number of its texts where it could not explain all of them."""
+    judged = evaluation.n_judged(method)
+    return Text(inline(method) + ("" if judged == len(evaluation) else f" ({judged:,} of {len(evaluation):,} texts)"))
 
 
 def _costs(evaluation: Evaluation) -> Table:
     table = _table("cost per text", "evaluations", "gradients", "seconds")
     for method in evaluation.methods:
         cost = evaluation.cost(method)
-        table.add_row(
-            Text(inline(method)), f"{cost['n_queries']:,.0f}", f"{cost['n_gradients']:,.0f}", f"{cost['seconds']:.2g}"
-        )
+        cells = (f"{cost['n_queries']:,.0f}", f"{cost['n_gradients']:,.0f}", f"{cost['seconds']:.2g}")
+        table.add_row(Text(inline(method)), *(("-",) * len(cells) if isnan(cost["seconds"]) else cells))
     return table
 
 

@@ -24,11 +24,15 @@ _LONGEST_FIELD = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class LabelledText:
-    """One row of a table: its number, from 1 on and without the heading, its text, and its label (None without labels)."""
+    """One row of a table: its number, from 1 on and without the heading, its text, and its label (None without labels).
+
+    `error` says why the row has no text; `text` is then empty.
+    """
 
     row: int
     text: str
     label: str | None
+    error: DataError | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,7 @@ def read_labelled(
     where: Mapping[str, str] | None = None,
     labels_optional: bool = False,
 ) -> Labelled:
-    """Return the texts and labels of a table.
+    """Return the texts and labels of a table; a row whose text is no string (such as null) carries its error.
 
     Parameters
     ----------
@@ -69,7 +73,7 @@ def read_labelled(
     Raises
     ------
     DataError
-        If the file cannot be read, lacks a column, has a row whose text is no string, or no row at all.
+        If the file cannot be read, lacks a column, has no row at all, or none whose text is a string.
     MissingDependencyError
         If it is Parquet and pyarrow is not installed.
     """
@@ -86,16 +90,23 @@ def read_labelled(
             )
         if any(str(row[column]) != value for column, value in wanted.items()):
             continue
-        if not isinstance(row[text_column], str):
-            kind = type(row[text_column]).__name__
-            raise DataError(f"{name!r}, row {number}: {text_column!r} is of type {kind}, expected a string")
         label = None if label_column is None else row.get(label_column)
-        found.append(LabelledText(number, row[text_column], None if label is None else str(label)))
+        text, error = _text(row[text_column], text_column)
+        found.append(LabelledText(number, text, None if label is None else str(label), error))
     if not found:
         conditions = f" where {wanted}" if wanted else ""
         raise DataError(f"{name!r} has no row{conditions}, expected at least one text")
+    if all(row.error is not None for row in found):
+        raise DataError(f"{name!r}, row {found[0].row}: {found[0].error}, and no other row has a text")
     with Path(path).open("rb") as file:
         return Labelled(name, tuple(found), hashlib.file_digest(file, "sha256").hexdigest())
+
+
+def _text(value: Any, column: str) -> tuple[str, DataError | None]:
+    """Return the text in a cell, or an empty one and what is wrong with the cell."""
+    if isinstance(value, str):
+        return value, None
+    return "", DataError(f"{column!r} is of type {type(value).__name__}, expected a string")
 
 
 def class_index(label: str, classes: Sequence[str]) -> int:

@@ -55,7 +55,7 @@ class Focused:
 
     def draw(self, rng: np.random.Generator, n: int, law: Law) -> Sample:
         """Return n rows of a first round."""
-        return _tossed(rng, np.full((n, law.covariance.size), 0.5), law)
+        return _tossed(rng, n, np.full(law.covariance.size, 0.5), law)
 
     def follow(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats) -> Sample:
         """Return n rows of a later round, turned to the words whose coefficients `(p,)` are high so far."""
@@ -63,10 +63,10 @@ class Focused:
         ranks = np.empty(p)
         ranks[np.argsort(-gamma, kind="stable")] = np.arange(p)
         near = 1 / (1 + np.exp((ranks - min(self.n_top, p / 3)) / self.softness))
-        return _tossed(rng, np.tile(self.seldom + (self.often - self.seldom) * near, (n, 1)), law)
+        return _tossed(rng, n, self.seldom + (self.often - self.seldom) * near, law)
 
 
-def _tossed(rng: np.random.Generator, out: Floats, law: Law) -> Sample:
-    """Return rows `(n, p)` whose words are out with the probabilities `out` `(n, p)`."""
-    kept = (rng.random(out.shape) >= out).astype(np.float64)
+def _tossed(rng: np.random.Generator, n: int, out: Floats, law: Law) -> Sample:
+    """Return n rows whose words are out with the probabilities `out` `(p,)`."""
+    kept = (rng.random((n, len(out))) >= out).astype(np.float64)
     return Sample(kept, kept - law.center, np.ones(len(kept)), False, law.center, law.covariance)

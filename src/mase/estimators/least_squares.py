@@ -63,14 +63,12 @@ def _n_free(problem: Problem) -> int:
 
 def _factor(gram: Floats) -> Floats | None:
     """Return the Cholesky factor L `(p, p)` of z'z = LL'; None if the rank is too low for it."""
-    size = np.sqrt(np.diag(gram))
-    if not size.all():
-        return None
     try:
-        lower = np.linalg.cholesky(gram / np.outer(size, size))
+        lower = np.linalg.cholesky(gram)
     except np.linalg.LinAlgError:
         return None
-    return lower * size[:, None] if np.diag(lower).min() > _RANK_TOLERANCE else None
+    determined = np.diag(lower) > _RANK_TOLERANCE * np.sqrt(np.diag(gram))
+    return np.asarray(lower) if determined.all() else None
 
 
 def _solved(lower: Floats, z: Floats, y: Floats) -> Floats:

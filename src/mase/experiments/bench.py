@@ -19,15 +19,14 @@ from mase.explainer import Explainer
 from mase.measure import Precision
 from mase.methods import describe
 from mase.metrics.masking import Masker, masker
-from mase.metrics.ranking import ranking, share_counts, without_top
+from mase.metrics.ranking import ranking, without_top
+from mase.metrics.rationales import ERASER_SHARES, eraser
 from mase.models.protocol import Model
 
 __all__ = ["ERASER_SHARES", "OPERATORS", "Answer", "Bench"]
 
 # "auto" is the model's own mask token, else its unknown token: the operator of the headline tables.
 OPERATORS = ("auto", "pad", "delete")
-ERASER_SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
-_LOG_ODDS_SHARE = 0.2
 _KS = tuple(range(1, DEPTH + 1))
 
 
@@ -129,7 +128,7 @@ def _masked(maskers: Sequence[Masker], chosen: Chosen, found: Mapping[Spec, _Fou
         return {}
     orders = [one.order for one in found.values()]
     curves = [_curves(masker, orders) for masker in maskers]
-    erasers = _eraser(maskers[0], chosen.target, orders)
+    erasers = eraser(maskers[0], chosen.target, orders)
     return {
         spec: Record(
             number=chosen.number,
@@ -154,20 +153,6 @@ def _curves(masker: Masker, orders: Sequence[Ints]) -> list[Floats]:
     """Return for each order the class probabilities `(DEPTH, k)` without its top 1, 2, ... words."""
     rows: Bools = np.concatenate([without_top(order, _KS) for order in orders])
     return list(masker.probabilities(rows).reshape(len(orders), DEPTH, -1))
-
-
-def _eraser(masker: Masker, target: int, orders: Sequence[Ints]) -> Floats:
-    """Return comprehensiveness, sufficiency and log-odds `(orders, 3)` of each order, by one operator."""
-    counts = share_counts(len(masker.words), (*ERASER_SHARES, _LOG_ODDS_SHARE))
-    taken = np.stack([without_top(order, counts) for order in orders])
-    rows = np.concatenate([taken, ~taken[:, :-1]], axis=1)
-    chance = masker.probabilities(rows.reshape(-1, len(masker.words)))[:, target].reshape(len(orders), -1)
-    whole, n_shares = float(masker.whole[target]), len(ERASER_SHARES)
-    tiny = float(np.finfo(np.float32).tiny)  # a probability that is zero in float32 has no logarithm
-    log_odds = np.log(np.maximum(chance[:, n_shares], tiny)) - np.log(max(whole, tiny))
-    comprehensiveness = whole - chance[:, :n_shares].mean(axis=1)
-    sufficiency = whole - chance[:, n_shares + 1 :].mean(axis=1)
-    return np.stack([comprehensiveness, sufficiency, log_odds], axis=1)
 
 
 def _ceiling(maskers: Sequence[Masker], chosen: Chosen, width: int) -> Record:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from mase.errors import OptionError
+from mase.errors import DataError, OptionError
 from mase.experiments.outcomes import Outcomes, gather
 from mase.experiments.runner import Work
 from mase.experiments.specs import Spec
@@ -83,9 +83,34 @@ class Experiment(Protocol):
         ...
 
 
+# What the records of a target must share to be compared.
+_COMMON = ("model", "data", "text_seed", "operators")
+
+
 def collected(works: Sequence[Work], records: Path) -> dict[Target, dict[Spec, Outcomes]]:
-    """Return the outcomes of the work that has records, by target and spec, in the order of the work."""
+    """Return the outcomes of the work that has records, by target and spec, in the order of the work.
+
+    Raises
+    ------
+    DataError
+        If two specs of a target were run on other texts, weights or operators: they could not be compared.
+    """
     found: dict[Target, dict[Spec, Outcomes]] = {}
     for work in works:
         found.setdefault(work.target, {}).update(gather(records, work.target.name, [work.spec], work.n_texts))
+    for target, outcomes in found.items():
+        _check_comparable(target, outcomes)
     return {target: outcomes for target, outcomes in found.items() if outcomes}
+
+
+def _check_comparable(target: Target, outcomes: Mapping[Spec, Outcomes]) -> None:
+    first: tuple[Spec, Outcomes] | None = None
+    for spec, one in outcomes.items():
+        first = first or (spec, one)
+        for key in _COMMON:
+            ours, theirs = first[1].header.get(key), one.header.get(key)
+            if ours != theirs:
+                raise DataError(
+                    f"on {target.name} the records of {first[0]} have {key} {ours!r} and those of {spec} {theirs!r}, expected "
+                    "the same; keep them in folders of their own (--output)"
+                )

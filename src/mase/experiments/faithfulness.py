@@ -22,8 +22,13 @@ __all__ = ["ABLATION", "FAITHFULNESS", "Duel", "Faithfulness"]
 # Explained a second time with another seed, on as many texts as the ceilings search.
 _RESEEDED = ("mase", "mase-paper", "lime", "kernel-shap")
 _TOP = 10  # words whose overlap between seeds is told
-# Integrated gradients from the other references that some model has; zero is their own.
-_MORE = tuple(f"integrated-gradients+reference={name}" for name in ("mask", "unk", "pad"))
+# Integrated gradients from the other references that some model has; zero is their own. The link of `mase`, the margin, is a
+# choice that rivals may make as well; their own is the probability.
+_MORE = (
+    *(f"integrated-gradients+reference={name}" for name in ("mask", "unk", "pad")),
+    *(f"{method}+link=margin" for method in ("lime", "kernel-shap", "partition-shap", "occlusion")),
+    "mase+link=probability",
+)
 # The default method with one part changed, and the nearest methods under its link.
 _VARIANTS = (
     *(f"mase+link={link}" for link in ("probability", "log-probability")),
@@ -37,10 +42,11 @@ _VARIANTS = (
     "mase-path+link=margin", "mase-nlgp", "mase-paper", "occlusion",
 )  # fmt: skip
 _READING = """\
-`{subject}` against each other explainer on the same correctly classified test texts. Each cell: the other one's Delta Accuracy
+`{subject}` against each other explainer on the same correctly classified texts. Each cell: the other one's Delta Accuracy
 at k, and below it the difference ({subject} minus the other) with its paired 95 % interval (Newcombe's square-and-add on the
 texts that both explained). **Bold**: the other one is ahead, its interval leaves out 0. No correction is made for the number of
-comparisons: of those between equals, one in forty is expected to look lost, and one in forty won.
+comparisons: of those between equals, one in forty is expected to look lost, and one in forty won. The settings of `mase` were
+chosen on validation texts by this metric at these k; the other explainers have their packages' or papers' settings.
 
 The ceiling is a search over the metric itself (greedy, and a beam of 5), which no explainer may do: the smallest set of words
 that it finds whose masking changes the prediction. Shares are on the texts of the search; the JSON has those of all
@@ -111,7 +117,8 @@ class Faithfulness:
         explainers = _explainers(outcomes)
         if not explainers:
             return f"## {target.title}\n\n(no records of explainers yet)"
-        parts = [f"## {target.title} ({max(map(len, explainers.values())):,} texts)"]
+        split = next(iter(explainers.values())).header["data"]["split"]
+        parts = [f"## {target.title} ({max(map(len, explainers.values())):,} texts of the {split} split)"]
         for index, operator in enumerate(next(iter(outcomes.values())).header["operators"]):
             own = [duel for duel in duels if duel.target == target.name and duel.operator == operator]
             parts += [f"### {target.title}, masked by {markdown.operator(operator)}"]

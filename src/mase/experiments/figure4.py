@@ -24,7 +24,7 @@ BUDGETS = (100, 250, 500, 1000, 1500, 2000, 3000, 5000)
 _SWEPT = ("mase-paper", "mase-sparse", "mase", "lime", "kernel-shap")
 _K = 10  # of the diagrams over N; the JSON has every k of the tables
 _READING = """\
-Above: Delta Accuracy, the share of correctly classified test texts whose prediction changes, over the number of words masked
+Above: Delta Accuracy, the share of correctly classified texts whose prediction changes, over the number of words masked
 (k), with 95 % intervals. Below: Delta Accuracy at k = 10, and the accuracy that remains after masking (one minus it, since
 every text was classified correctly), over the number of model evaluations N per explanation.
 

@@ -23,8 +23,8 @@ class Outcomes:
     ----------
     header
         Where the records come from.
-    numbers
-        `(n,)`: the texts, ascending.
+    numbers, rows
+        `(n,)`: the texts, ascending, and their rows in the split.
     flips
         `(n, m, DEPTH)`: whether the prediction changed without the top 1, 2, ... words.
     start, chance
@@ -42,6 +42,7 @@ class Outcomes:
 
     header: Mapping[str, Any]
     numbers: Ints
+    rows: Ints
     flips: Bools
     start: Floats
     chance: Floats
@@ -56,8 +57,13 @@ class Outcomes:
         return len(self.numbers)
 
     def common(self, other: "Outcomes") -> tuple[Ints, Ints]:
-        """Return the places `(c,)` in this and in the other of the texts that both have."""
+        """Return the places `(c,)` in this and in the other of the texts that both have: same number and same row.
+
+        On another device a prediction at the edge may differ, and the texts after it have other numbers.
+        """
         _, here, there = np.intersect1d(self.numbers, other.numbers, assume_unique=True, return_indices=True)
+        same = self.rows[here] == other.rows[there]
+        here, there = here[same], there[same]
         return here.astype(np.int64), there.astype(np.int64)
 
 
@@ -83,6 +89,7 @@ def _outcomes(header: Mapping[str, Any], records: list[Record]) -> Outcomes:
     return Outcomes(
         header=header,
         numbers=np.array([record.number for record in records], dtype=np.int64),
+        rows=np.array([record.row for record in records], dtype=np.int64),
         flips=(bits[:, :, None] >> np.arange(DEPTH) & 1).astype(np.bool_),
         start=np.array([record.start for record in records]) / 1000,
         chance=np.array([record.chance for record in records], dtype=np.float64) / 1000,

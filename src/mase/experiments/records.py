@@ -76,5 +76,13 @@ def loads(values: list[Any], place: str) -> Record:
     if len(values) != len(COLUMNS):
         raise DataError(f"{place} has {len(values)} values, expected {len(COLUMNS)}: {', '.join(COLUMNS)}")
     named = dict(zip(COLUMNS, values, strict=True))
-    lists = {name: tuple(named[name]) for name in ("order", "flips", "chance", "eraser")}
+    try:
+        lists = {name: tuple(named[name]) for name in ("order", "flips", "chance", "eraser")}
+        numbers = [value for name, value in named.items() if name not in lists] + [
+            value for name in lists for value in lists[name]
+        ]
+    except TypeError as error:
+        raise DataError(f"{place} is no record ({error}); remove the file, or run with --fresh") from error
+    if not all(isinstance(value, int | float) for value in numbers):
+        raise DataError(f"{place} is no record, expected numbers; remove the file, or run with --fresh")
     return Record(**named | lists | {"half": bool(named["half"])})

@@ -8,6 +8,7 @@ import gzip
 import json
 import os
 import time
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -69,7 +70,7 @@ def _whole_lines(path: Path) -> list[bytes]:
             content = gzip.decompress(_packed(path).read_bytes())
         else:
             return []
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"cannot read {path}: {error}") from error
     return content.split(b"\n")[:-1]
 
@@ -197,8 +198,9 @@ def _check_same(theirs: Mapping[str, Any], ours: Mapping[str, Any], path: Path) 
 def _unpack(path: Path) -> None:
     if path.exists() or not _packed(path).exists():
         return
+    content = b"\n".join([*_whole_lines(path), b""])
     with replacing(path) as draft:
-        draft.write_bytes(gzip.decompress(_packed(path).read_bytes()))
+        draft.write_bytes(content)
     _packed(path).unlink()
 
 

@@ -103,7 +103,7 @@ class Sweeps:
 
 
 _READING = """\
-Delta Accuracy with its 95 % interval: the share of correctly classified test texts whose prediction changes when the k highest
+Delta Accuracy with its 95 % interval: the share of correctly classified texts whose prediction changes when the k highest
 words are masked by the model's own mask token, or else its unknown token. All rows of a table are on the same texts and differ
 in one setting."""
 

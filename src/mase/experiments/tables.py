@@ -7,7 +7,7 @@ from typing import Any
 
 from mase.experiments import commands, markdown
 from mase.experiments.batches import batches, share
-from mase.experiments.experiment import Report, Scope, collected
+from mase.experiments.experiment import BATCH_SIZE, Report, Scope, collected
 from mase.experiments.outcomes import Outcomes
 from mase.experiments.paper import KS, METHODS, PAPER, printed
 from mase.experiments.runner import Work
@@ -22,10 +22,10 @@ PAPER_METHODS = (
     "random", "lime-paper", "lime", "kernel-shap", "permutation-importance", "gradient", "mase-paper", "mase-sparse", "mase",
 )  # fmt: skip
 _READING = """\
-Each cell: the share of correctly classified test texts whose prediction changes when the k words of highest score are masked
-(Delta Accuracy, T-k), mean ± standard deviation over batches of 1,000 texts; below it the 95 % interval of the mean (Wilson,
-each text once); below that the paper's figure, and in brackets ours minus the paper's. Words are masked whole, in signed
-descending order of their scores, ties in reading order. Every explainer that samples asks the model 1,000 times.
+Each cell: the share of correctly classified texts whose prediction changes when the k words of highest score are masked (Delta
+Accuracy, T-k), mean ± standard deviation over batches of 1,000 texts (left out with fewer texts); below it the 95 % interval of
+the mean (Wilson, each text once); below that the paper's figure, and in brackets ours minus the paper's. Words are masked whole,
+in signed descending order of their scores, ties in reading order. Every explainer that samples asks the model 1,000 times.
 
 The paper does not say what its ± is, nor what it masks with, and its models are not published: a difference is one between two
 models as much as between two runs. Its baselines look as if some were not set up as their authors meant (on LSTM-IMDB its LIME
@@ -58,13 +58,14 @@ class Table:
 
     def _section(self, target: Target, outcomes: Mapping[Spec, Outcomes], scope: Scope) -> str:
         n_texts = max(map(len, outcomes.values()))
+        split = next(iter(outcomes.values())).header["data"]["split"]
         operators = [markdown.operator(name) for name in next(iter(outcomes.values())).header["operators"]]
         label = f" (`{PAPER[target.name].label}`)" if target.name in PAPER else ""
         head = ["method", *(f"T-{k}" for k in KS)]
         parts = [
             f"## {target.title}{label}",
-            f"{n_texts:,} texts, {batches(n_texts, scope.batches).describe()}; masked by {operators[0]}.",
-            markdown.table(head, [_row(target, spec, one, scope) for spec, one in outcomes.items()]),
+            f"{n_texts:,} texts of the {split} split, {batches(n_texts, scope.batches).describe()}; masked by {operators[0]}.",
+            markdown.table(head, [_row(target, spec, one, scope, n_texts) for spec, one in outcomes.items()]),
         ]
         for index, operator in enumerate(operators[1:], 1):
             rows = [[f"`{spec}`", *(f"{one.flips[:, index, k - 1].mean():.3f}" for k in KS)] for spec, one in outcomes.items()]
@@ -76,14 +77,18 @@ class Table:
         return "\n\n".join(parts)
 
 
-def _row(target: Target, spec: Spec, outcomes: Outcomes, scope: Scope) -> list[str]:
+def _row(target: Target, spec: Spec, outcomes: Outcomes, scope: Scope, n_texts: int) -> list[str]:
     paper = METHODS.get(spec.method) if not spec.settings else None
-    cells = [_cell(share(outcomes.flips[:, 0, k - 1], scope.batches), target, spec, k) for k in KS]
-    return [f"`{spec}`" + (f"<br>paper: {paper}" if paper else ""), *cells]
+    enough = len(outcomes) >= BATCH_SIZE
+    cells = [_cell(share(outcomes.flips[:, 0, k - 1], scope.batches), target, spec, k, spread=enough) for k in KS]
+    fewer = f"<br>{len(outcomes):,} texts" if len(outcomes) < n_texts else ""
+    return [f"`{spec}`" + (f"<br>paper: {paper}" if paper else "") + fewer, *cells]
 
 
-def _cell(summary: Summary, target: Target, spec: Spec, k: int) -> str:
-    lines = [f"**{summary.mean:.3f}** ± {summary.sd:.3f}", f"{summary.low:.3f} to {summary.high:.3f}"]
+def _cell(summary: Summary, target: Target, spec: Spec, k: int, *, spread: bool) -> str:
+    """Return one cell; the spread of batches says nothing where all texts together make less than one."""
+    mean = f"**{summary.mean:.3f}**" + (f" ± {summary.sd:.3f}" if spread else "")
+    lines = [mean, f"{summary.low:.3f} to {summary.high:.3f}"]
     figure = None if spec.settings else printed(target.name, spec.method, k)
     if figure is not None:
         lines.append(f"paper {figure.mean:.3f} ± {figure.spread:.3f} ({markdown.signed(summary.mean - figure.mean)})")

@@ -8,7 +8,7 @@ __all__ = ["TARGETS", "Target"]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A classifier and its test texts.
+    """A classifier and its texts.
 
     `title` is the paper's name for it, `n_texts` how many texts a full run explains (Reuters has fewer: every one is used),
     `n_study` how many a sweep does, and `n_search` how many of these the ceilings, a search of up to minutes per text, and a

@@ -10,7 +10,7 @@ from mase.errors import CapabilityError, OptionError, ShapeError
 from mase.metrics.protocol import Case, Column
 from mase.metrics.ranking import ranking
 
-__all__ = ["SeedAgreement", "jaccard", "spearman", "top_overlap"]
+__all__ = ["SeedAgreement", "jaccard", "spearman", "spearman_table", "top_overlap"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +61,22 @@ def spearman(first: Any, second: Any) -> float:
     >>> spearman([1.0, 2.0, 3.0], [10.0, 30.0, 20.0])
     0.5
     """
-    one, two = (_ranks(scores) for scores in _same_words(first, second))
-    one, two = one - one.mean(), two - two.mean()
-    size = np.sqrt((one @ one) * (two @ two))
-    return float(one @ two / size) if size > 0 else float("nan")
+    return float(spearman_table(np.stack(_same_words(first, second)))[0, 1])
+
+
+def spearman_table(scores: Floats) -> Floats:
+    """Return Spearman's rank correlation `(r, r)` of each two rows of scores `(r, w)`; NaN where a row is constant.
+
+    Examples
+    --------
+    >>> spearman_table(np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])).tolist()
+    [[1.0, -1.0], [-1.0, 1.0]]
+    """
+    ranks = np.stack([_ranks(row) for row in scores])
+    centred = ranks - ranks.mean(axis=1, keepdims=True)
+    products = centred @ centred.T
+    sizes = np.outer(np.diag(products), np.diag(products))
+    return np.asarray(np.divide(products, np.sqrt(sizes), out=np.full_like(products, np.nan), where=sizes > 0))
 
 
 def top_overlap(first: Any, second: Any, k: int) -> float:

@@ -1,7 +1,7 @@
 """Scores from elsewhere, brought onto the words that a model reads."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -12,7 +12,7 @@ from mase.errors import OptionError, ShapeError
 from mase.models.protocol import Model
 from mase.text import Span, Tokens, Words, group_words
 
-__all__ = ["align"]
+__all__ = ["align", "check_model"]
 
 Pair = tuple[str, float]
 
@@ -34,7 +34,7 @@ class _Tensor(Protocol):
     def cpu(self) -> Any: ...
 
 
-def align(given: Any, model: Model, text: str, *, target: int = 0) -> Floats:
+def align(given: Any, model: Model, text: str, *, target: int | None = None) -> Floats:
     """Return the scores `(w,)` of the words of `text` that `model` reads, from an attribution that was made elsewhere.
 
     Parameters
@@ -42,26 +42,28 @@ def align(given: Any, model: Model, text: str, *, target: int = 0) -> Floats:
     given
         One of
 
-        - an `Attribution` of the same text;
+        - an `Attribution` of the same text, by the same model where both have a checksum;
         - a list of `(word, score)` pairs in reading order, where a word may be any piece of the text (a token, a word with its
           punctuation). The pieces of one word add up; a piece of several words gives each its share by characters;
         - a mapping from word to score, which every occurrence of the word gets (LIME's ``dict(explanation.as_list())``); a
           word that it lacks gets the sum of its runs of letters ("doesn't": those of doesn and t), or 0;
         - a `shap.Explanation` of one text: its `values` `(t,)` or `(t, k)` belong to the pieces in its `data`;
         - an array or tensor `(t,)` or `(t, d)`, as captum returns it (also with a leading 1): one row per token that the model
-          reads, or per token that is not special; the d entries of a token, and the tokens of a word, add up;
+          reads, or per token that is not special; the d entries of a token, and the tokens of a word, add up. `(1, n)` is one
+          text of n tokens wherever the text has that many;
         - an array of one number per word `(w,)`.
     model, text
         The model that reads the text.
     target
-        Which of the k columns of a `shap.Explanation` is meant.
+        Index of the class that the scores are to be for: what an `Attribution` has to explain, and which of the k columns of
+        a `shap.Explanation` is meant. None takes whatever class an `Attribution` explains.
 
     Raises
     ------
     ShapeError
         If the scores do not fit the text.
     OptionError
-        If it is none of these, or `target` is not one of the columns.
+        If it is none of these, an `Attribution` of another class or model, or `target` is not one of the columns.
     NonFiniteError
         If a score is not finite.
 
@@ -75,7 +77,7 @@ def align(given: Any, model: Model, text: str, *, target: int = 0) -> Floats:
     tokens = model.encode(text)
     words = group_words(tokens)
     if isinstance(given, Attribution):
-        return _same_text(given, text, words)
+        return _same_question(given, model, text, words, target)
     if isinstance(given, Mapping):
         return _by_word(given, text, words)
     if isinstance(given, _Tensor):
@@ -94,11 +96,33 @@ def align(given: Any, model: Model, text: str, *, target: int = 0) -> Floats:
     )
 
 
-def _same_text(given: Attribution, text: str, words: Words) -> Floats:
+def check_model(given: Attribution, model: Model) -> None:
+    """Raise the error for an attribution that explains another model: both checksums are known, and differ.
+
+    Raises
+    ------
+    OptionError
+        If it does.
+    """
+    theirs = given.model.get("sha256")
+    if theirs is not None and model.sha256 is not None and theirs != model.sha256:
+        raise OptionError(
+            f"the attribution explains the model {given.model.get('name')} (sha256 {theirs[:12]}), expected {model.name} "
+            f"(sha256 {model.sha256[:12]}), which is judged; explain the texts with this model"
+        )
+
+
+def _same_question(given: Attribution, model: Model, text: str, words: Words, target: int | None) -> Floats:
+    check_model(given, model)
     if given.text != text or given.spans != words.spans:
         raise ShapeError(
             f"the attribution is of {len(given.spans)} words of {given.text[:40]!r}, expected the {len(words)} words "
             f"of {text[:40]!r} that the model reads; explain the text with this model"
+        )
+    if target is not None and given.target != model.labels[target]:
+        raise OptionError(
+            f"the attribution explains the class {given.target!r}, expected {model.labels[target]!r}, which is judged; "
+            f"explain the text with target={model.labels[target]!r}"
         )
     return np.array(given.scores)
 
@@ -109,36 +133,46 @@ def _by_word(given: Mapping[Any, Any], text: str, words: Words) -> Floats:
     scored = [[word] if word in given else re.findall(r"\w+", word) for word in found]
     if not any(part in given for parts in scored for part in parts):
         raise ShapeError(f"none of the words {sorted(map(str, given))[:5]} is in the text {text[:40]!r}, expected its words")
-    return as_floats([sum(given.get(part, 0.0) for part in parts) for parts in scored], (None,), "scores")
+    worth = {word: _number(score, (word, score)) for word, score in given.items()}
+    return as_floats([sum(worth.get(part, 0.0) for part in parts) for parts in scored], (None,), "scores")
 
 
-def _explained(given: _Explanation, target: int) -> list[Pair]:
+def _explained(given: _Explanation, target: int | None) -> list[Pair]:
     values, pieces = np.asarray(given.values, dtype=np.float64), [str(piece) for piece in np.asarray(given.data).reshape(-1)]
     if values.ndim not in (1, 2) or len(values) != len(pieces):
         raise ShapeError(
             f"the explanation has values of shape {values.shape} for {len(pieces)} pieces, expected (t,) or (t, k); "
             "pass the explanation of one text, as in explanation[0]"
         )
-    if values.ndim == 2 and not 0 <= target < values.shape[1]:
-        raise OptionError(f"target is {target}, expected one of the {values.shape[1]} columns of the explanation")
-    return list(zip(pieces, (values if values.ndim == 1 else values[:, target]).tolist(), strict=True))
+    if values.ndim == 2:
+        if target is None or not 0 <= target < values.shape[1]:
+            raise OptionError(f"target is {target}, expected one of the {values.shape[1]} columns of the explanation")
+        values = values[:, target]
+    return list(zip(pieces, values.tolist(), strict=True))
 
 
 def _pair(given: Any) -> Pair:
     if not isinstance(given, Sequence) or len(given) != 2 or not isinstance(given[0], str):
         raise ShapeError(f"the attribution holds {given!r:.60}, expected (word, score)")
+    return given[0], _number(given[1], given)
+
+
+def _number(score: Any, whole: Any) -> float:
+    """Return a score as a number; no text and no truth value is one. Scalars of numpy and torch are."""
     try:
-        return given[0], float(given[1])
-    except (TypeError, ValueError):
-        raise ShapeError(f"the attribution holds {given!r:.60}, expected (word, score) with a number") from None
+        if isinstance(score, str | bytes | bool | np.bool_):
+            raise TypeError
+        return float(score)
+    except (TypeError, ValueError, OverflowError):
+        raise ShapeError(f"the attribution holds {whole!r:.60}, expected (word, score) with a number") from None
 
 
 def _by_token(given: np.ndarray, tokens: Tokens, words: Words) -> Floats:
     """Return sums over the tokens of each word, of rows `(t,)` or `(t, d)`, with a leading 1 or without special tokens."""
-    array = given[0] if given.ndim > 1 and given.shape[0] == 1 and given.shape[1] != 1 else given
     free = np.flatnonzero(~np.array(tokens.fixed))
     of_token = np.array(words.of_token)
     places = {len(tokens): of_token, len(free): of_token[free], len(words): np.arange(len(words))}
+    array = _of_one_text(given, places)
     if array.ndim not in (1, 2) or len(array) not in places:
         raise ShapeError(
             f"the attribution has shape {given.shape}, expected ({len(tokens)},) or ({len(tokens)}, d): one row per token that "
@@ -147,6 +181,12 @@ def _by_token(given: np.ndarray, tokens: Tokens, words: Words) -> Floats:
     rows = as_floats(array.astype(np.float64), (None,) * array.ndim, "attribution").reshape(len(array), -1).sum(axis=1)
     place = places[len(array)]
     return np.asarray(np.bincount(place[place >= 0], weights=rows[place >= 0], minlength=len(words)), dtype=np.float64)
+
+
+def _of_one_text(given: np.ndarray, lengths: Container[int]) -> np.ndarray:
+    """Return the array without a leading 1 that stands for one text; `(1, d)` may be the d entries of the only token."""
+    leads = given.ndim == 3 or (given.ndim == 2 and (given.shape[1] in lengths or 1 not in lengths))
+    return np.asarray(given[0]) if leads and given.shape[0] == 1 else given
 
 
 def _by_piece(pairs: Sequence[Pair], text: str, words: Words) -> Floats:

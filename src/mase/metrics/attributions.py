@@ -93,7 +93,15 @@ def _entries(name: str) -> list[Any]:
     except ValueError:
         whole = None
     if whole is not None:
-        return list(whole) if isinstance(whole, list) and not _is_pair(whole[:1]) else [whole]
+        found = list(whole) if isinstance(whole, list) and not _is_pair(whole[:1]) else [whole]
+    else:
+        found = _lines(name, content)
+    if not found:
+        raise DataError(f"{name!r} is empty, expected attributions")
+    return found
+
+
+def _lines(name: str, content: str) -> list[Any]:
     found = []
     for number, line in enumerate(content.split("\n"), 1):
         if not line.strip():
@@ -102,8 +110,6 @@ def _entries(name: str) -> list[Any]:
             found.append(json.loads(line))
         except ValueError as error:
             raise DataError(f"{name!r}, line {number} is not JSON ({error}), expected one attribution per line") from error
-    if not found:
-        raise DataError(f"{name!r} is empty, expected attributions")
     return found
 
 

@@ -26,6 +26,9 @@ class DeltaAccuracy:
     texts *still classified correctly*, and Delta Accuracy is the share of flipped predictions, among texts that were
     classified correctly (R25). Words are taken out in signed descending order, whole, ties by position; k is capped by the
     number of words (R26).
+
+    Where the classes are separate questions (multi-label), the prediction flips when the target's own probability falls below
+    0.5. A text for which the model does not predict the target in the first place has no prediction to flip, and no value.
     """
 
     ks: tuple[int, ...] = (1, 5, 10, 15)
@@ -40,15 +43,17 @@ class DeltaAccuracy:
         return tuple(Column(f"k={k}", "higher", share=True) for k in self.ks)
 
     def judge(self, case: Case) -> Floats:
-        """Return 1 for each k that flips the prediction, else 0 `(len(ks),)`."""
-        return flips(case.masker, ranking(case.scores), case.target, self.ks).astype(np.float64)
+        """Return 1 for each k that flips the prediction, else 0 `(len(ks),)`; NaN if the target is not predicted."""
+        found = flips(case.masker, ranking(case.scores), case.target, self.ks).astype(np.float64)
+        predicted = not case.masker.flipped(case.masker.whole[None, :], case.target)[0]
+        return found if predicted else np.full(len(self.ks), np.nan)
 
 
 def flips(masker: Masker, order: Ints, target: int, ks: Sequence[int]) -> Bools:
     """Return for each of `ks` `(len(ks),)` whether the model no longer predicts `target` without the first k words of `order`.
 
     k is capped by the number of words w. Delta Accuracy (R25) is the share of texts for which this is true, among texts
-    that were predicted correctly; `mase.metrics.intervals` summarises it.
+    that were predicted correctly; `mase.metrics.intervals` summarises it. `Masker.flipped` says what counts as predicted.
 
     Raises
     ------
@@ -59,4 +64,4 @@ def flips(masker: Masker, order: Ints, target: int, ks: Sequence[int]) -> Bools:
     """
     if len(order) != len(masker.words):
         raise ShapeError(f"order has {len(order)} words, expected {len(masker.words)}: those that the model reads")
-    return np.asarray(masker.probabilities(without_top(order, ks)).argmax(axis=1) != target)
+    return masker.flipped(masker.probabilities(without_top(order, ks)), target)

@@ -3,18 +3,19 @@
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from itertools import combinations
 from math import isnan
 from typing import Any
 
 import numpy as np
 
-from mase.arrays import Floats
+from mase.arrays import Bools, Floats
 from mase.assemble import installed
 from mase.errors import MaseError, OptionError, ShapeError
 from mase.methods import Method, describe
-from mase.metrics.agreement import spearman
-from mase.metrics.evaluator import Evaluator, Judged
-from mase.metrics.intervals import Difference, Summary, paired_mean, paired_share, summary_of_mean, summary_of_share
+from mase.metrics.agreement import spearman_table
+from mase.metrics.evaluator import Evaluator, Judged, Judgement
+from mase.metrics.intervals import Difference, Summary, paired_means, paired_share, summaries_of_means, summary_of_share
 from mase.metrics.masking import Operator
 from mase.metrics.protocol import Column, Metric
 from mase.registry import unknown
@@ -46,49 +47,56 @@ class Evaluation:
         """
         if method not in self.methods:
             raise unknown("judged method", method, list(self.methods))
-        return np.array([one.by_method[method].values for one in self.texts]).reshape(len(self), len(self.columns))
+        missing = np.full(len(self.columns), np.nan)
+        rows = [missing if one is None else one.values for one in self._judgements(method)]
+        return np.array(rows).reshape(len(self), len(self.columns))
 
     def summaries(self, method: str, batches: Sequence[Sequence[int]] | None = None) -> tuple[Summary | None, ...]:
         """Return mean and 95 % interval of each column for one method: Wilson's for shares, of a bootstrap otherwise.
 
         `batches` are indices of texts, for the standard deviation over batches. None for a column without any value.
         """
-        found: list[Summary | None] = []
-        for (_, column), values in zip(self.columns, self.values(method).T, strict=True):
-            if np.isnan(values).all():
-                found.append(None)
-            else:
-                found.append(summary_of_share(values == 1, batches) if column.share else summary_of_mean(values, batches))
-        return tuple(found)
+        return self._summaries((method,), batches)[method]
+
+    def every_summary(self, batches: Sequence[Sequence[int]] | None = None) -> dict[str, tuple[Summary | None, ...]]:
+        """Return the `summaries` of every method by its name; much faster than one by one."""
+        return self._summaries(self.methods, batches)
 
     def differences(self, first: str, second: str) -> tuple[Difference | None, ...]:
         """Return for each column the mean of `first` minus that of `second` with its paired 95 % interval.
 
         Newcombe's interval and McNemar's test for shares, a bootstrap over texts otherwise. None without any pair of values.
         """
-        found: list[Difference | None] = []
-        for (_, column), one, two in zip(self.columns, self.values(first).T, self.values(second).T, strict=True):
-            if np.isnan(one - two).all():
-                found.append(None)
-            else:
-                found.append(paired_share(one == 1, two == 1) if column.share else paired_mean(one, two))
-        return tuple(found)
+        return self._differences([(first, second)])[first, second]
+
+    def every_difference(self) -> dict[tuple[str, str], tuple[Difference | None, ...]]:
+        """Return the `differences` of each two methods, the earlier one first; much faster than one by one."""
+        return self._differences(list(combinations(self.methods, 2)))
 
     def agreement(self) -> Floats:
         """Return the mean Spearman correlation of the scores of each two methods, a square table; NaN without any value."""
-        found = np.ones((len(self.methods), len(self.methods)))
-        for row, first in enumerate(self.methods):
-            for column, second in enumerate(self.methods[:row]):
-                pairs = [spearman(one.by_method[first].scores, one.by_method[second].scores) for one in self.texts]
-                known = [value for value in pairs if not isnan(value)]
-                found[row, column] = found[column, row] = np.mean(known) if known else np.nan
-        return found
+        size = len(self.methods)
+        sums, counts = np.zeros((size, size)), np.zeros((size, size), dtype=np.int64)
+        for one in self.texts:
+            there = {index: found for index, name in enumerate(self.methods) if (found := one.by_method[name]) is not None}
+            if there:
+                table = spearman_table(np.stack([found.scores for found in there.values()]))
+                place = np.ix_(list(there), list(there))
+                sums[place] += np.nan_to_num(table)
+                counts[place] += ~np.isnan(table)
+        means = np.asarray(np.divide(sums, counts, out=np.full((size, size), np.nan), where=counts > 0))
+        np.fill_diagonal(means, 1.0)
+        return means
+
+    def n_judged(self, method: str) -> int:
+        """Return how many of the texts one method was judged on: not those that it could not explain."""
+        return sum(one is not None for one in self._judgements(method))
 
     def cost(self, method: str) -> dict[str, float]:
         """Return model evaluations, gradients and seconds per text that the explanations of one method took, on average."""
-        judgements = [one.by_method[method] for one in self.texts]
+        there = [one for one in self._judgements(method) if one is not None]
         names = ("n_queries", "n_gradients", "seconds")
-        return {name: float(np.mean([getattr(one, name) for one in judgements])) for name in names}
+        return {name: float(np.mean([getattr(one, name) for one in there])) if there else float("nan") for name in names}
 
     def to_dict(self, batches: Sequence[Sequence[int]] | None = None) -> dict[str, Any]:
         """Return everything as plain JSON types, with the values of every text; schema ``mase.evaluation/1``."""
@@ -99,23 +107,55 @@ class Evaluation:
             "columns": [{"metric": name} | asdict(column) for name, column in self.columns],
             "methods": {
                 method: {
-                    "summaries": [None if one is None else asdict(one) for one in self.summaries(method, batches)],
-                    "cost": self.cost(method),
+                    "summaries": [None if one is None else asdict(one) for one in summaries],
+                    "cost": {name: _number(value) for name, value in self.cost(method).items()},
                 }
-                for method in self.methods
+                for method, summaries in self.every_summary(batches).items()
             },
             "differences": [
-                {"first": first, "second": second}
-                | {"columns": [None if one is None else asdict(one) for one in self.differences(first, second)]}
-                for index, first in enumerate(self.methods)
-                for second in self.methods[index + 1 :]
+                {"first": first, "second": second, "columns": [None if one is None else asdict(one) for one in found]}
+                for (first, second), found in self.every_difference().items()
             ],
             "agreement": {
                 method: dict(zip(self.methods, map(_number, row), strict=True))
                 for method, row in zip(self.methods, self.agreement().tolist(), strict=True)
             },
-            "texts": [_plain(one) for one in self.texts],
+            "texts": [_plain(one, len(self.columns)) for one in self.texts],
         }
+
+    @property
+    def _shares(self) -> Bools:
+        return np.array([column.share for _, column in self.columns], dtype=np.bool_)
+
+    def _judgements(self, method: str) -> list[Judgement | None]:
+        return [one.by_method[method] for one in self.texts]
+
+    def _summaries(
+        self, methods: Sequence[str], batches: Sequence[Sequence[int]] | None
+    ) -> dict[str, tuple[Summary | None, ...]]:
+        tables = {method: self.values(method) for method in methods}
+        means = iter(summaries_of_means(self._means(tables.values()), batches))
+        return {
+            method: tuple(
+                _share(column, batches) if share else next(means) for column, share in zip(table.T, self._shares, strict=True)
+            )
+            for method, table in tables.items()
+        }
+
+    def _differences(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], tuple[Difference | None, ...]]:
+        tables = {method: self.values(method) for method in {name for pair in pairs for name in pair}}
+        means = iter(paired_means(self._means(tables[first] - tables[second] for first, second in pairs)))
+        return {
+            (first, second): tuple(
+                _paired_share(one, two) if share else next(means)
+                for one, two, share in zip(tables[first].T, tables[second].T, self._shares, strict=True)
+            )
+            for first, second in pairs
+        }
+
+    def _means(self, tables: Iterable[Floats]) -> Floats:
+        """Return the columns that are no shares of all tables `(n, m)`, side by side."""
+        return np.concatenate([np.empty((len(self), 0)), *(table[:, ~self._shares] for table in tables)], axis=1)
 
 
 def evaluate(
@@ -198,12 +238,31 @@ def collect(evaluator: Evaluator, judged: Sequence[Judged], conditions: Mapping[
     return Evaluation(tuple(judged), evaluator.columns, tuple(judged[0].by_method), provenance)
 
 
-def _plain(judged: Judged) -> dict[str, Any]:
+def _share(values: Floats, batches: Sequence[Sequence[int]] | None) -> Summary | None:
+    """Return the share of ones among the values `(n,)`; NaN is left out, of the batches too."""
+    known = ~np.isnan(values)
+    if not known.any():
+        return None
+    place = np.cumsum(known) - 1
+    kept = None if batches is None else [place[[index for index in batch if known[index]]] for batch in batches]
+    return summary_of_share(values[known] == 1, None if kept is None else [batch.tolist() for batch in kept if len(batch)])
+
+
+def _paired_share(one: Floats, two: Floats) -> Difference | None:
+    """Return the difference of the shares of ones among the values `(n,)` that both have."""
+    known = ~np.isnan(one - two)
+    return paired_share(one[known] == 1, two[known] == 1) if known.any() else None
+
+
+def _plain(judged: Judged, n_columns: int) -> dict[str, Any]:
     return {
         "sha256": hashlib.sha256(judged.text.encode("utf-8", "surrogatepass")).hexdigest(),
         "target": judged.target,
         "probability": judged.probability,
-        "values": {name: list(map(_number, one.values.tolist())) for name, one in judged.by_method.items()},
+        "values": {
+            name: [None] * n_columns if one is None else list(map(_number, one.values.tolist()))
+            for name, one in judged.by_method.items()
+        },
     }
 
 

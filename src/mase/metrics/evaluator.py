@@ -1,13 +1,14 @@
 """Judging methods, and attributions made elsewhere, on the same texts of one model."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from mase.arrays import Floats
-from mase.errors import CapabilityError, OptionError
+from mase.errors import CapabilityError, MaseError, OptionError
 from mase.explainer import Explainer
 from mase.methods import Method, describe
 from mase.metrics import METRICS
@@ -18,7 +19,9 @@ from mase.models import adapt
 from mase.models.protocol import Model
 from mase.rng import stream_key
 
-__all__ = ["Evaluator", "Judged", "Judgement", "named_metrics"]
+__all__ = ["Evaluator", "Judged", "Judgement", "OnError", "named_metrics"]
+
+OnError = Callable[[str, MaseError], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +41,15 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One text: the class that the model predicts for it, and the judgement of each method by name."""
+    """One text: the class that the model predicts for it, and the judgement of each method by name.
+
+    None stands for a method that could not explain the text.
+    """
 
     text: str
     target: int
     probability: float
-    by_method: Mapping[str, Judgement]
+    by_method: Mapping[str, Judgement | None]
 
 
 class Evaluator:
@@ -108,31 +114,52 @@ class Evaluator:
         """Every setting of every method."""
         return {name: describe(explainer.method) for name, explainer in self.explainers.items()}
 
-    def __call__(self, text: str, attributions: Mapping[str, Any] | None = None) -> Judged:
+    def __call__(self, text: str, attributions: Mapping[str, Any] | None = None, *, on_error: OnError | None = None) -> Judged:
         """Return the judgements of one text, all for the class that the model predicts.
 
-        `attributions` are scores of this text made elsewhere, by the name that they are to have; see
-        `mase.metrics.alignment.align`.
+        Parameters
+        ----------
+        text
+            The text.
+        attributions
+            Scores of this text made elsewhere, by the name that they are to have; see `mase.metrics.alignment.align`.
+        on_error
+            Told the name and the error of each method that cannot be judged on this text, whose judgement is then None; by
+            default the error is raised.
 
         Raises
         ------
         MaseError
-            If the text cannot be explained or masked, or an attribution does not fit it.
+            If the text cannot be masked, explained by a method (without `on_error`), or an attribution does not fit it.
         """
         given = attributions or {}
-        self._check_given(given)
+        self.check_names(given)
         bound = remembering(masker(self.model, text, self.operator))
-        target, found = bound.target, {}
-        for name, explainer in self.explainers.items():
-            explained = explainer(text, target=target)
-            case = Case(self.model, text, target, bound, explained.scores, self.seed, self._rescore(explainer, text, target))
-            fit = explained.fit
-            found[name] = Judgement(self._values(case), np.array(case.scores), fit.n_queries, fit.n_gradients, fit.seconds)
-        for name, one in given.items():
-            scores = align(one, self.model, text, target=target)
-            case = Case(self.model, text, target, bound, scores, self.seed)
-            found[name] = Judgement(self._values(case), scores, 0, 0, 0.0)
-        return Judged(text, target, float(bound.whole[target]), found)
+        blank = Case(self.model, text, bound.target, bound, np.empty(0), self.seed)  # the scores are still to come
+        makers: dict[str, Callable[[], Judgement]] = {
+            **{name: partial(self._explained, explainer, blank) for name, explainer in self.explainers.items()},
+            **{name: partial(self._aligned, one, blank) for name, one in given.items()},
+        }
+        found: dict[str, Judgement | None] = {}
+        for name, make in makers.items():
+            try:
+                found[name] = make()
+            except MaseError as error:
+                if on_error is None:
+                    raise
+                on_error(name, error)
+                found[name] = None
+        return Judged(text, bound.target, float(bound.whole[bound.target]), found)
+
+    def _explained(self, explainer: Explainer, blank: Case) -> Judgement:
+        explained = explainer(blank.text, target=blank.target)
+        case = replace(blank, scores=explained.scores, rescore=self._rescore(explainer, blank.text, blank.target))
+        fit = explained.fit
+        return Judgement(self._values(case), np.array(case.scores), fit.n_queries, fit.n_gradients, fit.seconds)
+
+    def _aligned(self, given: Any, blank: Case) -> Judgement:
+        scores = align(given, self.model, blank.text, target=blank.target)
+        return Judgement(self._values(replace(blank, scores=scores)), scores, 0, 0, 0.0)
 
     def _explainer(self, method: str | Method) -> Explainer:
         return Explainer(self.model, method=method, n_samples=self.n_samples, seed=self.seed)
@@ -146,7 +173,16 @@ class Evaluator:
     def _values(self, case: Case) -> Floats:
         return np.concatenate([np.empty(0), *(metric.judge(case) for metric in self.metrics.values())])
 
-    def _check_given(self, given: Mapping[str, Any]) -> None:
+    def check_names(self, given: Collection[str]) -> None:
+        """Raise the error for attributions made elsewhere that cannot be judged, by the names that they are to have.
+
+        Raises
+        ------
+        OptionError
+            If a name is that of a method.
+        CapabilityError
+            If a metric has to make scores anew.
+        """
         twice = set(given) & set(self.explainers)
         if twice:
             raise OptionError(f"{sorted(twice)} are both methods and given attributions, expected different names")

@@ -1,5 +1,6 @@
 """Infidelity: how well the scores predict what perturbations do to the probability."""
 
+import json
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
@@ -10,10 +11,10 @@ from mase.covariance import covariance
 from mase.errors import OptionError
 from mase.explainer import Explainer
 from mase.links import probabilities
-from mase.methods import Method, resolve
+from mase.methods import Method, describe, resolve
 from mase.metrics.curves import check_scores
 from mase.metrics.protocol import Case, Column
-from mase.models.protocol import Binding, Probe
+from mase.models.protocol import Binding, Model, Probe
 from mase.query import ask
 from mase.rng import generator, stream_key, untouched
 from mase.sample import Law
@@ -33,9 +34,11 @@ class Infidelity:
     own sign: x - Z is the perturbed text. With `sign` +1 the perturbed text is x + Z for the same draws Z, as in Theorem 1;
     under a law that is symmetric about the text both have the same expectation.
 
-    "scaled" first multiplies the scores by the best factor beta = E[d h] / E[h^2] with h = z.gamma and d = f(1 + z) - f(1),
-    as the code of Yeh et al. and captum's ``normalize=True`` do: methods whose scores have another unit can be compared.
-    "unexplained" divides that by E[d^2]: 0 is perfect, 1 no better than scores of 0.
+    "plain" wants scores in units of the probability: it says nothing of scores with another link (a margin, a
+    log-probability), so tables leave it out. "scaled" first multiplies the scores by the best factor
+    beta = max(0, E[d h] / E[h^2]) with h = z.gamma and d = f(1 + z) - f(1), which gives them the unit that fits. "unexplained"
+    divides that by E[d^2]: 0 is perfect, 1 no better than scores of 0. The code of Yeh et al. and captum's ``normalize=True``
+    let beta be negative, which makes the opposite of every score as good as the score; here it gets 1.
 
     Perturbations are drawn anew, not those that made the scores; the minimum over all scores is only with respect to their
     law (Theorem 2).
@@ -65,20 +68,31 @@ class Infidelity:
     @property
     def columns(self) -> tuple[Column, ...]:
         """Plain, scaled, unexplained."""
-        return Column("plain", "lower"), Column("scaled", "lower"), Column("unexplained", "lower")
+        return Column("plain", "lower", headline=False), Column("scaled", "lower"), Column("unexplained", "lower")
 
     def judge(self, case: Case) -> Floats:
         """Return the three numbers `(3,)`."""
         check_scores(case.masker, case.scores)
+        method = self._method(case.model)
+        # As JSON: a method may hold an array, which has no hash.
+        key = ("infidelity", json.dumps(describe(method)), self.sign, case.target, case.seed)
         with untouched():
-            moves, drops = self._asked(case)
-        return infidelities(case.scores, moves, drops)
+            moves, changes = case.memory.once(key, lambda: self._asked(case, method))
+        return infidelities(case.scores, moves, changes)
 
-    def _asked(self, case: Case) -> tuple[Floats, Floats]:
-        """Return z `(n, w)` and f(1 + z) - f(1) `(n,)`; no rows if no word can move."""
+    def _method(self, model: Model) -> Method:
+        """Return the method that draws the perturbations, or its stand-in for a model without embeddings."""
         chosen = resolve(self.perturbation)
         standing_in = replace(chosen, without_embeddings=chosen.without_embeddings or "mase-mask")
-        method = Explainer(case.model, method=standing_in, n_samples=self.n_samples).method
+        method = Explainer(model, method=standing_in, n_samples=self.n_samples).method
+        if method.design is None or method.center is None or np.ndim(method.sigma) or callable(method.sigma):
+            raise OptionError(
+                f"perturbation {method.name!r} has no centre with one standard deviation, expected a row like 'mase-paper'"
+            )
+        return method
+
+    def _asked(self, case: Case, method: Method) -> tuple[Floats, Floats]:
+        """Return z `(n, w)` and f(1 + z) - f(1) `(n,)`; no rows if no word can move."""
         probe = _probe(case, method)
         active: Ints = np.flatnonzero(probe.widths > 0)
         if not len(active):
@@ -93,10 +107,8 @@ class Infidelity:
 
 def _drawn(case: Case, method: Method, widths: Floats) -> Floats:
     """Return coordinates minus 1 `(n, p)` of the words that can move, drawn as the method says but not for the same seed."""
-    if method.design is None or method.center is None or np.ndim(method.sigma) or callable(method.sigma):
-        raise OptionError(
-            f"perturbation {method.name!r} has no centre with one standard deviation, expected a row like 'mase-paper'"
-        )
+    assert method.design is not None
+    assert method.center is not None
     law = Law(method.center, covariance(method.sigma, widths))
     rng = generator(case.seed, f"infidelity of {case.text}")
     return method.design.draw(rng, method.n_samples, law).coordinates - 1
@@ -111,7 +123,7 @@ def infidelities(scores: Floats, moves: Floats, changes: Floats) -> Floats:
         return np.full(3, np.nan)
     guesses = moves @ scores
     size = float(guesses @ guesses)
-    beta = float(changes @ guesses) / size if size > 0 else 0.0
+    beta = max(0.0, float(changes @ guesses) / size) if size > 0 else 0.0
     scaled, total = float(((changes - beta * guesses) ** 2).mean()), float((changes**2).mean())
     return np.array([((changes - guesses) ** 2).mean(), scaled, scaled / total if total > 0 else np.nan])
 

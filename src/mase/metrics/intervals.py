@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.special import bdtr, ndtri
@@ -11,9 +11,21 @@ from scipy.special import bdtr, ndtri
 from mase.arrays import Bools, Floats, as_floats
 from mase.errors import OptionError, ShapeError
 
-__all__ = ["Difference", "Summary", "mcnemar", "paired_mean", "paired_share", "summary_of_mean", "summary_of_share", "wilson"]
+__all__ = [
+    "Difference",
+    "Summary",
+    "mcnemar",
+    "paired_mean",
+    "paired_means",
+    "paired_share",
+    "summaries_of_means",
+    "summary_of_mean",
+    "summary_of_share",
+    "wilson",
+]
 
 _RESAMPLES, _CHUNK = 2000, 100
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +109,32 @@ def summary_of_mean(values: Any, batches: Sequence[Sequence[int]] | None = None,
     OptionError
         If there is no value, or an empty batch.
     """
-    numbers = np.asarray(values, dtype=np.float64)
-    known = numbers[~np.isnan(numbers)]
-    low, high = _bootstrap(known, level, seed)
-    return Summary(float(known.mean()), low, high, len(known), *_over_batches(numbers, batches))
+    (found,) = summaries_of_means(np.asarray(values, dtype=np.float64)[:, None], batches, level, seed)
+    return _existing(found)
+
+
+def summaries_of_means(
+    values: Any, batches: Sequence[Sequence[int]] | None = None, level: float = 0.95, seed: int = 0
+) -> tuple[Summary | None, ...]:
+    """Return `summary_of_mean` of each of the m columns of `values` `(n, m)`, all from the same resamples of the texts.
+
+    None for a column without any value.
+
+    Raises
+    ------
+    OptionError
+        If a batch is empty.
+    NonFiniteError
+        If a value is infinite.
+    """
+    table = np.asarray(values, dtype=np.float64)
+    as_floats(np.where(np.isnan(table), 0.0, table), (None, None), "values")
+    found: list[Summary | None] = []
+    for column, interval in zip(table.T, _bootstraps(table, level, seed), strict=True):
+        known = column[~np.isnan(column)]
+        spread = _over_batches(column, batches)
+        found.append(Summary(float(known.mean()), *interval, len(known), *spread) if interval is not None else None)
+    return tuple(found)
 
 
 def paired_share(first: Any, second: Any, level: float = 0.95) -> Difference:
@@ -155,10 +189,22 @@ def paired_mean(first: Any, second: Any, level: float = 0.95, seed: int = 0) -> 
         If no text is left.
     """
     one, two = _paired(np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64))
-    differences = one - two
-    known = differences[~np.isnan(differences)]
-    low, high = _bootstrap(known, level, seed)
-    return Difference(float(known.mean()), low, high, len(known))
+    (found,) = paired_means((one - two)[:, None], level, seed)
+    return _existing(found)
+
+
+def paired_means(differences: Any, level: float = 0.95, seed: int = 0) -> tuple[Difference | None, ...]:
+    """Return `paired_mean` of each of the m columns of `differences` `(n, m)`, first minus second, from the same resamples.
+
+    None for a column without any value.
+
+    Raises
+    ------
+    NonFiniteError
+        If a value is infinite.
+    """
+    summaries = summaries_of_means(differences, None, level, seed)
+    return tuple(None if one is None else Difference(one.mean, one.low, one.high, one.n) for one in summaries)
 
 
 def _checked(level: float) -> float:
@@ -206,13 +252,37 @@ def _over_batches(values: Floats, batches: Sequence[Sequence[int]] | None) -> tu
     return (float(np.std(known, ddof=1)) if len(known) > 1 else None), len(batches)
 
 
-def _bootstrap(values: Floats, level: float, seed: int) -> tuple[float, float]:
-    """Return the percentile interval of the mean of `values` `(n,)` over resamples of the texts."""
-    as_floats(values, (None,), "values")
-    if not len(values):
+def _existing(found: R | None) -> R:
+    if found is None:
         raise OptionError("there is no value to average, expected at least one text")
+    return found
+
+
+def _bootstraps(table: Floats, level: float, seed: int) -> list[tuple[float, float] | None]:
+    """Return the percentile interval of the mean of each column of `table` `(n, m)` over resamples of the texts that have a
+    value (the others are NaN); None without any."""
     tail = (1 - _checked(level)) / 2
-    rng = np.random.default_rng(seed)
-    means = [values[rng.integers(len(values), size=(_CHUNK, len(values)))].mean(axis=1) for _ in range(_RESAMPLES // _CHUNK)]
-    low, high = np.quantile(np.concatenate(means), [tail, 1 - tail])
-    return float(low), float(high)
+    found: list[tuple[float, float] | None] = [None] * table.shape[1]
+    known = ~np.isnan(table)
+    patterns, pattern_of = np.unique(known, axis=1, return_inverse=True)
+    for index, rows in enumerate(patterns.T):
+        columns = np.flatnonzero(pattern_of.reshape(-1) == index)
+        if rows.any():
+            bounds = np.quantile(_resampled(table[np.ix_(rows, columns)], seed), [tail, 1 - tail], axis=0)
+            for column, (low, high) in zip(columns, bounds.T.tolist(), strict=True):
+                found[column] = (low, high)
+    return found
+
+
+def _resampled(values: Floats, seed: int) -> Floats:
+    """Return the means `(_RESAMPLES, m)` of the columns of `values` `(n, m)` over texts drawn with replacement.
+
+    One product with how often each text was drawn serves all columns, and takes memory for `_CHUNK` resamples only.
+    """
+    rng, n = np.random.default_rng(seed), len(values)
+    means = np.empty((_RESAMPLES, values.shape[1]))
+    for start in range(0, _RESAMPLES, _CHUNK):
+        drawn = rng.integers(n, size=(_CHUNK, n)) + n * np.arange(_CHUNK)[:, None]
+        counts = np.bincount(drawn.reshape(-1), minlength=_CHUNK * n).reshape(_CHUNK, n)
+        means[start : start + _CHUNK] = counts @ values / n
+    return means

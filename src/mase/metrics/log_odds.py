@@ -3,17 +3,13 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from mase.arrays import Floats
 from mase.metrics.curves import chances
 from mase.metrics.protocol import Case, Column
 from mase.metrics.ranking import ranking, share_counts, without_top
+from mase.metrics.rationales import LOG_ODDS_SHARE, log_change
 
 __all__ = ["LogOdds"]
-
-# A black box may answer exactly 0, whose logarithm would drown all other texts.
-_SMALLEST = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +25,7 @@ class LogOdds:
         Of the words, rounded up (Sanyal and Ren's code, EMNLP 2021, rounds down).
     """
 
-    share: float = 0.2
+    share: float = LOG_ODDS_SHARE
     needs_rescore: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -43,5 +39,4 @@ class LogOdds:
     def judge(self, case: Case) -> Floats:
         """Return the difference of log-probabilities `(1,)`."""
         kept = without_top(ranking(case.scores), share_counts(len(case.masker.words), (self.share,)))
-        masked = np.maximum(chances(case, kept), _SMALLEST)
-        return np.asarray(np.log(masked) - np.log(max(case.whole, _SMALLEST)))
+        return log_change(chances(case, kept), case.whole)

@@ -41,17 +41,28 @@ class Masker:
         `(k,)`: class probabilities of the text itself.
     answers
         What the model says to rows of words kept.
+    multilabel
+        Whether the k classes are separate questions, not one choice among k.
     """
 
     words: Words
     operator: Operator
     whole: Floats
     answers: _Answers
+    multilabel: bool = False
 
     @property
     def target(self) -> int:
-        """The class that the model predicts for the text itself."""
+        """The class that the model predicts for the text itself; of separate questions the one it is surest to affirm."""
         return int(np.argmax(self.whole))
+
+    def flipped(self, chances: Floats, target: int) -> Bools:
+        """Return whether a model with class probabilities `(n, k)` no longer predicts `target` `(n,)`.
+
+        Of one choice: another class is the likeliest (of equally likely ones the first counts). Of separate questions: the
+        target's own probability is below 0.5; what the model says to the other questions does not matter.
+        """
+        return np.asarray(chances[:, target] < 0.5 if self.multilabel else chances.argmax(axis=1) != target)
 
     def probabilities(self, kept: Bools) -> Floats:
         """Return class probabilities `(n, k)` with the words kept that `kept` `(n, w)` says, each distinct row asked once.
@@ -152,7 +163,7 @@ class _Memory:
 def _replacing(model: Model, tokens: Tokens, words: Words, operator: Operator) -> Masker:
     probe = _probe(model, tokens, words, operator)
     whole = probabilities(check_start(probe.start), probe.output)[0]
-    return Masker(words, operator, whole, partial(_replaced, probe))
+    return Masker(words, operator, whole, partial(_replaced, probe), probe.output.multilabel)
 
 
 def _replaced(probe: Probe, kept: Bools) -> Floats:
@@ -176,8 +187,9 @@ def _deleting(model: Model, tokens: Tokens, words: Words) -> Masker:
             f"expected one of {', '.join(model.references)}"
         )
     answers = partial(_deleted, model, tokens, np.array(words.of_token, dtype=np.int64))
-    whole = answers(np.ones((1, len(words)), dtype=np.bool_))[0]
-    return Masker(words, "delete", whole, answers)
+    probe = _probe(model, tokens, words, model.references[0])  # knows what the model's numbers are
+    whole = probabilities(check_start(probe.start), probe.output)[0]
+    return Masker(words, "delete", whole, answers, probe.output.multilabel)
 
 
 def _deleted(model: Model, tokens: Tokens, of_token: Ints, kept: Bools) -> Floats:

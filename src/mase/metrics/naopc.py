@@ -51,11 +51,16 @@ class NormalisedAopc:
 
     def judge(self, case: Case) -> Floats:
         """Return the two normalised areas, the ceiling and the floor `(4,)`."""
-        low, high = (
-            mean_drop(case, best_order(case.masker, case.target, beam=self.beam, lowest=lowest)) for lowest in (False, True)
-        )
+        low, high = case.memory.once(("naopc", self.beam, case.target), lambda: self._bounds(case))
         order = ranking(case.scores)
         found = np.array([mean_drop(case, order), mean_drop(case, order[::-1])])
         if high - low < _SMALLEST_RANGE:
             return np.array([np.nan, np.nan, high, low])
         return np.array([*((found - low) / (high - low)), high, low])
+
+    def _bounds(self, case: Case) -> tuple[float, float]:
+        """Return the floor and the ceiling of the text."""
+        low, high = (
+            mean_drop(case, best_order(case.masker, case.target, beam=self.beam, lowest=lowest)) for lowest in (False, True)
+        )
+        return low, high

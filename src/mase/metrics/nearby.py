@@ -8,7 +8,7 @@ import numpy as np
 from mase.arrays import Floats, Ints
 from mase.errors import CapabilityError
 from mase.links import Link, Output
-from mase.models.protocol import Binding, GradientProbe, Model, Probe
+from mase.models.protocol import Binding, GradientProbe, Model, NormProbe, Probe
 from mase.text import Tokens
 
 __all__ = ["Nearby"]
@@ -73,17 +73,18 @@ class Nearby:
                 f"the method has {binding.n_coordinates} coordinates, expected {len(self.factors)}: one per word"
             )
         probe = self.model.bind(binding)
-        return (
-            NearbyGradientProbe(probe, self.factors) if isinstance(probe, GradientProbe) else NearbyProbe(probe, self.factors)
-        )
+        start = probe.scores(self.factors[None, :], np.zeros(1, dtype=np.int64))
+        kind = NearbyGradientProbe if isinstance(probe, GradientProbe) else NearbyProbe
+        return kind(probe, self.factors, start)
 
 
 @dataclass(frozen=True, slots=True)
 class NearbyProbe:
-    """The probe of a neighbour. See `mase.models.protocol.Probe`."""
+    """The probe of a neighbour, whose own scores are `start` `(1, k)`. See `mase.models.protocol.Probe`."""
 
     probe: Probe
     factors: Floats
+    start: Floats
 
     @property
     def output(self) -> Output:
@@ -94,11 +95,6 @@ class NearbyProbe:
     def widths(self) -> Floats:
         """Standard deviations per unit of sigma `(p,)`."""
         return self.probe.widths
-
-    @property
-    def start(self) -> Floats:
-        """Scores of the neighbour itself `(1, k)`."""
-        return self.probe.scores(self.factors[None, :], np.zeros(1, dtype=np.int64))
 
     @property
     def n_setup(self) -> int:
@@ -114,6 +110,26 @@ class NearbyProbe:
         """Return scores `(b, k)` at the neighbour's coordinates `(b, p)`."""
         return self.probe.scores(coordinates * self.factors, rows)
 
+    def exchanged(self, sources: Ints) -> Floats:
+        """Raise the error that says why there are no answers.
+
+        Raises
+        ------
+        CapabilityError
+            Always: a probe exchanges the words of the text itself, at coordinates 1.
+        """
+        raise _without_neighbours("exchange words")
+
+    def contributions(self, link: Link, target: int) -> Floats:
+        """Raise the error that says why there are no answers.
+
+        Raises
+        ------
+        CapabilityError
+            Always: a probe has contributions at the text itself, at coordinates 1.
+        """
+        raise _without_neighbours("hand differences back through the layers (DeepLIFT)")
+
 
 @dataclass(frozen=True, slots=True)
 class NearbyGradientProbe(NearbyProbe):
@@ -124,3 +140,24 @@ class NearbyGradientProbe(NearbyProbe):
         assert isinstance(self.probe, GradientProbe)
         scores, slopes = self.probe.gradients(coordinates * self.factors, rows, link, target)
         return scores, slopes * self.factors
+
+    def gradient_norms(self, coordinates: Floats, rows: Ints, link: Link, target: int) -> Floats:
+        """Return `(b, p)`: the norm of the response's gradient by all entries of each word's vectors.
+
+        The gradient by the vectors themselves, at the neighbour's: no factor comes into it, unlike with coordinates.
+
+        Raises
+        ------
+        CapabilityError
+            If the model's probe has none.
+        """
+        if not isinstance(self.probe, NormProbe):
+            raise CapabilityError("the model differentiates by coordinates but not by vectors, which this method needs")
+        return self.probe.gradient_norms(coordinates * self.factors, rows, link, target)
+
+
+def _without_neighbours(what: str) -> CapabilityError:
+    return CapabilityError(
+        f"methods that {what} cannot be asked about the neighbours of a text, which max-sensitivity stretches; "
+        "leave the metric or the method out"
+    )

@@ -1,14 +1,16 @@
 """What a metric is: numbers from one text, the scores of its words and the model."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 from mase.arrays import Floats
 from mase.metrics.masking import Masker
 from mase.models.protocol import Model
 
-__all__ = ["Better", "Case", "Column", "Metric", "Rescore"]
+__all__ = ["Better", "Case", "Column", "Memory", "Metric", "Rescore"]
+
+T = TypeVar("T")
 
 Better = Literal["higher", "lower"]
 # Scores `(w,)` of the words of the case's text by the same method, of this model and with this seed.
@@ -29,6 +31,20 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
+class Memory:
+    """What metrics found out about one text that does not depend on the scores: all methods of the text share it."""
+
+    known: dict[Hashable, Any] = field(default_factory=dict)
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what `make` gave when it was first called for this key."""
+        if key not in self.known:
+            self.known[key] = make()
+        found: T = self.known[key]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """One text with the scores of its words: what a metric judges.
 
@@ -46,6 +62,8 @@ class Case:
         Of what a metric draws.
     rescore
         Makes the scores anew; None for scores that were made elsewhere.
+    memory
+        Of what metrics ask about the text whatever the scores; the cases of one text, seed and model share it.
     """
 
     model: Model
@@ -55,6 +73,7 @@ class Case:
     scores: Floats
     seed: int = 0
     rescore: Rescore | None = None
+    memory: Memory = field(default_factory=Memory, repr=False)
 
     @property
     def whole(self) -> float:

@@ -57,11 +57,6 @@ def borrowed(module: nn.Module, *, gradients: bool = False) -> Iterator[None]:
 
     Gradients of parameters are never touched: derivatives are taken of the coordinates alone. Plain `no_grad` instead of
     inference mode, because a module that caches tensors on itself could not be trained on with inference tensors.
-
-    Raises
-    ------
-    MemoryError
-        In place of the framework's own out-of-memory error, so that the caller can halve its batch.
     """
     modes = [(part, part.training) for part in module.modules()]
     device = device_of(module)
@@ -73,10 +68,6 @@ def borrowed(module: nn.Module, *, gradients: bool = False) -> Iterator[None]:
                 part.training = False
         with torch.set_grad_enabled(gradients):
             yield
-    except RuntimeError as error:
-        if out_of_memory(error):
-            raise MemoryError(str(error)) from error
-        raise
     finally:
         for part, training in modes:
             part.training = training

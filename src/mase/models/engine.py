@@ -1,7 +1,7 @@
 """Entering a torch module at its embedding layer: the machinery that plain modules and Hugging Face models share."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,10 @@ from mase.errors import CapabilityError, MaseError, ModelError
 from mase.models.borrow import borrowed, device_of, out_of_memory
 from mase.models.outputs import class_scores
 
-__all__ = ["Engine", "as_float64", "find_embedding"]
+__all__ = ["Engine", "Place", "as_float64", "find_embedding"]
+
+# What is to stand for the output `(b, t, d)` of the layer, made when the layer is reached.
+Place = Callable[[], torch.Tensor]
 
 
 def find_embedding(module: nn.Module, name: str | None) -> str:
@@ -72,7 +75,7 @@ class Engine:
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
         """Return scores `(b, columns)` for ids `(b, t)`."""
-        with borrowed(self.module), _user_code("the model"):
+        with self._running(), _user_code("the model"):
             return self._scores(ids)
 
     def capture(self, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -84,7 +87,7 @@ class Engine:
             If the layer's output is not one `(1, t, d)` tensor per forward pass.
         """
         seen: list[Any] = []
-        with self._hooked(lambda output: seen.append(output)), borrowed(self.module), _user_code("the model"):
+        with self._hooked(lambda output: seen.append(output)), self._running(), _user_code("the model"):
             scores = self._scores(ids.clone())
         if len(seen) != 1:
             raise CapabilityError(
@@ -99,10 +102,33 @@ class Engine:
             )
         return output[0], scores
 
-    def forward_from(self, ids: torch.Tensor, embeddings: torch.Tensor) -> torch.Tensor:
-        """Return scores `(b, columns)` when the layer's output for ids `(b, t)` is replaced by embeddings `(b, t, d)`."""
-        with self._hooked(lambda _: embeddings, ids), borrowed(self.module), _user_code("the model"):
-            return self._scores(ids)
+    def forward_from(self, ids: torch.Tensor, place: Place) -> torch.Tensor:
+        """Return scores `(b, columns)` when the layer's output for ids `(b, t)` is `place()` `(b, t, d)` instead."""
+        with self.entered() as forward:
+            return forward(ids, place)
+
+    @contextmanager
+    def entered(self) -> Iterator[Callable[[torch.Tensor, Place], torch.Tensor]]:
+        """Give `forward_from`, for many batches: the module is borrowed, hooked and, in half precision, converted once."""
+        batch: list[tuple[torch.Size, Place]] = []
+
+        def forward(ids: torch.Tensor, place: Place) -> torch.Tensor:
+            batch.append((ids.shape, place))
+            try:
+                with _user_code("the model"):
+                    return self._scores(ids)
+            finally:
+                batch.clear()
+
+        with self._hooked(lambda _: self._exactly(batch[0][1]), lambda: batch[0][0]), self._running():
+            yield forward
+
+    def _exactly(self, place: Place) -> torch.Tensor:
+        """Return `place()`, in float32 also where the module runs in half precision."""
+        if not self.half:
+            return place()
+        with torch.autocast(self.device.type, enabled=False):
+            return place()
 
     def derive(
         self,
@@ -113,9 +139,9 @@ class Engine:
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return scores `(b, columns)` and d respond / d coordinates `(b, p)`, both at coordinates `(b, p)`."""
         # cuDNN differentiates recurrent layers in training mode only.
-        with borrowed(self.module, gradients=True), torch.backends.cudnn.flags(enabled=False), _user_code("the model"):
+        with self._running(gradients=True), torch.backends.cudnn.flags(enabled=False), _user_code("the model"):
             leaf = coordinates.detach().requires_grad_(True)
-            with self._hooked(lambda _: place(leaf), ids):
+            with self._hooked(lambda _: place(leaf), lambda: ids.shape):
                 raw = self._scores(ids)
             if not raw.requires_grad:
                 raise CapabilityError(
@@ -125,17 +151,24 @@ class Engine:
         return raw.detach(), slope
 
     def _scores(self, ids: torch.Tensor) -> torch.Tensor:
-        if not self.half:
-            return class_scores(self.call(ids), len(ids))
-        with _exact_heads(self.module), torch.autocast(self.device.type, torch.bfloat16):
-            return class_scores(self.call(ids), len(ids))
+        return class_scores(self.call(ids), len(ids))
 
     @contextmanager
-    def _hooked(self, replace: Callable[[Any], Any], ids: torch.Tensor | None = None) -> Iterator[None]:
-        """Replace the layer's output; with `ids` let the layer itself see one row only, since all rows are alike."""
+    def _running(self, *, gradients: bool = False) -> Iterator[None]:
+        """Borrow the module, in its precision."""
+        with ExitStack() as stack:
+            stack.enter_context(borrowed(self.module, gradients=gradients))
+            if self.half:
+                stack.enter_context(_exact_heads(self.module))
+                stack.enter_context(torch.autocast(self.device.type, torch.bfloat16))
+            yield
+
+    @contextmanager
+    def _hooked(self, replace: Callable[[Any], Any], shape: Callable[[], torch.Size] | None = None) -> Iterator[None]:
+        """Replace the layer's output; with the ids' `shape()` the layer itself sees one row only, since all rows are alike."""
         hooks = [self.layer.register_forward_hook(lambda _module, _args, output: replace(output))]
-        if ids is not None:
-            hooks.append(self.layer.register_forward_pre_hook(_one_row(ids), with_kwargs=True))
+        if shape is not None:
+            hooks.append(self.layer.register_forward_pre_hook(_one_row(shape), with_kwargs=True))
         try:
             yield
         finally:
@@ -143,11 +176,11 @@ class Engine:
                 hook.remove()
 
 
-def _one_row(ids: torch.Tensor) -> Callable[..., Any]:
-    """Return a hook that cuts inputs of the shape of `ids` `(b, t)` down to their first row."""
+def _one_row(shape: Callable[[], torch.Size]) -> Callable[..., Any]:
+    """Return a hook that cuts inputs of a `shape()` `(b, t)` down to their first row."""
 
     def first(value: Any) -> Any:
-        return value[:1] if isinstance(value, torch.Tensor) and value.shape == ids.shape else value
+        return value[:1] if isinstance(value, torch.Tensor) and value.shape == shape() else value
 
     def cut(_module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
         return tuple(map(first, args)), {name: first(value) for name, value in kwargs.items()}
@@ -175,14 +208,14 @@ def _exact_heads(module: nn.Module) -> Iterator[None]:
 
 @contextmanager
 def _user_code(whose: str) -> Iterator[None]:
-    """Turn what the user's code raises into a ModelError; our own errors and out-of-memory pass."""
+    """Turn what the user's code raises into a ModelError, and out-of-memory into MemoryError, so that batches are halved."""
     try:
         yield
-    except (MaseError, MemoryError, torch.OutOfMemoryError):
+    except (MaseError, MemoryError):
         raise
     except Exception as error:
         if out_of_memory(error):
-            raise
+            raise MemoryError(str(error)) from error
         raise ModelError(f"{whose} raised {type(error).__name__}: {error}") from error
 
 

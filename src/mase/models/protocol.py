@@ -1,6 +1,7 @@
 """What the rest of the library asks of a model: two narrow protocols, `Model` and `Probe`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -19,6 +20,7 @@ __all__ = [
     "HalfProbe",
     "Model",
     "NormProbe",
+    "OpenProbe",
     "Probe",
     "TokenModel",
 ]
@@ -86,6 +88,15 @@ class Probe(Protocol):
         MemoryError
             If the device has no room for b rows.
         """
+        ...
+
+
+@runtime_checkable
+class OpenProbe(Protocol):
+    """A probe that makes its model ready once for many batches."""
+
+    def opened(self) -> AbstractContextManager[Callable[[Floats, Ints], Floats]]:
+        """Return a context with the function `scores`, faster while it lasts; the model is as it was when it ends."""
         ...
 
 

@@ -1,5 +1,7 @@
 """The probe of a torch model: coordinates in, scores out, with the big arrays built per batch on the model's device."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -7,7 +9,7 @@ import torch
 
 from mase.arrays import Floats, Ints
 from mase.errors import CapabilityError
-from mase.links import Link, Output
+from mase.links import FLOOR, Link, Output
 from mase.models.engine import Engine, as_float64
 from mase.models.exchange import token_sources
 from mase.models.outputs import Scores
@@ -50,10 +52,20 @@ class TorchProbe:
 
     def scores(self, coordinates: Floats, rows: Ints) -> Floats:
         """Return scores `(b, k)` at coordinates `(b, p)`; `rows` `(b,)` number them in the design."""
-        with torch.no_grad():
-            placed = self._place(self._tensor(coordinates), self._noise(rows))
-        ids = self.ids.repeat(len(rows), 1)  # a fresh copy: the module may write to it
-        return as_float64(self.kind.table(self.engine.forward_from(ids, placed)))
+        with self.opened() as scores:
+            return scores(coordinates, rows)
+
+    @contextmanager
+    def opened(self) -> Iterator[Callable[[Floats, Ints], Floats]]:
+        """Give the function `scores`, with the module made ready once for all batches."""
+        with self.engine.entered() as forward:
+
+            def scores(coordinates: Floats, rows: Ints) -> Floats:
+                ids = self.ids.repeat(len(rows), 1)  # a fresh copy: the module may write to it
+                raw = forward(ids, lambda: self._place(self._tensor(coordinates), self._noise(rows)))
+                return as_float64(self.kind.table(raw))
+
+            yield scores
 
     def gradients(self, coordinates: Floats, rows: Ints, link: Link, target: int) -> tuple[Floats, Floats]:
         """Return scores `(b, k)` and derivatives `(b, p)` of the response by the coordinates."""
@@ -87,7 +99,7 @@ class TorchProbe:
         """
         token = torch.as_tensor(token_sources(self.binding.coordinate_of_token, sources), device=self.text.device)
         ids = self.ids.repeat(len(sources), 1)
-        return as_float64(self.kind.table(self.engine.forward_from(ids, self.text[token].to(self.dtype))))
+        return as_float64(self.kind.table(self.engine.forward_from(ids, lambda: self.text[token].to(self.dtype))))
 
     def contributions(self, link: Link, target: int) -> Floats:
         """Return DeepLIFT contributions `(p,)` of an LSTM classifier; see `mase.models.deep_lift`."""
@@ -95,7 +107,7 @@ class TorchProbe:
 
         with torch.no_grad():
             placed = self._place(self._tensor(np.repeat([[1.0], [0.0]], self.binding.n_coordinates, axis=1)), None)
-        raw = self.engine.forward_from(self.ids.repeat(2, 1), placed)
+        raw = self.engine.forward_from(self.ids.repeat(2, 1), lambda: placed)
 
         def respond(logits: torch.Tensor) -> torch.Tensor:
             return _respond(self.kind.table(logits), self.output, link, target)
@@ -178,12 +190,12 @@ def _widths(binding: Binding, text: torch.Tensor, direction: torch.Tensor) -> Fl
 
 def _respond(table: torch.Tensor, output: Output, link: Link, target: int) -> torch.Tensor:
     """Return the response `(b,)`, differentiable; the counterpart of `mase.links.respond`, in float32 or better."""
-    logits = table.double() if output.kind == "logits" else torch.log(table.double())
+    logits = table.double() if output.kind == "logits" else torch.log(table.double().clamp(min=FLOOR))
     if output.multilabel:
-        own = logits[:, target] if output.kind == "logits" else torch.logit(table.double()[:, target])
+        own = logits[:, target] if output.kind == "logits" else torch.logit(table.double()[:, target], eps=FLOOR)
         return {"probability": torch.sigmoid, "log-probability": torch.nn.functional.logsigmoid}.get(link, lambda x: x)(own)
     if link == "logit":
-        return logits[:, target] if output.kind == "logits" else torch.logit(table.double()[:, target])
+        return logits[:, target] if output.kind == "logits" else torch.logit(table.double()[:, target], eps=FLOOR)
     if link == "margin":
         others = torch.cat([logits[:, :target], logits[:, target + 1 :]], dim=1)
         return logits[:, target] - others.max(dim=1).values

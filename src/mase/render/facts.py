@@ -102,7 +102,7 @@ def origin(attribution: Attribution) -> list[str]:
 
 
 _GLOSSES = {
-    "margin": "margin: against the best alternative; +0.7 doubles the odds",
+    "margin": "margin: the class against its best alternative; +0.7 doubles the odds",
     "logit": "logit: the model's raw score of the class",
     "log-probability": "log-probability: +0.7 doubles the probability",
 }

@@ -1,0 +1,213 @@
+"""What an explanation costs, checked by counting and on the committed figures: nothing here is timed."""
+
+import json
+import sys
+from collections import Counter
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import mase
+from mase.covariance import covariance
+from mase.estimators.least_squares import LeastSquares
+from mase.measure import measure
+from mase.methods import resolve
+from mase.models.protocol import OpenProbe
+from mase.query import ask
+from mase.sample import Problem
+from mase.testing import FunctionProbe, linear
+
+RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
+TEXT = "a dull story told at length , superb acting and an ending that moved me more than I would have thought"
+
+
+def result(name):
+    return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def batches(n, batch_size):
+    """Return the sizes of the fewest batches that hold n rows, the last two of one size."""
+    full, rest = divmod(n, batch_size)
+    if not full or not rest:
+        return [batch_size] * full + [rest] * bool(rest)
+    return [batch_size] * (full - 1) + [-(-(batch_size + rest) // 2), (batch_size + rest) // 2]
+
+
+@contextmanager
+def counted(owner, *names):
+    """Count the calls of some functions of a module or class."""
+    calls, saved = Counter(), {name: getattr(owner, name) for name in names}
+
+    def counting(name):
+        def call(*args, **options):
+            calls[name] += 1
+            return saved[name](*args, **options)
+
+        return call
+
+    for name in names:
+        setattr(owner, name, counting(name))
+    try:
+        yield calls
+    finally:
+        for name, function in saved.items():
+            setattr(owner, name, function)
+
+
+def python_calls(call):
+    """Return how many Python functions a call runs."""
+    n = 0
+
+    def count(_frame, event, _argument):
+        nonlocal n
+        n += event == "call"
+
+    sys.setprofile(count)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return n
+
+
+def explained(probe, method="mase", **options):
+    return measure(probe, resolve(method, **options), 0, np.random.default_rng(0))
+
+
+# Committed figures: ratios within one run, so that they hold on other machines.
+
+
+def test_committed_overhead_holds_the_documented_lines():
+    core = result("core")
+    ratios = core["ratio to best bare"]
+    assert ratios["explanation, mase"] <= 1.10
+    assert ratios["explanation, mase-paper"] <= 1.10
+    best = min(one["median"] for name, one in core["seconds"].items() if name.startswith("bare"))
+    assert core["seconds"]["free model, 64 coordinates"]["median"] <= 0.03 * best
+
+
+@pytest.mark.parametrize("target", ["lstm-imdb", "lstm-reuters"])
+def test_committed_evaluations_hold_the_documented_lines(target):
+    found = result("evaluations")["targets"][target]
+    assert found["equal error"]["times fewer"] >= 5
+    assert found["equal Delta Accuracy"]["times fewer"] >= 5
+
+
+# Counts.
+
+
+@pytest.mark.parametrize(("n", "batch_size"), [(1000, 64), (1000, 200), (1000, 7), (103, 64), (12, 64)])
+def test_each_round_asks_in_the_fewest_batches_without_a_short_one(n, batch_size):
+    probe = FunctionProbe(linear(np.linspace(-1, 1, 64)).function, 64, batch_size=batch_size)
+    found = explained(probe, n_samples=n)
+    size = -(-n // 5)
+    rounds = [min(size, n - start) for start in range(0, n, size)]
+    asked = [one for one in probe.batches if one > 1]  # 1: the text itself, which a real probe remembers
+    assert asked == [one for round_size in rounds for one in batches(round_size, batch_size)]
+    assert sum(asked) == n == found.fit.n_queries - probe.n_setup
+
+
+def test_an_explanation_calls_the_model_once_per_batch_and_readies_it_once_per_round():
+    model = mase.models.load("lstm-imdb")
+    explainer = mase.Explainer(model, batch_size=64)
+    explainer(TEXT)
+    rows = []
+    handle = model.module.register_forward_pre_hook(lambda _module, args: rows.append(len(args[0])))
+    try:
+        with counted(torch, "set_rng_state") as borrowed, counted(model.module.embedding, "register_forward_hook") as hooked:
+            found = explainer(TEXT)
+    finally:
+        handle.remove()
+    assert rows == [1, 1, *([64, 64, 36, 36] * 5)]
+    assert found.fit.n_queries == sum(rows)
+    assert hooked["register_forward_hook"] == 2 + 5
+    assert borrowed["set_rng_state"] <= 2 + 5 + 1
+
+
+def test_one_factor_per_round_and_half_and_one_covariance():
+    with counted(np.linalg, "cholesky", "qr", "svd", "inv") as calls, counted(LeastSquares, "fit", "solve") as fits:
+        explained(linear(np.linspace(-1, 1, 64)))
+    assert calls == {"cholesky": 5 + 2}
+    assert fits == {"fit": 1, "solve": 4 + 2}
+
+
+def test_python_calls_do_not_grow_with_the_rows():
+    """30 per batch, and 1,500 for all else (1,013 on Python 3.11): a loop over rows or words would show."""
+    gamma = np.linspace(-1, 1, 64)
+
+    def calls(n, batch_size):
+        probe = FunctionProbe(linear(gamma).function, 64, batch_size=batch_size)
+        return python_calls(lambda: explained(probe, n_samples=n))
+
+    calls(1000, 200)
+    whole = calls(1000, 200)
+    assert whole <= 1500 + 5 * 30
+    assert calls(4000, 800) == whole
+    assert calls(1000, 10) - whole <= 95 * 30
+
+
+# What makes the counts possible gives the same answers.
+
+
+def nearly_alike(alike, n=300, p=12):
+    """Return the problem of p coordinates in very different units, of which the first two differ by a share of `alike`."""
+    rng = np.random.default_rng(0)
+    z = rng.standard_normal((n, p))
+    z[:, 1] = z[:, 0] + alike * z[:, 1]
+    y, units = z @ rng.standard_normal(p) + rng.standard_normal(n), np.geomspace(1e-4, 1e4, p)
+    return Problem(z * units, y, rng.uniform(0.5, 2, n), None, True, covariance(1.0, units)), units
+
+
+def test_normal_equations_lose_no_digits_that_matter():
+    problem, units = nearly_alike(1e-5)
+    root = np.sqrt(problem.weights)[:, None]
+    rows = np.hstack([problem.z / units, np.ones((problem.n, 1))]) * root
+    exact = np.linalg.lstsq(rows, problem.y * root[:, 0], rcond=None)[0][:-1] / units
+    assert LeastSquares().fit(problem).gamma == pytest.approx(exact, rel=1e-8)
+    assert LeastSquares().solve(problem) == pytest.approx(exact, rel=1e-8)
+
+
+@pytest.mark.parametrize("alike", [0.0, 1e-8])
+def test_coordinates_that_cannot_be_told_apart_are_left_to_ridge(alike):
+    problem, _ = nearly_alike(alike)
+    found = LeastSquares().fit(problem)
+    assert "tell all coordinates apart" in found.remark
+    assert LeastSquares().solve(problem) == pytest.approx(found.gamma)
+
+
+def test_an_opened_probe_answers_as_a_closed_one_and_leaves_the_module_alone():
+    model = mase.models.load("lstm-imdb")
+    explainer = mase.Explainer(model, method="mase-nlgp")
+    seen = {}
+
+    def spy(probe, *rest):
+        seen["probe"] = probe
+        return measure(probe, *rest)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mase.explainer.measure", spy)
+        explainer(TEXT)
+    probe = seen["probe"]
+    assert isinstance(probe, OpenProbe)
+    rows = np.random.default_rng(0).random((30, len(probe.widths)))
+    one_by_one = np.concatenate([probe.scores(rows[start : start + 10], np.arange(10)) for start in (0, 10, 20)])
+    model.module.train()
+    try:
+        assert ask(probe, rows, 10) == pytest.approx(one_by_one, abs=1e-6)
+        with pytest.raises(RuntimeError, match="stop"):
+            _stop_inside(probe, model.module)
+        assert model.module.training
+    finally:
+        model.module.eval()
+    assert not model.module.embedding._forward_hooks
+    assert not model.module.embedding._forward_pre_hooks
+
+
+def _stop_inside(probe, module):
+    with probe.opened():
+        assert not module.training
+        assert module.embedding._forward_hooks
+        raise RuntimeError("stop")
