@@ -18,7 +18,7 @@ $(STAMP): pyproject.toml constraints.txt
 
 demo: $(STAMP)
 	$(BIN)/mase explain --input examples/reviews.txt --model lstm-imdb --html demo-out/reviews.html --output demo-out/reviews.jsonl
-	$(BIN)/mase explain --input examples/news.txt --model lstm-reuters --link margin --html demo-out/news.html --output demo-out/news.jsonl
+	$(BIN)/mase explain --input examples/news.txt --model lstm-reuters --html demo-out/news.html --output demo-out/news.jsonl
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .

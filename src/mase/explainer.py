@@ -215,7 +215,7 @@ def _for_model(model: Model, method: str | Method, overrides: dict[str, Any]) ->
     if not model.has_embeddings and not chosen.space.binary:
         if chosen.without_embeddings is None:
             raise CapabilityError(
-                f"method {chosen.name!r} needs an embedding layer, which {model.name} does not have; use 'mase-mask'"
+                f"method {chosen.name!r} needs an embedding layer, which {model.name} does not have; use 'mase'"
             )
         chosen = resolve(chosen.without_embeddings)
     chosen = resolve(chosen, **overrides)

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from typing import get_args
 
 import numpy as np
@@ -178,6 +179,8 @@ def test_lists_of_pairs_in_order(tmp_path, content, expected):
     ("content", "message"),
     [
         ("", "is empty"),
+        ("[]", "is empty"),
+        ("\n \n", "is empty"),
         ("nonsense", "line 1 is not JSON"),
         ("3", "entry 1 is a int"),
         ('{"schema": "mase.error/1"}', "failures only"),
@@ -250,10 +253,25 @@ def test_only_correct_leaves_out_the_others_and_tells_the_accuracy(run, table):
 
 def test_labels_of_a_table_can_be_renamed(run, table):
     path = table(labels=["good" if label == "pos" else "0" for label in LABELS])
-    wrong = run("-i", path)
-    assert wrong.exit_code == 1
-    assert "unknown label 'good'" in wrong.stderr
     assert json.loads(run("-i", path, "--label", "good=pos", "--json").stdout)["accuracy"]["share"] == 1
+
+
+@pytest.mark.parametrize("odd", range(6))
+def test_an_unknown_label_costs_its_row_wherever_it_is_drawn(run, table, odd):
+    labels = [*LABELS[:odd], "good", *LABELS[odd + 1 :]]
+    found = run("-i", table(labels=labels), "--json")
+    assert found.exit_code == 1
+    assert sorted(json.loads(found.stdout)["rows"]) == [row for row in range(1, 7) if row != odd + 1]
+    assert f"row {odd + 1}: unknown label 'good'" in found.stderr
+
+
+def test_a_table_none_of_whose_labels_is_known_is_said_once(run, table):
+    path = table(labels=["good", "bad"] * 3)
+    found = run("-i", path)
+    assert (found.exit_code, found.stdout) == (1, "")
+    assert found.stderr.count("mase: error:") == 1
+    assert "unknown label 'good'" in found.stderr
+    assert "rename them with --label LABEL=CLASS" in found.stderr
 
 
 def test_a_table_without_labels(run, tmp_path):
@@ -275,6 +293,39 @@ def test_a_text_that_fails_does_not_stop_the_others(run, table):
     assert issubclass(ModelError, mase.MaseError)
 
 
+def test_a_row_without_a_text_costs_that_row(run, table):
+    found = run("-i", table(["a good film", None, 3, "a dull film"], ["pos", "pos", "neg", "neg"]), "--json")
+    assert found.exit_code == 1
+    assert sorted(json.loads(found.stdout)["rows"]) == [1, 4]
+    assert "row 2: 'text' is of type NoneType, expected a string" in found.stderr
+    assert "row 3: 'text' is of type int" in found.stderr
+    path = table([None, None], ["pos", "neg"])
+    with pytest.raises(DataError, match="row 1: 'text' is of type NoneType, expected a string, and no other row has a text"):
+        read_labelled(path)
+
+
+@pytest.mark.parametrize("long", [0, 3])
+def test_a_method_that_cannot_explain_a_text_misses_that_text_only(run, table, long):
+    """Occlusion asks one row per word and the text itself, and has 6: a text of 7 words is beyond it, whichever comes first."""
+    texts = [*TEXTS[:3], TEXTS[5]]
+    texts.insert(long, "a good film is a good film")
+    found = run("-i", table(texts, ["pos"] * 5), "--methods", "occlusion,random", "--n-samples", "6", "--json")
+    assert found.exit_code == 1
+    document = json.loads(found.stdout)
+    assert sorted(document["rows"]) == [1, 2, 3, 4, 5]
+    assert re.search(rf"row {long + 1}, occlusion: .*n_samples", found.stderr)
+    assert found.stderr.count("mase: error:") == 1
+    assert [document["methods"][name]["summaries"][0]["n"] for name in ("occlusion", "random")] == [4, 5]
+    assert document["differences"][0]["columns"][0]["n"] == 4
+    at = document["rows"].index(long + 1)
+    assert document["texts"][at]["values"]["occlusion"] == [None] * len(document["columns"])
+    shown = run("-i", table(texts, ["pos"] * 5), "--methods", "occlusion,random", "--n-samples", "6")
+    assert re.search(r"^occlusion \(4 of 5 texts\) +0\.", shown.stdout, re.MULTILINE)
+    assert re.search(r"^random +0\.", shown.stdout, re.MULTILINE)
+    alone = run("-i", table(texts[:4], ["pos"] * 4), "--methods", "occlusion", "--n-samples", "2")
+    assert (alone.exit_code, alone.stdout, "no text" in alone.stderr) == (1, "", True)
+
+
 def test_options_that_cannot_be_stop_at_once(run, table):
     for arguments, message in [
         (("--metrics", "fidelity"), "unknown metric 'fidelity'; did you mean 'infidelity'"),
@@ -287,6 +338,9 @@ def test_options_that_cannot_be_stop_at_once(run, table):
     for arguments, message in [
         ((), "got no texts"),
         (("-i", table(), "--methods", ""), "got nothing to judge"),
+        (("-i", table(), "--methods", " , "), "got nothing to judge"),
+        (("-i", table(), "--metrics", ""), "got nothing to judge by, expected --metrics"),
+        (("-i", table(), "--metrics", ","), "got nothing to judge by"),
         (("-i", table(), "--k", "0,5"), "no list of whole numbers"),
         (("-i", table(), "--where", "split"), "has no '='"),
         (("-i", table(), "--n-texts", "2", "--batches", "3"), "at least one text in each"),
@@ -305,7 +359,37 @@ def test_attributions_made_elsewhere(run, table, tmp_path):
     pairs.write_text(json.dumps([[["a", 0.0]]] * 6), encoding="utf-8")
     found = run("-i", table(), "--attributions", f"mine={pairs}")
     assert found.exit_code == 1
-    assert re.search(r"row 1: (word 'good' at position 2 has no score|the scores)", found.stderr)
+    assert re.search(r"row 1, mine: (word 'good' at position 2 has no score|the scores)", found.stderr)
+    assert "mase-mask" in found.stdout  # the method is judged all the same
+    pairs.write_text(json.dumps([worth, {"good": "high"}, worth, worth | {"film": None}, worth, worth]), encoding="utf-8")
+    found = run("-i", table(), "--attributions", f"mine={pairs}", "--json")
+    assert json.loads(found.stdout)["methods"]["mine"]["summaries"][0]["n"] == 4
+    assert "row 4, mine: the attribution holds ('film', None), expected (word, score) with a number" in found.stderr
+    assert found.exit_code == 1
+    for arguments, message in [
+        (("--attributions", f"mase-mask={pairs}"), "are both methods and given attributions"),
+        (("--attributions", f"mine={pairs}", "--metrics", "seed-agreement"), "makes scores anew"),
+    ]:
+        found = run("-i", table(), *arguments)
+        assert (found.exit_code, found.stdout, found.stderr.count("mase: error:")) == (1, "", 1)
+        assert message in found.stderr
+
+
+def test_attributions_of_another_model_or_class_are_not_judged(run, table, tmp_path, monkeypatch):
+    mine = tmp_path / "mine.jsonl"
+    model = mase.models.Callable(predict, labels=["neg", "pos"])
+    explained = [replace(mase.Explainer(model, n_samples=32)(text, target="pos"), model={"name": "b"}) for text in TEXTS]
+    mine.write_text("".join(json.dumps(one.to_dict()) + "\n" for one in explained), encoding="utf-8")
+    found = run("-i", table(), "--attributions", f"mine={mine}", "--json")
+    document = json.loads(found.stdout)
+    assert document["methods"]["mine"]["summaries"][0]["n"] == LABELS.count("pos")
+    assert found.stderr.count("mine: the attribution explains the class 'pos', expected 'neg', which is judged") == 2
+    others = [replace(one, model={"name": "b", "sha256": "f" * 64}) for one in explained]
+    mine.write_text("".join(json.dumps(one.to_dict()) + "\n" for one in others), encoding="utf-8")
+    monkeypatch.setattr(mase.models.Callable, "sha256", "0" * 64)
+    found = run("-i", table(), "--attributions", f"mine={mine}")
+    assert (found.exit_code, found.stdout, found.stderr.count("mase: error:")) == (1, "", 1)
+    assert "explains the model b (sha256 ffffffffffff), expected box (sha256 000000000000)" in found.stderr
 
 
 def test_attributions_of_mase_explain_bring_their_texts(run, table, tmp_path):
@@ -320,6 +404,9 @@ def test_attributions_of_mase_explain_bring_their_texts(run, table, tmp_path):
     assert by_text["n_texts"] == 2
     missing = run("-i", table(), *given)
     assert "has no attribution of the text" in missing.stderr
+    beside = run("-i", table(), "--attributions", f"mine={mine}", "--json")
+    counts = [one["summaries"][0]["n"] for one in json.loads(beside.stdout)["methods"].values()]
+    assert (counts, beside.exit_code) == ([6, 2], 1)
 
 
 def test_an_interruption_shows_what_was_judged_before(run, table, monkeypatch):
@@ -327,11 +414,11 @@ def test_an_interruption_shows_what_was_judged_before(run, table, monkeypatch):
 
     whole, seen = Evaluator.__call__, []
 
-    def interrupted(self, text, attributions=None):
+    def interrupted(self, text, attributions=None, **given):
         if len(seen) == 2:
             raise KeyboardInterrupt
         seen.append(text)
-        return whole(self, text, attributions)
+        return whole(self, text, attributions, **given)
 
     monkeypatch.setattr(Evaluator, "__call__", interrupted)
     found = run("-i", table(), "--json")

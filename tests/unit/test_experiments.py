@@ -4,6 +4,7 @@ import dataclasses
 import gzip
 import itertools
 import json
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -197,6 +198,9 @@ class Counting:
     def scores(self, coordinates, rows):
         self.seen.append(len(rows))
         return self._probe.scores(coordinates, rows)
+
+    def opened(self):
+        return nullcontext(self.scores)
 
 
 @pytest.fixture

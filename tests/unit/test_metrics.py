@@ -1,6 +1,6 @@
 """Metrics against their formula in one slow line, additive black boxes, brute force and SciPy."""
 
-from dataclasses import replace
+from dataclasses import astuple, replace
 from itertools import permutations
 
 import numpy as np
@@ -15,14 +15,26 @@ from mase.metrics import METRICS
 from mase.metrics.agreement import jaccard, spearman, top_overlap
 from mase.metrics.alignment import align
 from mase.metrics.delta_accuracy import DeltaAccuracy, flips
-from mase.metrics.evaluation import evaluate
+from mase.metrics.evaluation import collect, evaluate
+from mase.metrics.evaluator import Evaluator
 from mase.metrics.infidelity import Infidelity, infidelities
-from mase.metrics.intervals import mcnemar, paired_mean, paired_share, summary_of_mean, summary_of_share, wilson
+from mase.metrics.intervals import (
+    _phi,
+    mcnemar,
+    paired_mean,
+    paired_means,
+    paired_share,
+    summaries_of_means,
+    summary_of_mean,
+    summary_of_share,
+    wilson,
+)
 from mase.metrics.masking import Masker, masker, operators, remembering
 from mase.metrics.max_sensitivity import MaxSensitivity
 from mase.metrics.nearby import Nearby
-from mase.metrics.protocol import Case
+from mase.metrics.protocol import Case, Memory
 from mase.metrics.ranking import ranking, share_counts, without_top
+from mase.metrics.rationales import eraser
 from mase.metrics.search import best_order
 from mase.models import Callable, HuggingFace, TorchModule, load
 from mase.models.protocol import Binding
@@ -159,6 +171,13 @@ def test_a_black_box_reads_the_text_without_the_words_or_with_its_mask_token():
     masker(Callable(record), "a good film").probabilities(kept)
     assert sorted(seen) == ["", "a film", "a good film"]
     seen.clear()
+    # No space is left at the beginning, none doubled and none at the end; what the text itself has there stays.
+    masker(Callable(record), "A good, fine film").probabilities(np.array([[False, True, True, True, True]]))
+    masker(Callable(record), "A good, fine film").probabilities(np.array([[True, True, False, False, True]]))
+    masker(Callable(record), " a b \n c").probabilities(np.array([[True, True, False], [False, True, True]]))
+    expected = ["good, fine film", "A good film", " a b \n", " b \n c"]
+    assert sorted(set(seen) - {"A good, fine film", " a b \n c"}) == sorted(expected)
+    seen.clear()
     found = masker(Callable(record, mask_token="[M]"), "a good film")
     found.probabilities(kept)
     assert found.operator == "mask"
@@ -274,6 +293,39 @@ def test_delta_accuracy_is_the_share_of_flipped_texts(additive_model):
     assert found.summaries("true")[0].mean == pytest.approx(2 / 3)
 
 
+def questions(texts):
+    """Two separate questions, "good" and "long": yes with 0.9 if the word is there, else with 0.4; and a third, never below."""
+    return [[0.9 if word in text.split() else 0.4 for word in ("good", "long")] + [0.45] for text in texts]
+
+
+@pytest.mark.parametrize("kind", ["box", "torch-mask", "torch-delete"])
+def test_a_flip_of_separate_questions_is_an_answer_below_one_half(kind, small_lstm):
+    """The other questions' answers do not matter: 0.45 for "good" is no longer yes, though ahead of all others or behind."""
+    if kind == "box":
+        model = Callable(questions, multilabel=True)
+        bound = masker(model, "a good long film")
+        order = np.array([1, 2, 0, 3])
+        # Without "good" its answer is 0.4, while "long" stays at 0.9; without "long" "good" is still yes.
+        assert flips(bound, order, 0, (0, 1, 2)).tolist() == [False, True, True]
+        assert flips(bound, order[::-1], 0, (1, 2, 3)).tolist() == [False, False, False]
+        assert flips(bound, order, 1, (0, 1, 2)).tolist() == [False, False, True]
+        scores = np.array([0.0, 1.0, 0.0, 0.0])
+        assert METRICS["delta-accuracy"]((1,)).judge(case(model, "a good long film", scores)).tolist() == [1.0]
+        # Nothing is predicted for "a film", so nothing can flip.
+        assert np.isnan(METRICS["delta-accuracy"]((1,)).judge(case(model, "a film", scores[:2]))).all()
+        return
+    operator = kind.removeprefix("torch-")
+    model = TorchModule(small_lstm, tokenize=whitespace_ids, multilabel=True, outputs="logits", unk_id=1, mask_id=2)
+    bound = masker(model, "one two three four", operator)
+    assert bound.multilabel
+    assert np.allclose(bound.whole, model.predict(["one two three four"])[0], atol=1e-6)
+    kept = rows_of(4)
+    chances = bound.probabilities(kept)
+    assert not np.allclose(chances.sum(axis=1), 1)
+    for target in (0, 1):
+        assert bound.flipped(chances, target).tolist() == [bool(chance[target] < 0.5) for chance in chances]
+
+
 # --- metrics of probabilities ---------------------------------------------------------------------------------------
 
 
@@ -302,6 +354,26 @@ def test_masking_metrics_in_one_slow_line_each():
     assert np.allclose(METRICS["insertion"]().judge(one), np.trapezoid(only, dx=1 / n))
 
 
+def test_eraser_of_many_orders_is_the_metrics_of_each(lstm_model):
+    """One implementation, asked in two ways: by scores, text by text, and by the orders of all methods at once."""
+    rng = np.random.default_rng(0)
+    for text in (TEXT, "superb"):
+        bound = masker(lstm_model, text)
+        every = [rng.normal(size=len(bound.words)) for _ in range(3)]
+        found = eraser(bound, bound.target, [ranking(scores) for scores in every])
+        for row, scores in zip(found, every, strict=True):
+            one = Case(lstm_model, text, bound.target, bound, scores)
+            slow = [METRICS[name]().judge(one)[0] for name in ("comprehensiveness", "sufficiency", "log-odds")]
+            assert row == pytest.approx(slow, abs=1e-6)
+
+
+def test_log_odds_have_one_floor():
+    model = Callable(lambda texts: [[0.0, 1.0] if "good" in text else [1.0, 0.0] for text in texts])
+    bound = masker(model, "a good film")
+    one = METRICS["log-odds"]().judge(case(model, "a good film", [0.0, 1.0, 0.0]))
+    assert eraser(bound, 1, [np.array([1, 0, 2])])[0, 2] == one[0] == pytest.approx(np.log(1e-12))
+
+
 def test_log_odds_of_an_impossible_class_is_finite():
     model = Callable(lambda texts: [[0.0, 1.0] if "good" in text else [1.0, 0.0] for text in texts])
     assert METRICS["log-odds"]().judge(case(model, "a good film", [0.0, 1.0, 0.0])) == pytest.approx(np.log(1e-12))
@@ -327,8 +399,6 @@ def test_better_is_better(name, additive_model):
     for column, one, other in zip(metric.columns, good, bad, strict=True):
         if name == "naopc" and not column.headline:  # the bounds are those of the text
             assert one == other
-        elif name == "infidelity" and column.name != "plain":  # a factor of -1 makes the opposite as good
-            assert one == pytest.approx(other, abs=1e-12)
         else:
             assert one >= other if column.better == "higher" else one <= other
             assert one != other or name == "delta-accuracy" or not column.headline
@@ -423,6 +493,15 @@ def test_naopc_of_an_additive_model_is_1_for_its_worths_and_0_for_their_opposite
     assert np.allclose(opposite[:2], [0, 1])
 
 
+def test_bounds_of_naopc_are_remembered_by_class_and_beam(additive_model):
+    one = case(additive_model, "superb cast but dull plot", worths("superb cast but dull plot"))
+    for shared in (one, replace(one, target=0)):
+        alone = replace(shared, memory=Memory())
+        assert np.array_equal(METRICS["naopc"]().judge(shared), METRICS["naopc"]().judge(alone))
+    METRICS["naopc"](beam=1).judge(one)
+    assert len(one.memory.known) == 3
+
+
 def test_naopc_of_a_constant_model_has_no_value():
     flat = Callable(lambda texts: [[0.4, 0.6] for _ in texts])
     assert np.isnan(METRICS["naopc"]().judge(case(flat, "a b c", [1.0, 2.0, 3.0]))[:2]).all()
@@ -441,8 +520,10 @@ def test_search_says_what_it_cannot_do(additive_model):
 def test_infidelity_in_one_slow_line_and_least_squares_is_its_minimum():
     rng = np.random.default_rng(0)
     z, d, gamma = rng.normal(size=(50, 4)), rng.normal(size=50), rng.normal(size=4)
+    gamma *= np.sign(np.mean(d * (z @ gamma)))
     plain = np.mean([(d[i] - z[i] @ gamma) ** 2 for i in range(50)])
     beta = np.mean(d * (z @ gamma)) / np.mean((z @ gamma) ** 2)
+    assert beta > 0
     scaled = np.mean((d - beta * (z @ gamma)) ** 2)
     assert np.allclose(infidelities(gamma, z, d), [plain, scaled, scaled / np.mean(d**2)])
     assert np.allclose(infidelities(7 * gamma, z, d)[1:], [scaled, scaled / np.mean(d**2)])
@@ -451,22 +532,57 @@ def test_infidelity_in_one_slow_line_and_least_squares_is_its_minimum():
     assert infidelities(best, z, d)[0] == pytest.approx(infidelities(best, z, d)[1])
     assert np.isnan(infidelities(gamma, z[:0], d[:0])).all()
     assert infidelities(0 * gamma, z, d)[2] == 1
+    # No factor turns the scores round: their opposite explains nothing.
+    assert infidelities(-gamma, z, d)[1:].tolist() == [np.mean(d**2), 1]
+    assert infidelities(-best, z, d)[2] == 1
+
+
+def test_infidelity_asks_once_for_all_methods_of_a_text():
+    asked = []
+
+    def count(texts):
+        asked.append(len(texts))
+        return additive(texts)
+
+    evaluator = Evaluator(Callable(count, labels=["neg", "pos"]), methods=[], metrics={"inf": Infidelity(n_samples=64)})
+    evaluator(TEXT, {"one": WORTH})
+    alone, asked[:] = sum(asked), []
+    both = evaluator(TEXT, {"one": WORTH, "two": {word: -worth for word, worth in WORTH.items()}})
+    assert sum(asked) == alone
+    assert both.by_method["one"].values[2] < 1e-20
+    assert both.by_method["two"].values[2] == 1
+    again = Case(evaluator.model, TEXT, 1, masker(evaluator.model, TEXT), worths(), seed=1)
+    shared = replace(again, seed=2)
+    assert shared.memory is again.memory
+    Infidelity(n_samples=64).judge(again)
+    for other in (shared, replace(again, target=0)):  # another seed, another question: asked anew
+        asked.clear()
+        Infidelity(n_samples=64).judge(other)
+        assert sum(asked) >= 64
+
+
+def test_tables_show_what_can_be_compared_between_links():
+    assert [column.name for column in Infidelity().columns if column.headline] == ["scaled", "unexplained"]
 
 
 def test_infidelity_asks_at_the_perturbed_texts(lstm_model):
     gamma = Explainer(lstm_model, method="mase-paper", n_samples=200)(TEXT, target=0).scores
     bound = masker(lstm_model, TEXT)
     one = Case(lstm_model, TEXT, 0, bound, gamma)
-    moves, changes = Infidelity(n_samples=64)._asked(one)
+
+    def asked(metric, case_):
+        return metric._asked(case_, metric._method(case_.model))
+
+    moves, changes = asked(Infidelity(n_samples=64), one)
     tokens = lstm_model.encode(TEXT)
     words = group_words(tokens)
     probe = lstm_model.bind(Binding(tokens, TokenScale(), np.array(words.of_token), len(words), (0,), 0.0))
     logits = probe.scores(1 + moves, np.arange(64))
     chances = np.exp(logits[:, 0]) / np.exp(logits).sum(axis=1)
     assert np.allclose(changes, chances - bound.whole[0], atol=1e-6)
-    other, _ = Infidelity(n_samples=64, sign=1)._asked(one)
+    other, _ = asked(Infidelity(n_samples=64, sign=1), one)
     assert np.array_equal(moves, -other)
-    own, _ = Infidelity(n_samples=64)._asked(replace(one, seed=1))
+    own, _ = asked(Infidelity(n_samples=64), replace(one, seed=1))
     assert not np.allclose(own, moves)
 
 
@@ -496,6 +612,7 @@ def test_a_neighbour_is_the_model_with_other_embeddings(small_lstm, lstm_model):
     factors = np.array([1.3, 0.8, 1.1, 0.9, 1.2])
     near = Explainer(Nearby(lstm_model, factors), method="mase-paper", n_samples=64)(words, target=0)
     gradient = Explainer(Nearby(lstm_model, factors), method="mase-gradient", n_samples=8)(words, target=0)
+    norms = Explainer(Nearby(lstm_model, factors), method="gradient")(words, target=0)
     with torch.no_grad():
         for index, factor in zip(whitespace_ids(words), factors, strict=True):
             small_lstm.words.weight[index] *= factor
@@ -504,6 +621,29 @@ def test_a_neighbour_is_the_model_with_other_embeddings(small_lstm, lstm_model):
     assert near.prediction.probability == pytest.approx(moved.prediction.probability, abs=1e-6)
     by_gradient = Explainer(lstm_model, method="mase-gradient", n_samples=8)(words, target=0)
     assert np.allclose(gradient.scores, by_gradient.scores, atol=1e-5)
+    assert np.allclose(norms.scores, Explainer(lstm_model, method="gradient")(words, target=0).scores, atol=1e-5)
+
+
+def test_a_neighbours_own_scores_are_asked_once(lstm_model, monkeypatch):
+    tokens = lstm_model.encode("one two three")
+    binding = Binding(tokens, TokenScale(), np.arange(3), 3, (0,), 0.0)
+    kind, asked = type(lstm_model.bind(binding)), []
+    whole = kind.scores
+    monkeypatch.setattr(kind, "scores", lambda self, c, rows: asked.append(len(c)) or whole(self, c, rows))
+    probe = Nearby(lstm_model, np.full(3, 1.1)).bind(binding)
+    assert np.array_equal(probe.start, probe.start)
+    assert probe.n_setup - lstm_model.bind(binding).n_setup == sum(asked) == 1
+    assert np.array_equal(probe.start, whole(probe.probe, np.full((1, 3), 1.1), np.zeros(1, dtype=int)))
+
+
+@pytest.mark.parametrize(("method", "what"), [("permutation-importance", "exchange words"), ("deep-shap", "DeepLIFT")])
+def test_methods_without_neighbours_say_so(method, what):
+    model = load("lstm-imdb")
+    metrics = {"sensitivity": MaxSensitivity(n_draws=1)}
+    with pytest.raises(CapabilityError, match=rf"{what}.* cannot be asked about the neighbours of a text, which max-sens"):
+        Evaluator(model, methods=[method], metrics=metrics, n_samples=20)("a superb film")
+    (found,) = Evaluator(model, methods=["gradient"], metrics=metrics)("a superb film").by_method["gradient"].values
+    assert 0 < found < 1
 
 
 def test_max_sensitivity_is_the_largest_relative_change(lstm_model):
@@ -594,6 +734,31 @@ def test_paired_share_of_newcombes_example():
     assert found.p_value == reverse.p_value == mcnemar(first, second)
 
 
+@pytest.mark.parametrize(
+    ("table", "phi", "interval"),
+    [
+        ((14, 5, 0, 22), 287.5 / np.sqrt(19 * 22 * 14 * 27), (0.0115, 0.2265)),
+        ((20, 12, 2, 16), 271 / np.sqrt(32 * 18 * 22 * 28), (0.0562, 0.3292)),
+        ((1, 1, 7, 12), 0.0, (-0.5069, -0.0256)),
+        ((36, 12, 2, 0), -24 / np.sqrt(48 * 2 * 38 * 12), (0.0569, 0.3404)),
+        ((30, 0, 0, 0), 0.0, (-0.1135, 0.1135)),
+    ],
+)
+def test_newcombes_correction_takes_half_of_n_from_a_positive_product_only(table, phi, interval):
+    """Both, only the first, only the second, neither.
+
+    The first is the worked example of Newcombe and Altman, Statistics with Confidence (2000), chapter 6: 0.122, 0.011 to
+    0.226. The second is from table II of Newcombe, Statistics in Medicine 17 (1998), p. 2635; the third is Bentur's, as in
+    Fagerland, Lydersen and Laake, Statistics in Medicine 33 (2014): a product of 5, less than n / 2, counts as 0.
+    """
+    both, one, two, neither = table
+    first = np.array([True] * (both + one) + [False] * (two + neither))
+    second = np.array([True] * both + [False] * one + [True] * two + [False] * neither)
+    assert _phi(first, second) == pytest.approx(phi)
+    found = paired_share(first, second)
+    assert (found.low, found.high) == pytest.approx(interval, abs=6e-5)
+
+
 def test_mcnemar_is_the_binomial_test():
     rng = np.random.default_rng(0)
     for _ in range(20):
@@ -623,6 +788,24 @@ def test_bootstrap_is_near_the_normal_interval_and_has_a_seed():
     paired = paired_mean(other, values)
     assert paired.low > 0.45
     assert paired.high - paired.low < 0.1 * (found.high - found.low)
+
+
+def test_the_bootstrap_in_one_slow_line():
+    """All columns are averaged over the same resamples of the texts that have a value."""
+    values = np.random.default_rng(0).normal(size=(37, 4))
+    values[3, 1] = values[[0, 5, 9], 3] = np.nan
+    for column, found in zip(values.T, summaries_of_means(values, seed=5), strict=True):
+        known, rng = column[~np.isnan(column)], np.random.default_rng(5)
+        means = np.concatenate([known[rng.integers(len(known), size=(100, len(known)))].mean(axis=1) for _ in range(20)])
+        assert (found.low, found.high) == pytest.approx(np.quantile(means, [0.025, 0.975]), abs=1e-12)
+        assert (found.mean, found.n) == (pytest.approx(known.mean()), len(known))
+        assert astuple(summary_of_mean(column, seed=5)) == pytest.approx(astuple(found))
+    (paired,) = paired_means(values[:, [0]] - values[:, [1]])
+    assert astuple(paired_mean(values[:, 0], values[:, 1])) == pytest.approx(astuple(paired))
+    assert summaries_of_means(np.array([[np.nan, 1.0], [np.nan, 2.0]]))[0] is None
+    assert summaries_of_means(np.empty((3, 0))) == ()
+    with pytest.raises(MaseError, match="not finite"):
+        summaries_of_means(np.array([[np.inf], [1.0]]))
 
 
 def test_summary_over_batches():
@@ -682,7 +865,9 @@ def test_pairs_of_the_read_part_or_of_the_whole_text(small_lstm):
     [
         [("good", 1.0), ("film", 1.0)], [("a", 1.0), ("film", 1.0)], [("a", 1.0)], [("a", 1.0), ("good", 2.0), ("film", "x")],
         [("a", 1.0), ("good", 2.0, 3.0)], [("a", 1.0), ("good", 2.0), ("film", 1.0), ("s", 1.0)], {"other": 1.0},
-        np.ones(4), np.ones((2, 2, 2)), [1.0, 2.0], Shap(np.ones((1, 3)), ["a", "good", "film"]),
+        np.ones(4), np.ones((2, 2, 2)), [1.0, 2.0], [], {"good": "high"}, {"good": None}, {"good": True}, {"a": 1, "film": [1]},
+        {"good": "1"}, {"good": 10**400}, [("a", 1.0), ("good", True), ("film", 1.0)],
+        Shap(np.ones((1, 3)), ["a", "good", "film"]),
     ],
 )  # fmt: skip
 def test_what_does_not_align_is_said(wrong, additive_model):
@@ -696,6 +881,8 @@ def test_what_is_no_attribution_is_said(additive_model):
             align(wrong, additive_model, "a good film")
     with pytest.raises(OptionError, match="columns"):
         align(Shap(np.ones((3, 2)), ["a", "good", "film"]), additive_model, "a good film", target=2)
+    with pytest.raises(OptionError, match="target is None, expected one of the 2 columns"):
+        align(Shap(np.ones((3, 2)), ["a", "good", "film"]), additive_model, "a good film")
     with pytest.raises(MaseError, match="finite"):
         align([("a", np.nan), ("good", 0.0), ("film", 0.0)], additive_model, "a good film")
 
@@ -721,6 +908,23 @@ def test_tensors_of_tokens(minilm):
         align(rows[:4], model, text)
 
 
+def test_a_leading_1_is_one_text(lstm_model, minilm):
+    """Batches of one text of one token: shape (1, 1, d) and (1, d) are one row, (1, t) is t tokens."""
+    assert align(np.ones((1, 1, 4)), lstm_model, "superb").tolist() == [4.0]
+    assert align(np.ones((1, 4)), lstm_model, "superb").tolist() == [4.0]
+    assert align(np.ones((1, 1)), lstm_model, "superb").tolist() == [1.0]
+    assert align(np.arange(6.0).reshape(1, 3, 2), lstm_model, "one two three").tolist() == [1.0, 5.0, 9.0]
+    assert align(np.array([[1.0, 2.0, 3.0]]), lstm_model, "one two three").tolist() == [1.0, 2.0, 3.0]
+    model = HuggingFace(*minilm)
+    pieces = len(model.encode("unputdownable"))  # one word of several tokens between two special ones
+    assert pieces > 3
+    row = np.arange(pieces, dtype=float)[None]
+    assert align(row, model, "unputdownable").tolist() == [row[0, 1:-1].sum()]
+    for wrong in (np.ones((2, 1, 4)), np.ones((1, 2)), np.ones((1, 2, 4))):
+        with pytest.raises(ShapeError):
+            align(wrong, lstm_model, "one two three")
+
+
 def test_explanations_of_shap(additive_model):
     values = np.array([[9.0, 0.0], [1.0, -1.0], [2.0, -2.0], [9.0, 0.0]])
     data = np.array(["", "good ", "film", ""], dtype=object)
@@ -733,6 +937,24 @@ def test_attributions_of_the_same_text_only(additive_model):
     assert np.array_equal(align(found, additive_model, "a good film"), found.scores)
     with pytest.raises(ShapeError, match="explain the text with this model"):
         align(found, additive_model, "a good movie")
+
+
+def test_attributions_of_the_same_class_and_model_only(additive_model, lstm_model):
+    found = Explainer(additive_model, n_samples=64)("a good film", target="pos")
+    assert np.array_equal(align(found, additive_model, "a good film", target=1), found.scores)
+    with pytest.raises(OptionError, match=r"explains the class 'pos', expected 'neg', which is judged"):
+        align(found, additive_model, "a good film", target=0)
+    with pytest.raises(OptionError, match="explains the class"):
+        evaluate(
+            additive_model, ["a dull film"], [], attributions={"mine": [Explainer(additive_model)("a dull film", target=1)]}
+        )
+    one = Explainer(lstm_model, n_samples=64)("a good film")
+    assert one.model["sha256"] == lstm_model.sha256 is not None
+    assert np.array_equal(align(one, lstm_model, "a good film"), one.scores)
+    other = replace(one, model=one.model | {"sha256": "0" * 64})
+    with pytest.raises(OptionError, match=r"sha256 000000000000\), expected .*, which is judged"):
+        align(other, lstm_model, "a good film")
+    assert np.array_equal(align(replace(one, model={"name": "x", "sha256": None}), lstm_model, "a good film"), one.scores)
 
 
 # --- many texts -----------------------------------------------------------------------------------------------------
@@ -755,6 +977,69 @@ def test_evaluation_of_methods_and_given_scores(additive_model):
     assert found.agreement().shape == (2, 2)
     with pytest.raises(UnknownNameError, match="did you mean 'true'"):
         found.values("tru")
+
+
+def test_a_method_that_cannot_explain_a_text_has_no_value_there(additive_model):
+    """Two texts fit a budget of 8, one does not fit that of occlusion: its numbers are missing for this method alone."""
+    texts, told = ["a good film", TEXT, "the cast is dull"], []
+    evaluator = Evaluator(additive_model, methods=["occlusion", "random"], metrics=["delta-accuracy", "aopc"], n_samples=8)
+    judged = [evaluator(text, {"true": WORTH}, on_error=lambda *what: told.append(what)) for text in texts]
+    assert [name for name, _ in told] == ["occlusion"]
+    assert judged[1].by_method["occlusion"] is None
+    with pytest.raises(MaseError) as raised:
+        evaluator(TEXT)
+    assert str(raised.value) == str(told[0][1])
+    found = collect(evaluator, judged)
+    assert found.methods == ("occlusion", "random", "true")
+    assert [found.n_judged(name) for name in found.methods] == [2, 3, 3]
+    missing = np.isnan(found.values("occlusion"))
+    assert missing[1].all()
+    assert not missing[[0, 2]].any()
+    for column in (0, 4):  # a share and a mean: as if there had been the other two texts only
+        one = collect(evaluator, [judged[0], judged[2]])
+        for ours, theirs in (
+            (found.summaries("occlusion"), one.summaries("occlusion")),
+            (found.differences("true", "occlusion"), one.differences("true", "occlusion")),
+        ):
+            assert astuple(ours[column]) == pytest.approx(astuple(theirs[column]))
+    assert found.summaries("occlusion", [[0, 1], [2]])[0].n_batches == 2
+    assert found.cost("occlusion")["n_queries"] == np.mean([judged[i].by_method["occlusion"].n_queries for i in (0, 2)])
+    plain = found.to_dict([[0, 2], [1]])
+    assert plain["texts"][1]["values"]["occlusion"] == [None] * len(found.columns)
+    nothing = collect(evaluator, [judged[1]])
+    assert nothing.to_dict()["methods"]["occlusion"] == {
+        "summaries": [None] * len(found.columns), "cost": {"n_queries": None, "n_gradients": None, "seconds": None},
+    }  # fmt: skip
+
+
+def test_every_summary_difference_and_agreement_is_that_of_its_methods(additive_model):
+    texts = [TEXT, "a good film", "the cast is dull", "all is superb"]
+    found = evaluate(
+        additive_model, texts, ["mase-mask", "random"],
+        attributions={"true": [WORTH] * 4, "flat": [{"a": 0, "the": 0, "all": 0}] * 4},
+        metrics=["delta-accuracy", "naopc", "infidelity"], n_samples=32,
+    )  # fmt: skip
+    for method, summaries in found.every_summary([[0, 1], [2, 3]]).items():
+        alone = found.summaries(method, [[0, 1], [2, 3]])
+        assert [astuple(one) for one in summaries] == [pytest.approx(astuple(one)) for one in alone]
+        for (_, column), values, one in zip(found.columns, found.values(method).T, summaries, strict=True):
+            slow = (
+                summary_of_share(values == 1, [[0, 1], [2, 3]]) if column.share else summary_of_mean(values, [[0, 1], [2, 3]])
+            )
+            assert (one.mean, one.low, one.high, one.sd) == pytest.approx((slow.mean, slow.low, slow.high, slow.sd))
+    for (first, second), differences in found.every_difference().items():
+        alone = found.differences(first, second)
+        assert [astuple(one) for one in differences] == [pytest.approx(astuple(one)) for one in alone]
+        one, two = found.values(first)[:, 0] == 1, found.values(second)[:, 0] == 1
+        assert differences[0] == paired_share(one, two)
+    assert len(found.every_difference()) == 6
+    for row, first in enumerate(found.methods):
+        for column, second in enumerate(found.methods):
+            pairs = [spearman(one.by_method[first].scores, one.by_method[second].scores) for one in found.texts]
+            known = [pair for pair in pairs if not np.isnan(pair)]
+            slow = 1.0 if row == column else np.mean(known) if known else np.nan
+            assert found.agreement()[row, column] == pytest.approx(slow, nan_ok=True)
+    assert np.isnan(found.agreement()[-1, :-1]).all()
 
 
 def test_evaluation_is_the_same_in_any_order(lstm_model):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import click
@@ -15,7 +15,7 @@ from mase.errors import CapabilityError, DataError, MaseError, MissingDependency
 from mase.metrics.alignment import check_model
 from mase.metrics.attributions import Attributions, read_attributions
 from mase.metrics.evaluation import Evaluation, collect
-from mase.metrics.evaluator import Evaluator, Judged
+from mase.metrics.evaluator import Evaluator, Judged, OnError
 
 __all__ = ["Source", "judge"]
 
@@ -109,12 +109,18 @@ class Source:
                 unknown.append(error)
         if labels and len(unknown) == len(labels):
             raise UnknownNameError(
-                f"{unknown[0]}; no label of {self.path!r} is one of them, name them with --label LABEL=CLASS"
+                f"{unknown[0]}; no label of {self.path!r} is a class of the model, rename them with --label LABEL=CLASS"
             )
 
-    def attributions(self, row: LabelledText) -> dict[str, Any]:
-        """Return the attributions that were given for a row, by name."""
-        return {name: given.of(row.text, row.row) for name, given in self.given.items()}
+    def attributions(self, row: LabelledText, on_error: OnError) -> dict[str, Any]:
+        """Return the attributions that were given for a row, by name; `on_error` is told of those that are not there."""
+        found = {}
+        for name, given in self.given.items():
+            try:
+                found[name] = given.of(row.text, row.row)
+            except DataError as error:
+                on_error(name, error)
+        return found
 
 
 @dataclass(slots=True)
@@ -197,7 +203,7 @@ def _take(
         tally.n_correct += correct
         if only_correct and not correct:
             return
-        judged = evaluator(row.text, source.attributions(row), on_error=failed)
+        judged = evaluator(row.text, source.attributions(row, failed), on_error=failed)
     except MaseError as error:
         if isinstance(error, _OF_THE_MODEL) and not tally.judged:
             raise
@@ -205,11 +211,10 @@ def _take(
             complain(f"row {row.row}: {error}")
         progress.step(failed=True)
         return
-    missing = sum(one is None for one in judged.by_method.values())
-    if missing == len(judged.by_method):
-        progress.step(failed=True)
-        return
-    tally.n_missing += missing
-    tally.judged.append(judged)
-    tally.rows.append(row.row)
-    progress.step(failed=False)
+    by_method = {name: judged.by_method.get(name) for name in (*evaluator.explainers, *source.given)}
+    known = sum(one is not None for one in by_method.values())
+    progress.step(failed=not known)
+    if known:
+        tally.n_missing += len(by_method) - known
+        tally.judged.append(replace(judged, by_method=by_method))
+        tally.rows.append(row.row)

@@ -99,7 +99,7 @@ class Faithfulness:
         subject = next((spec for outcomes in found.values() for spec in _explainers(outcomes)), Spec("mase"))
         duels = [duel for target, outcomes in found.items() for duel in _duels(target, outcomes, subject)]
         parts = [f"# {self.title.format(subject=subject)}", _summary(duels, subject)]
-        parts += [_READING.format(subject=subject)]
+        parts += [_glance(found, subject), _READING.format(subject=subject)]
         parts += [self._section(target, outcomes, subject, duels, scope) for target, outcomes in found.items()]
         data = {
             "subject": str(subject),
@@ -133,6 +133,29 @@ class Faithfulness:
         parts += [f"### {target.title}, cost of one explanation", markdown.costs(explainers)]
         lines = [commands.repeat(self.name, target, specs, explainers.values(), scope) for specs in (explainers, [subject])]
         return "\n\n".join([*parts, commands.block(lines)])
+
+
+def _glance(found: Mapping[Target, Mapping[Spec, Outcomes]], subject: Spec) -> str:
+    """Return a table of what the subject and the best of those that explained as many texts reach, by the first operator."""
+    rows = []
+    for target, outcomes in found.items():
+        explainers = _explainers(outcomes)
+        own = explainers.pop(subject, None)
+        if own is None:
+            continue
+        explainers = {
+            s: one for s, one in explainers.items() if s.method != subject.method and len(one.common(own)[0]) == len(own)
+        }
+        if not explainers:
+            continue
+        cells = []
+        for k in KS:
+            means = {spec: float(one.flips[one.common(own)[0], 0, k - 1].mean()) for spec, one in explainers.items()}
+            best = max(means, key=lambda spec: means[spec])
+            cells.append(f"**{own.flips[:, 0, k - 1].mean():.3f}** / {means[best]:.3f} `{best}`")
+        rows.append([f"{target.title} ({len(own):,})", *cells])
+    head = ["target (texts)", *(f"T-{k}: `{subject}` / best other" for k in KS)]
+    return markdown.table(head, rows)
 
 
 def _explainers(outcomes: Mapping[Spec, Outcomes]) -> dict[Spec, Outcomes]:

@@ -22,10 +22,11 @@ PAPER_METHODS = (
     "random", "lime-paper", "lime", "kernel-shap", "permutation-importance", "gradient", "mase-paper", "mase-sparse", "mase",
 )  # fmt: skip
 _READING = """\
-Each cell: the share of correctly classified texts whose prediction changes when the k words of highest score are masked (Delta
-Accuracy, T-k), mean ± standard deviation over batches of 1,000 texts (left out with fewer texts); below it the 95 % interval of
-the mean (Wilson, each text once); below that the paper's figure, and in brackets ours minus the paper's. Words are masked whole,
-in signed descending order of their scores, ties in reading order. Every explainer that samples asks the model 1,000 times.
+Each cell: the share of correctly classified texts whose prediction changes when the k words of highest score are masked
+(Delta Accuracy, T-k), mean ± standard deviation over batches of 1,000 texts (left out with fewer texts); below it the 95 %
+interval of the mean (Wilson, each text once); below that the paper's figure, and in brackets ours minus the paper's. Words are
+masked whole, in signed descending order of their scores, ties in reading order. Every explainer that samples asks the model
+1,000 times.
 
 The paper does not say what its ± is, nor what it masks with, and its models are not published: a difference is one between two
 models as much as between two runs. Its baselines look as if some were not set up as their authors meant (on LSTM-IMDB its LIME

@@ -101,7 +101,7 @@ class Callable:
         """
         if not binding.space.binary:
             raise CapabilityError(
-                "a function of texts has no embedding layer to scale; use method='mase-mask', which takes words out"
+                "a function of texts has no embedding layer to scale; use method='mase', which takes words out"
             )
         replacement = self._mask_token if binding.space.reference == "mask" else None
         return CallableProbe(self, binding, replacement, self.scores([binding.tokens.text]))
@@ -209,15 +209,13 @@ class CallableProbe:
         return "".join([*parts, tokens.text[end:]])
 
     def _text(self, kept: np.ndarray) -> str:
-        tokens, parts, end = self.binding.tokens, [], 0
+        tokens, text, end, gone = self.binding.tokens, "", 0, False
         for span, keep in zip(tokens.spans, kept, strict=True):
             assert span is not None
-            parts.append(tokens.text[end : span[0]])
-            end = span[1]
-            if keep:
-                parts.append(tokens.text[slice(*span)])
-            elif self.replacement is not None:
-                parts.append(self.replacement)
-            elif parts[-1].endswith(" ") and tokens.text[end : end + 1] in (" ", ""):
-                parts[-1] = parts[-1][:-1]  # two spaces around a word that is gone become one
-        return "".join([*parts, tokens.text[end:]])
+            gap = tokens.text[end : span[0]]
+            # Of two spaces around a word that is gone one stays; at the beginning of the text, none.
+            text += gap[1:] if gone and gap.startswith(" ") and text[-1:] in ("", " ") else gap
+            end, gone = span[1], not keep and self.replacement is None
+            text += tokens.text[slice(*span)] if keep else self.replacement or ""
+        rest = tokens.text[end:]
+        return (text.removesuffix(" ") if gone and rest[:1] in ("", " ") else text) + rest
