@@ -574,7 +574,7 @@ def test_tables_put_the_papers_figure_beside_ours(records):
     assert "**0.250**<br>" in found.page  # 40 texts are no batch of 1,000: no spread
     assert "paper 0.174 ± 0.018 (+0.076)" in found.page
     assert "mase reproduce table1 --data-dir DIR --targets lstm-imdb --methods mase-paper --n-texts 40" in found.page
-    assert "10 batches of 1,000 texts, drawn with replacement" in found.page
+    assert "40 texts of the test split; masked by" in found.page
 
 
 def test_figure_4_has_a_curve_per_method(records):

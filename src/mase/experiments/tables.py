@@ -61,11 +61,12 @@ class Table:
         n_texts = max(map(len, outcomes.values()))
         split = next(iter(outcomes.values())).header["data"]["split"]
         operators = [markdown.operator(name) for name in next(iter(outcomes.values())).header["operators"]]
+        spread = f", {batches(n_texts, scope.batches).describe()}" if n_texts >= BATCH_SIZE else ""
         label = f" (`{PAPER[target.name].label}`)" if target.name in PAPER else ""
         head = ["method", *(f"T-{k}" for k in KS)]
         parts = [
             f"## {target.title}{label}",
-            f"{n_texts:,} texts of the {split} split, {batches(n_texts, scope.batches).describe()}; masked by {operators[0]}.",
+            f"{n_texts:,} texts of the {split} split{spread}; masked by {operators[0]}.",
             markdown.table(head, [_row(target, spec, one, scope, n_texts) for spec, one in outcomes.items()]),
         ]
         for index, operator in enumerate(operators[1:], 1):
