@@ -301,8 +301,9 @@ def test_an_error_of_the_command_stops_at_the_first_text_only(mase_cli):
 # --- real processes -------------------------------------------------------------------------------------------------
 
 SLOW = """
-import sys, time, mase
+import signal, sys, time, mase
 from mase.cli import main
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job of a shell inherits it ignored
 def predict(texts):
     time.sleep(0.005)
     return [[0.5, 0.5]] * len(texts)
