@@ -88,7 +88,7 @@ def test_committed_overhead_holds_the_documented_lines():
     assert ratios["explanation, mase"] <= 1.20
     assert ratios["explanation, mase-paper"] <= 1.15
     best = min(one["median"] for name, one in core["seconds"].items() if name.startswith("bare"))
-    assert core["seconds"]["free model, 64 coordinates"]["median"] <= 0.03 * best
+    assert core["seconds"]["free model, 64 coordinates"]["median"] <= 0.04 * best
 
 
 @pytest.mark.parametrize("target", ["lstm-imdb", "lstm-reuters"])
