@@ -188,6 +188,9 @@ class _Methods(Mapping[str, Method]):
         method = Method(name=name, **row, **parts)
         return method if reference is None else with_reference(method, reference)
 
+    def __contains__(self, name: object) -> bool:
+        return name in _TABLE
+
     def __iter__(self) -> Iterator[str]:
         return iter(_TABLE)
 

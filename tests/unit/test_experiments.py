@@ -699,3 +699,26 @@ def test_settings_of_the_help_are_settings_that_the_method_has():
     for text in ("mase-nlgp+sigma=0.3+n_samples=500+seed=1", "mase+design=focused(often=0.95;seldom=0.05)"):
         given = parse(text)
         assert resolve(given.method, **dict(given.settings)).name == given.method
+
+
+def test_the_ceiling_ends_with_the_first_set_that_flips_a_separate_question():
+    """Of separate questions the target's own probability decides, whatever the others say: one rule for all metrics."""
+
+    def answer(texts):
+        return [[0.9 - 0.2 * (3 - sum(word in text for word in ("x", "y", "z"))), 0.95] for text in texts]
+
+    questions = masker(mase.models.Callable(answer, multilabel=True), "x y z", "delete")
+    found = search(questions, 0, 3, 1)
+    assert (found.flipped, len(found.order)) == (True, 3)
+    assert search(questions, 0, 2, 1).flipped is False
+
+
+def test_two_seeds_without_a_text_in_common_have_no_overlap(tmp_path):
+    write(tmp_path, "lstm-imdb", "mase", [1, 2])
+    write(tmp_path, "lstm-imdb", "mase+seed=1", [1, 2], row=8)
+    assert FAITHFULNESS.report(Scope(("lstm-imdb",), n_texts=40), tmp_path).data["stability"] == []
+
+
+def test_a_name_may_be_looked_for_in_the_table_of_methods():
+    assert "mase" in mase.METHODS
+    assert "maze" not in mase.METHODS

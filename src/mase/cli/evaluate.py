@@ -1,9 +1,10 @@
 """`mase evaluate`: how faithful methods, or attributions made elsewhere, are to a model on labelled texts."""
 
-from collections.abc import Callable
 from typing import Any
 
 import click
+
+from mase.cli.options import options
 
 __all__ = ["evaluate"]
 
@@ -31,16 +32,7 @@ def _pairs(_context: click.Context, _option: click.Parameter, values: tuple[str,
     return dict(value.split("=", 1) for value in values)
 
 
-def _options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def decorate(command: Any) -> Any:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
-
-
-_which_texts = _options(
+_which_texts = options(
     click.option("-i", "--input", "source", metavar="FILE", help="Table of texts: .csv, .tsv, .jsonl or .parquet."),
     click.option("--text-column", default="text", show_default=True, metavar="NAME", help="Column of the texts."),
     click.option("--label-column", metavar="NAME", help="Column of the true classes. [default: label, if there is one]"),
@@ -54,7 +46,7 @@ _which_texts = _options(
     click.option("--n-texts", type=click.IntRange(min=1), default=100, show_default=True, help="Texts drawn from the table."),
     click.option("--only-correct", is_flag=True, help="Leave out texts that the model classifies wrongly."),
 )  # fmt: skip
-_what_is_judged = _options(
+_what_is_judged = options(
     click.option(
         "--methods", default="mase,random", show_default=True, callback=_names, metavar="NAME,...",
         help="Methods to judge; see `mase methods`. Empty for none beside --attributions.",

@@ -1,9 +1,10 @@
 """`mase explain`: one text as a heat map, many as heat maps, lines of JSON or a page."""
 
-from collections.abc import Callable
 from typing import Any
 
 import click
+
+from mase.cli.options import options
 
 __all__ = ["explain"]
 
@@ -20,17 +21,8 @@ def _batch_size(value: str) -> int | str:
     return int(value)
 
 
-def _options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def decorate(command: Any) -> Any:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
-
-
 # Passed on to `Explainer` under the same names.
-_how = _options(
+_how = options(
     click.option("--method", default="mase", show_default=True, metavar="NAME", help="How to explain; see `mase methods`."),
     click.option("--n-samples", type=click.IntRange(min=2), help="Perturbed copies per text. [default: the method's]"),
     click.option("--sigma", type=float, metavar="S", help="Standard deviation of the perturbations. [default: the method's]"),

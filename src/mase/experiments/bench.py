@@ -140,7 +140,9 @@ def _masked(maskers: Sequence[Masker], chosen: Chosen, found: Mapping[Spec, _Fou
             gradients=one.n_gradients,
             seconds=round(one.seconds, 3),
             half=one.half,
-            flips=tuple(_bits(curve[index].argmax(axis=1) != chosen.target) for curve in curves),
+            flips=tuple(
+                _bits(masker.flipped(curve[index], chosen.target)) for masker, curve in zip(maskers, curves, strict=True)
+            ),
             chance=_thousandths(curves[0][index][[k - 1 for k in CHANCE_KS], chosen.target]),
             start=_thousandths(maskers[0].whole[[chosen.target]])[0],
             eraser=tuple(round(float(value), 3) for value in erasers[index]),

@@ -38,7 +38,7 @@ def search(masker: Masker, target: int, depth: int, width: int) -> Search:
         longer = _distinct([(*taken, word) for taken in beams for word in range(n_words) if word not in taken])
         chance = _without(masker, longer)
         asked += len(longer)
-        changed = np.flatnonzero(chance.argmax(axis=1) != target)
+        changed = np.flatnonzero(masker.flipped(chance, target))
         if len(changed):
             return Search(longer[int(changed[chance[changed, target].argmin()])], True, asked)
         beams = [longer[index] for index in np.argsort(chance[:, target], kind="stable")[:width]]

@@ -173,6 +173,8 @@ def _stability(target: Target, outcomes: Mapping[Spec, Outcomes]) -> Iterator[di
         again = replace(spec, seed=spec.seed + 1)
         if again in outcomes:
             here, there = one.common(outcomes[again])
+            if not len(here):
+                continue
             pairs = [(one.tops[i][:_TOP], outcomes[again].tops[j][:_TOP]) for i, j in zip(here, there, strict=True)]
             overlap = sum(len({*a} & {*b}) / len({*a} | {*b}) for a, b in pairs) / len(pairs)
             yield {"target": target.name, "spec": str(spec), "top": _TOP, "n": len(pairs), "jaccard": round(overlap, 4)}

@@ -6,7 +6,6 @@ batch goes to the model as it is. So no score can differ from that of a model wi
 """
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
@@ -15,7 +14,7 @@ import numpy as np
 from mase.arrays import Floats, Ints
 from mase.links import Output
 from mase.models.protocol import Binding, HalfProbe, Model, Probe
-from mase.text import Tokens
+from mase.models.stand_in import StandIn
 
 __all__ = ["Remembering"]
 
@@ -28,14 +27,14 @@ class _Memory:
     saved: float = 0.0
 
 
-class Remembering:
+class Remembering(StandIn):
     """A model whose probes remember their answers until `forget` is called. See `mase.models.protocol.Model`.
 
     It is for methods that ask for scores at coordinates; its probes have none of the model's other powers (gradients).
     """
 
     def __init__(self, model: Model) -> None:
-        self.model = model
+        super().__init__(model)
         self._memory = _Memory()
 
     @property
@@ -46,39 +45,6 @@ class Remembering:
     def forget(self) -> None:
         """Drop all answers: the next text needs others."""
         self._memory.answers.clear()
-
-    @property
-    def name(self) -> str:
-        """Name of the model."""
-        return self.model.name
-
-    @property
-    def has_embeddings(self) -> bool:
-        """Whether coordinates may take any value."""
-        return self.model.has_embeddings
-
-    @property
-    def references(self) -> tuple[str, ...]:
-        """Names of the references."""
-        return self.model.references
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Names of the k classes."""
-        return self.model.labels
-
-    @property
-    def sha256(self) -> str | None:
-        """Checksum of the weights."""
-        return self.model.sha256
-
-    def encode(self, text: str) -> Tokens:
-        """Return the tokens that the model reads."""
-        return self.model.encode(text)
-
-    def predict(self, texts: Sequence[str]) -> np.ndarray:
-        """Return class probabilities `(n, k)`."""
-        return self.model.predict(texts)
 
     def bind(self, binding: Binding) -> Probe:
         """Return the remembering probe of one text."""

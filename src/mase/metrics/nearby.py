@@ -1,6 +1,5 @@
 """A model whose texts lie a little beside the real ones: each word's coordinate is stretched by its own factor."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,54 +8,21 @@ from mase.arrays import Floats, Ints
 from mase.errors import CapabilityError
 from mase.links import Link, Output
 from mase.models.protocol import Binding, GradientProbe, Model, NormProbe, Probe
-from mase.text import Tokens
+from mase.models.stand_in import StandIn
 
 __all__ = ["Nearby"]
 
 
-@dataclass(frozen=True, slots=True)
-class Nearby:
+class Nearby(StandIn):
     """A model that reads, in place of word i's embedding e_i, r_i + factors[i] (e_i - r_i), r being the space's reference.
 
     Explaining it explains the real model at a neighbouring point of embedding space: coordinate c of the neighbour is
     coordinate factors * c of the text. For one text: there are as many factors `(w,)` as it has words.
     """
 
-    model: Model
-    factors: Floats
-
-    @property
-    def name(self) -> str:
-        """Name."""
-        return self.model.name
-
-    @property
-    def has_embeddings(self) -> bool:
-        """Whether coordinates may take any value."""
-        return self.model.has_embeddings
-
-    @property
-    def references(self) -> tuple[str, ...]:
-        """Names of the references."""
-        return self.model.references
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Names of the k classes."""
-        return self.model.labels
-
-    @property
-    def sha256(self) -> str | None:
-        """Checksum of the weights."""
-        return self.model.sha256
-
-    def encode(self, text: str) -> Tokens:
-        """Return the tokens that the model reads."""
-        return self.model.encode(text)
-
-    def predict(self, texts: Sequence[str]) -> np.ndarray:
-        """Return class probabilities `(n, k)` of the real texts."""
-        return self.model.predict(texts)
+    def __init__(self, model: Model, factors: Floats) -> None:
+        super().__init__(model)
+        self.factors = factors
 
     def bind(self, binding: Binding) -> Probe:
         """Return the probe of the neighbour of one text.

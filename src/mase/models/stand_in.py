@@ -1,0 +1,50 @@
+"""A model that stands for another one and differs in how it is bound."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mase.models.protocol import Model
+from mase.text import Tokens
+
+__all__ = ["StandIn"]
+
+
+class StandIn:
+    """All of a `mase.models.protocol.Model` but `bind`, answered by `model`."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+
+    @property
+    def name(self) -> str:
+        """Name of the model."""
+        return self.model.name
+
+    @property
+    def has_embeddings(self) -> bool:
+        """Whether coordinates may take any value."""
+        return self.model.has_embeddings
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """Names of the references."""
+        return self.model.references
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the k classes."""
+        return self.model.labels
+
+    @property
+    def sha256(self) -> str | None:
+        """Checksum of the weights."""
+        return self.model.sha256
+
+    def encode(self, text: str) -> Tokens:
+        """Return the tokens that the model reads."""
+        return self.model.encode(text)
+
+    def predict(self, texts: Sequence[str]) -> np.ndarray:
+        """Return class probabilities `(n, k)` of the texts themselves."""
+        return self.model.predict(texts)
