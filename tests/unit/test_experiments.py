@@ -32,7 +32,9 @@ from mase.experiments.tables import TABLE1, TABLE2
 from mase.experiments.targets import TARGETS
 from mase.experiments.texts import Chosen, choose
 from mase.methods import resolve
+from mase.metrics.infidelity import Infidelity
 from mase.metrics.masking import masker
+from mase.metrics.protocol import Case
 from mase.models.protocol import Binding
 from mase.render.curves import Curve, Panel, draw, save
 from mase.spaces import SPACES
@@ -70,7 +72,7 @@ def split():
 def record(number=0, flips=(0, 0, 0), **changed):
     found = Record(
         number=number, row=7, words=20, target=1, order=(3, 1, 2), queries=1001, gradients=0, seconds=0.25, half=False,
-        flips=flips, chance=(900, 500, 10, 0), start=950, eraser=(0.5, 0.1, -2.0),
+        flips=flips, chance=(900, 500, 10, 0), start=950, eraser=(0.5, 0.1, -2.0), infidelity=(0.001, 0.25),
     )  # fmt: skip
     return dataclasses.replace(found, **changed)
 
@@ -338,6 +340,15 @@ def test_records_hold_what_a_slow_reading_of_the_definitions_gives(answer):
         assert one.eraser == pytest.approx((comp, suff, odds), abs=5.1e-4)
 
 
+def test_records_hold_the_infidelity_that_mase_evaluate_gives(answer, black_box):
+    _, text, found = answer
+    scores = mase.explain(text, black_box, method="occlusion", target=0).scores
+    one = Case(black_box, text, 0, masker(black_box, text), scores)
+    _, scaled, unexplained = Infidelity(n_samples=100).judge(one)
+    assert found.records[Spec("occlusion")].infidelity == (float(f"{scaled:.3g}"), round(unexplained, 3))
+    assert found.records[Spec("random")].infidelity != found.records[Spec("occlusion")].infidelity
+
+
 def test_occlusion_leads_with_the_weightiest_word(answer):
     _, text, found = answer
     assert text.split()[found.records[Spec("occlusion")].order[0]] == "dull"
@@ -348,7 +359,7 @@ def test_occlusion_leads_with_the_weightiest_word(answer):
 def test_a_ceiling_is_a_record_without_scores(answer):
     bench, _, found = answer
     one = found.records[Spec("greedy")]
-    assert (one.chance, one.eraser) == ((), ())
+    assert (one.chance, one.eraser, one.infidelity) == ((), (), ())
     fewest = len(one.order)
     assert one.flips[0] == sum(2 ** (k - 1) for k in range(fewest, DEPTH + 1))
     assert bench.describe(Spec("greedy"))["width"] == 1
@@ -368,12 +379,12 @@ def test_the_operators_are_those_of_the_protocol():
 
 
 def test_records_survive_the_file():
-    for one in (record(), record(half=True, chance=(), eraser=()), record(flips=(32767, 1, 0))):
+    for one in (record(), record(half=True, chance=(), eraser=(), infidelity=()), record(flips=(32767, 1, 0))):
         line = dumps(one)
         assert loads(json.loads(line), "here") == one
         assert line.count("\n") == 1
-    assert len(dumps(record())) < 80
-    with pytest.raises(DataError, match="expected 13"):
+    assert len(dumps(record())) < 100
+    with pytest.raises(DataError, match="expected 14"):
         loads([1, 2], "here")
 
 
@@ -535,7 +546,7 @@ def records(tmp_path):
     write(folder, "lstm-imdb", "random", [0] * 40)
     write(folder, "lstm-imdb", "lime", [every] * 40)
     write(folder, "lstm-imdb", "mase+seed=1", [0] * 20, order=(3, 1, 9))
-    write(folder, "lstm-imdb", "beam", [every] * 20, chance=(), eraser=())
+    write(folder, "lstm-imdb", "beam", [every] * 20, chance=(), eraser=(), infidelity=())
     return folder
 
 
@@ -559,6 +570,7 @@ def test_ceilings_stability_and_other_metrics_are_reported(records):
     assert row["shares"] == {"mase": 1.0, "random": 0.0, "lime": 1.0}  # of the first 20 texts
     assert found.data["stability"] == [{"target": "lstm-imdb", "spec": "mase", "top": 10, "n": 20, "jaccard": 0.5}]
     assert {row["spec"]: row["log_odds"] for row in found.data["other_metrics"]}["mase"] == -2.0
+    assert {row["spec"]: row["unexplained"] for row in found.data["other_metrics"]}["mase"] == 0.25
     assert "share of `beam` reached by `mase` | 0% | 100%" in found.page
     assert "mase+seed=1" not in {cell["other"] for cell in found.data["duels"]}
 
@@ -674,7 +686,7 @@ def test_only_the_same_texts_are_paired(tmp_path):
     assert here.tolist() == there.tolist() == [0, 1, 2]
 
 
-@pytest.mark.parametrize("values", [[None] * 13, [0] * 13, [0, 7, 20, 1, ["x"], 1, 0, 0.2, 0, [0], [0], 9, [0]]])
+@pytest.mark.parametrize("values", [[None] * 14, [0] * 14, [0, 7, 20, 1, ["x"], 1, 0, 0.2, 0, [0], [0], 9, [0], []]])
 def test_a_line_that_is_no_record_is_told(values):
     with pytest.raises(DataError, match="is no record"):
         loads(values, "line 3")

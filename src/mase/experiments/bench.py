@@ -18,7 +18,9 @@ from mase.experiments.texts import Chosen
 from mase.explainer import Explainer
 from mase.measure import Precision
 from mase.methods import describe
+from mase.metrics.infidelity import Infidelity
 from mase.metrics.masking import Masker, masker
+from mase.metrics.protocol import Case, Memory
 from mase.metrics.ranking import ranking, without_top
 from mase.metrics.rationales import ERASER_SHARES, eraser
 from mase.models.protocol import Model
@@ -28,6 +30,7 @@ __all__ = ["ERASER_SHARES", "OPERATORS", "Answer", "Bench"]
 # "auto" is the model's own mask token, else its unknown token: the operator of the headline tables.
 OPERATORS = ("auto", "pad", "delete")
 _KS = tuple(range(1, DEPTH + 1))
+_INFIDELITY = Infidelity(n_samples=100)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +43,9 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What a method found: all words `(w,)` in order, and the cost."""
+    """What a method found: scores and order `(w,)` of all words, and the cost."""
 
+    scores: Floats
     order: Ints
     n_queries: int
     n_gradients: int
@@ -107,13 +111,14 @@ class Bench:
             except CapabilityError as error:
                 refusals[spec] = str(error)
         self._remembering.forget()
-        return Answer(records | _masked(maskers, chosen, found), refusals)
+        return Answer(records | self._masked(maskers, chosen, found), refusals)
 
     def _explain(self, spec: Spec, chosen: Chosen) -> _Found:
         saved = self._remembering.saved
         attribution = self._explainers[spec](chosen.text, target=chosen.target)
         fit = attribution.fit
         return _Found(
+            scores=attribution.scores,
             order=ranking(attribution.scores),
             n_queries=fit.n_queries,
             n_gradients=fit.n_gradients,
@@ -121,34 +126,35 @@ class Bench:
             half=self.precision == "bfloat16" and all(note.code != "float32-instead" for note in fit.warnings),
         )
 
-
-def _masked(maskers: Sequence[Masker], chosen: Chosen, found: Mapping[Spec, _Found]) -> dict[Spec, Record]:
-    """Return the records of one text; the rows of all methods are asked together, each distinct one once."""
-    if not found:
-        return {}
-    orders = [one.order for one in found.values()]
-    curves = [_curves(masker, orders) for masker in maskers]
-    erasers = eraser(maskers[0], chosen.target, orders)
-    return {
-        spec: Record(
-            number=chosen.number,
-            row=chosen.row,
-            words=len(one.order),
-            target=chosen.target,
-            order=tuple(one.order[:DEPTH].tolist()),
-            queries=one.n_queries,
-            gradients=one.n_gradients,
-            seconds=round(one.seconds, 3),
-            half=one.half,
-            flips=tuple(
-                _bits(masker.flipped(curve[index], chosen.target)) for masker, curve in zip(maskers, curves, strict=True)
-            ),
-            chance=_thousandths(curves[0][index][[k - 1 for k in CHANCE_KS], chosen.target]),
-            start=_thousandths(maskers[0].whole[[chosen.target]])[0],
-            eraser=tuple(round(float(value), 3) for value in erasers[index]),
-        )
-        for index, (spec, one) in enumerate(found.items())
-    }
+    def _masked(self, maskers: Sequence[Masker], chosen: Chosen, found: Mapping[Spec, _Found]) -> dict[Spec, Record]:
+        """Return the records of one text; what all methods ask about it is asked together, each distinct row once."""
+        if not found:
+            return {}
+        orders = [one.order for one in found.values()]
+        curves = [_curves(masker, orders) for masker in maskers]
+        erasers = eraser(maskers[0], chosen.target, orders)
+        memory = Memory()
+        return {
+            spec: Record(
+                number=chosen.number,
+                row=chosen.row,
+                words=len(one.order),
+                target=chosen.target,
+                order=tuple(one.order[:DEPTH].tolist()),
+                queries=one.n_queries,
+                gradients=one.n_gradients,
+                seconds=round(one.seconds, 3),
+                half=one.half,
+                flips=tuple(
+                    _bits(masker.flipped(curve[index], chosen.target)) for masker, curve in zip(maskers, curves, strict=True)
+                ),
+                chance=_thousandths(curves[0][index][[k - 1 for k in CHANCE_KS], chosen.target]),
+                start=_thousandths(maskers[0].whole[[chosen.target]])[0],
+                eraser=tuple(round(float(value), 3) for value in erasers[index]),
+                infidelity=_infidelity(Case(self.model, chosen.text, chosen.target, maskers[0], one.scores, memory=memory)),
+            )
+            for index, (spec, one) in enumerate(found.items())
+        }
 
 
 def _curves(masker: Masker, orders: Sequence[Ints]) -> list[Floats]:
@@ -183,3 +189,9 @@ def _bits(flags: Bools) -> int:
 
 def _thousandths(chance: Floats) -> tuple[int, ...]:
     return tuple(np.rint(chance * 1000).astype(int).tolist())
+
+
+def _infidelity(case: Case) -> tuple[float, ...]:
+    """Return the scaled and the unexplained infidelity to three digits, or nothing where they have no value."""
+    _, scaled, unexplained = _INFIDELITY.judge(case)
+    return (float(f"{scaled:.3g}"), round(float(unexplained), 3)) if np.isfinite(unexplained) else ()

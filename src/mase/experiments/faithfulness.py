@@ -259,18 +259,23 @@ def _others(target: Target, outcomes: Mapping[Spec, Outcomes]) -> Iterator[dict[
     for spec, one in outcomes.items():
         if one.eraser.shape[1:] == (3,):
             means = [round(float(value), 4) for value in one.eraser.mean(axis=0)]
-            yield {"target": target.name, "spec": str(spec), "operator": one.header["operators"][0], "n": len(one)} | dict(
-                zip(("comprehensiveness", "sufficiency", "log_odds"), means, strict=True)
-            )
+            row = {"target": target.name, "spec": str(spec), "operator": one.header["operators"][0], "n": len(one)}
+            row |= dict(zip(("comprehensiveness", "sufficiency", "log_odds"), means, strict=True))
+            if len(one.infidelity):
+                scaled, unexplained = one.infidelity.mean(axis=0).tolist()
+                row |= {"infidelity": float(f"{scaled:.4g}"), "unexplained": round(unexplained, 4)}
+                row["n_infidelity"] = len(one.infidelity)
+            yield row
 
 
 def _metrics_table(target: Target, explainers: Mapping[Spec, Outcomes]) -> str:
+    names = ("comprehensiveness", "sufficiency", "log_odds", "unexplained")
     rows = [
-        [f"`{row['spec']}`", *(f"{row[name]:.3f}" for name in ("comprehensiveness", "sufficiency", "log_odds"))]
+        [f"`{row['spec']}`", *(f"{row[name]:.3f}" if name in row else "" for name in names)]
         for row in _others(target, explainers)
     ]
     head = ["method", "comprehensiveness (higher is better)", "sufficiency (lower)", "log-odds at 20 % (lower)"]
-    return markdown.table(head, rows)
+    return markdown.table([*head, "infidelity near the text, share unexplained (lower)"], rows)
 
 
 def _cells(target: Target, outcomes: Mapping[Spec, Outcomes], scope: Scope) -> Iterator[dict[str, Any]]:

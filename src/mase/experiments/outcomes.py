@@ -32,6 +32,8 @@ class Outcomes:
         operator; a ceiling has none of the latter: `(n, 0)`.
     eraser
         `(n, 3)`: comprehensiveness, sufficiency and log-odds; a ceiling has none.
+    infidelity
+        `(m, 2)`: scaled and unexplained, of the m texts that have it.
     queries, gradients, seconds
         `(n,)`: cost per text.
     tops
@@ -47,6 +49,7 @@ class Outcomes:
     start: Floats
     chance: Floats
     eraser: Floats
+    infidelity: Floats
     queries: Ints
     gradients: Ints
     seconds: Floats
@@ -94,6 +97,7 @@ def _outcomes(header: Mapping[str, Any], records: list[Record]) -> Outcomes:
         start=np.array([record.start for record in records]) / 1000,
         chance=np.array([record.chance for record in records], dtype=np.float64) / 1000,
         eraser=np.array([record.eraser for record in records], dtype=np.float64),
+        infidelity=np.array([record.infidelity for record in records if record.infidelity], dtype=np.float64),
         queries=np.array([record.queries for record in records], dtype=np.int64),
         gradients=np.array([record.gradients for record in records], dtype=np.int64),
         seconds=np.array([record.seconds for record in records], dtype=np.float64),

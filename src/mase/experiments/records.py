@@ -13,7 +13,7 @@ DEPTH = 15
 CHANCE_KS = (1, 5, 10, 15)
 COLUMNS = (
     "number", "row", "words", "target", "order", "queries", "gradients", "seconds", "half", "flips", "chance", "start",
-    "eraser",
+    "eraser", "infidelity",
 )  # fmt: skip
 
 
@@ -42,6 +42,9 @@ class Record:
     eraser
         Comprehensiveness and sufficiency (means over the ERASER shares of words) and log-odds (top 20 % of the words), by the
         first operator; empty for what has no scores.
+    infidelity
+        With the scores at their best scale: the squared error, and the share of the squared changes that it is; see
+        `mase.metrics.infidelity.Infidelity`. Empty for what has no scores, and in records from before it was asked for.
     """
 
     number: int
@@ -57,6 +60,7 @@ class Record:
     chance: tuple[int, ...]
     start: int
     eraser: tuple[float, ...] = ()
+    infidelity: tuple[float, ...] = ()
 
 
 def dumps(record: Record) -> str:
@@ -77,7 +81,7 @@ def loads(values: list[Any], place: str) -> Record:
         raise DataError(f"{place} has {len(values)} values, expected {len(COLUMNS)}: {', '.join(COLUMNS)}")
     named = dict(zip(COLUMNS, values, strict=True))
     try:
-        lists = {name: tuple(named[name]) for name in ("order", "flips", "chance", "eraser")}
+        lists = {name: tuple(named[name]) for name in ("order", "flips", "chance", "eraser", "infidelity")}
         numbers = [value for name, value in named.items() if name not in lists] + [
             value for name in lists for value in lists[name]
         ]
