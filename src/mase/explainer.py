@@ -13,10 +13,11 @@ from mase.assemble import installed, prediction, token_scores, word_scores, word
 from mase.attribution import Attribution
 from mase.errors import CapabilityError, EmptyTextError, InvalidTextError, MaseError, ModelError, OptionError
 from mase.links import Link, probabilities
-from mase.measure import Effort, Precision, measure
+from mase.measure import Effort, measure
 from mase.methods import Method, describe, resolve
 from mase.models import adapt
 from mase.models.protocol import Binding, Model, Probe
+from mase.precision import Precision
 from mase.query import check_batch_size, check_start
 from mase.registry import unknown
 from mase.rng import generator, stream_key, untouched

@@ -2,28 +2,28 @@
 
 import time
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from mase.arrays import Floats, Ints
 from mase.attribution import Fit, Note
 from mase.covariance import covariance
-from mase.errors import CapabilityError, OptionError
+from mase.errors import OptionError
 from mase.links import probabilities
 from mase.methods import Method
-from mase.models.protocol import HalfProbe, Probe
+from mase.models.protocol import Probe
 from mase.oracle import ProbeOracle
+from mase.precision import TRIAL_ROWS, Precision, coins, halved
 from mase.procedure import Procedure
 from mase.quality import adjusted_r2, coefficients, condition, remarks, split_half
-from mase.sample import AdaptiveDesign, Estimate, Estimator, Law, OwnLaw, Problem, Sample
+from mase.sample import AdaptiveDesign, Design, Estimate, Estimator, Law, OwnLaw, Problem, Sample
 from mase.stopping import NEVER, Stopping
 
-__all__ = ["Effort", "Measurement", "Precision", "measure"]
+__all__ = ["Effort", "Measurement", "measure"]
 
-Precision = Literal["float32", "bfloat16"]
-# Rows on which half precision is tried, and the share of the signal that its noise may have.
-_TRIAL_ROWS, _LARGEST_NOISE = 16, 0.1
+# How far, in its own size, a score stands above the highest that it is raised over.
+_STEP = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def _proceeded(
         raise OptionError(f"method {method.name!r} asks as it sees fit, expected no tolerance and no stable_top")
     extra, tried = 0, list[Note]()
     if effort.precision == "bfloat16":
-        oracle, extra, tried = _halved(oracle, method, _coins(rng, oracle.size))
+        oracle, extra, tried = halved(oracle, method, coins(rng, oracle.size))
     estimate = procedure.run(oracle, method.n_samples, rng)
     noted = [] if estimate.remark is None else [Note("fallback", estimate.remark)]
     fit = Fit(
@@ -117,17 +117,22 @@ def _regressed(oracle: ProbeOracle, method: Method, rng: np.random.Generator, ef
     design, estimator = method.regression
     p = len(oracle.probe.widths)
     law = _law(method, oracle)
-    n = _round_size(method.n_samples, design) if isinstance(design, AdaptiveDesign) else method.n_samples
-    sample = design.draw(rng, n, law)
+    cap = method.n_samples
+    if isinstance(design, AdaptiveDesign):
+        cap -= design.candidates(method.n_samples, oracle.size)
+    sample = design.draw(rng, _round_size(cap, design), law)
     _check_suits(method, estimator, sample)
     base, extra = _base(oracle, sample, estimator)
     tried = list[Note]()
     if effort.precision == "bfloat16":
-        enough = len(sample.coordinates) >= _TRIAL_ROWS
-        rows = sample.coordinates[:_TRIAL_ROWS] if enough else _coins(rng, oracle.size)
-        oracle, more, tried = _halved(oracle, method, rows)
+        enough = len(sample.coordinates) >= TRIAL_ROWS
+        rows = sample.coordinates[:TRIAL_ROWS] if enough else coins(rng, oracle.size)
+        oracle, more, tried = halved(oracle, method, rows)
         extra += more
-    answers = _asked(oracle, method, law, sample, base, effort.stopping, rng)
+    answers = _asked(oracle, method, law, sample, cap, base, effort.stopping, rng)
+    estimate = answers.estimate
+    if isinstance(design, AdaptiveDesign) and cap < method.n_samples:
+        estimate = _led(oracle, estimate, method.n_samples - cap)
     r2 = adjusted_r2(answers.sample, answers.responses, answers.estimate)
     halves = None if sample.exhaustive else split_half(answers.problem, estimator)
     fit = Fit(
@@ -144,7 +149,7 @@ def _regressed(oracle: ProbeOracle, method: Method, rng: np.random.Generator, ef
             *tried,
         ),
     )
-    return Measurement(_embedded(answers.estimate, oracle.active, p), oracle.text, fit)
+    return Measurement(_embedded(estimate, oracle.active, p), oracle.text, fit)
 
 
 def _law(method: Method, oracle: ProbeOracle) -> Law:
@@ -161,6 +166,7 @@ def _asked(
     method: Method,
     law: Law,
     sample: Sample,
+    cap: int,
     base: float | None,
     stopping: Stopping,
     rng: np.random.Generator,
@@ -168,14 +174,15 @@ def _asked(
     """Return the answers to as many rows as the stopping rule wants, all of them by default; a sample may grow by rounds."""
     design, estimator = method.regression
     adaptive = design if isinstance(design, AdaptiveDesign) else None
-    cap = len(sample.coordinates) if adaptive is None else method.n_samples
+    if adaptive is None:
+        cap = len(sample.coordinates)
     responses, slopes, gamma = np.empty(0), np.empty((0, oracle.size)), np.empty(0)
     solved: tuple[Problem, Estimate] | None = None
     while True:
         first = len(responses)
         goal = stopping.goal(sample, cap, solved)
         if adaptive is not None:
-            goal = min(goal, first + _round_size(method.n_samples, adaptive))
+            goal = min(goal, first + _round_size(cap, adaptive))
             if goal > len(sample.coordinates):
                 sample = sample.joined(adaptive.follow(rng, goal - len(sample.coordinates), law, gamma))
         rows = sample.coordinates[first:goal]
@@ -196,9 +203,23 @@ def _asked(
         solved, gamma = (problem, estimate), estimate.gamma
 
 
-def _round_size(n: int, design: AdaptiveDesign) -> int:
-    """Return the number of rows of one of the rounds that n rows are split into."""
-    return -(-n // design.rounds)
+def _round_size(n: int, design: Design) -> int:
+    """Return the number of rows of one of the rounds that n rows are split into: all, unless a design is adaptive."""
+    return -(-n // design.rounds) if isinstance(design, AdaptiveDesign) else n
+
+
+def _led(oracle: ProbeOracle, estimate: Estimate, n: int) -> Estimate:
+    """Return the estimate where, of the n highest coordinates, the one whose absence alone does most comes first."""
+    highest = np.argsort(-estimate.gamma, kind="stable")[:n]
+    rows = np.ones((n, oracle.size))
+    rows[np.arange(n), highest] = 0
+    effects = oracle.text - oracle.responses(rows)
+    leader, most = highest[np.argmax(effects)], float(effects.max())
+    if leader == highest[0] or most <= 0:
+        return estimate
+    gamma, top = estimate.gamma.copy(), float(estimate.gamma.max())
+    gamma[leader] = top + _STEP * max(abs(top), most)
+    return replace(estimate, gamma=gamma)
 
 
 def _fitted(estimator: Estimator, problem: Problem, sample: Sample) -> Estimate:
@@ -225,26 +246,6 @@ def _check_suits(method: Method, estimator: Estimator, sample: Sample) -> None:
             f"method {method.name!r} has rows that do not deviate from their centre, expected an estimator that works on "
             "gradients; use estimator='mean-gradient', or design='path'"
         )
-
-
-def _coins(rng: np.random.Generator, p: int) -> Floats:
-    """Return rows `(n, p)` of fair coins, valid in every space, that leave the generator's own stream as it is."""
-    return rng.spawn(1)[0].integers(0, 2, size=(_TRIAL_ROWS, p)).astype(np.float64)
-
-
-def _halved(oracle: ProbeOracle, method: Method, rows: Floats) -> tuple[ProbeOracle, int, list[Note]]:
-    """Return the oracle in half precision if that is precise enough on some rows `(n, p)`, the cost, and why it is not."""
-    if method.needs_gradients:
-        return oracle, 0, [Note("float32-instead", "half precision is for answers; gradients were taken in float32")]
-    if not isinstance(oracle.probe, HalfProbe):
-        raise CapabilityError("half precision is for torch models, expected precision='float32' for a function of texts")
-    half = oracle.fresh(oracle.probe.half())
-    exact, rough = oracle.fresh().responses(rows), half.fresh().responses(rows)
-    signal, noise = float(exact.std()), float((exact - rough).std())
-    if noise <= _LARGEST_NOISE * signal:
-        return half, 2 * len(rows), []
-    message = f"half precision would add noise of {noise:.2g} to a signal of {signal:.2g}: float32 was used"
-    return oracle, 2 * len(rows), [Note("float32-instead", message)]
 
 
 def _base(oracle: ProbeOracle, sample: Sample, estimator: Estimator) -> tuple[float | None, int]:

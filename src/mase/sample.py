@@ -176,12 +176,19 @@ class Design(Protocol):
 class AdaptiveDesign(Protocol):
     """A design that asks in rounds, the later ones where the answers to the earlier ones point: `draw` is the first round.
 
-    All rows together pose one regression about the centre of the law, so it needs an estimator that regresses.
+    All rows of the rounds pose one regression about the centre of the law, so it needs an estimator that regresses.
     """
 
     @property
     def rounds(self) -> int:
         """Number of rounds of equal size."""
+        ...
+
+    def candidates(self, n: int, p: int) -> int:
+        """Return how many of p coordinates, the highest, are candidates for the first place.
+
+        For each of them one of the n rows is kept, which asks for its effect alone after the rounds; the greatest leads.
+        """
         ...
 
     def follow(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats) -> Sample:

@@ -6,6 +6,7 @@ from scipy.optimize import linprog
 
 from mase.covariance import covariance
 from mase.designs import DESIGNS
+from mase.designs.focused import Focused
 from mase.estimators.dantzig import minimum_l1
 from mase.estimators.lasso import Lasso, solve_lasso
 from mase.estimators.least_squares import LeastSquares
@@ -312,11 +313,46 @@ def test_adaptive_rounds_turn_to_the_words_with_high_scores():
     found = run(FunctionProbe(function, 30), "mase", n_samples=5000)
     assert found.estimate.gamma == pytest.approx(truth, abs=1e-8)
     rows = np.concatenate([block for block in asked if len(block) > 1])
-    out = 1 - rows.reshape(5, 1000, 30).mean(axis=1)
+    assert len(rows) == 5000
+    out = 1 - rows[:4985].reshape(5, 997, 30).mean(axis=1)
     assert out[0] == pytest.approx(0.5, abs=0.06)
     expected = 0.1 + 0.8 / (1 + np.exp((np.arange(30) - 10) / 4))
     for later in out[1:]:
         assert later == pytest.approx(expected, abs=0.06)
+
+
+def test_the_word_that_does_most_alone_comes_first():
+    """Of words among whose companions another does more, the one whose absence alone changes the answer most leads.
+
+    Words 0 and 1 stand in for one another, so that either does little alone and much once the other is out.
+    """
+    asked = []
+
+    def function(c):
+        asked.append(c)
+        return 4 * c[:, :2].max(axis=1) + 1.4 * c[:, 2] + c[:, 3] + 0.1 * c[:, 4:].sum(axis=1)
+
+    probe = FunctionProbe(function, 30)
+    blind = run(probe, "mase", design="focused(n_alone=0)", n_samples=985).estimate.gamma
+    asked.clear()
+    led = run(probe, "mase", n_samples=1000)
+    assert np.argsort(-blind)[:4].tolist() in ([0, 1, 2, 3], [1, 0, 2, 3])
+    assert np.argsort(-led.estimate.gamma)[0] == 2
+    assert np.delete(led.estimate.gamma, 2) == pytest.approx(np.delete(blind, 2), abs=1e-12)
+    assert led.estimate.gamma[2] == pytest.approx(blind.max(), rel=2e-6)
+    alone = next(block for block in asked if len(block) == 15)
+    assert (alone.sum(axis=1) == 29).all()
+    assert np.flatnonzero((alone == 0).any(axis=0)).tolist() == sorted(np.argsort(-blind)[:15])
+    assert led.fit.n_queries == 1000 + run(probe, "mase", design="focused(n_alone=0)", n_samples=500).fit.n_queries - 500
+
+
+def test_nobody_leads_who_alone_does_nothing():
+    """Where no word does anything alone, the order is that of the regression, and few rows leave no room for the question."""
+    probe = FunctionProbe(lambda c: 3 * c[:, :3].max(axis=1) + 3 * c[:, 3:6].max(axis=1), 20)
+    one, other = (run(probe, "mase", design=f"focused(n_alone={n})", n_samples=1000 - 15 + n) for n in (0, 15))
+    assert one.estimate.gamma.tolist() == other.estimate.gamma.tolist()
+    assert (Focused().candidates(1000, 40), Focused().candidates(1000, 9), Focused().candidates(64, 40)) == (15, 9, 8)
+    assert Focused().candidates(7, 40) == Focused(n_alone=0).candidates(1000, 40) == 0
 
 
 def test_redundant_words_show_in_an_adaptive_design_only():

@@ -11,6 +11,9 @@ from mase.sample import Law, Sample
 
 __all__ = ["Focused"]
 
+# One row in so many, at most, takes out one word alone.
+_PART_ALONE = 8
+
 
 @dataclass(frozen=True, slots=True)
 class Focused:
@@ -22,6 +25,10 @@ class Focused:
     explanation is put to the test. With one word left of several that say the same, a sample about the whole text, or about
     half of it, mostly sees no effect of any of them.
 
+    Where one word decides, its effect on the whole text counts, and that the rounds do not see. So at the end the words with
+    the highest coefficients are each taken out alone, and the one that does most comes first: its score is raised just above
+    the highest, if it is lower.
+
     Parameters
     ----------
     rounds
@@ -32,6 +39,8 @@ class Focused:
         Probabilities that the word with the highest and the lowest score is out.
     softness
         Over how many ranks the one turns into the other.
+    n_alone
+        How many of the highest words are taken out alone, at most an eighth of all rows; 0 for none.
     """
 
     rounds: int = 5
@@ -39,6 +48,7 @@ class Focused:
     often: float = 0.9
     seldom: float = 0.1
     softness: float = 4.0
+    n_alone: int = 15
 
     def __post_init__(self) -> None:
         if self.rounds < 1 or self.n_top < 1 or not self.softness > 0:
@@ -48,6 +58,8 @@ class Focused:
             )
         if not 0 < self.seldom <= self.often < 1:
             raise OptionError(f"seldom is {self.seldom} and often {self.often}, expected 0 < seldom <= often < 1")
+        if self.n_alone < 0:
+            raise OptionError(f"n_alone is {self.n_alone}, expected 0 or more")
 
     def law(self, p: int) -> Law:
         """Return the law of the first round: p fair coins."""
@@ -56,6 +68,10 @@ class Focused:
     def draw(self, rng: np.random.Generator, n: int, law: Law) -> Sample:
         """Return n rows of a first round."""
         return _tossed(rng, n, np.full(law.covariance.size, 0.5), law)
+
+    def candidates(self, n: int, p: int) -> int:
+        """Return how many of p words are taken out alone, given n rows in all."""
+        return min(self.n_alone, p, n // _PART_ALONE)
 
     def follow(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats) -> Sample:
         """Return n rows of a later round, turned to the words whose coefficients `(p,)` are high so far."""

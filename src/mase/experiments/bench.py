@@ -16,7 +16,6 @@ from mase.experiments.records import CHANCE_KS, DEPTH, Record
 from mase.experiments.specs import Spec
 from mase.experiments.texts import Chosen
 from mase.explainer import Explainer
-from mase.measure import Precision
 from mase.methods import describe
 from mase.metrics.infidelity import Infidelity
 from mase.metrics.masking import Masker, masker
@@ -24,6 +23,7 @@ from mase.metrics.protocol import Case, Memory
 from mase.metrics.ranking import ranking, without_top
 from mase.metrics.rationales import ERASER_SHARES, eraser
 from mase.models.protocol import Model
+from mase.precision import Precision
 
 __all__ = ["ERASER_SHARES", "OPERATORS", "Answer", "Bench"]
 

@@ -1,0 +1,44 @@
+"""Half precision, tried on a few rows before it is trusted."""
+
+from typing import Literal
+
+import numpy as np
+
+from mase.arrays import Floats
+from mase.attribution import Note
+from mase.errors import CapabilityError
+from mase.methods import Method
+from mase.models.protocol import HalfProbe
+from mase.oracle import ProbeOracle
+
+__all__ = ["TRIAL_ROWS", "Precision", "coins", "halved"]
+
+Precision = Literal["float32", "bfloat16"]
+# Rows on which half precision is tried, and the share of the signal that its noise may have.
+TRIAL_ROWS, _LARGEST_NOISE = 16, 0.1
+
+
+def coins(rng: np.random.Generator, p: int) -> Floats:
+    """Return rows `(n, p)` of fair coins, valid in every space, that leave the generator's own stream as it is."""
+    return rng.spawn(1)[0].integers(0, 2, size=(TRIAL_ROWS, p)).astype(np.float64)
+
+
+def halved(oracle: ProbeOracle, method: Method, rows: Floats) -> tuple[ProbeOracle, int, list[Note]]:
+    """Return the oracle in half precision if that is precise enough on some rows `(n, p)`, the cost, and why it is not.
+
+    Raises
+    ------
+    CapabilityError
+        If the probe has no half precision.
+    """
+    if method.needs_gradients:
+        return oracle, 0, [Note("float32-instead", "half precision is for answers; gradients were taken in float32")]
+    if not isinstance(oracle.probe, HalfProbe):
+        raise CapabilityError("half precision is for torch models, expected precision='float32' for a function of texts")
+    half = oracle.fresh(oracle.probe.half())
+    exact, rough = oracle.fresh().responses(rows), half.fresh().responses(rows)
+    signal, noise = float(exact.std()), float((exact - rough).std())
+    if noise <= _LARGEST_NOISE * signal:
+        return half, 2 * len(rows), []
+    message = f"half precision would add noise of {noise:.2g} to a signal of {signal:.2g}: float32 was used"
+    return oracle, 2 * len(rows), [Note("float32-instead", message)]
