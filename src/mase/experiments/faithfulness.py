@@ -36,7 +36,7 @@ _VARIANTS = (
     *(f"mase+design=focused(rounds={n})" for n in (1, 3, 10)),
     *(f"mase+design=focused(n_top={n})" for n in (8, 10, 25)),
     *(f"mase+design=focused(often={high};seldom={low})" for high, low in ((0.7, 0.1), (0.7, 0.3), (0.9, 0.3), (0.95, 0.05))),
-    "mase+design=focused(softness=2)", "mase+estimator=ridge", "mase+reference=pad", "mase-mask",
+    "mase+design=focused(n_alone=0)", "mase+design=focused(softness=2)", "mase+estimator=ridge", "mase+reference=pad", "mase-mask",
     *(f"{method}{link}" for method in ("kernel-shap", "lime") for link in ("", "+link=margin")),
     "integrated-gradients", "integrated-gradients+reference=unk", "integrated-gradients+reference=unk+link=margin",
     "mase-path+link=margin", "mase-nlgp", "mase-paper", "occlusion",
