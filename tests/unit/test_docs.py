@@ -6,6 +6,7 @@ import importlib
 import io
 import json
 import re
+import runpy
 import shlex
 from pathlib import Path
 
@@ -226,6 +227,20 @@ def test_measured_rows_stand_in_a_page_of_results(page):
     assert len(rows) >= 6
     assert counts
     assert [row for row in [*rows, *counts] if row not in written] == []
+
+
+def test_quoted_rows_are_replaced_by_those_of_the_same_table():
+    refresh = runpy.run_path(str(ROOT / "experiments" / "refresh.py"))
+    head = "| m | k |\n|---|---|\n"
+    page = f"**A (`x`)**, 40 texts.\n\n{head}| `a`<br>b | 5 |\n| c (2,000) | 6 |\n\n**B**, 1 text\n\n{head}| c | 7 |\n"
+    known = refresh["tables"](page)
+    block = f"**A (`x`)**, 3 texts.\n\n{head}| c (9) | 1 |\n\nand\n\n**B**, 0 texts\n\n{head}| c | 2 |\n"
+    expected = block.replace("3 texts.", "40 texts.").replace("| c (9) | 1 |", "| c (2,000) | 6 |")
+    assert refresh["refreshed"](block, known) == expected.replace("0 texts\n", "1 text\n").replace("| c | 2 |", "| c | 7 |")
+    with pytest.raises(SystemExit, match="no page has a row"):
+        refresh["refreshed"](block.replace("c (9)", "d"), known)
+    with pytest.raises(SystemExit, match="no page has a table"):
+        refresh["refreshed"](block.replace("| m | k |", "| m | n |"), known)
 
 
 def test_readme_keeps_a_place_for_the_measured_faithfulness():

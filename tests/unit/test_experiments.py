@@ -563,6 +563,16 @@ def test_duels_are_won_lost_and_counted(records):
     assert "| lstm-imdb | unk | 1 | `lime` | −1.000" in found.page
 
 
+def test_own_methods_are_no_rivals(records):
+    """The library's other rows are compared and counted, but apart, and none of them is the best rival of a cell."""
+    write(records, "lstm-imdb", "mase-nlgp", [bits(*range(1, 16))] * 40)
+    write(records, "lstm-imdb", "occlusion", [bits(*range(1, 16))] * 39)  # not all of the texts
+    page = FAITHFULNESS.report(Scope(("lstm-imdb",), n_texts=40), records).page
+    assert "Of 48 comparisons (target x operator x k x other explainer) `mase` is ahead in 2, behind in 12" in page
+    assert "of 36 comparisons (target x operator x k x rival) it is ahead in 2, behind in 8, and in 26 the" in page
+    assert "| LSTM-IMDB (40) | **0.000** / 1.000 `lime` | **0.750** / 1.000 `lime` |" in page
+
+
 def test_ceilings_stability_and_other_metrics_are_reported(records):
     found = FAITHFULNESS.report(Scope(("lstm-imdb",), n_texts=40), records)
     (row,) = [row for row in found.data["ceilings"] if row["operator"] == "unk" and row["k"] == 5]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mase.experiments import commands, markdown
+from mase.experiments import commands, duels, markdown
 from mase.experiments.batches import share
 from mase.experiments.ceiling import CEILINGS
 from mase.experiments.experiment import Report, Scope, collected
@@ -15,9 +15,8 @@ from mase.experiments.runner import Work
 from mase.experiments.specs import Spec, parse
 from mase.experiments.targets import TARGETS, Target
 from mase.methods import METHODS
-from mase.metrics.intervals import Difference, paired_share
 
-__all__ = ["ABLATION", "FAITHFULNESS", "Duel", "Faithfulness"]
+__all__ = ["ABLATION", "FAITHFULNESS", "Faithfulness"]
 
 # Explained a second time with another seed, on as many texts as the ceilings search.
 _RESEEDED = ("mase", "mase-paper", "lime", "kernel-shap")
@@ -55,27 +54,6 @@ explainers."""
 
 
 @dataclass(frozen=True, slots=True)
-class Duel:
-    """One explainer against another on one target, under one operator, at one k."""
-
-    target: str
-    operator: str
-    k: int
-    other: Spec
-    difference: Difference
-
-    @property
-    def lost(self) -> bool:
-        """Whether the interval puts the other one ahead."""
-        return self.difference.high < 0
-
-    @property
-    def won(self) -> bool:
-        """Whether the interval puts the other one behind."""
-        return self.difference.low > 0
-
-
-@dataclass(frozen=True, slots=True)
 class Faithfulness:
     """All methods on all targets; the first of `--methods`, or `mase`, is the one that is compared with the others."""
 
@@ -97,15 +75,15 @@ class Faithfulness:
     def report(self, scope: Scope, records: Path) -> Report:
         """Return the duels, the ceilings, other metrics and the cost."""
         found = collected(self.works(scope), records)
-        subject = next((spec for outcomes in found.values() for spec in _explainers(outcomes)), Spec("mase"))
-        duels = [duel for target, outcomes in found.items() for duel in _duels(target, outcomes, subject)]
-        parts = [f"# {self.title.format(subject=subject)}", _summary(duels, subject)]
-        parts += [_glance(found, subject), _READING.format(subject=subject)]
-        parts += [self._section(target, outcomes, subject, duels, scope) for target, outcomes in found.items()]
+        subject = next((spec for outcomes in found.values() for spec in duels.explainers(outcomes)), Spec("mase"))
+        pairs = [duel for target, outcomes in found.items() for duel in duels.held(target, outcomes, subject)]
+        parts = [f"# {self.title.format(subject=subject)}", duels.summary(pairs, subject)]
+        parts += [duels.glance(found, subject), _READING.format(subject=subject)]
+        parts += [self._section(target, outcomes, subject, pairs, scope) for target, outcomes in found.items()]
         data = {
             "subject": str(subject),
             "cells": [cell for target, outcomes in found.items() for cell in _cells(target, outcomes, scope)],
-            "duels": [_plain(duel) for duel in duels],
+            "duels": [duels.plain(duel) for duel in pairs],
             "ceilings": [row for target, outcomes in found.items() for row in _ceilings(target, outcomes)],
             "stability": [row for target, outcomes in found.items() for row in _stability(target, outcomes)],
             "other_metrics": [row for target, outcomes in found.items() for row in _others(target, outcomes)],
@@ -113,17 +91,17 @@ class Faithfulness:
         return Report(data, "\n\n".join(parts) + "\n")
 
     def _section(
-        self, target: Target, outcomes: Mapping[Spec, Outcomes], subject: Spec, duels: list[Duel], scope: Scope
+        self, target: Target, outcomes: Mapping[Spec, Outcomes], subject: Spec, pairs: list[duels.Duel], scope: Scope
     ) -> str:
-        explainers = _explainers(outcomes)
+        explainers = duels.explainers(outcomes)
         if not explainers:
             return f"## {target.title}\n\n(no records of explainers yet)"
         split = next(iter(explainers.values())).header["data"]["split"]
         parts = [f"## {target.title} ({max(map(len, explainers.values())):,} texts of the {split} split)"]
         for index, operator in enumerate(next(iter(outcomes.values())).header["operators"]):
-            own = [duel for duel in duels if duel.target == target.name and duel.operator == operator]
+            own = [duel for duel in pairs if duel.target == target.name and duel.operator == operator]
             parts += [f"### {target.title}, masked by {markdown.operator(operator)}"]
-            parts += [markdown.table(["method", *(f"T-{k}" for k in KS)], _rows(explainers, index, own))]
+            parts += [markdown.table(["method", *(f"T-{k}" for k in KS)], duels.cells(explainers, index, own))]
             shares = [row for row in _ceilings(target, outcomes) if row["operator"] == operator]
             parts += [_ceiling_table(shares, subject)] if shares else []
         parts += [f"### {target.title}, other metrics (not tuned on)", _metrics_table(target, explainers)]
@@ -136,41 +114,9 @@ class Faithfulness:
         return "\n\n".join([*parts, commands.block(lines)])
 
 
-def _glance(found: Mapping[Target, Mapping[Spec, Outcomes]], subject: Spec) -> str:
-    """Return a table of what the subject and the best of those that explained as many texts reach, by the first operator."""
-    rows = []
-    for target, outcomes in found.items():
-        explainers = _explainers(outcomes)
-        own = explainers.pop(subject, None)
-        if own is None:
-            continue
-        explainers = {
-            s: one for s, one in explainers.items() if s.method != subject.method and len(one.common(own)[0]) == len(own)
-        }
-        if not explainers:
-            continue
-        cells = []
-        for k in KS:
-            means = {spec: float(one.flips[one.common(own)[0], 0, k - 1].mean()) for spec, one in explainers.items()}
-            best = max(means, key=lambda spec: means[spec])
-            cells.append(f"**{own.flips[:, 0, k - 1].mean():.3f}** / {means[best]:.3f} `{best}`")
-        rows.append([f"{target.title} ({len(own):,})", *cells])
-    head = ["target (texts)", *(f"T-{k}: `{subject}` / best other" for k in KS)]
-    return markdown.table(head, rows)
-
-
-def _explainers(outcomes: Mapping[Spec, Outcomes]) -> dict[Spec, Outcomes]:
-    """Return the outcomes without the ceilings, and of each explainer under its first seed only."""
-    first: dict[Spec, Spec] = {}
-    for spec in outcomes:
-        if spec.method not in CEILINGS:
-            first.setdefault(replace(spec, seed=0), spec)
-    return {spec: outcomes[spec] for spec in first.values()}
-
-
 def _stability(target: Target, outcomes: Mapping[Spec, Outcomes]) -> Iterator[dict[str, Any]]:
     """Yield for each explainer with a second seed the mean overlap (Jaccard) of the top words under both."""
-    for spec, one in _explainers(outcomes).items():
+    for spec, one in duels.explainers(outcomes).items():
         again = replace(spec, seed=spec.seed + 1)
         if again in outcomes:
             here, there = one.common(outcomes[again])
@@ -181,59 +127,13 @@ def _stability(target: Target, outcomes: Mapping[Spec, Outcomes]) -> Iterator[di
             yield {"target": target.name, "spec": str(spec), "top": _TOP, "n": len(pairs), "jaccard": round(overlap, 4)}
 
 
-def _duels(target: Target, outcomes: Mapping[Spec, Outcomes], subject: Spec) -> Iterator[Duel]:
-    if subject not in outcomes:
-        return
-    ours = outcomes[subject]
-    for spec, theirs in _explainers(outcomes).items():
-        here, there = ours.common(theirs)
-        if spec == subject or not len(here):
-            continue
-        for index, operator in enumerate(ours.header["operators"]):
-            for k in KS:
-                difference = paired_share(ours.flips[here, index, k - 1], theirs.flips[there, index, k - 1])
-                yield Duel(target.name, operator, k, spec, difference)
-
-
-def _summary(duels: list[Duel], subject: Spec) -> str:
-    if not duels:
-        return "(no pairs yet)"
-    lost, won = [duel for duel in duels if duel.lost], sum(duel.won for duel in duels)
-    lines = [
-        f"Of {len(duels):,} comparisons (target x operator x k x other explainer) `{subject}` is ahead in {won:,}, behind in "
-        f"{len(lost):,}, and in {len(duels) - won - len(lost):,} the interval includes 0."
-    ]
-    if lost:
-        rows = [
-            [duel.target, duel.operator, str(duel.k), f"`{duel.other}`", _interval(duel.difference)]
-            for duel in sorted(lost, key=lambda duel: duel.difference.mean)
-        ]
-        lines += ["Behind in:", markdown.table(["target", "masked by", "k", "the one ahead", "difference"], rows)]
-    return "\n\n".join(lines)
-
-
-def _rows(explainers: Mapping[Spec, Outcomes], index: int, duels: list[Duel]) -> Iterator[list[str]]:
-    for spec, one in explainers.items():
-        cells = []
-        for k in KS:
-            mean = f"{one.flips[:, index, k - 1].mean():.3f}"
-            duel = next((duel for duel in duels if duel.other == spec and duel.k == k), None)
-            cells.append(mean if duel is None else f"{f'**{mean}**' if duel.lost else mean}<br>{_interval(duel.difference)}")
-        yield [f"`{spec}`", *cells]
-
-
-def _interval(difference: Difference) -> str:
-    low, high = markdown.signed(difference.low), markdown.signed(difference.high)
-    return f"{markdown.signed(difference.mean)} ({low} to {high})"
-
-
 def _ceilings(target: Target, outcomes: Mapping[Spec, Outcomes]) -> Iterator[dict[str, Any]]:
     """Yield for each ceiling, operator and k what it reaches, and every explainer's share of it on the same texts."""
     for ceiling, top in ((spec, one) for spec, one in outcomes.items() if spec.method in CEILINGS):
         for index, operator in enumerate(top.header["operators"]):
             for k in KS:
                 shares = {}
-                for spec, one in _explainers(outcomes).items():
+                for spec, one in duels.explainers(outcomes).items():
                     here, there = one.common(top)
                     reached = top.flips[there, index, k - 1].mean() if len(here) else 0.0
                     if reached > 0:
@@ -285,11 +185,6 @@ def _cells(target: Target, outcomes: Mapping[Spec, Outcomes], scope: Scope) -> I
             for k in KS:
                 summary = share(one.flips[:, index, k - 1], scope.batches)
                 yield {"target": target.name, "spec": str(spec), "operator": operator, "k": k} | markdown.plain(summary)
-
-
-def _plain(duel: Duel) -> dict[str, Any]:
-    named = {"target": duel.target, "operator": duel.operator, "k": duel.k, "other": str(duel.other)}
-    return named | markdown.plain(duel.difference)
 
 
 FAITHFULNESS = Faithfulness(
