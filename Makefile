@@ -35,6 +35,7 @@ test: lint
 # About fifteen minutes. The last part explains texts of IMDB and Reuters: MASE_DATA names their folder if not the cache.
 bench: $(STAMP)
 	$(BIN)/python benchmarks/core.py
+	$(BIN)/python benchmarks/breakdown.py
 	$(BIN)/python benchmarks/system.py
 	$(BIN)/python benchmarks/evaluations.py
 

@@ -18,8 +18,6 @@ from mase.methods import METHODS
 
 __all__ = ["ABLATION", "FAITHFULNESS", "Faithfulness"]
 
-# Explained a second time with another seed, on as many texts as the ceilings search.
-_RESEEDED = ("mase", "mase-paper", "lime", "kernel-shap")
 _TOP = 10  # words whose overlap between seeds is told
 # Integrated gradients from the other references that some model has; zero is their own. The link of `mase`, the margin, is a
 # choice that rivals may make as well; their own is the probability.
@@ -55,11 +53,15 @@ explainers."""
 
 @dataclass(frozen=True, slots=True)
 class Faithfulness:
-    """All methods on all targets; the first of `--methods`, or `mase`, is the one that is compared with the others."""
+    """All methods on all targets; the first of `--methods`, or `mase`, is the one that is compared with the others.
+
+    Those `reseeded` are explained a second time with another seed, on as many texts as the ceilings search.
+    """
 
     name: str
     title: str
     own: tuple[str, ...]
+    reseeded: tuple[str, ...] = ()
 
     def works(self, scope: Scope) -> list[Work]:
         """Return every method on every target, and the ceilings on fewer texts."""
@@ -68,7 +70,7 @@ class Faithfulness:
             n_texts = scope.texts(target.n_study)
             few = min(n_texts, target.n_search)
             found += [Work(target, spec, few if spec.method in CEILINGS else n_texts) for spec in specs]
-            again = [replace(spec, seed=spec.seed + 1) for spec in specs if spec.method in _RESEEDED]
+            again = [replace(spec, seed=spec.seed + 1) for spec in specs if str(spec) in self.reseeded]
             found += [Work(target, spec, few) for spec in again if spec not in specs]
         return found
 
@@ -191,5 +193,6 @@ FAITHFULNESS = Faithfulness(
     "faithfulness",
     "Faithfulness: `{subject}` against every other explainer",
     ("mase", *(name for name in METHODS if name != "mase"), *_MORE, *CEILINGS),
+    reseeded=("mase", "mase-paper", "lime", "kernel-shap"),
 )
 ABLATION = Faithfulness("ablation", "Ablation: `{subject}` against itself with one part changed", ("mase", *_VARIANTS))

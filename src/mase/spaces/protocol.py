@@ -54,7 +54,9 @@ class Space(Protocol):
 
 
 def scaled(coordinates: Any, embeddings: Any, direction: Any) -> Any:
-    """Return e + (c - 1) direction `(b, t, d)` for coordinates c `(b, t)`, in one temporary array."""
+    """Return e + (c - 1) direction `(b, t, d)` for coordinates c `(b, t)`, in one temporary array; in torch in one pass."""
+    if hasattr(embeddings, "addcmul"):
+        return embeddings.addcmul((coordinates - 1)[..., None], direction)
     moved = (coordinates - 1)[..., None] * direction
     moved += embeddings
     return moved

@@ -1,0 +1,95 @@
+"""Where the time of one explanation goes: seconds inside each part, beside the bare forward passes of the same run.
+
+`make bench` runs it. The parts are timed by wrapping them; what is inside another part counts in both.
+"""
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+import mase
+import mase.measure as measuring
+import mase.models.torch_module as modules
+import mase.models.torch_probe as probes
+import mase.oracle as oracles
+from core import TEXT
+from timing import provenance, write
+
+ROUNDS = 25
+METHODS = ("mase", "mase-paper")
+# What is timed, and what it is.
+PARTS = {
+    (modules.TorchModule, "bind"): "forward passes of the text and its reference",
+    (oracles, "ask"): "asking: all batches, with what readies the module",
+    (probes.TorchProbe, "_place"): "inside it: placing the perturbed vectors",
+    (measuring, "coefficients"): "solving between the rounds",
+    (measuring, "_fitted"): "solving with standard errors",
+    (measuring, "split_half"): "split-half correlation",
+    (measuring, "condition"): "condition number",
+}
+
+
+class Stopwatch:
+    """Seconds by name, of wrapped functions."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    def wrap(self, owner: Any, attribute: str, name: str) -> None:
+        """Time every call of a function."""
+        original: Callable[..., Any] = getattr(owner, attribute)
+
+        def timed(*args: Any, **options: Any) -> Any:
+            began = time.perf_counter()
+            try:
+                return original(*args, **options)
+            finally:
+                self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - began
+
+        setattr(owner, attribute, timed)
+
+
+def main() -> None:
+    """Measure, print and write."""
+    torch.set_num_threads(1)
+    model, watch = mase.models.load("lstm-imdb"), Stopwatch()
+    for (owner, attribute), name in PARTS.items():
+        watch.wrap(owner, attribute, name)
+    watch.wrap(model.module.lstm, "forward", "inside it: the LSTM layer")
+    ids = torch.tensor([model.encode(TEXT).ids]).repeat(64, 1)
+    explainers = {method: mase.Explainer(model, method=method) for method in METHODS}
+    rounds: dict[str, list[dict[str, float]]] = {method: [] for method in METHODS}
+    bare: list[float] = []
+    for number in range(ROUNDS + 2):
+        began = time.perf_counter()
+        with torch.inference_mode():
+            for start in range(0, 1000, 64):
+                model.module(ids[: min(64, 1000 - start)])
+        whole = time.perf_counter() - began
+        for method, explainer in explainers.items():
+            watch.seconds.clear()
+            began = time.perf_counter()
+            explainer(TEXT)
+            found = {"the whole explanation": time.perf_counter() - began} | watch.seconds
+            if number >= 2:
+                rounds[method].append(found)
+        if number >= 2:
+            bare.append(whole)
+    medians = {
+        method: {name: statistics.median(one.get(name, 0.0) for one in found) for name in found[0]}
+        for method, found in rounds.items()
+    }
+    best = statistics.median(bare)
+    lines = [f"lstm-imdb, {ids.shape[1]} words, N = 1000, one thread, medians of {ROUNDS} rounds, milliseconds.", ""]
+    lines += ["| part | " + " | ".join(f"`{method}`" for method in METHODS) + " |", "|---|" + "---:|" * len(METHODS)]
+    lines += [f"| 1,000 bare forward passes, batch 64 | {1e3 * best:.1f} | {1e3 * best:.1f} |"]
+    for name in ("the whole explanation", "inside it: the LSTM layer", *PARTS.values()):
+        lines += [f"| {name} | " + " | ".join(f"{1e3 * medians[method].get(name, 0.0):.1f}" for method in METHODS) + " |"]
+    write("breakdown", provenance("make bench", ROUNDS) | {"bare": best, "seconds": medians}, "\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
