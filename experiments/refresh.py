@@ -6,6 +6,7 @@ replaced by the row of the same name in the table with the same head and caption
 
 import re
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -21,42 +22,64 @@ def name_of(row: str) -> str:
     return re.sub(r" \([\d,]+\)", "", first.group()).strip() if first else ""
 
 
-def tables(text: str) -> dict[tuple[str, str], list[str]]:
-    """Return the lines of each table by the name of its caption and its head, the caption's line first."""
-    found: dict[tuple[str, str], list[str]] = {}
-    caption, current = "", None
+def located(text: str) -> Iterator[tuple[str, tuple[str, str] | None]]:
+    """Yield each line with its table: the name of the caption and the head; a caption belongs to the tables after it."""
+    caption, head = "", ""
     for line in text.splitlines():
         if line.startswith("|"):
-            if current is None:
-                current = found.setdefault((name_of(caption), line), [caption])
-            current.append(line)
+            head = head or line
+            yield line, (caption, head)
             continue
-        current = None
-        caption = line if line.startswith("**") else "" if line else caption
+        head = ""
+        caption = name_of(line) if line.startswith("**") else "" if line else caption
+        yield line, None
+
+
+def tables(text: str) -> dict[tuple[str, str], dict[str, str]]:
+    """Return the rows of each table by their names; of tables with one name and head, none can be quoted."""
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    closed: set[tuple[str, str]] = set()
+    before: tuple[str, str] | None = None
+    for line, table in located(text):
+        if before is not None and table is None:
+            closed.add(before)
+        if table is not None and table != before and table in closed:
+            found[table] = {}
+        elif table is not None and (table not in closed or table == before):
+            found.setdefault(table, {})[name_of(line)] = line
+        before = table
     return found
 
 
-def refreshed(block: str, known: dict[tuple[str, str], list[str]]) -> str:
+def captions(text: str) -> dict[str, str]:
+    """Return the lines that begin with a bold name, by that name."""
+    return {name_of(line): line for line in text.splitlines() if line.startswith("**")}
+
+
+def refreshed(block: str, rows: Mapping[tuple[str, str], Mapping[str, str]], named: Mapping[str, str]) -> str:
     """Return a block of quoted tables with the rows and captions that are known by now."""
-    for (caption, head), lines in tables(block).items():
-        if (caption, head) not in known:
-            raise SystemExit(f"no page has a table {caption} with the head {head}")
-        by_name = {name_of(line): line for line in known[caption, head]}
-        for line in lines:
-            if line and name_of(line) not in by_name:
-                raise SystemExit(f"no page has a row {name_of(line)} in the table {caption}")
-            block = block.replace(line, by_name[name_of(line)]) if line else block
-    return block
+    lines = []
+    for line, table in located(block):
+        name = name_of(line)
+        if table is not None:
+            if name not in rows.get(table, {}):
+                raise SystemExit(f"no page has one row {name} in one table {table[0]} with the head {table[1]}")
+            line = rows[table][name]
+        elif line.startswith("**"):
+            line = named[name]
+        lines.append(line)
+    return "".join(f"{line}\n" for line in lines)
 
 
 def main() -> int:
     """Rewrite the quoting pages."""
     pages = [(ROOT / page).read_text(encoding="utf-8") for page in PAGES]
-    known = {key: lines for page in pages for key, lines in tables(page).items()}
+    rows = {table: found for page in pages for table, found in tables(page).items()}
+    named = {name: line for page in pages for name, line in captions(page).items()}
     counts = {match.group(1): match.group() for match in COUNT.finditer(pages[0])}
     for name in QUOTING:
         path = ROOT / name
-        text = BLOCK.sub(lambda found: refreshed(found.group(), known), path.read_text(encoding="utf-8"))
+        text = BLOCK.sub(lambda found: refreshed(found.group(), rows, named), path.read_text(encoding="utf-8"))
         path.write_text(COUNT.sub(lambda found: counts[found.group(1)], text), encoding="utf-8")
     return 0
 

@@ -10,6 +10,7 @@ from mase.arrays import Floats, Ints
 from mase.attribution import Fit, Note
 from mase.covariance import covariance
 from mase.errors import OptionError
+from mase.leading import led
 from mase.links import probabilities
 from mase.methods import Method
 from mase.models.protocol import Probe
@@ -17,13 +18,10 @@ from mase.oracle import ProbeOracle
 from mase.precision import TRIAL_ROWS, Precision, coins, halved
 from mase.procedure import Procedure
 from mase.quality import adjusted_r2, coefficients, condition, remarks, split_half
-from mase.sample import AdaptiveDesign, Design, Estimate, Estimator, Law, OwnLaw, Problem, Sample
+from mase.sample import AdaptiveDesign, Design, Estimate, Estimator, Law, LeadingDesign, OwnLaw, Problem, Sample
 from mase.stopping import NEVER, Stopping
 
 __all__ = ["Effort", "Measurement", "measure"]
-
-# How far, in its own size, a score stands above the highest that it is raised over.
-_STEP = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +115,8 @@ def _regressed(oracle: ProbeOracle, method: Method, rng: np.random.Generator, ef
     design, estimator = method.regression
     p = len(oracle.probe.widths)
     law = _law(method, oracle)
-    cap = method.n_samples
-    if isinstance(design, AdaptiveDesign):
-        cap -= design.candidates(method.n_samples, oracle.size)
+    reserved = design.candidates(method.n_samples, oracle.size) if isinstance(design, LeadingDesign) else 0
+    cap = method.n_samples - reserved
     sample = design.draw(rng, _round_size(cap, design), law)
     _check_suits(method, estimator, sample)
     base, extra = _base(oracle, sample, estimator)
@@ -130,9 +127,10 @@ def _regressed(oracle: ProbeOracle, method: Method, rng: np.random.Generator, ef
         oracle, more, tried = halved(oracle, method, rows)
         extra += more
     answers = _asked(oracle, method, law, sample, cap, base, effort.stopping, rng)
-    estimate = answers.estimate
-    if isinstance(design, AdaptiveDesign) and cap < method.n_samples:
-        estimate = _led(oracle, estimate, method.n_samples - cap)
+    estimate, leads = answers.estimate, tuple[Note, ...]()
+    if isinstance(design, LeadingDesign):
+        n = effort.stopping.among(design.candidates(len(answers.responses) + reserved, oracle.size))
+        estimate, leads = led(oracle, estimate, n, float(answers.responses.std()))
     r2 = adjusted_r2(answers.sample, answers.responses, answers.estimate)
     halves = None if sample.exhaustive else split_half(answers.problem, estimator)
     fit = Fit(
@@ -145,6 +143,7 @@ def _regressed(oracle: ProbeOracle, method: Method, rng: np.random.Generator, ef
         warnings=(
             *_remarks(oracle, method, answers, r2, halves),
             *effort.stopping.remarks(answers.estimate),
+            *leads,
             *oracle.remarks(),
             *tried,
         ),
@@ -206,20 +205,6 @@ def _asked(
 def _round_size(n: int, design: Design) -> int:
     """Return the number of rows of one of the rounds that n rows are split into: all, unless a design is adaptive."""
     return -(-n // design.rounds) if isinstance(design, AdaptiveDesign) else n
-
-
-def _led(oracle: ProbeOracle, estimate: Estimate, n: int) -> Estimate:
-    """Return the estimate where, of the n highest coordinates, the one whose absence alone does most comes first."""
-    highest = np.argsort(-estimate.gamma, kind="stable")[:n]
-    rows = np.ones((n, oracle.size))
-    rows[np.arange(n), highest] = 0
-    effects = oracle.text - oracle.responses(rows)
-    leader, most = highest[np.argmax(effects)], float(effects.max())
-    if leader == highest[0] or most <= 0:
-        return estimate
-    gamma, top = estimate.gamma.copy(), float(estimate.gamma.max())
-    gamma[leader] = top + _STEP * max(abs(top), most)
-    return replace(estimate, gamma=gamma)
 
 
 def _fitted(estimator: Estimator, problem: Problem, sample: Sample) -> Estimate:

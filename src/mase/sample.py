@@ -8,7 +8,7 @@ import numpy as np
 from mase.arrays import Floats
 from mase.covariance import Covariance
 
-__all__ = ["AdaptiveDesign", "Design", "Estimate", "Estimator", "Law", "OwnLaw", "Problem", "Sample", "Solver"]
+__all__ = ["AdaptiveDesign", "Design", "Estimate", "Estimator", "Law", "LeadingDesign", "OwnLaw", "Problem", "Sample", "Solver"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,15 +184,17 @@ class AdaptiveDesign(Protocol):
         """Number of rounds of equal size."""
         ...
 
-    def candidates(self, n: int, p: int) -> int:
-        """Return how many of p coordinates, the highest, are candidates for the first place.
-
-        For each of them one of the n rows is kept, which asks for its effect alone after the rounds; the greatest leads.
-        """
-        ...
-
     def follow(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats) -> Sample:
         """Return n rows of a later round, given the coefficients `(p,)` of all rows so far."""
+        ...
+
+
+@runtime_checkable
+class LeadingDesign(Protocol):
+    """A design that keeps rows for the question which coordinate does most alone; that one gets the highest score."""
+
+    def candidates(self, n: int, p: int) -> int:
+        """Return how many of n rows are kept: each asks for the effect alone of one of the highest of p coordinates."""
         ...
 
 

@@ -30,7 +30,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"procedure"}),
     frozenset({"baselines", "designs", "estimators", "spaces", "models", "assemble", "quality", "query", "stopping"}),
     frozenset({"methods", "oracle"}),
-    frozenset({"precision"}),
+    frozenset({"leading", "precision"}),
     frozenset({"measure"}),
     frozenset({"explainer"}),
     frozenset({"datasets", "io", "render", "testing"}),

@@ -12,6 +12,7 @@ import torch
 
 import mase
 from mase.covariance import covariance
+from mase.designs.focused import Focused
 from mase.estimators.least_squares import LeastSquares
 from mase.measure import measure
 from mase.methods import resolve
@@ -101,13 +102,13 @@ def test_committed_evaluations_hold_the_documented_lines(target):
 # Counts.
 
 
-@pytest.mark.parametrize(("n", "batch_size"), [(1000, 64), (1000, 200), (1000, 7), (103, 64), (16, 64)])
+@pytest.mark.parametrize(("n", "batch_size"), [(1000, 64), (1000, 200), (1000, 7), (103, 64), (12, 64)])
 def test_each_round_asks_in_the_fewest_batches_without_a_short_one(n, batch_size):
     probe = FunctionProbe(linear(np.linspace(-1, 1, 64)).function, 64, batch_size=batch_size)
     found = explained(probe, n_samples=n)
-    alone = min(15, n // 8)
+    alone = Focused().candidates(n, 64)
     size = -(-(n - alone) // 5)
-    rounds = [*(min(size, n - alone - start) for start in range(0, n - alone, size)), alone]
+    rounds = [*(min(size, n - alone - start) for start in range(0, n - alone, size)), *[alone] * (alone > 0)]
     asked = [one for one in probe.batches if one > 1]  # 1: the text itself, which a real probe remembers
     assert asked == [one for round_size in rounds for one in batches(round_size, batch_size)]
     assert sum(asked) == n == found.fit.n_queries - probe.n_setup

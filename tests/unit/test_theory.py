@@ -12,9 +12,10 @@ from mase.estimators.lasso import Lasso, solve_lasso
 from mase.estimators.least_squares import LeastSquares
 from mase.estimators.ridge import Ridge
 from mase.estimators.sparse import Sparse, soft_threshold
-from mase.measure import measure
+from mase.measure import Effort, measure
 from mase.methods import resolve
 from mase.sample import OwnLaw, Problem
+from mase.stopping import Stopping
 from mase.testing import FunctionProbe, linear, quadratic, smooth
 
 P = 20
@@ -321,38 +322,84 @@ def test_adaptive_rounds_turn_to_the_words_with_high_scores():
         assert later == pytest.approx(expected, abs=0.06)
 
 
-def test_the_word_that_does_most_alone_comes_first():
-    """Of words among whose companions another does more, the one whose absence alone changes the answer most leads.
+def both(c):
+    """Words 0 and 1 stand in for one another: either does little alone, and much once the other is out."""
+    return 4 * c[:, :2].max(axis=1) + 1.4 * c[:, 2] + c[:, 3] + 0.1 * c[:, 4:].sum(axis=1)
 
-    Words 0 and 1 stand in for one another, so that either does little alone and much once the other is out.
-    """
+
+def note(found, code):
+    return next((one.message for one in found.fit.warnings if one.code == code), None)
+
+
+def test_the_word_that_does_most_alone_comes_first():
     asked = []
 
     def function(c):
         asked.append(c)
-        return 4 * c[:, :2].max(axis=1) + 1.4 * c[:, 2] + c[:, 3] + 0.1 * c[:, 4:].sum(axis=1)
+        return both(c)
 
     probe = FunctionProbe(function, 30)
-    blind = run(probe, "mase", design="focused(n_alone=0)", n_samples=985).estimate.gamma
+    blind = run(probe, "mase", design="focused(n_alone=0)", n_samples=985)
+    own = blind.estimate.gamma
     asked.clear()
     led = run(probe, "mase", n_samples=1000)
-    assert np.argsort(-blind)[:4].tolist() in ([0, 1, 2, 3], [1, 0, 2, 3])
+    assert np.argsort(-own)[:4].tolist() in ([0, 1, 2, 3], [1, 0, 2, 3])
     assert np.argsort(-led.estimate.gamma)[0] == 2
-    assert np.delete(led.estimate.gamma, 2) == pytest.approx(np.delete(blind, 2), abs=1e-12)
-    assert led.estimate.gamma[2] == pytest.approx(blind.max(), rel=2e-6)
+    assert np.delete(led.estimate.gamma, 2) == pytest.approx(np.delete(own, 2), abs=1e-12)
+    assert own.max() < led.estimate.gamma[2] == pytest.approx(own.max(), rel=2e-6)
     alone = next(block for block in asked if len(block) == 15)
     assert (alone.sum(axis=1) == 29).all()
-    assert np.flatnonzero((alone == 0).any(axis=0)).tolist() == sorted(np.argsort(-blind)[:15])
-    assert led.fit.n_queries == 1000 + run(probe, "mase", design="focused(n_alone=0)", n_samples=500).fit.n_queries - 500
+    assert np.flatnonzero((alone == 0).any(axis=0)).tolist() == sorted(np.argsort(-own)[:15])
+    assert led.fit.n_queries == blind.fit.n_queries + 15
+    assert led.fit.r2 == pytest.approx(blind.fit.r2)
+    assert f"does most alone (+1.4); among absent companions its score is {own[2]:+.3g}" in note(led, "led")
+    assert note(blind, "led") is None
 
 
-def test_nobody_leads_who_alone_does_nothing():
-    """Where no word does anything alone, the order is that of the regression, and few rows leave no room for the question."""
-    probe = FunctionProbe(lambda c: 3 * c[:, :3].max(axis=1) + 3 * c[:, 3:6].max(axis=1), 20)
-    one, other = (run(probe, "mase", design=f"focused(n_alone={n})", n_samples=1000 - 15 + n) for n in (0, 15))
+def test_nobody_leads_who_alone_does_no_more():
+    """Where no word does anything alone, but for rounding, the order is that of the regression."""
+
+    def function(c):
+        rounding = 1e-6 * np.sin(1e4 * c @ np.arange(20))
+        return 3 * c[:, :3].max(axis=1) + 3 * c[:, 3:6].max(axis=1) + rounding
+
+    probe = FunctionProbe(function, 20)
+    one, other = (run(probe, "mase", design=f"focused(n_alone={n})", n_samples=985 + n) for n in (0, 15))
     assert one.estimate.gamma.tolist() == other.estimate.gamma.tolist()
-    assert (Focused().candidates(1000, 40), Focused().candidates(1000, 9), Focused().candidates(64, 40)) == (15, 9, 8)
-    assert Focused().candidates(7, 40) == Focused(n_alone=0).candidates(1000, 40) == 0
+    assert note(other, "led") is None
+
+
+def test_a_phrase_that_no_row_holds_leads_nobody():
+    found = run(FunctionProbe(lambda c: 5 * c[:, 5:25].prod(axis=1), 30), "mase")
+    assert note(found, "constant") is not None
+    assert not found.estimate.gamma.any()
+
+
+def test_words_against_the_class_never_lead():
+    """With few words all are candidates; one whose coefficient is negative stays where it is, whatever it does alone."""
+    probe = FunctionProbe(lambda c: c[:, 0] - c[:, 1] + 4 * c.prod(axis=1) * c[:, 1] + 2 * (c[:, 2] - 1) * (1 - c[:, 1]), 8)
+    gamma = run(probe, "mase", design="focused(n_alone=0)", n_samples=992).estimate.gamma
+    led = run(probe, "mase", n_samples=1000).estimate.gamma
+    assert (led[gamma <= 0] == gamma[gamma <= 0]).all()
+
+
+def test_how_many_words_compete_for_the_first_place():
+    design = Focused()
+    assert (design.candidates(1000, 40), design.candidates(1000, 9), design.candidates(100, 40)) == (15, 9, 12)
+    # None where one alone would compete, and where the other rows would not do to solve for all words.
+    assert design.candidates(1000, 1) == design.candidates(15, 5) == Focused(n_alone=0).candidates(1000, 40) == 0
+    assert (design.candidates(48, 40), design.candidates(49, 40)) == (0, 6)
+
+
+def test_a_leader_is_one_of_the_words_that_are_certain():
+    """A rule about the top words holds for what is returned: the leader comes from among them; few rows, few candidates."""
+    probe = FunctionProbe(lambda c: c @ np.linspace(3, 0.1, 30) - 6 * ((1 - c[:, 8]) * (c.sum(axis=1) == 29)), 30)
+    assert np.argmax(run(probe, "mase").estimate.gamma) == 8
+    law, rng = resolve("mase", link="logit"), np.random.default_rng
+    found = measure(probe, law, 0, rng(0), Effort(stopping=Stopping(stable_top=5)))
+    assert set(np.argsort(-found.estimate.gamma)[:5]) == {0, 1, 2, 3, 4}
+    found = measure(probe, law, 0, rng(0), Effort(stopping=Stopping(tolerance=0.1)))
+    assert max(size for size in probe.batches[-2:]) <= found.fit.n_queries // 8 + 1
 
 
 def test_redundant_words_show_in_an_adaptive_design_only():

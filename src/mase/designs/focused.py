@@ -11,8 +11,8 @@ from mase.sample import Law, Sample
 
 __all__ = ["Focused"]
 
-# One row in so many, at most, takes out one word alone.
-_PART_ALONE = 8
+# One row in so many, at most, takes out one word alone; the rounds have this many more rows than coefficients at least.
+_PART_ALONE, _SPARE = 8, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Focused:
 
     Where one word decides, its effect on the whole text counts, and that the rounds do not see. So at the end the words with
     the highest coefficients are each taken out alone, and the one that does most comes first: its score is raised just above
-    the highest, if it is lower.
+    the highest, if it is lower, and a note says so. Where coordinates are tokens, the leader is a token.
 
     Parameters
     ----------
@@ -70,8 +70,9 @@ class Focused:
         return _tossed(rng, n, np.full(law.covariance.size, 0.5), law)
 
     def candidates(self, n: int, p: int) -> int:
-        """Return how many of p words are taken out alone, given n rows in all."""
-        return min(self.n_alone, p, n // _PART_ALONE)
+        """Return how many of p words are taken out alone, given n rows: none where the rest would be too few to solve."""
+        found = min(self.n_alone, p, n // _PART_ALONE)
+        return found if found > 1 and n - found >= p + _SPARE else 0
 
     def follow(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats) -> Sample:
         """Return n rows of a later round, turned to the words whose coefficients `(p,)` are high so far."""

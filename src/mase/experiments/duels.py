@@ -66,7 +66,7 @@ def summary(duels: list[Duel], subject: Spec) -> str:
         return "(no pairs yet)"
     lines = [f"Of {_counted(duels, 'other explainer', f'`{subject}`')}"]
     rivals = [duel for duel in duels if not _of_this_library(duel.other)]
-    if len(rivals) < len(duels):
+    if 0 < len(rivals) < len(duels):
         lines += [f"Without this library's own methods (`mase-...`, `standard-gaussian`): of {_counted(rivals, 'rival', 'it')}"]
     lost = sorted((duel for duel in duels if duel.lost), key=lambda duel: duel.difference.mean)
     if lost:
@@ -113,7 +113,7 @@ def glance(found: Mapping[Target, Mapping[Spec, Outcomes]], subject: Spec) -> st
         rivals = {
             spec: one
             for spec, one in explainers(outcomes).items()
-            if not _of_this_library(spec) and len(one.common(own)[0]) == len(own)
+            if spec.method != subject.method and not _of_this_library(spec) and len(one.common(own)[0]) == len(own)
         }
         if not rivals:
             continue
@@ -123,7 +123,7 @@ def glance(found: Mapping[Target, Mapping[Spec, Outcomes]], subject: Spec) -> st
             best = max(means, key=lambda spec: means[spec])
             row.append(f"**{own.flips[:, 0, k - 1].mean():.3f}** / {means[best]:.3f} `{best}`")
         rows.append(row)
-    return markdown.table(["target (texts)", *(f"T-{k}: `{subject}` / best rival" for k in KS)], rows)
+    return markdown.table(["target (texts)", *(f"T-{k}: `{subject}` / best rival" for k in KS)], rows) if rows else ""
 
 
 def plain(duel: Duel) -> dict[str, Any]:

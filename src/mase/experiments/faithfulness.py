@@ -90,7 +90,7 @@ class Faithfulness:
             "stability": [row for target, outcomes in found.items() for row in _stability(target, outcomes)],
             "other_metrics": [row for target, outcomes in found.items() for row in _others(target, outcomes)],
         }
-        return Report(data, "\n\n".join(parts) + "\n")
+        return Report(data, "\n\n".join(part for part in parts if part) + "\n")
 
     def _section(
         self, target: Target, outcomes: Mapping[Spec, Outcomes], subject: Spec, pairs: list[duels.Duel], scope: Scope

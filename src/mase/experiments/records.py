@@ -44,7 +44,8 @@ class Record:
         first operator; empty for what has no scores.
     infidelity
         With the scores at their best scale: the squared error, and the share of the squared changes that it is; see
-        `mase.metrics.infidelity.Infidelity`. Empty for what has no scores, and in records from before it was asked for.
+        `mase.metrics.infidelity.Infidelity`. Empty for what has no scores, where nothing moved, and in the
+        oldest records, made before it was asked for.
     """
 
     number: int
