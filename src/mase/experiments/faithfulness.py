@@ -70,7 +70,7 @@ class Faithfulness:
             n_texts = scope.texts(target.n_study)
             few = min(n_texts, target.n_search)
             found += [Work(target, spec, few if spec.method in CEILINGS else n_texts) for spec in specs]
-            again = [replace(spec, seed=spec.seed + 1) for spec in specs if str(spec) in self.reseeded]
+            again = [replace(spec, seed=spec.seed + 1) for spec in specs if spec.method in self.reseeded]
             found += [Work(target, spec, few) for spec in again if spec not in specs]
         return found
 

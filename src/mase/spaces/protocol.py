@@ -54,8 +54,10 @@ class Space(Protocol):
 
 
 def scaled(coordinates: Any, embeddings: Any, direction: Any) -> Any:
-    """Return e + (c - 1) direction `(b, t, d)` for torch tensors e `(t, d)` and c `(b, t)`, in one pass over memory."""
-    return embeddings.addcmul((coordinates - 1)[..., None], direction)
+    """Return e + (c - 1) direction `(b, t, d)` for coordinates c `(b, t)`, in one temporary array."""
+    moved = (coordinates - 1)[..., None] * direction
+    moved += embeddings
+    return moved
 
 
 def norms(vectors: Any) -> Any:
