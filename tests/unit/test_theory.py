@@ -386,9 +386,9 @@ def test_words_against_the_class_never_lead():
 def test_how_many_words_compete_for_the_first_place():
     design = Focused()
     assert (design.candidates(1000, 40), design.candidates(1000, 9), design.candidates(100, 40)) == (15, 9, 12)
-    # None where one alone would compete, and where the other rows would not do to solve for all words.
+    # None where one alone would compete, and where fewer than two rows per word would be left.
     assert design.candidates(1000, 1) == design.candidates(15, 5) == Focused(n_alone=0).candidates(1000, 40) == 0
-    assert (design.candidates(48, 40), design.candidates(49, 40)) == (0, 6)
+    assert (design.candidates(90, 40), design.candidates(91, 40)) == (0, 11)
 
 
 def test_a_leader_is_one_of_the_words_that_are_certain():

@@ -11,8 +11,8 @@ from mase.sample import Law, Sample
 
 __all__ = ["Focused"]
 
-# One row in so many, at most, takes out one word alone; the rounds have this many more rows than coefficients at least.
-_PART_ALONE, _SPARE = 8, 3
+# One row in so many, at most, takes out one word alone; the rounds have so many rows per coefficient, at least.
+_PART_ALONE, _PER_WORD = 8, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +70,9 @@ class Focused:
         return _tossed(rng, n, np.full(law.covariance.size, 0.5), law)
 
     def candidates(self, n: int, p: int) -> int:
-        """Return how many of p words are taken out alone, given n rows: none where the rest would be too few to solve."""
+        """Return how many of p words are taken out alone, given n rows: none where the rest would be few."""
         found = min(self.n_alone, p, n // _PART_ALONE)
-        return found if found > 1 and n - found >= p + _SPARE else 0
+        return found if found > 1 and n - found >= _PER_WORD * p else 0
 
     def follow(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats) -> Sample:
         """Return n rows of a later round, turned to the words whose coefficients `(p,)` are high so far."""
