@@ -17,13 +17,13 @@ COUNT = re.compile(r"^(Of|Without this library's own methods).* comparisons \(ta
 
 
 def name_of(row: str) -> str:
-    """Return what a row or a caption is about: its first cell or its bold beginning, without the number of texts."""
-    first = re.match(r"\*\*[^*]+\*\*", row) or re.match(r"\|[^|]*", row)
-    return re.sub(r" \([\d,]+\)", "", first.group()).strip() if first else ""
+    """Return what a row or a caption is about: its first cell, bold beginning or heading, without numbers of texts."""
+    first = re.match(r"\*\*([^*]+)\*\*", row) or re.match(r"#+ (.*)", row) or re.match(r"\|([^|]*)", row)
+    return re.sub(r" \([\d,]+\)|<br>[\d,]+ texts", "", first.group(1)).strip() if first else ""
 
 
 def located(text: str) -> Iterator[tuple[str, tuple[str, str] | None]]:
-    """Yield each line with its table: the name of the caption and the head; a caption belongs to the tables after it."""
+    """Yield each line with its table: the name of the caption or heading before it, and the head."""
     caption, head = "", ""
     for line in text.splitlines():
         if line.startswith("|"):
@@ -31,7 +31,7 @@ def located(text: str) -> Iterator[tuple[str, tuple[str, str] | None]]:
             yield line, (caption, head)
             continue
         head = ""
-        caption = name_of(line) if line.startswith("**") else "" if line else caption
+        caption = name_of(line) if line.startswith(("**", "#")) else caption
         yield line, None
 
 
@@ -52,21 +52,23 @@ def tables(text: str) -> dict[tuple[str, str], dict[str, str]]:
 
 
 def captions(text: str) -> dict[str, str]:
-    """Return the lines that begin with a bold name, by that name."""
-    return {name_of(line): line for line in text.splitlines() if line.startswith("**")}
+    """Return by its name each heading with the line after it, as one line: what stands over a quoted table."""
+    found = re.findall(r"^#+ (.+)\n\n([^#|\s].*)$", text, re.MULTILINE)
+    return {name_of(f"# {heading}"): f"**{heading}**, {first[:1].lower()}{first[1:]}" for heading, first in found}
 
 
 def refreshed(block: str, rows: Mapping[tuple[str, str], Mapping[str, str]], named: Mapping[str, str]) -> str:
-    """Return a block of quoted tables with the rows and captions that are known by now."""
+    """Return a block of quoted tables with the rows and captions that are known by now; a unique head needs no caption."""
     lines = []
     for line, table in located(block):
         name = name_of(line)
         if table is not None:
-            if name not in rows.get(table, {}):
+            found = [one for (caption, head), one in rows.items() if head == table[1] and table[0] in ("", caption)]
+            if len(found) != 1 or name not in found[0]:
                 raise SystemExit(f"no page has one row {name} in one table {table[0]} with the head {table[1]}")
-            line = rows[table][name]
+            line = found[0][name]
         elif line.startswith("**"):
-            line = named[name]
+            line = named.get(name, line)
         lines.append(line)
     return "".join(f"{line}\n" for line in lines)
 

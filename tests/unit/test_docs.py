@@ -232,14 +232,22 @@ def test_measured_rows_stand_in_a_page_of_results(page):
 def test_quoted_rows_are_replaced_by_those_of_the_same_table():
     refresh = runpy.run_path(str(ROOT / "experiments" / "refresh.py"))
     head = "| m | k |\n|---|---|\n"
-    page = f"**A (`x`)**, 40 texts.\n\n{head}| `a`<br>b | 5 |\n| c (2,000) | 6 |\n\n**B**, 1 text\n\n{head}| c | 7 |\n"
-    page += f"\ntwice\n\n{head}| c | 8 |\n\ntwice\n\n{head}| c | 9 |\n"
+    page = f"# P\n\n## A (`x`)\n\n40 texts.\n\n{head}| `a`<br>b | 5 |\n| c (2,000) | 6 |\n\n## B\n\nOne text\n\n{head}"
+    page += (
+        f"| c<br>9 texts | 7 |\n\n## C\n\n{head}| c | 8 |\n\ntwice\n\n{head}| c | 9 |\n\n{head.replace('m', 'n')}| c | 4 |\n"
+    )
     rows, named = refresh["tables"](page), refresh["captions"](page)
     # The same row stands in both tables, and each gets its own.
     block = f"**A (`x`)**, 3 texts.\n\n{head}| c | 1 |\n\n**B**, 0 texts\n\n{head}| c | 1 |\n"
-    fresh = f"**A (`x`)**, 40 texts.\n\n{head}| c (2,000) | 6 |\n\n**B**, 1 text\n\n{head}| c | 7 |\n"
+    fresh = f"**A (`x`)**, 40 texts.\n\n{head}| c (2,000) | 6 |\n\n**B**, one text\n\n{head}| c<br>9 texts | 7 |\n"
     assert refresh["refreshed"](block, rows, named) == fresh
-    for wrong in (block.replace("c | 1", "d | 1"), block.replace("| m | k |", "| m | n |"), f"x\n\n{head}| c | 1 |\n"):
+    assert refresh["refreshed"](f"{head.replace('m', 'n')}| c | 1 |\n", rows, named) == f"{head.replace('m', 'n')}| c | 4 |\n"
+    for wrong in (
+        block.replace("c | 1", "d | 1"),
+        block.replace("| m | k |", "| m | n |"),
+        f"**C**\n\n{head}| c | 1 |\n",
+        f"{head}| c | 1 |\n",
+    ):
         with pytest.raises(SystemExit, match="no page has one row"):
             refresh["refreshed"](wrong, rows, named)
 
