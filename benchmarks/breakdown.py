@@ -18,7 +18,7 @@ import mase.oracle as oracles
 from core import TEXT
 from timing import provenance, write
 
-ROUNDS = 25
+ROUNDS, WARMING = 25, 2
 METHODS = ("mase", "mase-paper")
 # What is timed, and what it is.
 PARTS = {
@@ -63,7 +63,7 @@ def main() -> None:
     explainers = {method: mase.Explainer(model, method=method) for method in METHODS}
     rounds: dict[str, list[dict[str, float]]] = {method: [] for method in METHODS}
     bare: list[float] = []
-    for number in range(ROUNDS + 2):
+    for _ in range(WARMING + ROUNDS):
         began = time.perf_counter()
         with torch.inference_mode():
             for start in range(0, 1000, 64):
@@ -73,16 +73,13 @@ def main() -> None:
             watch.seconds.clear()
             began = time.perf_counter()
             explainer(TEXT)
-            found = {"the whole explanation": time.perf_counter() - began} | watch.seconds
-            if number >= 2:
-                rounds[method].append(found)
-        if number >= 2:
-            bare.append(whole)
+            rounds[method].append({"the whole explanation": time.perf_counter() - began} | watch.seconds)
+        bare.append(whole)
     medians = {
-        method: {name: statistics.median(one.get(name, 0.0) for one in found) for name in found[0]}
+        method: {name: statistics.median(one.get(name, 0.0) for one in found[WARMING:]) for name in found[0]}
         for method, found in rounds.items()
     }
-    best = statistics.median(bare)
+    best = statistics.median(bare[WARMING:])
     lines = [f"lstm-imdb, {ids.shape[1]} words, N = 1000, one thread, medians of {ROUNDS} rounds, milliseconds.", ""]
     lines += ["| part | " + " | ".join(f"`{method}`" for method in METHODS) + " |", "|---|" + "---:|" * len(METHODS)]
     lines += [f"| 1,000 bare forward passes, batch 64 | {1e3 * best:.1f} | {1e3 * best:.1f} |"]

@@ -7,6 +7,8 @@ replaced by the row of the same name in the table with the same head and caption
 import re
 import sys
 from collections.abc import Iterator, Mapping
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -36,19 +38,12 @@ def located(text: str) -> Iterator[tuple[str, tuple[str, str] | None]]:
 
 
 def tables(text: str) -> dict[tuple[str, str], dict[str, str]]:
-    """Return the rows of each table by their names; of tables with one name and head, none can be quoted."""
-    found: dict[tuple[str, str], dict[str, str]] = {}
-    closed: set[tuple[str, str]] = set()
-    before: tuple[str, str] | None = None
-    for line, table in located(text):
-        if before is not None and table is None:
-            closed.add(before)
-        if table is not None and table != before and table in closed:
-            found[table] = {}
-        elif table is not None and (table not in closed or table == before):
-            found.setdefault(table, {})[name_of(line)] = line
-        before = table
-    return found
+    """Return the rows of each table by their names; where two tables have one name and head, neither can be quoted."""
+    found: dict[tuple[str, str], list[dict[str, str]]] = {}
+    for table, lines in groupby(located(text), key=itemgetter(1)):
+        if table is not None:
+            found.setdefault(table, []).append({name_of(line): line for line, _ in lines})
+    return {table: rows[0] for table, rows in found.items() if len(rows) == 1}
 
 
 def captions(text: str) -> dict[str, str]:

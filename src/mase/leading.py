@@ -1,5 +1,7 @@
 """The first place: of the highest words, the one whose absence alone does most."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from mase.attribution import Note
@@ -19,10 +21,10 @@ def led(oracle: ProbeOracle, estimate: Estimate, n: int, spread: float) -> tuple
     The leader is the one of the n highest coordinates, of those with a score above 0, whose absence alone lowers the response
     most. `spread` is the standard deviation of the responses so far; where they are all the same there is nothing to lead.
     """
-    gamma = estimate.gamma.copy()
-    highest = np.argsort(-gamma, kind="stable")[:n]
     if n < 2 or spread == 0:
         return estimate, ()
+    gamma = estimate.gamma.copy()
+    highest = np.argsort(-gamma, kind="stable")[:n]
     rows = np.ones((n, oracle.size))
     rows[np.arange(n), highest] = 0
     effects = np.where(gamma[highest] > 0, oracle.text - oracle.responses(rows), 0.0)
@@ -34,4 +36,4 @@ def led(oracle: ProbeOracle, estimate: Estimate, n: int, spread: float) -> tuple
         f"{gamma[leader]:+.3g}, which its standard error is of"
     )
     gamma[leader] = gamma[highest[0]] * (1 + _STEP)
-    return Estimate(gamma, estimate.covariance, estimate.dof, estimate.remark), (Note("led", message),)
+    return replace(estimate, gamma=gamma), (Note("led", message),)

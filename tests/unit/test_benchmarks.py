@@ -86,7 +86,7 @@ def test_committed_overhead_holds_the_documented_lines():
     ratios = core["ratio to best bare"]
     # The aim is 1.10 on the LSTMs. Measured on a processor whose forward passes are fast, the fixed costs of placing rows, five
     # fits and smaller last batches weigh more: see benchmarks/README.md.
-    assert ratios["explanation, mase"] <= 1.25
+    assert ratios["explanation, mase"] <= 1.21
     assert ratios["explanation, mase-paper"] <= 1.15
     best = min(one["median"] for name, one in core["seconds"].items() if name.startswith("bare"))
     assert core["seconds"]["free model, 64 coordinates"]["median"] <= 0.04 * best

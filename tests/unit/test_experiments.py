@@ -744,3 +744,11 @@ def test_two_seeds_without_a_text_in_common_have_no_overlap(tmp_path):
 def test_a_name_may_be_looked_for_in_the_table_of_methods():
     assert "mase" in mase.METHODS
     assert "maze" not in mase.METHODS
+
+
+def test_sweeps_are_on_the_texts_that_all_settings_have(tmp_path):
+    write(tmp_path, "lstm-imdb", "mase-paper", [bits(1)] * 9 + [0] * 9)
+    write(tmp_path, "lstm-imdb", "mase-paper+sigma=0.3", [bits(1)] * 9)
+    found = SWEEPS.report(Scope(("lstm-imdb",), n_texts=40), tmp_path)
+    assert "## LSTM-IMDB (9 texts)" in found.page
+    assert {point["n"] for point in found.data["points"]} == {9}

@@ -87,9 +87,9 @@ def _of_this_library(spec: Spec) -> bool:
     return spec.method.startswith("mase") or spec.method == "standard-gaussian"
 
 
-def cells(explainers: Mapping[Spec, Outcomes], index: int, duels: list[Duel]) -> Iterator[list[str]]:
+def cells(outcomes: Mapping[Spec, Outcomes], index: int, duels: list[Duel]) -> Iterator[list[str]]:
     """Yield a row for each explainer under one operator: what it reaches at each k, and the subject's lead on it."""
-    for spec, one in explainers.items():
+    for spec, one in outcomes.items():
         row = [f"`{spec}`"]
         for k in KS:
             mean = f"{one.flips[:, index, k - 1].mean():.3f}"
