@@ -369,6 +369,18 @@ def test_nobody_leads_who_alone_does_no_more():
     assert note(other, "led") is None
 
 
+def test_nobody_leads_by_next_to_nothing():
+    """The most that a word does alone is to be a tenth of the highest score: below that the order is the regression's."""
+    led = []
+    for own in (0.05, 0.1, 0.15, 0.25, 0.3, 0.4):
+        probe = FunctionProbe(lambda c, own=own: 4 * c[:, :2].max(axis=1) + own * c[:, 2] + 0.01 * c[:, 3:].sum(axis=1), 30)
+        blind, found = (run(probe, "mase", design=f"focused(n_alone={n})", n_samples=985 + n) for n in (0, 15))
+        led.append(note(found, "led") is not None)
+        assert led[-1] == (own >= 0.1 * blind.estimate.gamma.max())
+    assert led == sorted(led)
+    assert set(led) == {False, True}
+
+
 def test_a_phrase_that_no_row_holds_leads_nobody():
     found = run(FunctionProbe(lambda c: 5 * c[:, 5:25].prod(axis=1), 30), "mase")
     assert note(found, "constant") is not None

@@ -27,7 +27,8 @@ class Focused:
 
     Where one word decides, its effect on the whole text counts, and that the rounds do not see. So at the end the words with
     the highest coefficients are each taken out alone, and the one that does most comes first: its score is raised just above
-    the highest, if it is lower, and a note says so. Where coordinates are tokens, the leader is a token.
+    the highest, if it is lower, and a note says so. None leads where the most that a word does alone is less than a tenth of
+    the highest score. Where coordinates are tokens, the leader is a token.
 
     Parameters
     ----------

@@ -79,12 +79,12 @@ class Engine:
             return self._scores(ids)
 
     def capture(self, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the layer's output `(t, d)` and the scores `(1, columns)` for ids `(1, t)`.
+        """Return the layer's output `(b, t, d)` and the scores `(b, columns)` for ids `(b, t)`.
 
         Raises
         ------
         CapabilityError
-            If the layer's output is not one `(1, t, d)` tensor per forward pass.
+            If the layer's output is not one `(b, t, d)` tensor per forward pass.
         """
         seen: list[Any] = []
         with self._hooked(lambda output: seen.append(output)), self._running(), _user_code("the model"):
@@ -98,9 +98,9 @@ class Engine:
         if not isinstance(output, torch.Tensor) or output.ndim != 3 or output.shape[:2] != ids.shape:
             got = tuple(output.shape) if isinstance(output, torch.Tensor) else type(output).__name__
             raise CapabilityError(
-                f"layer {self.embedding!r} returned {got}, expected a tensor (1, {ids.shape[1]}, d): batch first"
+                f"layer {self.embedding!r} returned {got}, expected a tensor ({len(ids)}, {ids.shape[1]}, d): batch first"
             )
-        return output[0], scores
+        return output, scores
 
     def forward_from(self, ids: torch.Tensor, place: Place) -> torch.Tensor:
         """Return scores `(b, columns)` when the layer's output for ids `(b, t)` is `place()` `(b, t, d)` instead."""

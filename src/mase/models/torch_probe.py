@@ -146,18 +146,17 @@ def bind(engine: Engine, kind: Scores, binding: Binding, reference_id: int | Non
     """
     tokens, p = binding.tokens, binding.n_coordinates
     ids = engine.ids(tokens.ids, 1)
-    captured, raw = engine.capture(ids)
-    text = _at_least_float32(captured)
-    spread = torch.as_tensor(np.where(binding.coordinate_of_token < 0, p, binding.coordinate_of_token), device=text.device)
-    reference = torch.zeros_like(text)
-    if reference_id is not None:
-        reference = _at_least_float32(engine.capture(torch.where(spread == p, ids, reference_id))[0])
+    spread = torch.as_tensor(np.where(binding.coordinate_of_token < 0, p, binding.coordinate_of_token), device=ids.device)
+    asked = ids if reference_id is None else torch.cat([ids, torch.where(spread == p, ids, reference_id)])
+    captured, raw = engine.capture(asked)
+    both = _at_least_float32(captured)
+    text = both[0]
+    reference = torch.zeros_like(text) if reference_id is None else both[1]
     direction = binding.space.direction(text, reference)
     widths = _widths(binding, text, direction)
-    row_bytes = captured.numel() * captured.element_size()
+    row_bytes = captured[0].numel() * captured.element_size()
     budget = _BATCH_BYTES["cuda" if text.device.type != "cpu" else "cpu"]
     batch = int(np.clip(budget // max(row_bytes, 1), 8, 1024))
-    n_setup = 1 if reference_id is None else 2
     return TorchProbe(
         engine=engine,
         kind=kind,
@@ -168,8 +167,8 @@ def bind(engine: Engine, kind: Scores, binding: Binding, reference_id: int | Non
         dtype=captured.dtype,
         spread=spread,
         widths=widths,
-        start=as_float64(kind.table(raw)),
-        n_setup=n_setup,
+        start=as_float64(kind.table(raw[:1])),
+        n_setup=len(asked),
         batch_size=batch,
     )
 
