@@ -198,6 +198,24 @@ def test_files_that_hold_no_attributions(tmp_path, content, message):
 # --- the command ----------------------------------------------------------------------------------------------------
 
 
+def test_half_precision_is_for_the_explanations():
+    """A trial of 16 rows in both precisions; the model itself is judged in its own."""
+    options = ["-i", "examples/reviews.csv", "--n-texts", "2", "--n-samples", "50", "--methods", "mase", "--json"]
+    exact, half = (
+        json.loads(CliRunner().invoke(main, ["evaluate", *options, "--precision", precision]).stdout)
+        for precision in ("float32", "bfloat16")
+    )
+    assert (exact["precision"], half["precision"]) == ("float32", "bfloat16")
+    assert half["methods"]["mase"]["cost"]["n_queries"] == exact["methods"]["mase"]["cost"]["n_queries"] + 32
+    assert [text["probability"] for text in half["texts"]] == [text["probability"] for text in exact["texts"]]
+
+
+def test_a_function_of_texts_has_no_half_precision(run, table):
+    found = run("-i", table(), "--precision", "bfloat16")
+    assert found.exit_code == 1
+    assert "half precision is for torch models" in found.stderr
+
+
 def test_the_table_on_standard_output(run, table):
     found = run("-i", table(), "--k", "1,3")
     assert found.exit_code == 0

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from mase.cli.options import options
+from mase.cli.options import options, precision
 
 __all__ = ["evaluate"]
 
@@ -65,6 +65,7 @@ _what_is_judged = options(
         "--operator", type=click.Choice(_OPERATORS), default="auto", show_default=True, help="How words are taken out."
     ),
     click.option("--n-samples", type=click.IntRange(min=2), help="Evaluations per text. [default: each method's]"),
+    precision,
     click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed: same texts and numbers."),
     click.option(
         "--batches", type=click.IntRange(min=1), default=1, show_default=True, metavar="B",

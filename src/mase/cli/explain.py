@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from mase.cli.options import options
+from mase.cli.options import options, precision
 
 __all__ = ["explain"]
 
@@ -37,10 +37,7 @@ _how = options(
     click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed and text: same scores."),
     click.option("--tolerance", type=float, metavar="E", help="Stop when the relative standard error is at most this."),
     click.option("--stable-top", type=click.IntRange(min=1), metavar="K", help="Stop when the K highest words are certain."),
-    click.option(
-        "--precision", type=click.Choice(("float32", "bfloat16")), default="float32", show_default=True,
-        help="bfloat16 is used only where a trial shows that it is precise enough.",
-    ),
+    precision,
     click.option(
         "--batch-size", type=_batch_size, default="auto", show_default=True, metavar="auto|B",
         help="Perturbed copies per pass of the model.",

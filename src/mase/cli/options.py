@@ -3,7 +3,17 @@
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["options"]
+import click
+
+__all__ = ["options", "precision"]
+
+precision = click.option(
+    "--precision",
+    type=click.Choice(("float32", "bfloat16")),
+    default="float32",
+    show_default=True,
+    help="bfloat16 is used only where a trial shows that it is precise enough.",
+)
 
 
 def options(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from mase.cli.group import tell
+from mase.cli.options import precision
 
 if TYPE_CHECKING:
     from mase.experiments.bench import Answer
@@ -56,13 +57,7 @@ def _names(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
 )
 @click.option("--report-only", is_flag=True, help="Explain nothing; report what the records hold.")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes, of one thread each.")
-@click.option(
-    "--precision",
-    type=click.Choice(("float32", "bfloat16")),
-    default="float32",
-    show_default=True,
-    help="bfloat16 is used only where a trial shows that it is precise enough.",
-)
+@precision
 @click.option("--device", metavar="NAME", help="Where the models run, as in cuda. [default: cpu]")
 def reproduce(
     *,

@@ -18,6 +18,7 @@ from mase.metrics.evaluator import Evaluator, Judged, Judgement
 from mase.metrics.intervals import Difference, Summary, paired_means, paired_share, summaries_of_means, summary_of_share
 from mase.metrics.masking import Operator
 from mase.metrics.protocol import Column, Metric
+from mase.precision import Precision
 from mase.registry import unknown
 
 __all__ = ["SCHEMA", "Evaluation", "collect", "evaluate"]
@@ -169,12 +170,13 @@ def evaluate(
     operator: Operator = "auto",
     n_samples: int | None = None,
     seed: int = 0,
+    precision: Precision = "float32",
 ) -> Evaluation:
     """Return how faithful methods, and attributions made elsewhere, are to a model on some texts.
 
     Parameters
     ----------
-    model, tokenizer, methods, metrics, operator, n_samples, seed
+    model, tokenizer, methods, metrics, operator, n_samples, seed, precision
         As for `mase.metrics.evaluator.Evaluator`.
     texts
         The texts. Delta Accuracy is about texts that the model classifies correctly: pass those.
@@ -204,7 +206,16 @@ def evaluate(
     short = next((name for name, entries in given.items() if len(entries) != len(every)), None)
     if short is not None:
         raise ShapeError(f"{short!r} has {len(given[short])} attributions for {len(every)} texts, expected one per text")
-    evaluator = Evaluator(model, tokenizer, methods=methods, metrics=metrics, operator=operator, n_samples=n_samples, seed=seed)
+    evaluator = Evaluator(
+        model,
+        tokenizer,
+        methods=methods,
+        metrics=metrics,
+        operator=operator,
+        n_samples=n_samples,
+        seed=seed,
+        precision=precision,
+    )
     judged = []
     for number, text in enumerate(every):
         try:
@@ -231,6 +242,7 @@ def collect(evaluator: Evaluator, judged: Sequence[Judged], conditions: Mapping[
         "model": {"name": model.name, "sha256": model.sha256},
         "operator": model.references[0] if evaluator.operator == "auto" else evaluator.operator,
         "seed": evaluator.seed,
+        "precision": evaluator.precision,
         "settings": evaluator.described,
         "metrics": {name: _described(metric) for name, metric in evaluator.metrics.items()},
         "versions": dict(installed()),

@@ -17,6 +17,7 @@ from mase.metrics.masking import Operator, masker, operators, remembering
 from mase.metrics.protocol import Case, Column, Metric, Rescore
 from mase.models import adapt
 from mase.models.protocol import Model
+from mase.precision import Precision
 from mase.rng import stream_key
 
 __all__ = ["Evaluator", "Judged", "Judgement", "OnError", "named_metrics"]
@@ -69,6 +70,8 @@ class Evaluator:
         Replaces that of every method; None keeps theirs.
     seed
         Of the methods and of what metrics draw.
+    precision
+        Of the explanations, as for `mase.Explainer`; the model is judged in its own.
 
     Raises
     ------
@@ -90,13 +93,14 @@ class Evaluator:
         operator: Operator = "auto",
         n_samples: int | None = None,
         seed: int = 0,
+        precision: Precision = "float32",
     ) -> None:
         if operator not in operators():
             raise OptionError(f"operator is {operator!r}, expected one of {', '.join(operators())}")
         stream_key(seed, "")
         self.model: Model = adapt(model, tokenizer)
         self.metrics = dict(metrics) if isinstance(metrics, Mapping) else named_metrics(metrics)
-        self.operator, self.n_samples, self.seed = operator, n_samples, seed
+        self.operator, self.n_samples, self.seed, self.precision = operator, n_samples, seed, precision
         names = [method if isinstance(method, str) else method.name for method in methods]
         if len(set(names)) < len(names):
             raise OptionError(
@@ -162,11 +166,11 @@ class Evaluator:
         return Judgement(self._values(replace(blank, scores=scores)), scores, 0, 0, 0.0)
 
     def _explainer(self, method: str | Method) -> Explainer:
-        return Explainer(self.model, method=method, n_samples=self.n_samples, seed=self.seed)
+        return Explainer(self.model, method=method, n_samples=self.n_samples, seed=self.seed, precision=self.precision)
 
     def _rescore(self, explainer: Explainer, text: str, target: int) -> Rescore:
         def rescore(model: Model, seed: int) -> Floats:
-            return Explainer(model, method=explainer.method, seed=seed)(text, target=target).scores
+            return Explainer(model, method=explainer.method, seed=seed, precision=self.precision)(text, target=target).scores
 
         return rescore
 
