@@ -175,13 +175,14 @@ def _asked(
     adaptive = design if isinstance(design, AdaptiveDesign) else None
     if adaptive is None:
         cap = len(sample.coordinates)
+    size = _round_size(cap, design)
     responses, slopes, gamma = np.empty(0), np.empty((0, oracle.size)), np.empty(0)
     solved: tuple[Problem, Estimate] | None = None
     while True:
         first = len(responses)
         goal = stopping.goal(sample, cap, solved)
         if adaptive is not None:
-            goal = min(goal, first + _round_size(cap, adaptive))
+            goal = min(goal, first + size)
             if goal > len(sample.coordinates):
                 sample = sample.joined(adaptive.follow(rng, goal - len(sample.coordinates), law, gamma))
         rows = sample.coordinates[first:goal]

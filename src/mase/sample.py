@@ -142,13 +142,14 @@ class Problem:
 
     def centred(self) -> tuple[Floats, Floats]:
         """Return z `(n, p)` and y `(n,)` with the weighted mean removed (if there is an intercept), times sqrt(weight)."""
+        z, y = self.z, self.y
+        if self.intercept:
+            share = self.weights / self.weights.sum()
+            z, y = z - share @ z, y - share @ y
+        if (self.weights == 1).all():
+            return z, y
         root = np.sqrt(self.weights)
-        if not self.intercept:
-            return self.z * root[:, None], self.y * root
-        share = self.weights / self.weights.sum()
-        z = self.z - share @ self.z
-        z *= root[:, None]
-        return z, (self.y - share @ self.y) * root
+        return z * root[:, None], y * root
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.linalg import cho_solve, solve_triangular
+from scipy.linalg.lapack import dpotrs, dtrtri
 
 from mase.arrays import Floats
 from mase.estimators.ridge import Ridge
@@ -41,7 +41,7 @@ class LeastSquares:
         if lower is None:
             return _ridge(problem, "the design does not tell all coordinates apart")
         gamma = _solved(lower, z, y)
-        root = solve_triangular(lower, np.eye(problem.p), lower=True).T
+        root = dtrtri(lower, lower=True)[0].T
         residuals, q = y - z @ gamma, z @ root
         q *= _jackknifed(residuals, q, problem)[:, None]
         return Estimate(gamma, root @ (q.T @ q) @ root.T, float(problem.p))
@@ -73,8 +73,9 @@ def _factor(gram: Floats) -> Floats | None:
 
 def _solved(lower: Floats, z: Floats, y: Floats) -> Floats:
     """Return (z'z)^-1 z'y, refined once, from the Cholesky factor of z'z."""
-    gamma = cho_solve((lower, True), z.T @ y, check_finite=False)
-    return np.asarray(gamma + cho_solve((lower, True), z.T @ (y - z @ gamma), check_finite=False))
+    gamma, _ = dpotrs(lower, z.T @ y, lower=True)
+    step, _ = dpotrs(lower, z.T @ (y - z @ gamma), lower=True)
+    return np.asarray(gamma + step)
 
 
 def _jackknifed(residuals: Floats, q: Floats, problem: Problem) -> Floats:
