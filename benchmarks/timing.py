@@ -2,6 +2,7 @@
 
 import json
 import platform
+import random
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -18,12 +19,13 @@ PACKAGES = ("mase-xai", "torch", "transformers", "numpy", "scipy", "captum", "sh
 
 
 def interleaved(cases: Mapping[str, Case], rounds: int) -> dict[str, list[float]]:
-    """Return seconds per case and round; the cases take turns, and a first round warms up and is not counted."""
+    """Return seconds per case and round; the cases take turns, in another order each round (what ran before has left its mark
+    on caches and clock), and a first round warms up and is not counted."""
     seconds: dict[str, list[float]] = {name: [] for name in cases}
     for number in range(rounds + 1):
-        for name, call in cases.items():
+        for name in random.Random(number).sample(list(cases), len(cases)):
             began = time.perf_counter()
-            call()
+            cases[name]()
             if number:
                 seconds[name].append(time.perf_counter() - began)
     return seconds

@@ -20,7 +20,7 @@ from mase.spaces.protocol import Noise
 __all__ = ["TorchProbe", "bind"]
 
 # Bytes of embeddings in one batch that suit a device: about what the caches of a CPU core hold, and what fills a GPU.
-_BATCH_BYTES = {"cpu": 5 << 19, "cuda": 256 << 20}
+_BATCH_BYTES = {"cpu": 4 << 20, "cuda": 256 << 20}
 
 
 @dataclass(frozen=True, slots=True)
