@@ -36,8 +36,10 @@ test: lint
 bench: $(STAMP)
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/breakdown.py
+	$(BIN)/python benchmarks/bert.py
 	$(BIN)/python benchmarks/system.py
 	$(BIN)/python benchmarks/evaluations.py
+	$(MAKE) bench-peers
 
 # The peers have dependencies of their own, so they get an environment of their own.
 bench-peers: $(STAMP)

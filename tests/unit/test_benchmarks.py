@@ -84,9 +84,9 @@ def explained(probe, method="mase", **options):
 def test_committed_overhead_holds_the_documented_lines():
     core = result("core")
     ratios = core["ratio to best bare"]
-    # The aim is 1.10 on the LSTMs. Measured on a processor whose forward passes are fast, the fixed costs of placing rows, five
-    # fits and smaller last batches weigh more: see benchmarks/README.md.
-    assert ratios["explanation, mase"] <= 1.21
+    # The aim is 1.10 on the LSTMs. Measured on a processor whose forward passes are fast, the fixed costs of placing rows and
+    # five fits weigh more: see benchmarks/README.md.
+    assert ratios["explanation, mase"] <= 1.20
     assert ratios["explanation, mase-paper"] <= 1.15
     best = min(one["median"] for name, one in core["seconds"].items() if name.startswith("bare"))
     assert core["seconds"]["free model, 64 coordinates"]["median"] <= 0.04 * best
@@ -125,10 +125,10 @@ def test_an_explanation_calls_the_model_once_per_batch_and_readies_it_once_per_r
             found = explainer(TEXT)
     finally:
         handle.remove()
-    assert rows == [1, 1, *([64, 64, 35, 34] * 5), 15]
+    assert rows == [2, *([64, 64, 35, 34] * 5), 15]
     assert found.fit.n_queries == sum(rows)
-    assert hooked["register_forward_hook"] == 2 + 5 + 1
-    assert borrowed["set_rng_state"] <= 2 + 5 + 1 + 1
+    assert hooked["register_forward_hook"] == 1 + 5 + 1
+    assert borrowed["set_rng_state"] <= 1 + 5 + 1 + 1
 
 
 def test_one_factor_per_round_and_half_and_one_covariance():

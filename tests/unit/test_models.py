@@ -1,6 +1,9 @@
 """Adapters: what users' models return, and that they are handed back as they were found."""
 
 import copy
+import ctypes
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -650,3 +653,31 @@ def test_hugging_face_needs_a_tokenizer_and_takes_a_layer(minilm):
         HuggingFace(minilm[0])
     named = HuggingFace(*minilm, enter="bert.embeddings")
     assert mase.Explainer(named, n_samples=60)(TEXT).scores == pytest.approx(mase.Explainer(*minilm, n_samples=60)(TEXT).scores)
+
+
+# --- a process of its own -------------------------------------------------------------------------------------------
+
+CHURN = """
+import resource, sys
+import torch
+from mase.models.process import settle
+if sys.argv[1] == "settled":
+    settle(1)
+for number in range(21):
+    if number == 1:
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    batch = [torch.ones(4 << 20) for _ in range(8)]
+    del batch
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before, torch.get_num_threads())
+"""
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallopt"), reason="the C library is not glibc")
+def test_a_settled_process_keeps_its_memory_from_batch_to_batch():
+    """Twenty batches of eight arrays of 16 MiB: the memory of the first serves all others."""
+    faults = {}
+    for kind in ("settled", "as it is"):
+        found = subprocess.run([sys.executable, "-c", CHURN, kind], capture_output=True, text=True, check=True, timeout=120)
+        faults[kind], threads = map(int, found.stdout.split())
+        assert kind != "settled" or threads == 1
+    assert 3 * faults["settled"] < faults["as it is"]

@@ -134,15 +134,13 @@ def evaluate(
     from mase.files import check_writable
     from mase.metrics.evaluator import Evaluator, named_metrics
     from mase.models import load
+    from mase.models.process import settle
 
     if output is not None:
         check_writable(output)
     texts = Source.read(source, text_column, label_column, where, renamed, attributions, labels_needed=only_correct)
     loaded = load(model, download=download, device=device)
-    if threads is not None:
-        from mase.models.borrow import limit_threads
-
-        limit_threads(threads)
+    settle(threads)
     evaluator = Evaluator(loaded, methods=methods, metrics=named_metrics(metrics, ks), **how)
     with judge(evaluator, texts, n_texts, only_correct=only_correct) as found:
         show(found, batches, as_json=as_json, output=output)

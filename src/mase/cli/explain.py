@@ -100,11 +100,9 @@ def explain(
     outputs.check(source)
     from mase.explainer import Explainer
     from mase.models import load
+    from mase.models.process import settle
 
     loaded = load(model, download=download, device=device)
-    if threads is not None:
-        from mase.models.borrow import limit_threads
-
-        limit_threads(threads)
+    settle(threads)
     explainer = Explainer(loaded, **how)
     run(found, lambda text: explainer(text, target=target), outputs)

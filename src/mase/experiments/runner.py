@@ -180,9 +180,9 @@ def _answer(setup: _Setup, task: _Task) -> Answer:
 @cache
 def _bench(setup: _Setup) -> Bench:
     from mase.models import load
-    from mase.models.borrow import limit_threads
+    from mase.models.process import settle
 
-    limit_threads(1)
+    settle(1)
     return Bench(load(TARGETS[setup.target].name, device=setup.device), setup.specs, setup.precision)
 
 

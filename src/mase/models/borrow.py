@@ -9,7 +9,7 @@ from torch import nn
 
 from mase.errors import OptionError
 
-__all__ = ["borrowed", "device_of", "limit_threads", "moved", "out_of_memory"]
+__all__ = ["borrowed", "device_of", "moved", "out_of_memory"]
 
 M = TypeVar("M", bound=nn.Module)
 
@@ -19,11 +19,6 @@ def device_of(module: nn.Module) -> torch.device:
     for tensor in (*module.parameters(), *module.buffers()):
         return tensor.device
     return torch.device("cpu")
-
-
-def limit_threads(n: int) -> None:
-    """Let torch use n threads within an operation; on a busy machine fewer are often faster."""
-    torch.set_num_threads(n)
 
 
 def moved(module: M, device: str | None) -> M:
