@@ -14,6 +14,7 @@ import mase
 from mase.covariance import covariance
 from mase.designs.focused import Focused
 from mase.estimators.least_squares import LeastSquares
+from mase.experiments.targets import TARGETS
 from mase.measure import measure
 from mase.methods import resolve
 from mase.models.protocol import OpenProbe
@@ -92,11 +93,23 @@ def test_committed_overhead_holds_the_documented_lines():
     assert core["seconds"]["free model, 64 coordinates"]["median"] <= 0.04 * best
 
 
-@pytest.mark.parametrize("target", ["lstm-imdb", "lstm-reuters"])
+@pytest.mark.parametrize("target", list(TARGETS))
 def test_committed_evaluations_hold_the_documented_lines(target):
     found = result("evaluations")["targets"][target]
     assert found["equal error"]["times fewer"] >= 5
     assert found["equal Delta Accuracy"]["times fewer"] >= 5
+
+
+def test_committed_figures_of_the_system_hold_their_goals():
+    """Memory, start-up, batch sizes, mixed lengths, two processes: the goals beside the figures, as the page shows them."""
+    found = result("system")
+    for name, goal in found["goals"].items():
+        relation, _, limit = goal.partition(" ")
+        figure = found["figures"][name]
+        if relation == "about":
+            assert abs(figure) <= 1
+        else:
+            assert figure <= float(limit) if relation == "<=" else figure >= float(limit), name
 
 
 # Counts.
