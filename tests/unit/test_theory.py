@@ -223,6 +223,21 @@ def test_lasso_bound_can_be_absolute_or_a_share():
     full = np.abs(LeastSquares().fit(problem).gamma).sum()
     assert np.abs(Lasso(share=0.3).fit(problem).gamma).sum() == pytest.approx(0.3 * full)
     assert np.abs(Lasso(radius=0.01).fit(problem).gamma).sum() == pytest.approx(0.01)
+    for estimator in (Lasso(), Lasso(share=0.3), Lasso(radius=0.01)):
+        assert estimator.solve(problem).tolist() == estimator.fit(problem).gamma.tolist()
+
+
+@pytest.mark.parametrize("n", [30, 12])
+def test_lasso_where_rows_do_not_tell_coordinates_apart(n):
+    """Two coordinates are the same, or there are fewer rows than coordinates: the optimality conditions hold all the same."""
+    z = RNG.standard_normal((n, 20))
+    z[:, 1] = z[:, 0]
+    gram, cross = z.T @ z / n, z.T @ (z @ np.linspace(2, -1, 20)) / n
+    for radius in (1.0, 5.0, 8.0):
+        found = solve_lasso(gram, cross, radius)
+        assert np.abs(found).sum() == pytest.approx(radius)
+        correlation = cross - gram @ found
+        assert correlation[found != 0] * np.sign(found[found != 0]) == pytest.approx(np.abs(correlation).max(), rel=1e-6)
 
 
 def test_weighted_least_squares_and_hc3_follow_their_formulas():

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from mase.arrays import Floats
 from mase.errors import OptionError
@@ -11,8 +12,8 @@ from mase.sample import Estimate, Problem
 
 __all__ = ["Lasso", "solve_lasso"]
 
-# Groups left out in turn for the covariance.
-_FOLDS = 10
+# Groups left out in turn for the covariance; the error of a direction, of length 1 per coordinate, that rounding may make.
+_FOLDS, _RESIDUAL = 10, 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +43,24 @@ class Lasso:
     def fit(self, problem: Problem) -> Estimate:
         """Return gamma `(p,)`; exact zeros are words the bound left out."""
         z, y = problem.centred()
-        radius = self.share * _full_norm(z, y) if self.radius is None else self.radius
+        radius = self._bound(z, y)
         gamma = solve_lasso(z.T @ z / problem.n, z.T @ y / problem.n, radius)
         folds = min(_FOLDS, problem.n)
         left_out = np.array([_without(z, y, fold, folds, radius) for fold in range(folds)])
         spread = left_out - left_out.mean(axis=0)
         return Estimate(gamma, spread.T @ spread * (folds - 1) / folds, float(np.count_nonzero(gamma)))
 
+    def solve(self, problem: Problem) -> Floats:
+        """Return gamma `(p,)` alone."""
+        z, y = problem.centred()
+        return solve_lasso(z.T @ z / problem.n, z.T @ y / problem.n, self._bound(z, y))
 
-def _full_norm(z: Floats, y: Floats) -> float:
-    gamma, *_ = np.linalg.lstsq(z, y)
-    return float(np.abs(gamma).sum())
+    def _bound(self, z: Floats, y: Floats) -> float:
+        """Return the bound on the L1 norm."""
+        if self.radius is not None:
+            return self.radius
+        gamma, *_ = np.linalg.lstsq(z, y)
+        return self.share * float(np.abs(gamma).sum())
 
 
 def _without(z: Floats, y: Floats, fold: int, folds: int, radius: float) -> Floats:
@@ -85,7 +93,7 @@ def solve_lasso(gram: Floats, cross: Floats, radius: float) -> Floats:
         active |= joins
         index = np.flatnonzero(active)
         step = np.zeros(p)
-        step[index] = np.linalg.lstsq(gram[np.ix_(index, index)], signs[index], rcond=None)[0]
+        step[index] = _direction(gram[np.ix_(index, index)], signs[index])
         slope = gram @ step
         length, dropped = _next_knot(gamma, step, correlation, slope, active, level)
         growth = float(signs[index] @ step[index])  # of the L1 norm, per unit of length
@@ -95,6 +103,16 @@ def solve_lasso(gram: Floats, cross: Floats, radius: float) -> Floats:
         if dropped >= 0:
             gamma[dropped], active[dropped], signs[dropped] = 0.0, False, 0.0
     return gamma
+
+
+def _direction(gram: Floats, signs: Floats) -> Floats:
+    """Return G^-1 s for the active coordinates, of least norm where G is singular."""
+    lower, failed = dpotrf(gram, lower=True)
+    if not failed:
+        step, _ = dpotrs(lower, signs, lower=True)
+        if np.abs(gram @ step - signs).max(initial=0.0) <= _RESIDUAL:
+            return np.asarray(step)
+    return np.asarray(np.linalg.lstsq(gram, signs, rcond=None)[0])
 
 
 def _next_knot(
