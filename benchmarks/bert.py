@@ -32,7 +32,7 @@ def main() -> None:
     agreement = {method: _agreement(model, method) for method in METHODS}
     result = provenance("make bench", ROUNDS) | {
         "model": NAME,
-        "n_words": len(ids),
+        "n_tokens": len(ids),
         "n_samples": N,
         "seconds": {name: spread(values) for name, values in seconds.items()},
         "ratio to best bare": {name: value / best for name, value in medians.items()},

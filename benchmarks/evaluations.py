@@ -116,9 +116,10 @@ def judged(name: str, options: argparse.Namespace) -> dict[str, Any]:
 def table(targets: dict[str, Any]) -> str:
     """Return the figures in Markdown."""
     lines = [
-        f"Against `mase-paper` at N = {LITERAL}, on validation texts; small samples: intervals and all texts are in the JSON.",
+        f"Against `mase-paper` at N = {LITERAL}, on validation texts; small samples: the JSON has intervals.",
+        "Half precision adds its trial of 32 evaluations to N.",
         "",
-        "| target | same error: error | N of `mase-nlgp` | times fewer | same Delta Accuracy: N of `mase` | times fewer |",
+        "| target (texts) | same error | N of `mase-nlgp` | times fewer | same Delta Accuracy: N of `mase` | times fewer |",
         "|---|---|---|---|---|---|",
     ]
     for name, found in targets.items():
@@ -126,7 +127,8 @@ def table(targets: dict[str, Any]) -> str:
         cells = [f"{error['mase-paper'][str(LITERAL)]:.3f}"]
         for one in (error, accuracy):
             cells += [_shown(one["evaluations needed"], ".0f"), _shown(one["times fewer"], ".1f")]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
+        made = f"{error['texts']} x {error['seeds']} seeds; {accuracy['texts']}; {error['precision']}"
+        lines.append(f"| {name} ({made}) | {' | '.join(cells)} |")
     for name, found in targets.items():
         accuracy = found["equal Delta Accuracy"]
         lines += ["", f"**{name}**, {accuracy['texts']} texts: Delta Accuracy", ""]

@@ -23,7 +23,10 @@ from mase.render.terminal import heat_map
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 DOCUMENTS = sorted(
-    [*(ROOT / "docs").rglob("*.md"), *(ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "README.md"))]
+    [
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "README.md", "benchmarks/README.md")),
+    ]
 )
 PAPER = ROOT / "docs" / "paper.md"
 # Labels of arXiv 2512.04386v1, in its order (it gives tab:performance2 twice).

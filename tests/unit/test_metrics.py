@@ -663,6 +663,19 @@ def test_max_sensitivity_is_the_largest_relative_change(lstm_model):
     assert np.isnan(MaxSensitivity().judge(replace(one, scores=0 * base))).all()
 
 
+def test_neighbours_in_half_precision(lstm_model):
+    """The neighbour's scores are those of half precision too, so that the metric compares like with like."""
+    texts, metrics, n = [TEXT], ["max-sensitivity"], 64
+    exact, half = (
+        evaluate(lstm_model, texts, ["mase-nlgp"], metrics=metrics, n_samples=n, precision=precision).summaries("mase-nlgp")[0]
+        for precision in ("float32", "bfloat16")
+    )
+    assert exact.mean / 2 < half.mean < 2 * exact.mean
+    assert half.mean != exact.mean
+    with pytest.raises(OptionError, match="precision"):
+        evaluate(lstm_model, texts, [], metrics=metrics, precision="float16")
+
+
 def test_what_has_no_neighbours_is_said(additive_model, lstm_model):
     def rescore(model, seed):
         return Explainer(model, method="mase", seed=seed, n_samples=64)(TEXT).scores

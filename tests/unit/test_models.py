@@ -2,6 +2,7 @@
 
 import copy
 import ctypes
+import sys
 
 import numpy as np
 import pytest
@@ -667,7 +668,7 @@ class Recorded:
         self.answers[option] = self.library.mallopt(option, value)
 
 
-@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallopt"), reason="the C library is not glibc")
+@pytest.mark.skipif(sys.platform != "linux" or not hasattr(ctypes.CDLL(None), "mallopt"), reason="the C library is not glibc")
 def test_a_settled_process_keeps_its_memory_from_batch_to_batch(monkeypatch):
     """Glibc takes both thresholds (it refuses what is too large), and the threads are as many as were asked for."""
     recorded, threads = Recorded(), torch.get_num_threads()

@@ -227,17 +227,20 @@ def test_lasso_bound_can_be_absolute_or_a_share():
         assert estimator.solve(problem).tolist() == estimator.fit(problem).gamma.tolist()
 
 
-@pytest.mark.parametrize("n", [30, 12])
-def test_lasso_where_rows_do_not_tell_coordinates_apart(n):
-    """Two coordinates are the same, or there are fewer rows than coordinates: the optimality conditions hold all the same."""
-    z = RNG.standard_normal((n, 20))
-    z[:, 1] = z[:, 0]
-    gram, cross = z.T @ z / n, z.T @ (z @ np.linspace(2, -1, 20)) / n
-    for radius in (1.0, 5.0, 8.0):
-        found = solve_lasso(gram, cross, radius)
-        assert np.abs(found).sum() == pytest.approx(radius)
-        correlation = cross - gram @ found
-        assert correlation[found != 0] * np.sign(found[found != 0]) == pytest.approx(np.abs(correlation).max(), rel=1e-6)
+@pytest.mark.parametrize("apart", [0, 1e-8])
+@pytest.mark.parametrize("binary", [False, True])
+def test_lasso_where_two_coordinates_are_one(binary, apart):
+    """The factor of a singular matrix may exist, by rounding, and mean nothing: the optimum is met all the same."""
+    for seed in range(50):
+        rng = np.random.default_rng(seed)
+        z = rng.integers(0, 2, (30, 4)) - 0.5 if binary else rng.standard_normal((30, 4))
+        z[:, 1] = z[:, 0] + apart * rng.standard_normal(30)
+        gram, cross = z.T @ z / 30, z.T @ (z @ [1, 1, -1, 0.5]) / 30
+        for radius in (0.5, 1.0, 2.0):
+            found = solve_lasso(gram, cross, radius)
+            correlation = cross - gram @ found
+            assert np.abs(found).sum() == pytest.approx(radius, rel=1e-6)
+            assert correlation @ found == pytest.approx(np.abs(correlation).max() * radius, rel=1e-5)
 
 
 def test_weighted_least_squares_and_hc3_follow_their_formulas():

@@ -12,8 +12,8 @@ from mase.sample import Estimate, Problem
 
 __all__ = ["Lasso", "solve_lasso"]
 
-# Groups left out in turn for the covariance; the error of a direction, of length 1 per coordinate, that rounding may make.
-_FOLDS, _RESIDUAL = 10, 1e-9
+# Groups left out in turn for the covariance; and the share (a norm) of a coordinate below which it counts as one of the others.
+_FOLDS, _RANK_TOLERANCE = 10, 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +108,8 @@ def solve_lasso(gram: Floats, cross: Floats, radius: float) -> Floats:
 def _direction(gram: Floats, signs: Floats) -> Floats:
     """Return G^-1 s for the active coordinates, of least norm where G is singular."""
     lower, failed = dpotrf(gram, lower=True)
-    if not failed:
-        step, _ = dpotrs(lower, signs, lower=True)
-        if np.abs(gram @ step - signs).max(initial=0.0) <= _RESIDUAL:
-            return np.asarray(step)
+    if not failed and (np.diag(lower) > _RANK_TOLERANCE * np.sqrt(np.diag(gram))).all():
+        return np.asarray(dpotrs(lower, signs, lower=True)[0])
     return np.asarray(np.linalg.lstsq(gram, signs, rcond=None)[0])
 
 

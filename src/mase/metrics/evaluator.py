@@ -10,6 +10,7 @@ import numpy as np
 from mase.arrays import Floats
 from mase.errors import CapabilityError, MaseError, OptionError
 from mase.explainer import Explainer
+from mase.measure import Effort
 from mase.methods import Method, describe
 from mase.metrics import METRICS
 from mase.metrics.alignment import align
@@ -78,7 +79,7 @@ class Evaluator:
     UnknownNameError
         If there is no such method or metric.
     OptionError
-        If the operator is unknown or two methods have one name.
+        If the operator or the precision is unknown or two methods have one name.
     CapabilityError
         If a method needs what the model does not have.
     """
@@ -98,6 +99,7 @@ class Evaluator:
         if operator not in operators():
             raise OptionError(f"operator is {operator!r}, expected one of {', '.join(operators())}")
         stream_key(seed, "")
+        Effort(precision=precision)
         self.model: Model = adapt(model, tokenizer)
         self.metrics = dict(metrics) if isinstance(metrics, Mapping) else named_metrics(metrics)
         self.operator, self.n_samples, self.seed, self.precision = operator, n_samples, seed, precision

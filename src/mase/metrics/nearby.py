@@ -1,13 +1,13 @@
 """A model whose texts lie a little beside the real ones: each word's coordinate is stretched by its own factor."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mase.arrays import Floats, Ints
 from mase.errors import CapabilityError
 from mase.links import Link, Output
-from mase.models.protocol import Binding, GradientProbe, Model, NormProbe, Probe
+from mase.models.protocol import Binding, GradientProbe, HalfProbe, Model, NormProbe, Probe
 from mase.models.stand_in import StandIn
 
 __all__ = ["Nearby"]
@@ -75,6 +75,18 @@ class NearbyProbe:
     def scores(self, coordinates: Floats, rows: Ints) -> Floats:
         """Return scores `(b, k)` at the neighbour's coordinates `(b, p)`."""
         return self.probe.scores(coordinates * self.factors, rows)
+
+    def half(self) -> Probe:
+        """Return the probe of the same neighbour in half precision.
+
+        Raises
+        ------
+        CapabilityError
+            If the model's probe has none.
+        """
+        if not isinstance(self.probe, HalfProbe):
+            raise CapabilityError("this model has no half precision, expected precision='float32'")
+        return replace(self, probe=self.probe.half())
 
     def exchanged(self, sources: Ints) -> Floats:
         """Raise the error that says why there are no answers.

@@ -17,7 +17,7 @@ def settle(threads: int | None = None) -> None:
 
     Torch works with `threads` threads, if a number is given: on a busy machine fewer are often faster. And the C library, where
     it is glibc, keeps the memory of one batch for the next: by default it returns large blocks to the kernel, which hands them
-    back page by page, zeroed anew, and that took a tenth of the time of a BERT in half precision.
+    back page by page, zeroed anew.
     """
     if threads is not None:
         torch.set_num_threads(threads)

@@ -54,11 +54,10 @@ class Space(Protocol):
 
 
 def scaled(coordinates: Any, embeddings: Any, direction: Any) -> Any:
-    """Return e + (c - 1) direction `(b, t, d)` for coordinates c `(b, t)`; torch writes it in one pass."""
-    away = (coordinates - 1)[..., None]
-    if hasattr(embeddings, "addcmul"):
-        return embeddings.addcmul(away, direction)
-    return embeddings + away * direction
+    """Return e + (c - 1) direction `(b, t, d)` for coordinates c `(b, t)`, in one temporary array."""
+    moved = (coordinates - 1)[..., None] * direction
+    moved += embeddings
+    return moved
 
 
 def norms(vectors: Any) -> Any:
