@@ -100,6 +100,13 @@ def test_committed_evaluations_hold_the_documented_lines(target):
     assert found["equal Delta Accuracy"]["times fewer"] >= 5
 
 
+def test_committed_cost_on_the_bert_holds_its_goals():
+    found = result("bert")
+    assert found["ratio to best bare"]["mase, float32"] <= 1.05
+    assert found["half precision"]["times faster"] >= 1.8
+    assert all(agreement["same seed"] >= 0.99 for agreement in found["half precision"]["Spearman"].values())
+
+
 def test_committed_figures_of_the_system_hold_their_goals():
     """Memory, start-up, batch sizes, mixed lengths, two processes: the goals beside the figures, as the page shows them."""
     found = result("system")
