@@ -670,7 +670,7 @@ class Recorded:
 
 @pytest.mark.skipif(sys.platform != "linux" or not hasattr(ctypes.CDLL(None), "mallopt"), reason="the C library is not glibc")
 def test_a_settled_process_keeps_its_memory_from_batch_to_batch(monkeypatch):
-    """Glibc takes both thresholds (it refuses what is too large), and the threads are as many as were asked for."""
+    """Glibc takes both thresholds, and the threads are as many as were asked for."""
     recorded, threads = Recorded(), torch.get_num_threads()
     monkeypatch.setattr(ctypes, "CDLL", lambda _name: recorded)
     settle()

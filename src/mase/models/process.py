@@ -7,7 +7,7 @@ import torch
 
 __all__ = ["settle"]
 
-# Parameters of glibc's mallopt(3), and the largest values that it takes.
+# Parameters of glibc's mallopt(3), and values that every version takes: older ones refuse to map above 32 MiB.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 _NEVER, _LARGEST = 2**31 - 1, 32 << 20
 
