@@ -15,6 +15,7 @@ import torch
 __all__ = ["Case", "interleaved", "provenance", "spread", "write"]
 
 Case = Callable[[], object]
+BEGAN = time.perf_counter()
 PACKAGES = ("mase-xai", "torch", "transformers", "numpy", "scipy", "captum", "shap", "lime", "interpreto")
 
 
@@ -48,7 +49,8 @@ def provenance(command: str, rounds: int) -> dict[str, Any]:
 
 
 def write(name: str, result: Mapping[str, Any], table: str) -> None:
-    """Write benchmarks/results/NAME.json and NAME.md, and show the table."""
+    """Write benchmarks/results/NAME.json and NAME.md, and show the table; with the time since this module was imported."""
+    result = {**result, "wall_seconds": round(time.perf_counter() - BEGAN)}
     folder = Path(__file__).parent / "results"
     folder.mkdir(exist_ok=True)
     (folder / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
