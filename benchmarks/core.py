@@ -13,7 +13,7 @@ import mase
 from mase.estimators.dantzig import minimum_l1
 from mase.measure import measure
 from mase.testing import linear
-from timing import Case, interleaved, provenance, spread, write
+from timing import Case, interleaved, provenance, relative, spread, write
 
 # 79 words, our own; the bundled LSTM reads at most 80.
 TEXT = (
@@ -71,15 +71,7 @@ def main() -> None:
         cases[f"Eq. lp, p = 512, {kind}"] = program(correlation)
     seconds = interleaved(cases, ROUNDS)
     medians = {name: statistics.median(values) for name, values in seconds.items()}
-    # In units of the round's bare passes, since the speed of a shared machine drifts from round to round.
-    units = [statistics.mean(values[r] for name, values in seconds.items() if name.startswith("bare")) for r in range(ROUNDS)]
-    relative = {
-        name: statistics.median(one / unit for one, unit in zip(values, units, strict=True))
-        for name, values in seconds.items()
-        if name.startswith(("bare", "explanation"))
-    }
-    best = min(value for name, value in relative.items() if name.startswith("bare"))
-    ratios = {name: value / best for name, value in relative.items()}
+    ratios = relative(seconds)
     result = provenance("make bench", ROUNDS) | {
         "model": "lstm-imdb",
         "n_words": len(ids),

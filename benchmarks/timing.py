@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-__all__ = ["Case", "interleaved", "provenance", "spread", "write"]
+__all__ = ["Case", "interleaved", "provenance", "relative", "spread", "write"]
 
 Case = Callable[[], object]
 BEGAN = time.perf_counter()
@@ -32,12 +32,26 @@ def interleaved(cases: Mapping[str, Case], rounds: int) -> dict[str, list[float]
     return seconds
 
 
+def relative(seconds: Mapping[str, list[float]]) -> dict[str, float]:
+    """Return the time of bare forwards and explanations over that of the best bare forwards: the median, over rounds, of what
+    each took in units of its round's bare passes, since the speed of a shared machine drifts from round to round."""
+    bare = [values for name, values in seconds.items() if name.startswith("bare")]
+    units = [statistics.mean(values) for values in zip(*bare, strict=True)]
+    ratios = {
+        name: statistics.median(one / unit for one, unit in zip(values, units, strict=True))
+        for name, values in seconds.items()
+        if name.startswith(("bare", "explanation"))
+    }
+    best = min(value for name, value in ratios.items() if name.startswith("bare"))
+    return {name: value / best for name, value in ratios.items()}
+
+
 def spread(values: list[float]) -> dict[str, float]:
     """Return median, minimum and maximum."""
     return {"median": statistics.median(values), "min": min(values), "max": max(values)}
 
 
-def provenance(command: str, rounds: int) -> dict[str, Any]:
+def provenance(command: str, rounds: int | Mapping[str, int]) -> dict[str, Any]:
     """Return what a reader needs to repeat a measurement."""
     return {
         "command": command,
@@ -49,8 +63,12 @@ def provenance(command: str, rounds: int) -> dict[str, Any]:
 
 
 def write(name: str, result: Mapping[str, Any], table: str) -> None:
-    """Write benchmarks/results/NAME.json and NAME.md, and show the table; with the time since this module was imported."""
+    """Write benchmarks/results/NAME.json and NAME.md, and show the table; with the hardware, and the time since this module was
+    imported."""
     result = {**result, "wall_seconds": round(time.perf_counter() - BEGAN)}
+    table += (
+        f"\nMeasured on {result['hardware']['processor']}, {result['threads']} thread per process; more in the JSON file.\n"
+    )
     folder = Path(__file__).parent / "results"
     folder.mkdir(exist_ok=True)
     (folder / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")

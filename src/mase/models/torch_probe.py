@@ -19,8 +19,9 @@ from mase.spaces.protocol import Noise
 
 __all__ = ["TorchProbe", "bind"]
 
-# Bytes of embeddings in one batch that suit a device: about what the caches of a CPU core hold, and what fills a GPU.
-_BATCH_BYTES = {"cpu": 4 << 20, "cuda": 256 << 20}
+# Bytes of embeddings in one batch: about what the second cache of a CPU core holds, and what fills a GPU. A recurrent layer
+# multiplies one position of all rows at a time, so it needs more rows for the same product.
+_CPU_BYTES, _RECURRENT_BYTES, _GPU_BYTES = 2 << 20, 4 << 20, 256 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +156,7 @@ def bind(engine: Engine, kind: Scores, binding: Binding, reference_id: int | Non
     direction = binding.space.direction(text, reference)
     widths = _widths(binding, text, direction)
     row_bytes = captured[0].numel() * captured.element_size()
-    budget = _BATCH_BYTES["cuda" if text.device.type != "cpu" else "cpu"]
-    batch = int(np.clip(budget // max(row_bytes, 1), 8, 1024))
+    batch = int(np.clip(_batch_bytes(engine.module, text.device) // max(row_bytes, 1), 8, 1024))
     return TorchProbe(
         engine=engine,
         kind=kind,
@@ -171,6 +171,12 @@ def bind(engine: Engine, kind: Scores, binding: Binding, reference_id: int | Non
         n_setup=len(asked),
         batch_size=batch,
     )
+
+
+def _batch_bytes(module: torch.nn.Module, device: torch.device) -> int:
+    if device.type != "cpu":
+        return _GPU_BYTES
+    return _RECURRENT_BYTES if any(isinstance(layer, torch.nn.RNNBase) for layer in module.modules()) else _CPU_BYTES
 
 
 def _at_least_float32(vectors: torch.Tensor) -> torch.Tensor:
