@@ -23,6 +23,7 @@ from mase.experiments.figure4 import BUDGETS, FIGURE4
 from mase.experiments.memory import Remembering
 from mase.experiments.outcomes import gather
 from mase.experiments.paper import KS, METHODS, PAPER, printed
+from mase.experiments.publish import publish
 from mase.experiments.records import CHANCE_KS, COLUMNS, DEPTH, Record, dumps, loads
 from mase.experiments.runner import Settings
 from mase.experiments.specs import SETTINGS, Spec, parse, spec
@@ -157,8 +158,10 @@ def test_every_experiment_takes_names_and_seeds():
 
 def test_budgets_of_figure_4_and_targets_of_the_tables():
     works = FIGURE4.works(Scope(("lstm-imdb",), (Spec("mase-paper"), Spec("random"))))
-    assert {dict(work.spec.settings).get("n_samples") for work in works if work.spec.method == "mase-paper"} == {None, *BUDGETS}
-    assert {work.n_texts for work in works} == {10_000, 1_000}
+    budgets = [dict(work.spec.settings).get("n_samples") for work in works if work.spec.method == "mase-paper"]
+    assert budgets == [None, *(n for n in BUDGETS if n != 1000)]  # 1,000 are its own
+    assert [work.n_texts for work in works if not work.spec.settings] == [10_000, 10_000]
+    assert {work.n_texts for work in works if work.spec.settings} == {1_000}
     assert {work.target.title for work in TABLE1.works(Scope())} == {"LSTM-IMDB", "LSTM-Reuters"}
     assert {work.target.title for work in TABLE2.works(Scope())} == {"BERT-IMDB", "BERT-Reuters"}
     assert Spec("deep-shap") not in {work.spec for work in TABLE2.works(Scope())}
@@ -601,15 +604,21 @@ def test_tables_put_the_papers_figure_beside_ours(records):
 
 def test_figure_4_has_a_curve_per_method(records):
     for n, k in [(100, 15), (500, 10)]:
-        write(records, "lstm-imdb", f"mase-paper+n_samples={n}", [bits(k)] * 4)
+        write(records, "lstm-imdb", f"mase-paper+n_samples={n}", [bits(k)] * 3)
+    write(records, "lstm-imdb", "mase-paper", [bits(10), bits(10), 0, 0])
     found = FIGURE4.report(Scope(("lstm-imdb",), n_texts=40), records)
     (masked,) = found.figures["masked"]
     (curve,) = [curve for curve in masked.curves if curve.label == "mase"]
     assert curve.ys == tuple(0.75 if k in (5, 10) else 0.0 for k in range(1, 16))
     rising, left = found.figures["evaluations"]
-    assert (rising.curves[0].xs, rising.curves[0].ys) == ((100, 500), (0.0, 1.0))
-    assert left.curves[0].ys == (1.0, 0.0)
-    assert "| `mase-paper` | 0.000 |  | 1.000 |" in found.page
+    (over_n,) = [curve for curve in rising.curves if curve.label == "mase-paper"]
+    assert over_n.xs == (100, 500, 1000)
+    assert over_n.ys == pytest.approx((0.0, 1.0, 2 / 3))  # N = 1,000 on the three texts that all have
+    assert next(curve for curve in left.curves if curve.label == "mase-paper").ys == pytest.approx((1.0, 0.0, 1 / 3))
+    assert "number of evaluations N, 3 texts:" in found.page
+    assert "| `mase-paper` | 0.000 |  | 1.000 | 0.667 |" in found.page
+    shares = {point.get("n_samples"): point["n"] for point in found.data["points"] if point["spec"] == "mase-paper"}
+    assert shares == {None: 4, 100: 3, 500: 3, 1000: 3}
 
 
 def test_sweeps_group_what_differs_in_one_setting(records):
@@ -634,6 +643,14 @@ def test_commands_name_what_differs_from_the_default():
     expected = "--targets bert-imdb --methods mase+sigma=0.3,random --n-texts 200 --batches 5 --seed 2"
     assert command("table2", scope) == f"mase reproduce table2 --data-dir DIR {expected}"
     assert markdown.operator("unk") == "the model's unknown token"
+
+
+def test_the_file_of_an_experiment_names_the_split_and_the_precision_of_its_records(tmp_path):
+    made = HEADER | {"data": HEADER["data"] | {"split": "validation"}, "precision": "bfloat16"}
+    write(tmp_path / "records", "lstm-imdb", "mase", [bits(1)] * 4, header=made)
+    _, data = publish(EXPERIMENTS["ablation"], Scope(n_texts=4), tmp_path)
+    expected = "mase reproduce ablation --data-dir DIR --n-texts 4 --precision bfloat16 --split validation"
+    assert json.loads(data.read_text(encoding="utf-8"))["command"] == expected
 
 
 # --- curves ---------------------------------------------------------------------------------------------------------

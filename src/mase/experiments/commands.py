@@ -1,14 +1,15 @@
 """The commands that repeat a report, as they would be typed: no path of the machine that made it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from shlex import quote
+from typing import Any
 
 from mase.experiments.experiment import Scope
 from mase.experiments.outcomes import Outcomes
 from mase.experiments.specs import Spec
 from mase.experiments.targets import Target
 
-__all__ = ["block", "command", "repeat"]
+__all__ = ["as_made", "block", "command", "repeat"]
 
 
 def command(name: str, scope: Scope) -> str:
@@ -30,11 +31,15 @@ def command(name: str, scope: Scope) -> str:
 def repeat(name: str, target: Target, specs: Iterable[Spec], outcomes: Iterable[Outcomes], scope: Scope) -> str:
     """Return the command that repeats some specs on one target, with the settings that their records were made with."""
     known = list(outcomes)
-    first, n_texts = known[0].header, max(int(one.numbers.max()) + 1 for one in known)
-    line = command(name, Scope((target.name,), tuple(specs), n_texts, scope.batches))
-    line += f" --text-seed {first['text_seed']}" if first["text_seed"] else ""
-    line += f" --precision {first['precision']}" if first["precision"] != "float32" else ""
-    return line + (f" --split {first['data']['split']}" if first["data"]["split"] != "test" else "")
+    n_texts = max(int(one.numbers.max()) + 1 for one in known)
+    return command(name, Scope((target.name,), tuple(specs), n_texts, scope.batches)) + as_made(known[0].header)
+
+
+def as_made(header: Mapping[str, Any]) -> str:
+    """Return the options of a command that are in the header of the records it wrote."""
+    line = f" --text-seed {header['text_seed']}" if header["text_seed"] else ""
+    line += f" --precision {header['precision']}" if header["precision"] != "float32" else ""
+    return line + (f" --split {header['data']['split']}" if header["data"]["split"] != "test" else "")
 
 
 def block(lines: Iterable[str]) -> str:

@@ -1,7 +1,7 @@
 """What an experiment is: the work it needs, and the report that its records make."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,7 +13,7 @@ from mase.experiments.targets import TARGETS, Target
 from mase.registry import unknown
 from mase.render.curves import Panel
 
-__all__ = ["BATCH_SIZE", "Experiment", "Report", "Scope", "collected"]
+__all__ = ["BATCH_SIZE", "Experiment", "Report", "Scope", "collected", "on_shared_texts"]
 
 BATCH_SIZE = 1000  # texts per batch in the paper
 
@@ -101,6 +101,15 @@ def collected(works: Sequence[Work], records: Path) -> dict[Target, dict[Spec, O
     for target, outcomes in found.items():
         _check_comparable(target, outcomes)
     return {target: outcomes for target, outcomes in found.items() if outcomes}
+
+
+def on_shared_texts(works: Sequence[Work], records: Path) -> dict[Target, dict[Spec, Outcomes]]:
+    """Return the outcomes on the first texts of each target, as many as every spec with records has."""
+    fewest = {
+        target: min((int(one.numbers[-1]) + 1 for one in outcomes.values()), default=0)
+        for target, outcomes in collected(works, records).items()
+    }
+    return collected([replace(work, n_texts=fewest.get(work.target, 0)) for work in works], records)
 
 
 def _check_comparable(target: Target, outcomes: Mapping[Spec, Outcomes]) -> None:

@@ -1,13 +1,13 @@
 """Figure 4 of the paper: Delta Accuracy over the number of masked words, and over the number of model evaluations."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from mase.experiments import commands, markdown
 from mase.experiments.batches import share
-from mase.experiments.experiment import Report, Scope, collected
+from mase.experiments.experiment import Report, Scope, collected, on_shared_texts
 from mase.experiments.outcomes import Outcomes
 from mase.experiments.paper import KS
 from mase.experiments.records import DEPTH
@@ -15,6 +15,7 @@ from mase.experiments.runner import Work
 from mase.experiments.specs import Spec
 from mase.experiments.tables import PAPER_METHODS
 from mase.experiments.targets import TARGETS, Target
+from mase.methods import METHODS
 from mase.metrics.intervals import summary_of_share
 from mase.render.curves import Curve, Panel
 
@@ -22,6 +23,7 @@ __all__ = ["FIGURE4", "Figure4", "sampled"]
 
 BUDGETS = (100, 250, 500, 1000, 1500, 2000, 3000, 5000)
 _SWEPT = ("mase-paper", "mase-sparse", "mase", "lime", "kernel-shap")
+Sampled = Mapping[Spec, Mapping[int, Outcomes]]
 _K = 10  # of the diagrams over N; the JSON has every k of the tables
 _READING = """\
 Above: Delta Accuracy, the share of correctly classified texts whose prediction changes, over the number of words masked
@@ -40,56 +42,79 @@ class Figure4:
     name: str = "figure4"
 
     def works(self, scope: Scope) -> list[Work]:
-        """Return every method on every target, and the sampling ones again for each N."""
-        found = []
-        for target in scope.chosen_targets(tuple(TARGETS)):
-            methods = ("deep-shap", *PAPER_METHODS) if target.name.startswith("lstm") else PAPER_METHODS
-            specs = scope.chosen_specs([Spec(method) for method in methods])
-            found += [Work(target, spec, scope.texts(target.n_texts)) for spec in specs]
-            found += [Work(target, spec, scope.texts(target.n_study)) for spec in _swept(specs)]
-        return found
+        """Return every method on every target, and the sampling ones again for each N that is not their own."""
+        whole = _whole(scope)
+        plain = {(work.target, work.spec) for work in whole}
+        return [*whole, *(work for work in _swept(scope) if (work.target, work.spec) not in plain)]
 
     def report(self, scope: Scope, records: Path) -> Report:
-        """Return the curves of the records there are."""
-        found = collected(self.works(scope), records)
+        """Return the curves of the records there are; those over N on the first texts that all of a target's N have."""
+        found = collected(_whole(scope), records)
+        swept = {target: sampled(outcomes) for target, outcomes in on_shared_texts(_swept(scope), records).items()}
+        swept = {target: curves for target, curves in swept.items() if len({n for one in curves.values() for n in one}) > 1}
         over_k = [_over_k(target, outcomes) for target, outcomes in found.items()]
-        over_n = [_over_n(target, outcomes, remaining=False) for target, outcomes in found.items()]
-        left = [_over_n(target, outcomes, remaining=True) for target, outcomes in found.items()]
+        over_n = [_over_n(target, curves, remaining=left) for left in (False, True) for target, curves in swept.items()]
         parts = ["# Figure 4: masking size and number of evaluations", _READING]
         parts += [f"![Delta Accuracy over k]({self.name}-masked.svg)", f"![Over N]({self.name}-evaluations.svg)"]
-        parts += [self._section(target, outcomes, scope) for target, outcomes in found.items()]
-        points = [point for target, outcomes in found.items() for point in _points(target, outcomes, scope)]
-        drawn = {"masked": over_k, "evaluations": [panel for panel in (*over_n, *left) if panel.curves]}
-        figures = {name: panels for name, panels in drawn.items() if panels}
+        parts += [self._section(target, outcomes, swept.get(target, {}), scope) for target, outcomes in found.items()]
+        points = [
+            point for target, outcomes in found.items() for point in _points(target, outcomes, swept.get(target, {}), scope)
+        ]
+        figures = {name: panels for name, panels in (("masked", over_k), ("evaluations", over_n)) if panels}
         return Report({"points": points}, "\n\n".join(parts) + "\n", figures, columns=max(1, len(found)))
 
-    def _section(self, target: Target, outcomes: Mapping[Spec, Outcomes], scope: Scope) -> str:
-        rows = []
-        for method, by_budget in sampled(outcomes).items():
-            cells = [f"{by_budget[n].flips[:, 0, _K - 1].mean():.3f}" if n in by_budget else "" for n in BUDGETS]
-            rows.append([f"`{method}`", *cells])
-        parts = [f"## {target.title}", f"Delta Accuracy at k = {_K} by number of evaluations N:"]
-        parts += [markdown.table(["method", *map(str, BUDGETS)], rows)] if rows else ["(no records over N yet)"]
-        plain = [spec for spec in outcomes if "n_samples" not in dict(spec.settings)]
-        known = [outcomes[spec] for spec in plain] or list(outcomes.values())
-        return "\n\n".join([*parts, commands.block([commands.repeat(self.name, target, plain, known, scope)])])
+    def _section(self, target: Target, outcomes: Mapping[Spec, Outcomes], swept: Sampled, scope: Scope) -> str:
+        parts = [f"## {target.title}"]
+        if swept:
+            n_texts = max(len(one) for by_budget in swept.values() for one in by_budget.values())
+            rows = [
+                [f"`{spec}`", *(f"{by_budget[n].flips[:, 0, _K - 1].mean():.3f}" if n in by_budget else "" for n in BUDGETS)]
+                for spec, by_budget in swept.items()
+            ]
+            parts += [f"Delta Accuracy at k = {_K} by number of evaluations N, {n_texts:,} texts:"]
+            parts += [markdown.table(["method", *map(str, BUDGETS)], rows)]
+        else:
+            parts += ["(no records over N yet)"]
+        return "\n\n".join([*parts, commands.block([commands.repeat(self.name, target, outcomes, outcomes.values(), scope)])])
 
 
-def _swept(specs: tuple[Spec, ...]) -> Iterator[Spec]:
-    for spec in specs:
-        if spec.method in _SWEPT and "n_samples" not in dict(spec.settings):
-            for n in BUDGETS:
-                yield replace(spec, settings=tuple(sorted((*spec.settings, ("n_samples", n)))))
+def _whole(scope: Scope) -> list[Work]:
+    found = []
+    for target in scope.chosen_targets(tuple(TARGETS)):
+        methods = ("deep-shap", *PAPER_METHODS) if target.name.startswith("lstm") else PAPER_METHODS
+        specs = scope.chosen_specs([Spec(method) for method in methods])
+        found += [Work(target, spec, scope.texts(target.n_texts)) for spec in specs]
+    return found
 
 
-def sampled(outcomes: Mapping[Spec, Outcomes]) -> dict[Spec, dict[int, Outcomes]]:
-    """Return the outcomes that name a number of evaluations N, by spec without it and by N."""
+def _swept(scope: Scope) -> list[Work]:
+    """Return the work of the curves over N: a spec as it is for its own number of evaluations, and with each other one."""
+    return [
+        Work(work.target, one, scope.texts(work.target.n_study))
+        for work in _whole(scope)
+        if work.spec.method in _SWEPT
+        for one in _budgets(work.spec)
+    ]
+
+
+def _budgets(spec: Spec) -> Iterator[Spec]:
+    named = "n_samples" in dict(spec.settings)
+    for n in () if named else BUDGETS:
+        if n != METHODS[spec.method].n_samples:
+            yield replace(spec, settings=tuple(sorted((*spec.settings, ("n_samples", n)))))
+        else:
+            yield spec
+    if named:
+        yield spec
+
+
+def sampled(outcomes: Mapping[Spec, Outcomes]) -> Sampled:
+    """Return outcomes by spec without its number of evaluations N, and by N."""
     found: dict[Spec, dict[int, Outcomes]] = {}
     for spec, one in outcomes.items():
         settings = dict(spec.settings)
-        if "n_samples" in settings:
-            n = settings.pop("n_samples")
-            found.setdefault(replace(spec, settings=tuple(settings.items())), {})[n] = one
+        n = settings.pop("n_samples", METHODS[spec.method].n_samples)
+        found.setdefault(replace(spec, settings=tuple(settings.items())), {})[n] = one
     return found
 
 
@@ -102,9 +127,9 @@ def _over_k(target: Target, outcomes: Mapping[Spec, Outcomes]) -> Panel:
     return Panel(target.title, "words masked, k", "Delta Accuracy", tuple(curves))
 
 
-def _over_n(target: Target, outcomes: Mapping[Spec, Outcomes], *, remaining: bool) -> Panel:
+def _over_n(target: Target, swept: Sampled, *, remaining: bool) -> Panel:
     curves = []
-    for spec, by_budget in sampled(outcomes).items():
+    for spec, by_budget in swept.items():
         budgets = tuple(sorted(by_budget))
         flips = [by_budget[n].flips[:, 0, _K - 1] for n in budgets]
         curves.append(_curve(str(spec), budgets, [~one for one in flips] if remaining else flips))
@@ -118,13 +143,17 @@ def _curve(label: str, xs: tuple[int, ...], hits: list[Any]) -> Curve:
     return Curve(label, xs, means, lows, highs)
 
 
-def _points(target: Target, outcomes: Mapping[Spec, Outcomes], scope: Scope) -> Iterator[dict[str, Any]]:
-    for spec, one in outcomes.items():
-        swept = "n_samples" in dict(spec.settings)
+def _points(target: Target, outcomes: Mapping[Spec, Outcomes], swept: Sampled, scope: Scope) -> Iterator[dict[str, Any]]:
+    drawn: list[tuple[Spec, dict[str, int], Outcomes, Iterable[int]]]
+    drawn = [(spec, {}, one, range(1, DEPTH + 1)) for spec, one in outcomes.items()]
+    drawn += [(spec, {"n_samples": n}, one, KS) for spec, by_budget in swept.items() for n, one in by_budget.items()]
+    for spec, budget, one, ks in drawn:
         for index, operator in enumerate(one.header["operators"]):
-            for k in KS if swept else range(1, DEPTH + 1):
+            for k in ks:
                 summary = share(one.flips[:, index, k - 1], scope.batches)
-                yield {"target": target.name, "spec": str(spec), "operator": operator, "k": k} | markdown.plain(summary)
+                yield {"target": target.name, "spec": str(spec), **budget, "operator": operator, "k": k} | markdown.plain(
+                    summary
+                )
 
 
 FIGURE4 = Figure4()

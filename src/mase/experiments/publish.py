@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mase.experiments.commands import command
+from mase.experiments.commands import as_made, command
 from mase.experiments.experiment import Experiment, Scope, collected
 from mase.files import write_text
 from mase.render.curves import save
@@ -34,8 +34,9 @@ def publish(experiment: Experiment, scope: Scope, folder: Path) -> list[Path]:
     ]
     page, data = folder / f"{experiment.name}.md", folder / f"{experiment.name}.json"
     write_text(page, report.page)
-    plain = {"schema": _SCHEMA, "name": experiment.name, "command": command(experiment.name, scope), **report.data}
-    plain["sources"] = _sources(experiment, scope, records)
+    sources = _sources(experiment, scope, records)
+    line = command(experiment.name, scope) + (as_made(sources[0]) if sources else "")
+    plain = {"schema": _SCHEMA, "name": experiment.name, "command": line, **report.data, "sources": sources}
     write_text(data, _dumps(plain))
     return [page, data, *drawn]
 

@@ -1,13 +1,13 @@
 """One setting at a time: what each part of a method does to Delta Accuracy, with all other parts held."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mase.experiments import commands, markdown
 from mase.experiments.batches import share
-from mase.experiments.experiment import Report, Scope, collected
+from mase.experiments.experiment import Report, Scope, on_shared_texts
 from mase.experiments.outcomes import Outcomes
 from mase.experiments.paper import KS
 from mase.experiments.runner import Work
@@ -84,7 +84,7 @@ class Sweeps:
 
     def report(self, scope: Scope, records: Path) -> Report:
         """Return a table per axis and target, and the noise levels as curves."""
-        found = _on_shared_texts(self.works(scope), records)
+        found = on_shared_texts(self.works(scope), records)
         parts = ["# Sweeps: one setting at a time", _READING, f"![Delta Accuracy over sigma]({self.name}-sigma.svg)"]
         parts += [self._section(target, outcomes, scope) for target, outcomes in found.items()]
         points = [point for target, outcomes in found.items() for point in _points(target, outcomes, scope)]
@@ -106,15 +106,6 @@ _READING = """\
 Delta Accuracy with its 95 % interval: the share of correctly classified texts whose prediction changes when the k highest
 words are masked by the model's own mask token, or else its unknown token. All rows of a table are on the same texts and differ
 in one setting."""
-
-
-def _on_shared_texts(works: list[Work], records: Path) -> Mapping[Target, Mapping[Spec, Outcomes]]:
-    """Return the outcomes on the first texts of each target, as many as every spec with records has."""
-    fewest = {
-        target: min((int(one.numbers[-1]) + 1 for one in outcomes.values()), default=0)
-        for target, outcomes in collected(works, records).items()
-    }
-    return collected([replace(work, n_texts=fewest.get(work.target, 0)) for work in works], records)
 
 
 def _of(axis: Axis, outcomes: Mapping[Spec, Outcomes], scope: Scope) -> dict[Spec, Outcomes]:
