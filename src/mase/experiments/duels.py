@@ -88,9 +88,13 @@ def _of_this_library(spec: Spec) -> bool:
 
 
 def cells(outcomes: Mapping[Spec, Outcomes], index: int, duels: list[Duel]) -> Iterator[list[str]]:
-    """Yield a row for each explainer under one operator: what it reaches at each k, and the subject's lead on it."""
+    """Yield a row for each explainer under one operator: what it reaches at each k, and the subject's lead on it.
+
+    The number of texts is told of those that explained fewer than others.
+    """
+    most = max(map(len, outcomes.values()), default=0)
     for spec, one in outcomes.items():
-        row = [f"`{spec}`"]
+        row = [f"`{spec}`" + (f"<br>{len(one):,} texts" if len(one) < most else "")]
         for k in KS:
             mean = f"{one.flips[:, index, k - 1].mean():.3f}"
             duel = next((duel for duel in duels if duel.other == spec and duel.k == k), None)

@@ -40,6 +40,9 @@ _VARIANTS = (
     "mase-path+link=margin", "mase-nlgp", "mase-paper", "occlusion",
 )  # fmt: skip
 _READING = """\
+The best rival of a cell is the best of those that explained all of these texts. Below, a method that explained fewer has
+their number beside it; with few of them only a large lead leaves out 0.
+
 `{subject}` against each other explainer on the same correctly classified texts. Each cell: the other one's Delta Accuracy
 at k, and below it the difference ({subject} minus the other) with its paired 95 % interval (Newcombe's square-and-add on the
 texts that both explained). **Bold**: the other one is ahead, its interval leaves out 0. No correction is made for the number of

@@ -37,7 +37,7 @@ gives no numbers for this figure."""
 
 @dataclass(frozen=True, slots=True)
 class Figure4:
-    """The curves over k need the records of the tables; those over N need their own."""
+    """The curves over k are of the tables' records; those over N need records of their own but for each method's own N."""
 
     name: str = "figure4"
 
@@ -53,15 +53,16 @@ class Figure4:
         swept = {target: sampled(outcomes) for target, outcomes in on_shared_texts(_swept(scope), records).items()}
         swept = {target: curves for target, curves in swept.items() if len({n for one in curves.values() for n in one}) > 1}
         over_k = [_over_k(target, outcomes) for target, outcomes in found.items()]
-        over_n = [_over_n(target, curves, remaining=left) for left in (False, True) for target, curves in swept.items()]
+        over_n = [_over_n(target, curves, remaining=left) for target, curves in swept.items() for left in (False, True)]
+        figures = {"masked": [panel for panel in over_k if panel.curves], "evaluations": over_n}
+        figures = {name: panels for name, panels in figures.items() if panels}
         parts = ["# Figure 4: masking size and number of evaluations", _READING]
-        parts += [f"![Delta Accuracy over k]({self.name}-masked.svg)", f"![Over N]({self.name}-evaluations.svg)"]
+        parts += [f"![Delta Accuracy: {name}]({self.name}-{name}.svg)" for name in figures]
         parts += [self._section(target, outcomes, swept.get(target, {}), scope) for target, outcomes in found.items()]
         points = [
             point for target, outcomes in found.items() for point in _points(target, outcomes, swept.get(target, {}), scope)
         ]
-        figures = {name: panels for name, panels in (("masked", over_k), ("evaluations", over_n)) if panels}
-        return Report({"points": points}, "\n\n".join(parts) + "\n", figures, columns=max(1, len(found)))
+        return Report({"points": points}, "\n\n".join(parts) + "\n", figures, columns=4 if len(found) > 1 else 2)
 
     def _section(self, target: Target, outcomes: Mapping[Spec, Outcomes], swept: Sampled, scope: Scope) -> str:
         parts = [f"## {target.title}"]
@@ -73,9 +74,13 @@ class Figure4:
             ]
             parts += [f"Delta Accuracy at k = {_K} by number of evaluations N, {n_texts:,} texts:"]
             parts += [markdown.table(["method", *map(str, BUDGETS)], rows)]
+            known = [one for by_budget in swept.values() for one in by_budget.values()]
+            lines = [commands.repeat(self.name, target, swept, known, scope)]
         else:
-            parts += ["(no records over N yet)"]
-        return "\n\n".join([*parts, commands.block([commands.repeat(self.name, target, outcomes, outcomes.values(), scope)])])
+            parts, lines = [*parts, "(no records over N yet)"], []
+        table = "table1" if target.name.startswith("lstm") else "table2"
+        lines = [commands.repeat(table, target, outcomes, outcomes.values(), scope), *lines]
+        return "\n\n".join([*parts, commands.block(lines)])
 
 
 def _whole(scope: Scope) -> list[Work]:

@@ -176,7 +176,8 @@ def bind(engine: Engine, kind: Scores, binding: Binding, reference_id: int | Non
 def _batch_bytes(module: torch.nn.Module, device: torch.device) -> int:
     if device.type != "cpu":
         return _GPU_BYTES
-    return _RECURRENT_BYTES if any(isinstance(layer, torch.nn.RNNBase) for layer in module.modules()) else _CPU_BYTES
+    recurrent = any(isinstance(layer, (torch.nn.RNNBase, torch.nn.RNNCellBase)) for layer in module.modules())
+    return _RECURRENT_BYTES if recurrent else _CPU_BYTES
 
 
 def _at_least_float32(vectors: torch.Tensor) -> torch.Tensor:
