@@ -576,6 +576,20 @@ def test_own_methods_are_no_rivals(records):
     assert "| LSTM-IMDB (40) | **0.000** / 1.000 `lime` | **0.750** / 1.000 `lime` |" in page
 
 
+def test_other_metrics_say_by_how_much_the_subject_is_better(records):
+    """A lead is above 0 where `mase` is better: comprehensiveness is higher, and the others are lower."""
+    write(records, "lstm-imdb", "occlusion", [0] * 40, eraser=(0.4, 0.2, -1.5), infidelity=(0.001, 0.05))
+    write(records, "lstm-imdb", "gradient", [0] * 40, infidelity=())
+    found = FAITHFULNESS.report(Scope(("lstm-imdb",), n_texts=40), records)
+    rows = {row["spec"]: row for row in found.data["other_metrics"]}
+    assert "lead" not in rows["mase"]
+    means = {name: lead["mean"] for name, lead in rows["occlusion"]["lead"].items()}
+    assert means == {"comprehensiveness": 0.1, "sufficiency": 0.1, "log_odds": 0.5, "unexplained": -0.2}
+    assert "| 0.200<br>+0.100 (+0.100 to +0.100) | -1.500<br>+0.500 (+0.500 to +0.500) | **0.050**<br>−0.200" in found.page
+    assert "unexplained" not in rows["gradient"]
+    assert set(rows["gradient"]["lead"]) == {"comprehensiveness", "sufficiency", "log_odds"}
+
+
 def test_ceilings_stability_and_other_metrics_are_reported(records):
     found = FAITHFULNESS.report(Scope(("lstm-imdb",), n_texts=40), records)
     (row,) = [row for row in found.data["ceilings"] if row["operator"] == "unk" and row["k"] == 5]

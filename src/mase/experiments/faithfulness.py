@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mase.experiments import commands, duels, markdown
+from mase.experiments import commands, duels, markdown, other_metrics
 from mase.experiments.batches import share
 from mase.experiments.ceiling import CEILINGS
 from mase.experiments.experiment import Report, Scope, collected
@@ -84,19 +84,28 @@ class Faithfulness:
         pairs = [duel for target, outcomes in found.items() for duel in duels.held(target, outcomes, subject)]
         parts = [f"# {self.title.format(subject=subject)}", duels.summary(pairs, subject)]
         parts += [duels.glance(found, subject), _READING.format(subject=subject)]
-        parts += [self._section(target, outcomes, subject, pairs, scope) for target, outcomes in found.items()]
+        others = {
+            target: list(other_metrics.rows(target, duels.explainers(outcomes), subject)) for target, outcomes in found.items()
+        }
+        parts += [self._section(target, found[target], subject, pairs, others[target], scope) for target in found]
         data = {
             "subject": str(subject),
             "cells": [cell for target, outcomes in found.items() for cell in _cells(target, outcomes, scope)],
             "duels": [duels.plain(duel) for duel in pairs],
             "ceilings": [row for target, outcomes in found.items() for row in _ceilings(target, outcomes)],
             "stability": [row for target, outcomes in found.items() for row in _stability(target, outcomes)],
-            "other_metrics": [row for target, outcomes in found.items() for row in _others(target, outcomes)],
+            "other_metrics": [row for own in others.values() for row in own],
         }
         return Report(data, "\n\n".join(part for part in parts if part) + "\n")
 
     def _section(
-        self, target: Target, outcomes: Mapping[Spec, Outcomes], subject: Spec, pairs: list[duels.Duel], scope: Scope
+        self,
+        target: Target,
+        outcomes: Mapping[Spec, Outcomes],
+        subject: Spec,
+        pairs: list[duels.Duel],
+        others: list[dict[str, Any]],
+        scope: Scope,
     ) -> str:
         explainers = duels.explainers(outcomes)
         if not explainers:
@@ -109,7 +118,10 @@ class Faithfulness:
             parts += [markdown.table(["method", *(f"T-{k}" for k in KS)], duels.cells(explainers, index, own))]
             shares = [row for row in _ceilings(target, outcomes) if row["operator"] == operator]
             parts += [_ceiling_table(shares, subject)] if shares else []
-        parts += [f"### {target.title}, other metrics (not tuned on)", _metrics_table(target, explainers)]
+        parts += [
+            f"### {target.title}, other metrics (not tuned on)",
+            other_metrics.table(others, subject),
+        ]
         stable = [[f"`{row['spec']}`", str(row["n"]), f"{row['jaccard']:.2f}"] for row in _stability(target, outcomes)]
         if stable:
             parts += [f"### {target.title}, overlap of the top {_TOP} words between two seeds (Jaccard)"]
@@ -159,29 +171,6 @@ def _ceiling_table(rows: list[dict[str, Any]], subject: Spec) -> str:
         shares = [by_k[name, k]["shares"].get(str(subject)) for k in KS]
         lines.append([f"share of `{name}` reached by `{subject}`", *("" if one is None else f"{one:.0%}" for one in shares)])
     return markdown.table(["ceiling", *(f"T-{k}" for k in KS)], lines)
-
-
-def _others(target: Target, outcomes: Mapping[Spec, Outcomes]) -> Iterator[dict[str, Any]]:
-    for spec, one in outcomes.items():
-        if one.eraser.shape[1:] == (3,):
-            means = [round(float(value), 4) for value in one.eraser.mean(axis=0)]
-            row = {"target": target.name, "spec": str(spec), "operator": one.header["operators"][0], "n": len(one)}
-            row |= dict(zip(("comprehensiveness", "sufficiency", "log_odds"), means, strict=True))
-            if len(one.infidelity):
-                scaled, unexplained = one.infidelity.mean(axis=0).tolist()
-                row |= {"infidelity": float(f"{scaled:.4g}"), "unexplained": round(unexplained, 4)}
-                row["n_infidelity"] = len(one.infidelity)
-            yield row
-
-
-def _metrics_table(target: Target, explainers: Mapping[Spec, Outcomes]) -> str:
-    names = ("comprehensiveness", "sufficiency", "log_odds", "unexplained")
-    rows = [
-        [f"`{row['spec']}`", *(f"{row[name]:.3f}" if name in row else "" for name in names)]
-        for row in _others(target, explainers)
-    ]
-    head = ["method", "comprehensiveness (higher is better)", "sufficiency (lower)", "log-odds at 20 % (lower)"]
-    return markdown.table([*head, "infidelity near the text, share unexplained (lower)"], rows)
 
 
 def _cells(target: Target, outcomes: Mapping[Spec, Outcomes], scope: Scope) -> Iterator[dict[str, Any]]:

@@ -33,7 +33,7 @@ class Outcomes:
     eraser
         `(n, 3)`: comprehensiveness, sufficiency and log-odds; a ceiling has none.
     infidelity
-        `(m, 2)`: scaled and unexplained, of the m texts that have it.
+        `(n, 2)`: scaled and unexplained; NaN for texts that have none.
     queries, gradients, seconds
         `(n,)`: cost per text.
     tops
@@ -97,7 +97,7 @@ def _outcomes(header: Mapping[str, Any], records: list[Record]) -> Outcomes:
         start=np.array([record.start for record in records]) / 1000,
         chance=np.array([record.chance for record in records], dtype=np.float64) / 1000,
         eraser=np.array([record.eraser for record in records], dtype=np.float64),
-        infidelity=np.array([record.infidelity for record in records if record.infidelity], dtype=np.float64),
+        infidelity=np.array([record.infidelity or (np.nan, np.nan) for record in records], dtype=np.float64),
         queries=np.array([record.queries for record in records], dtype=np.int64),
         gradients=np.array([record.gradients for record in records], dtype=np.int64),
         seconds=np.array([record.seconds for record in records], dtype=np.float64),
