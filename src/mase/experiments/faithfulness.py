@@ -26,7 +26,7 @@ _MORE = (
     *(f"{method}+link=margin" for method in ("lime", "kernel-shap", "partition-shap", "occlusion")),
     "mase+link=probability",
 )
-# The default method with one part changed, and the nearest methods under its link.
+# The default method with one part changed, and the rest of the family and the nearest rivals under its link.
 _VARIANTS = (
     *(f"mase+link={link}" for link in ("probability", "log-probability")),
     *(f"mase+n_samples={n}" for n in (100, 200, 500, 2000)),
@@ -37,7 +37,9 @@ _VARIANTS = (
     "mase+estimator=ridge", "mase+reference=pad", "mase-mask",
     *(f"{method}{link}" for method in ("kernel-shap", "lime") for link in ("", "+link=margin")),
     "integrated-gradients", "integrated-gradients+reference=unk", "integrated-gradients+reference=unk+link=margin",
-    "mase-path+link=margin", "mase-nlgp", "mase-paper", "occlusion",
+    "mase-mask+link=margin", "mase-mask+estimator=lasso+link=margin",
+    *(f"mase-nlgp+{settings}link=margin" for settings in ("", "sigma=1.0+", "center=0.5+sigma=0.5+reference=auto+")),
+    "mase-path+link=margin", "mase-path+link=margin+reference=auto", "mase-nlgp", "mase-paper", "occlusion",
 )  # fmt: skip
 _READING = """\
 The best rival of a cell is the best of those that explained all of these texts. Below, a method that explained fewer has
