@@ -65,7 +65,7 @@ def provenance(command: str, rounds: int | Mapping[str, int]) -> dict[str, Any]:
 def write(name: str, result: Mapping[str, Any], table: str) -> None:
     """Write benchmarks/results/NAME.json and NAME.md, and show the table; with the hardware, and the time since this module was
     imported."""
-    result = {**result, "wall_seconds": round(time.perf_counter() - BEGAN)}
+    result = {"wall_seconds": round(time.perf_counter() - BEGAN), **result}
     table += (
         f"\nMeasured on {result['hardware']['processor']}, {result['threads']} thread per process; more in the JSON file.\n"
     )
