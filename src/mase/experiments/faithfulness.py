@@ -120,10 +120,7 @@ class Faithfulness:
             parts += [markdown.table(["method", *(f"T-{k}" for k in KS)], duels.cells(explainers, index, own))]
             shares = [row for row in _ceilings(target, outcomes) if row["operator"] == operator]
             parts += [_ceiling_table(shares, subject)] if shares else []
-        parts += [
-            f"### {target.title}, other metrics (not tuned on)",
-            other_metrics.table(others, subject),
-        ]
+        parts += [f"### {target.title}, other metrics (not tuned on)", other_metrics.table(others, subject)]
         stable = [[f"`{row['spec']}`", str(row["n"]), f"{row['jaccard']:.2f}"] for row in _stability(target, outcomes)]
         if stable:
             parts += [f"### {target.title}, overlap of the top {_TOP} words between two seeds (Jaccard)"]
