@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mase.errors import DataError
 
-__all__ = ["cannot_write", "check_writable", "replacing", "write_text"]
+__all__ = ["cannot_write", "check_writable", "replacing", "write_text", "writing"]
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
@@ -20,12 +20,29 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
         If the file cannot be written. A file that was there before is left as it was.
     """
     target = check_writable(path)
-    if target.exists() and not target.is_file():  # a pipe or a device cannot be replaced
-        target.write_text(text, encoding="utf-8", newline="\n")
-        return
-    try:
+    with writing(path):
+        if target.exists() and not target.is_file():  # a pipe or a device cannot be replaced
+            target.write_text(text, encoding="utf-8", newline="\n")
+            return
         with replacing(target.resolve()) as draft:  # a link stays a link
             draft.write_text(text, encoding="utf-8", newline="\n")
+
+
+@contextmanager
+def writing(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Give what goes wrong while the block writes to `path` its typed error, but for a reader that left.
+
+    Raises
+    ------
+    DataError
+        If the system refuses, as on a full disk.
+    BrokenPipeError
+        If `path` is a pipe that nobody reads any more.
+    """
+    try:
+        yield
+    except (BrokenPipeError, DataError):
+        raise
     except OSError as error:
         raise cannot_write(path, error) from error
 

@@ -11,8 +11,9 @@ from mase.errors import NonFiniteError, OptionError
 
 __all__ = ["FLOOR", "Link", "Output", "floored", "links", "probabilities", "respond"]
 
-# The smallest probability that a logarithm is taken of, where a model answers with probabilities.
-FLOOR = 1e-6
+# The smallest probability that a logarithm is taken of, where a model answers with probabilities: low enough for the small ones
+# that models mean, high enough that one rounded to 0 does not outweigh all others.
+FLOOR = 1e-9
 
 Link = Literal["probability", "log-probability", "logit", "margin"]
 

@@ -1,6 +1,7 @@
 """From a probe to coefficients: draw the design, ask, solve, judge. Knows nothing of texts or frameworks."""
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -143,6 +144,7 @@ def _regressed(oracle: ProbeOracle, method: Method, rng: np.random.Generator, ef
         warnings=(
             *_remarks(oracle, method, answers, r2, halves),
             *effort.stopping.remarks(answers.estimate),
+            *_unfocused(design, len(answers.responses), cap),
             *leads,
             *oracle.remarks(),
             *tried,
@@ -208,6 +210,15 @@ def _round_size(n: int, design: Design) -> int:
     return -(-n // design.rounds) if isinstance(design, AdaptiveDesign) else n
 
 
+def _unfocused(design: Design, n: int, cap: int) -> Iterator[Note]:
+    """Yield a remark if an adaptive design was stopped before its last round."""
+    if isinstance(design, AdaptiveDesign) and n < cap:
+        done, size = n / cap * design.rounds, _round_size(cap, design)
+        if -(-n // size) < design.rounds:
+            message = f"stopped after {done:.1f} of {design.rounds} rounds: the later ones look behind the words found so far"
+            yield Note("early", f"{message}, and may rank others higher; a smaller tolerance asks more of them")
+
+
 def _fitted(estimator: Estimator, problem: Problem, sample: Sample) -> Estimate:
     """Return the estimate, without sampling error where nothing was drawn."""
     estimate = estimator.fit(problem)
@@ -251,6 +262,7 @@ def _remarks(
         remarks(
             sample=answers.sample,
             responses=answers.responses,
+            text=oracle.text,
             probability=float(probabilities(probe.start, probe.output)[0, oracle.target]),
             link=method.link,
             r2=r2,

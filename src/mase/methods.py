@@ -218,6 +218,8 @@ def resolve(method: str | Method, **overrides: Any) -> Method:
         If a value cannot be used, or the space has no reference.
     """
     chosen = METHODS[method] if isinstance(method, str) else method
+    if not isinstance(chosen, Method):
+        raise OptionError(f"method is {method!r}, expected a name such as 'mase', or a mase.Method")
     given = {key: value for key, value in overrides.items() if value is not None}
     reference = given.pop("reference", None)
     for part, registry in _REGISTRIES.items():

@@ -142,8 +142,8 @@ class ProbeOracle:
         if not self.n_floored:
             return ()
         message = (
-            f"{self.n_floored} of {self.n_queries} answers had a probability of 0, whose logarithm is infinite: it was counted "
-            f"as {FLOOR:g}; link='probability' explains the answers as they are"
+            f"{self.n_floored} of {self.n_queries} answers had a probability below {FLOOR:g}, whose logarithm may be "
+            f"infinite: it was counted as {FLOOR:g}; give logits (outputs='logits') if there are any, or link='probability'"
         )
         return (Note("floored", message),)
 

@@ -16,6 +16,9 @@ _POOR_R2, _UNSTABLE = 0.5, 0.7
 _DIGITS = 9
 # Probability beyond which a float32 softmax leaves few digits for differences.
 _SATURATED = 0.999
+_ROUNDING = 1e-9
+# Spread of responses, relative to their size, that is rounding alone.
+_NOISE = 1e-12
 
 
 def adjusted_r2(sample: Sample, responses: Floats, estimate: Estimate) -> float | None:
@@ -36,7 +39,7 @@ def adjusted_r2(sample: Sample, responses: Floats, estimate: Estimate) -> float 
     if sample.paired and sample.center is not None:
         even = _weighted_variance(((responses[0::2] + responses[1::2]) / 2)[sample.n_exact :], problem.weights)
         left, total = left + even, total + even
-    return 1 - left / total if total > 0 else None
+    return 1 - left / total if total > (_NOISE * float(np.abs(responses).max())) ** 2 else None
 
 
 def _squares(values: Floats, problem: Problem) -> float:
@@ -91,6 +94,7 @@ def remarks(
     *,
     sample: Sample,
     responses: Floats,
+    text: float,
     probability: float,
     link: str,
     r2: float | None,
@@ -102,14 +106,23 @@ def remarks(
     """Yield what a reader of the scores must know, as data."""
     n_rows, n_coordinates = sample.coordinates.shape
     if np.ptp(responses) == 0 and not (gradients and estimate.gamma.any()):
-        yield Note("constant", "the model's answer did not change under any perturbation: all scores are 0")
-        return
+        if responses[0] == text:
+            yield Note("constant", "the model's answer did not change under any perturbation: all scores are 0")
+            return
+        if np.abs(estimate.gamma).max(initial=0.0) <= _ROUNDING * abs(responses[0] - text):
+            message = (
+                "the answer was the same under all perturbations, another than for the text itself: each was too strong to "
+            )
+            yield Note("constant", f"{message}tell words apart and all scores are 0; use method='occlusion'")
+            return
     if estimate.remark is not None:
         yield Note("fallback", estimate.remark)
-    if not gradients and not sample.exhaustive and n_rows < 2 * (n_coordinates + 3):
+    independent = n_rows // 2 if sample.paired else n_rows
+    if not gradients and not sample.exhaustive and independent < 2 * (n_coordinates + 3):
         yield Note(
             "few-samples",
-            f"{n_rows} samples for {n_coordinates} coordinates are few; use n_samples >= {4 * (n_coordinates + 3)}",
+            f"{n_rows} samples for {n_coordinates} coordinates are few; use n_samples >= "
+            f"{(8 if sample.paired else 4) * (n_coordinates + 3)}",
         )
     if r2 is not None and r2 < _POOR_R2:
         yield Note(

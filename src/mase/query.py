@@ -161,6 +161,7 @@ def _checked(answer: Floats, rows: Ints) -> Floats:
     if len(bad):
         raise NonFiniteError(
             f"the model returned NaN or infinity for {len(bad)} of {len(rows)} perturbed inputs "
-            f"(the first is row {rows[bad[0]]} of the design), expected numbers; check the model on this text, or lower sigma"
+            f"(the first is row {rows[bad[0]]} of the design), expected numbers; check the model on this text "
+            "(a method that scales word vectors may need a smaller sigma)"
         )
     return answer

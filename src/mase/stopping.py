@@ -37,9 +37,9 @@ class Stopping:
     confidence: float = 0.95
 
     def __post_init__(self) -> None:
-        if self.tolerance is not None and not 0 < self.tolerance < np.inf:
+        if self.tolerance is not None and not (isinstance(self.tolerance, int | float) and 0 < self.tolerance < np.inf):
             raise OptionError(f"tolerance is {self.tolerance!r}, expected a number > 0, for example 0.1")
-        if self.stable_top is not None and self.stable_top < 1:
+        if self.stable_top is not None and not (isinstance(self.stable_top, int | np.integer) and self.stable_top >= 1):
             raise OptionError(f"stable_top is {self.stable_top!r}, expected an integer >= 1")
         if not 0.5 <= self.confidence < 1:
             raise OptionError(f"confidence is {self.confidence!r}, expected a number from 0.5 to below 1")

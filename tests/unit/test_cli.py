@@ -189,10 +189,10 @@ def test_a_file_with_bad_lines_goes_on_and_exits_1(mase_cli, tmp_path):
     assert [(one.line, one.error) for one in failures] == [
         (2, "EmptyTextError"), (3, "EmptyTextError"), (4, "InvalidTextError"), (5, "ModelError"),
     ]  # fmt: skip
-    assert f"'{source}' is not UTF-8 in line 4, at byte 24 (0xff)" in failures[2].message
+    assert f"'{source}' is not UTF-8 at byte 24 (0xff)" in failures[2].message
     assert source.read_bytes()[24] == 0xFF
     lines = found.stderr.splitlines()
-    assert [line.split(":")[2].strip() for line in lines[:2]] == ["line 2", "line 3"]
+    assert [line.split(":")[2].strip() for line in lines[:4]] == ["line 2", "line 3", "line 4", "line 5"]
     assert "2 texts explained, 4 failed" in found.stderr
     assert f"wrote {output}" in lines
     assert f"wrote {html}" in lines
@@ -255,6 +255,29 @@ def test_an_older_result_outlives_a_model_that_does_not_load(mase_cli, tmp_path,
     assert (tmp_path / "out.jsonl").read_text() == "older"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "settings"),
+    [
+        ([GOOD, "--target", "foo"], {}), ([GOOD, "--method", "mase-gradient"], {}), (["-i", "-"], {"input": ""}),
+        (["-i", os.devnull], {}),
+    ],
+)  # fmt: skip
+def test_an_older_result_outlives_a_run_without_a_result(mase_cli, tmp_path, arguments, settings):
+    output = tmp_path / "keep.jsonl"
+    output.write_text("older")
+    found = mase_cli(*arguments, "-o", str(output), **settings)
+    assert (found.exit_code, found.stderr.count("mase: error:")) == (1, 1)
+    assert output.read_text() == "older"
+    assert "wrote" not in found.stderr
+
+
+def test_a_page_needs_the_path_of_a_file(mase_cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = mase_cli(GOOD, "--html", "-")
+    assert (found.exit_code, list(tmp_path.iterdir())) == (2, [])
+    assert "--html is '-', expected the path of a file" in found.stderr
+
+
 def test_what_came_before_an_interruption_is_kept(mase_cli, tmp_path, monkeypatch):
     from mase.explainer import Explainer
 
@@ -281,7 +304,7 @@ def test_lines_are_written_as_they_come(mase_cli, tmp_path, monkeypatch):
     call, output, sizes = Explainer.__call__, tmp_path / "out.jsonl", []
 
     def watched(self, text, *, target=None):
-        sizes.append(output.stat().st_size)
+        sizes.append(output.stat().st_size if output.exists() else 0)
         return call(self, text, target=target)
 
     monkeypatch.setattr(Explainer, "__call__", watched)
@@ -296,6 +319,64 @@ def test_an_error_of_the_command_stops_at_the_first_text_only(mase_cli):
     assert with_failures.stderr.count(ModelError.__name__) == 0
     assert "text 1: " in with_failures.stderr
     assert "text 2: " in with_failures.stderr
+
+
+# --- tables ---------------------------------------------------------------------------------------------------------
+
+
+def write_table(path, column):
+    """Write two texts (and labels, which are of no use here) in the format of the path's ending."""
+    rows = [{column: GOOD, "label": 1}, {column: BAD, "label": None}]
+    if path.suffix == ".parquet":
+        pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        parquet.write_table(pa.Table.from_pylist(rows), path)
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        separator = "," if path.suffix == ".csv" else "\t"
+        path.write_text("".join(f"{first}{separator}{second}\n" for first, second in [rows[0], *map(dict.values, rows)]))
+    return path
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet"])
+def test_tables_are_read_as_tables(mase_cli, tmp_path, ending):
+    found = mase_cli("-i", str(write_table(tmp_path / f"a.{ending}", "text")), "--json")
+    assert [json.loads(line)["text"] for line in found.stdout.splitlines()] == [GOOD, BAD]
+    assert found.exit_code == 0
+    other = str(write_table(tmp_path / f"b.{ending}", "review"))
+    assert mase_cli("-i", other, "--json", "--text-column", "review").stdout.count("\n") == 2
+    missing = mase_cli("-i", other, "--json")
+    assert (missing.exit_code, missing.stdout, missing.stderr.count("mase: error:")) == (1, "", 1)
+    assert "row 1: no column 'text', expected one of: review, label" in missing.stderr
+
+
+def test_a_row_that_cannot_be_used_costs_that_row(mase_cli, tmp_path):
+    source, output = tmp_path / "a.jsonl", tmp_path / "out.jsonl"
+    source.write_text('{"text": "a good film"}\n{"text": \n\n{"review": "a film"}\n{"text": "a dull film"}\n')
+    found = mase_cli("-i", str(source), "-q", "-o", str(output))
+    assert found.exit_code == 1
+    assert [getattr(result, "line", result) for result in load_many(output)][1:3] == [2, 3]
+    assert "row 2: line 2 is not JSON" in found.stderr
+    assert "row 3: no column 'text', expected one of: review" in found.stderr
+    assert "2 texts explained, 2 failed" in found.stderr
+
+
+def test_a_table_is_read_as_its_texts_are_explained(mase_cli, tmp_path):
+    """A pipe is not counted first; its rows come one by one."""
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["sh", "-c", f"printf 'text\\na good film\\na dull film\\n' > '{pipe}'"]):
+        found = mase_cli("-i", str(pipe), "--json")
+    assert [json.loads(line)["text"] for line in found.stdout.splitlines()] == [GOOD, BAD]
+
+
+def test_a_column_needs_a_table(mase_cli, tmp_path):
+    source = tmp_path / "in.txt"
+    source.write_text(GOOD)
+    for arguments in ([GOOD], ["-i", str(source)], ["-i", "-"]):
+        found = mase_cli(*arguments, "--text-column", "text")
+        assert (found.exit_code, "got --text-column without a table" in found.stderr) == (2, True)
+        assert mase_cli(*arguments, input=GOOD).exit_code == 0
 
 
 # --- real processes -------------------------------------------------------------------------------------------------
@@ -344,6 +425,69 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path, arguments):
     assert "Broken" not in errors
 
 
+FULL = Path("/dev/full")
+on_a_full_disk = pytest.mark.skipif(not FULL.exists(), reason="no /dev/full")
+
+
+@on_a_full_disk
+@pytest.mark.parametrize("arguments", [["methods"], ["--help"], ["explain", GOOD], ["explain", GOOD, "--json"]])
+def test_a_full_disk_under_standard_output_is_one_line(arguments):
+    with FULL.open("w") as full:
+        found = subprocess.run(
+            [sys.executable, "-c", SLOW, *arguments, *(["--n-samples", "32"] if GOOD in arguments else [])],
+            stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False,
+            env=os.environ | {"PYTHONUNBUFFERED": ""},  # what is not written is flushed once more when Python ends
+        )  # fmt: skip
+    assert found.returncode == 1
+    assert found.stderr.count("\n") == 1
+    assert "mase: error: the system refused standard output" in found.stderr
+    assert "No space left on device; make room on the disk, or choose another path" in found.stderr
+
+
+@on_a_full_disk
+@pytest.mark.parametrize("option", ["-o", "--html"])
+def test_a_full_disk_under_a_file_is_one_line(mase_cli, option):
+    found = mase_cli(GOOD, "-q", option, str(FULL))
+    assert found.exit_code == 1
+    assert found.stderr == "mase: error: cannot write '/dev/full': No space left on device; choose another path\n"
+
+
+@pytest.mark.parametrize("error", [MemoryError("298 GiB"), MemoryError(), OSError(5, "Input/output error", "some.bin")])
+def test_what_the_machine_refuses_is_one_line(mase_cli, monkeypatch, error):
+    from mase.explainer import Explainer
+
+    def refuse(*_a, **_k):
+        raise error
+
+    monkeypatch.setattr(Explainer, "__call__", refuse)
+    found = mase_cli(GOOD)
+    assert (found.exit_code, found.stdout, found.stderr.count("\n")) == (1, "", 1)
+    remedy = "lower --n-samples" if isinstance(error, MemoryError) else "'some.bin': Input/output error; make room"
+    assert remedy in found.stderr
+
+
+def test_no_bars_of_others_where_standard_error_is_no_terminal(tmp_path):
+    write_classifier(tmp_path)
+    found = command("explain", GOOD, "-m", tmp_path, "-q", "--n-samples", "32", env=os.environ | {"OMP_NUM_THREADS": "1"})
+    assert (found.returncode, found.stderr) == (0, "")
+
+
+def write_classifier(folder):
+    """Write a random Hugging Face classifier of one layer and a tokenizer of whole words to a folder."""
+    import tokenizers
+    import transformers
+
+    words = {word: index for index, word in enumerate(("[PAD]", "[UNK]", "[MASK]", "good", "film", "a"))}
+    backend = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, unk_token="[UNK]"))
+    backend.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    roles = {"unk_token": "[UNK]", "pad_token": "[PAD]", "mask_token": "[MASK]"}
+    transformers.PreTrainedTokenizerFast(tokenizer_object=backend, **roles).save_pretrained(folder)
+    config = transformers.BertConfig(
+        vocab_size=len(words), hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8
+    )
+    transformers.BertForSequenceClassification(config).save_pretrained(folder)
+
+
 def test_bundled_model_end_to_end(tmp_path):
     found = command(
         "explain", "The cast is superb, but the plot is dull.", "--html", tmp_path / "a.html",
@@ -389,6 +533,21 @@ def test_models_that_are_damaged(tmp_path, monkeypatch):
     monkeypatch.setattr("mase.models.bundled.BUNDLED", ("gone",))
     listed = CliRunner().invoke(main, ["models"]).stdout.splitlines()
     assert [line for line in listed if line.split()[:3] == ["gone", "not", "usable:"]]
+
+
+def test_models_describes_a_hugging_face_folder_by_its_configuration(tmp_path):
+    config = {"model_type": "bert", "architectures": ["BertForSequenceClassification"]}
+    by_index = {str(index): f"class {index}" for index in (0, 1, 10, 2)}  # in the order of the file, which is of strings
+    for given, labels in [({"id2label": by_index}, "class 0, class 1, class 2, class 10"), ({}, "LABEL_0, LABEL_1")]:
+        (tmp_path / "config.json").write_text(json.dumps(config | given))
+        found = CliRunner().invoke(main, ["models", str(tmp_path)])
+        assert found.exit_code == 0
+        assert found.stdout.splitlines() == [
+            str(tmp_path), "  Hugging Face BertForSequenceClassification", f"  path     {tmp_path}", f"  labels   {labels}",
+        ]  # fmt: skip
+    (tmp_path / "config.json").write_text(json.dumps(config | {"id2label": ["a"]}))
+    found = CliRunner().invoke(main, ["models", str(tmp_path)])
+    assert (found.exit_code, "has the id2label ['a'], expected an object" in found.stderr) == (1, True)
 
 
 def test_data_list(tmp_path, monkeypatch):

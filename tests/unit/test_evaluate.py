@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import get_args
 
 import numpy as np
@@ -98,7 +99,7 @@ def test_every_format_gives_the_same_rows(tmp_path, ending):
     unlabelled = read_labelled(path, label_column=None)
     assert {row.label for row in unlabelled.rows} == {None}
     assert len(read_labelled(path, label_column="rating", labels_optional=True)) == len(TEXTS)
-    with pytest.raises(DataError, match=r"no column 'review' in row 1, expected one of: .*text.*; name the columns"):
+    with pytest.raises(DataError, match=r"row 1: no column 'review', expected one of: .*text.*; name the columns"):
         read_labelled(path, text_column="review")
     with pytest.raises(DataError, match="no row where"):
         read_labelled(path, where={"split": "none"})
@@ -117,8 +118,8 @@ def test_long_fields_and_the_limit_of_the_csv_module(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.csv", "text,label\nunquoted, comma,pos\n", "row 1 has another number of fields"),
-        ("a.csv", "text,label\na\n", "row 1 has another number of fields"),
+        ("a.csv", "text,label\nunquoted, comma,pos\n", "row 1: another number of fields than the heading, got 3, expected 2"),
+        ("a.csv", "text,label\na\n", "row 1: another number of fields than the heading, got 1, expected 2"),
         ("a.csv", 'text,label\n"open,pos\n', "cannot be read at line"),
         ("a.csv", "text,label\n", "has no row, expected at least one text"),
         ("a.jsonl", '{"text": "a"', "line 1 is not JSON"),
@@ -318,8 +319,38 @@ def test_a_row_without_a_text_costs_that_row(run, table):
     assert "row 2: 'text' is of type NoneType, expected a string" in found.stderr
     assert "row 3: 'text' is of type int" in found.stderr
     path = table([None, None], ["pos", "neg"])
-    with pytest.raises(DataError, match="row 1: 'text' is of type NoneType, expected a string, and no other row has a text"):
+    with pytest.raises(DataError, match="has no row that can be used; row 1: 'text' is of type NoneType, expected a string"):
         read_labelled(path)
+
+
+def test_a_row_that_cannot_be_read_costs_that_row(run, tmp_path):
+    lines = ['{"text": "a good film", "label": "pos"}', '{"label": "pos"}', '{"text": ', "[1]", "\udcff", "[" * 100_000]
+    path = tmp_path / "texts.jsonl"
+    path.write_bytes("\n".join([*lines, '{"text": "a dull film", "label": "neg"}']).encode("utf-8", "surrogateescape"))
+    found = run("-i", path, "--json")
+    assert found.exit_code == 1
+    assert sorted(json.loads(found.stdout)["rows"]) == [1, 7]
+    assert "row 2: no column 'text', expected one of: label; name the columns" in found.stderr
+    for row, message in [(3, "is not JSON"), (4, "is a list, expected an object"), (5, "can't decode byte"), (6, "not JSON")]:
+        assert re.search(rf"row {row}: line {row} .*{message}", found.stderr)
+    assert "2 texts judged, 5 failed" in found.stderr
+
+
+def test_a_row_of_another_width_costs_that_row(run, tmp_path):
+    path = tmp_path / "texts.csv"
+    path.write_text("text,label\na good film,pos\ngood, bad,pos\n\nalone\na dull film,neg\n", encoding="utf-8")
+    found = run("-i", path, "--json")
+    assert found.exit_code == 1
+    assert sorted(json.loads(found.stdout)["rows"]) == [1, 4]
+    assert "row 2: another number of fields than the heading, got 3, expected 2; quote fields" in found.stderr
+    assert "row 3: another number of fields than the heading, got 1" in found.stderr
+
+
+def test_a_column_of_texts_that_is_the_one_of_labels_by_default(tmp_path):
+    path = tmp_path / "texts.csv"
+    path.write_text("review\na good film\n", encoding="utf-8")
+    with pytest.raises(DataError, match="no column 'label', expected one of: review"):
+        read_labelled(path, text_column="label", labels_optional=True)
 
 
 @pytest.mark.parametrize("long", [0, 3])
@@ -365,6 +396,39 @@ def test_options_that_cannot_be_stop_at_once(run, table):
     ]:
         found = run(*arguments)
         assert (found.exit_code, message in found.stderr) == (2, True)
+
+
+def test_no_file_that_is_read_is_written(run, table, tmp_path, monkeypatch):
+    monkeypatch.setattr("mase.models.load", lambda *_a, **_k: pytest.fail("the model was loaded"))
+    mine = tmp_path / "mine.json"
+    mine.write_text(json.dumps([{"good": 1.0}] * 6), encoding="utf-8")
+    before = Path(table()).read_bytes(), mine.read_bytes()
+    given = ("-i", table(), "--attributions", f"mine={mine}")
+    for output, option in [(table(), "--input"), (tmp_path / "." / "mine.json", "--attributions mine")]:
+        found = run(*given, "-o", output)
+        assert (found.exit_code, f"{option} and --output are the same file" in found.stderr) == (2, True)
+    assert (Path(table()).read_bytes(), mine.read_bytes()) == before
+
+
+def test_two_attributions_may_be_read_from_one_file(run, table, tmp_path):
+    mine = tmp_path / "mine.json"
+    mine.write_text(json.dumps([{"good": 1.0, "dull": -1.0}] * 6), encoding="utf-8")
+    run("-i", table(), "--attributions", f"a={mine}", "--attributions", f"b={mine}", "-o", tmp_path / "out.json")
+    assert (tmp_path / "out.json").is_file()
+
+
+def test_output_to_a_dash_is_json_on_standard_output(run, table, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = run("-i", table(), "-o", "-")
+    assert (found.exit_code, json.loads(found.stdout)["schema"]) == (0, "mase.evaluation/1")
+    assert not (tmp_path / "-").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_a_full_disk_is_one_line(run, table):
+    found = run("-i", table(), "-o", "/dev/full")
+    assert (found.exit_code, found.stdout) == (1, "")
+    assert "mase: error: cannot write '/dev/full': No space left on device; choose another path\n" in found.stderr
 
 
 def test_attributions_made_elsewhere(run, table, tmp_path):

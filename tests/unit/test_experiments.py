@@ -4,12 +4,14 @@ import dataclasses
 import gzip
 import itertools
 import json
+import shlex
 from contextlib import nullcontext
 
 import numpy as np
 import pytest
 
 import mase
+from mase.cli.reproduce import reproduce
 from mase.datasets import Split
 from mase.errors import DataError, MissingDependencyError, OptionError, UnknownNameError
 from mase.experiments import EXPERIMENTS, markdown
@@ -82,7 +84,7 @@ HEADER = {
     "schema": "mase.records/1", "target": "lstm-imdb", "spec": "mase", "operators": ["unk", "pad", "delete"],
     "model": {"sha256": "a"}, "data": {"split": "test", "sha256": "b"}, "text_seed": 0, "precision": "float32",
     "columns": list(COLUMNS),
-    "versions": {}, "hardware": {"processor": "p", "device": "cpu"}, "method": {"name": "mase"},
+    "command": "mase reproduce", "versions": {}, "hardware": {"processor": "p", "device": "cpu"}, "method": {"name": "mase"},
 }  # fmt: skip
 
 
@@ -572,8 +574,23 @@ def test_own_methods_are_no_rivals(records):
     write(records, "lstm-imdb", "occlusion", [bits(*range(1, 16))] * 39)  # not all of the texts
     page = FAITHFULNESS.report(Scope(("lstm-imdb",), n_texts=40), records).page
     assert "Of 48 comparisons (target x operator x k x other explainer) `mase` is ahead in 2, behind in 12" in page
-    assert "of 36 comparisons (target x operator x k x rival) it is ahead in 2, behind in 8, and in 26 the" in page
+    assert (
+        "and random order: of 24 comparisons (target x operator x k x rival) it is ahead in 0, behind in 8, and in 16 the"
+        in page
+    )
     assert "| LSTM-IMDB (40) | **0.000** / 1.000 `lime` | **0.750** / 1.000 `lime` |" in page
+
+
+def test_a_setting_that_changes_no_ranking_does_not_count_twice(records):
+    """Where the padding token's vector is zero the two references are one method: shown, but counted once."""
+    before = FAITHFULNESS.report(Scope(("lstm-imdb",), n_texts=40), records)
+    for name in ("integrated-gradients", "integrated-gradients+reference=pad"):
+        write(records, "lstm-imdb", name, [bits(*range(1, 16))] * 40)
+    found = FAITHFULNESS.report(Scope(("lstm-imdb",), n_texts=40), records)
+    assert "Of 24 comparisons (target x operator x k x other explainer)" in before.page
+    assert "Of 36 comparisons (target x operator x k x other explainer)" in found.page
+    assert len(found.data["duels"]) == 48
+    assert "| `integrated-gradients+reference=pad` | **1.000**<br>" in found.page
 
 
 def test_other_metrics_say_by_how_much_the_subject_is_better(records):
@@ -643,6 +660,9 @@ def test_sweeps_group_what_differs_in_one_setting(records):
     (panel,) = found.figures["sigma"]
     assert panel.curves[0].xs == (0.1, 0.5)
     assert "LSTM-IMDB: noise level, paper" in found.page
+    assert "LSTM-IMDB: link" not in found.page  # nothing to compare on that axis
+    write(records, "bert-imdb", "mase-paper", [bits(1)] * 4)
+    assert "BERT-IMDB" not in SWEEPS.report(Scope(n_texts=40), records).page  # one spec, left by the table of the paper
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -659,12 +679,37 @@ def test_commands_name_what_differs_from_the_default():
     assert markdown.operator("unk") == "the model's unknown token"
 
 
+def asked(page):
+    """Return what the first block of commands on a page asks for: (method, texts) for each of its lines."""
+    block = page.partition("To make all of it again")[2].partition("```console\n")[2].partition("\n```")[0].splitlines()
+    assert block[-1].endswith("--report-only --output OUT")
+    contexts = [reproduce.make_context("reproduce", shlex.split(line)[3:]) for line in block[:-1]]
+    assert all(context.params["output"] == "OUT" for context in contexts)
+    return {(method, context.params["n_texts"]) for context in contexts for method in context.params["methods"]}
+
+
+def test_the_commands_of_a_page_ask_for_each_row_and_as_many_texts(records):
+    """In a folder of its own: beside the records that there are, nothing would be explained again."""
+    write(records, "lstm-imdb", "gradient", [bits(1)] * 10)
+    page = TABLE1.report(Scope(("lstm-imdb",), n_texts=40), records).page
+    assert asked(page) == {("mase", 40), ("random", 40), ("lime", 40), ("gradient", 10)}
+    assert "One row of it:\n\n```console\n$ mase reproduce table1" in page
+    page = FAITHFULNESS.report(Scope(("lstm-imdb",), n_texts=40), records).page
+    assert asked(page) == {("mase", 40), ("random", 40), ("lime", 40), ("gradient", 10), ("beam", 20)}
+    for n in (100, 250):
+        write(records, "lstm-imdb", f"mase+n_samples={n}", [bits(10)] * 3)
+    page = FIGURE4.report(Scope(("lstm-imdb",), n_texts=40), records).page
+    assert asked(page) == {("mase", 40), ("random", 40), ("lime", 40), ("gradient", 10), ("mase", 3), ("lime", 3)}
+
+
 def test_the_file_of_an_experiment_names_the_split_and_the_precision_of_its_records(tmp_path):
     made = HEADER | {"data": HEADER["data"] | {"split": "validation"}, "precision": "bfloat16"}
     write(tmp_path / "records", "lstm-imdb", "mase", [bits(1)] * 4, header=made)
     _, data = publish(EXPERIMENTS["ablation"], Scope(n_texts=4), tmp_path)
     expected = "mase reproduce ablation --data-dir DIR --n-texts 4 --precision bfloat16 --split validation"
-    assert json.loads(data.read_text(encoding="utf-8"))["command"] == expected
+    plain = json.loads(data.read_text(encoding="utf-8"))
+    assert plain["command"] == expected
+    assert [source["command"] for source in plain["sources"]] == ["mase reproduce --n-texts 4"]
 
 
 # --- curves ---------------------------------------------------------------------------------------------------------

@@ -55,9 +55,9 @@ def test_probabilities_sum_to_one():
 
 def test_probabilities_of_zero_and_one_have_finite_log_odds():
     """Trees, neighbours and votes answer so; a default that raised on them would be no default."""
-    scores = np.array([[1.0, 0.0], [0.0, 1.0], [0.75, 0.25], [1e-7, 1 - 1e-7]])
+    scores = np.array([[1.0, 0.0], [0.0, 1.0], [0.75, 0.25], [1e-10, 1 - 1e-10]])
     output = Output("probabilities")
-    bound = np.log(1e6)
+    bound = np.log(1e9)
     assert respond(scores, output, "margin", 0) == pytest.approx([bound, -bound, np.log(3), -bound])
     assert respond(scores, output, "log-probability", 0) == pytest.approx([0, -bound, np.log(0.75), -bound])
     assert floored(scores, output, "margin", 0).tolist() == [True, True, False, True]

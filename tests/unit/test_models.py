@@ -3,6 +3,7 @@
 import copy
 import ctypes
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -101,7 +102,7 @@ def test_unusable_returns(wrap, error):
 
 
 def test_constant_model_scores_zero_and_says_so():
-    found, _ = explain(Wrapped(lambda z: z * 0 + 1))
+    found, _ = explain(Wrapped(lambda z: z * 0 + 2))
     assert not found.scores.any()
     assert not found.standard_errors.any()
     assert [note.code for note in found.fit.warnings] == ["constant"]
@@ -479,6 +480,37 @@ def test_black_box_of_one_column_and_of_separate_questions():
     assert mase.Explainer(many, n_samples=40)("one two three").target == "1"
 
 
+def test_black_box_columns_must_be_as_many_as_its_labels():
+    for wrong in (Callable(lambda texts: [[0.2, 0.3, 0.5]] * len(texts), labels=["spam"]),
+                  Callable(lambda texts: [0.8] * len(texts), multilabel=True)):  # fmt: skip
+        with pytest.raises(ShapeError, match="expected"):
+            mase.Explainer(wrong, n_samples=40)("one two three")
+
+
+def test_black_box_is_asked_each_text_once():
+    seen = []
+
+    def watch(texts):
+        seen.extend(texts)
+        return bag(texts)
+
+    found = mase.Explainer(Callable(watch), n_samples=500)("good film")
+    assert sorted(seen) == sorted({"good film", "good", "film", ""} | {"a text"})
+    assert found.scores[0] > found.scores[1]
+
+
+def test_what_a_black_box_raises_or_returns_is_told():
+    def touchy(texts):
+        if not all(text.strip() for text in texts):
+            raise ValueError("empty")
+        return bag(texts)
+
+    with pytest.raises(ModelError, match=r"raised ValueError: empty .* had all words taken out; mask_token="):
+        mase.Explainer(Callable(touchy), n_samples=60)("good film")
+    with pytest.raises(ModelError, match=r"returned list of dict .*pass a function such as predict_proba"):
+        Callable(lambda texts: [{"label": "good", "score": 0.9}] * len(texts)).predict(["good film"])
+
+
 @pytest.mark.parametrize("method", ["mase-gradient", "mase-paper", "mase-path", "standard-gaussian"])
 def test_methods_that_a_black_box_cannot_serve(method):
     with pytest.raises(CapabilityError, match=r"use 'mase'$|use method='mase'"):
@@ -537,8 +569,62 @@ def test_sigmoid_outputs_are_recognised_as_separate_questions():
     model = TorchModule(Wrapped(lambda z: z.sigmoid(), classes=3), tokenize=whitespace_ids)
     expected = Wrapped(lambda z: z.sigmoid(), classes=3).eval()(torch.tensor([whitespace_ids(TEXT)])).detach().numpy()
     assert model.predict([TEXT]) == pytest.approx(expected)
-    shifted = TorchModule(Wrapped(lambda z: z * 0.1 + 0.5, classes=3), tokenize=whitespace_ids)  # logits between 0 and 1
-    assert shifted.predict([TEXT]).sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda z: z * 0.1 + 0.5, lambda z: z.sigmoid().clamp(1e-6, 1), lambda z: z.sigmoid().detach()]
+)
+def test_columns_that_may_be_logits_or_probabilities_are_asked_about(wrap):
+    with pytest.raises(OptionError, match="outputs='logits', or outputs='probabilities' and multilabel=True"):
+        explain(Wrapped(wrap, classes=3))
+    logits = TorchModule(Wrapped(wrap, classes=3), tokenize=whitespace_ids, outputs="logits")
+    assert logits.predict([TEXT]).sum() == pytest.approx(1)
+
+
+def test_columns_of_a_linear_layer_are_logits_also_between_0_and_1():
+    small = Wrapped(lambda z: z, classes=3)
+    with torch.no_grad():
+        small.inner.head.weight.mul_(0.01)
+        small.inner.head.bias.fill_(0.5)
+    assert TorchModule(small, tokenize=whitespace_ids).predict([TEXT]).sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("shape", [lambda z: z, lambda z: z[:, 0]])
+def test_one_column_of_a_linear_layer_is_a_logit_also_between_0_and_1(shape):
+    module = Wrapped(lambda z: shape(z), classes=1)
+    with torch.no_grad():
+        module.inner.head.weight.mul_(0.01)
+        module.inner.head.bias.fill_(0.5)
+    chance = TorchModule(module, tokenize=whitespace_ids).predict([TEXT])[0, 1]
+    logit = module.eval()(torch.tensor([whitespace_ids(TEXT)])).sum()
+    assert chance == pytest.approx(float(logit.sigmoid().detach()))
+
+
+def test_probabilities_that_leave_0_to_1_later_are_refused():
+    """What 32 random inputs look like is a guess; the text itself may tell otherwise."""
+    model = TorchModule(Wrapped(lambda z: z[:, :1].sigmoid() * (1 if len(z) > 1 else 3)), tokenize=whitespace_ids)
+    assert model.labels == ("0", "1")
+    with pytest.raises(ModelError, match="expected probabilities in \\[0, 1\\]; pass outputs='logits'"):
+        mase.Explainer(model)(TEXT)
+
+
+def test_class_numbers_are_no_scores():
+    with pytest.raises(ModelError, match="no class numbers"):
+        explain(Wrapped(lambda z: z.argmax(-1), classes=3))
+
+
+def test_threads_take_turns_with_a_module():
+    """Two explanations of one module at once: each as alone, and the module as it was."""
+    module = Wrapped(lambda z: z).train()
+    model = TorchModule(module, tokenize=whitespace_ids)
+    texts = [TEXT, TEXT.replace("good", "dull"), "a film", "one more of these slow ones"]
+    explainer = mase.Explainer(model, n_samples=60)
+    alone = [explainer(text).scores.tolist() for text in texts]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda text: explainer(text).scores.tolist(), texts * 6))
+    assert together == alone * 6
+    assert all(part.training for part in module.modules())
+    assert not any(part._forward_hooks or part._forward_pre_hooks for part in module.modules())
 
 
 @pytest.mark.parametrize("write", [lambda ids: ids.add_(1), lambda ids: ids.view(-1), lambda ids: ids[:, 0].fill_(5)])
@@ -679,3 +765,16 @@ def test_a_settled_process_keeps_its_memory_from_batch_to_batch(monkeypatch):
     settle(threads + 1)
     assert torch.get_num_threads() == threads + 1
     torch.set_num_threads(threads)
+
+
+@pytest.mark.parametrize("wrong", [0, 1, -3, 10_000, "3"])
+def test_hugging_face_input_lengths_are_checked(minilm, wrong):
+    with pytest.raises(OptionError, match=r"max_length is .* expected an integer from 3 to "):
+        HuggingFace(*minilm, max_length=wrong)
+
+
+def test_a_regression_is_no_classifier(minilm):
+    module, tokenizer = copy.deepcopy(minilm[0]), minilm[1]
+    module.config.problem_type = "regression"
+    with pytest.raises(CapabilityError, match="expected a classifier"):
+        HuggingFace(module, tokenizer)

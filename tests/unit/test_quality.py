@@ -9,7 +9,7 @@ from mase.measure import measure
 from mase.methods import resolve
 from mase.quality import adjusted_r2, condition, split_half
 from mase.sample import Estimate, Law, Problem
-from mase.testing import linear, smooth
+from mase.testing import FunctionProbe, linear, smooth
 
 
 def noisy(n, p, seed=0):
@@ -58,7 +58,36 @@ def test_r2_is_unknown_with_too_few_rows_and_without_variation():
     sample = DESIGNS["antithetic"]().draw(np.random.default_rng(0), 100, Law(1.0, covariance(1.0, np.ones(60))))
     fitted = Estimate(np.zeros(60), np.eye(60), 60.0)
     assert adjusted_r2(sample, np.random.default_rng(1).standard_normal(100), fitted) is None
-    assert adjusted_r2(sample, np.ones(100), Estimate(np.zeros(60), np.eye(60), 0.0)) is None
+    none = Estimate(np.zeros(60), np.eye(60), 0.0)
+    assert adjusted_r2(sample, np.ones(100), none) is None
+    assert adjusted_r2(sample, 1 + 1e-15 * np.random.default_rng(1).standard_normal(100), none) is None  # rounding alone
+
+
+def codes(probe, method, n_samples=200):
+    found = measure(probe, resolve(method, link="logit", n_samples=n_samples), 0, np.random.default_rng(0))
+    return {note.code for note in found.fit.warnings}
+
+
+def test_constant_is_said_of_what_is_constant_alone():
+    assert codes(FunctionProbe(lambda c: 0.0 * c[:, 0], 30), "mase") == {"constant"}
+    assert codes(linear(np.array([0.5])), "occlusion") == set()  # one word: one row, another answer than the text's
+
+
+def test_a_model_that_every_perturbation_breaks_is_told_from_a_constant_one():
+    """Only the text itself is of the class: taking any half of the words out tells no word apart, one at a time does."""
+    brittle = FunctionProbe(lambda c: (c.min(axis=1) == 1).astype(float), 40)
+    found = measure(brittle, resolve("mase-mask", link="logit"), 0, np.random.default_rng(0))
+    (note,) = found.fit.warnings
+    assert note.code == "constant"
+    assert "another than for the text itself" in note.message
+    assert codes(brittle, "occlusion") == set()
+
+
+def test_mirrored_rows_count_once():
+    """200 rows in mirrored pairs are 100 independent ones: few for 60 words, as 100 single rows are."""
+    assert "few-samples" in codes(linear(np.ones(60)), "mase-mask", 200)
+    assert "few-samples" not in codes(linear(np.ones(60)), "mase-mask", 300)
+    assert "few-samples" not in codes(linear(np.ones(60)), "mase", 200)
 
 
 def test_split_half_ranks_scores_and_not_rounding():

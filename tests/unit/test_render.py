@@ -104,6 +104,7 @@ def test_facts():
     assert percent(1.0) == "> 99.9 %"
     assert percent(0.0) == "0.0 %"
     assert duration(0.0004) == "0 ms"
+    assert [duration(seconds) for seconds in (0.9996, 59.96, 119.7)] == ["1.0 s", "1 min 0 s", "2 min 0 s"]
     assert fit_facts(attribution(fit=Fit(0.999, 1.0, 1.0, 12_345, 7, 61.0))) == [
         "R² > 0.99", "split-half 1.00", "12,345 evaluations", "7 gradients", "1 min 1 s",
     ]  # fmt: skip

@@ -70,7 +70,10 @@ def test_rows_that_are_matched_as_a_whole_are_all_asked():
     assert found.fit.n_queries == 501
 
 
-@pytest.mark.parametrize("wrong", [{"tolerance": 0}, {"tolerance": np.nan}, {"stable_top": 0}, {"confidence": 1.0}])
+@pytest.mark.parametrize(
+    "wrong",
+    [{"tolerance": 0}, {"tolerance": np.nan}, {"tolerance": "x"}, {"stable_top": 0}, {"stable_top": 2.5}, {"confidence": 1.0}],
+)
 def test_bad_rules(wrong):
     with pytest.raises(OptionError):
         Stopping(**wrong)
@@ -82,4 +85,6 @@ def test_explainer_stops_early_and_says_what_it_used(lstm_model):
     early = mase.Explainer(lstm_model, n_samples=2000, tolerance=0.1)(text)
     assert early.fit.n_queries < 200
     assert early.method["tolerance"] == 0.1
+    assert "early" in [note.code for note in early.fit.warnings]  # fewer rounds: another question than all of them
+    assert "early" not in [note.code for note in full.fit.warnings]
     assert early.scores == pytest.approx(full.scores, abs=0.3 * float(np.linalg.norm(full.scores)))

@@ -269,6 +269,35 @@ def test_ridge_follows_its_formula_and_answers_with_too_few_rows():
     assert few.fit.r2 is None or few.fit.r2 <= 1
 
 
+def test_a_penalty_that_all_rows_fit_through_is_none():
+    """About as many rows as coordinates: on noise alone the criterion may choose next to none, a perfect fit."""
+    rng = np.random.default_rng(5)
+    for seed in range(40):
+        z, y = rng.integers(0, 2, size=(20, 19)) - 0.5, np.random.default_rng(seed).standard_normal(20)
+        assert Ridge().fit(Problem(z, y, np.ones(20), None, True, covariance(0.5, np.ones(19)))).dof <= 0.8 * 19 + 1e-9
+
+
+def test_ridge_does_not_shrink_what_every_penalty_explains_as_well():
+    """Fewer orthogonal rows than coordinates: the least of the penalties that are as good, not any."""
+    z, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((40, 20)))
+    truth = z.T[3]
+    y = z.T @ truth
+    found = Ridge().fit(Problem(z.T, y, np.ones(20), None, False, covariance(1.0, np.ones(40))))
+    assert found.gamma == pytest.approx(truth, abs=0.3 * float(np.linalg.norm(truth)))
+
+
+def test_least_squares_leaves_few_spare_rows_to_ridge():
+    """Scores of 100 words, 10 of which count, from rows that hardly outnumber them: the ranking must not be noise."""
+    truth = np.zeros(100)
+    truth[:10] = 1.0
+    jumpy = FunctionProbe(lambda c: c @ truth + 2.0 * (c[:, 20] * c[:, 30] - c[:, 40] * c[:, 50]), 100)
+    for n_samples in (105, 115, 140):
+        found = run(jumpy, "mase", n_samples=n_samples)
+        assert np.isin(np.argsort(-found.estimate.gamma)[:10], range(10)).mean() >= 0.8
+        assert "fallback" in {note.code for note in found.fit.warnings}
+    assert "fallback" not in {note.code for note in run(jumpy, "mase", n_samples=200).fit.warnings}
+
+
 def _coverage(truth, seeds, probe, **overrides):
     inside, widths = [], []
     for seed in range(seeds):

@@ -1,5 +1,8 @@
 """The command `mase`. One file per verb; a verb's file, and what it needs, is imported when the verb is called."""
 
+import os
+import sys
+
 import click
 
 from mase import __version__
@@ -31,3 +34,5 @@ def main() -> None:
       130  interrupted (Ctrl-C); what was written before stays
       141  the reader of the output closed it early
     """
+    if not sys.stderr.isatty():  # bars of Hugging Face, like ours, are for terminals; read when it is first imported
+        os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")

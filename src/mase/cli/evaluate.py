@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from mase.cli.options import options, precision
+from mase.cli.options import options, precision, text_column
 
 __all__ = ["evaluate"]
 
@@ -34,7 +34,7 @@ def _pairs(_context: click.Context, _option: click.Parameter, values: tuple[str,
 
 _which_texts = options(
     click.option("-i", "--input", "source", metavar="FILE", help="Table of texts: .csv, .tsv, .jsonl or .parquet."),
-    click.option("--text-column", default="text", show_default=True, metavar="NAME", help="Column of the texts."),
+    text_column,
     click.option("--label-column", metavar="NAME", help="Column of the true classes. [default: label, if there is one]"),
     click.option(
         "--where", multiple=True, callback=_pairs, metavar="COLUMN=VALUE", help="Only rows with this value; can be repeated."
@@ -84,7 +84,7 @@ _what_is_judged = options(
 @click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Threads of the model. [default: torch's]")
 @click.option("--download", is_flag=True, help="Fetch the Hugging Face model if it is not on this machine.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and no table.")
-@click.option("-o", "--output", metavar="FILE.json", help="Also write JSON with the numbers of every text.")
+@click.option("-o", "--output", metavar="FILE.json", help="Also write JSON with the numbers of every text; - is --json.")
 def evaluate(
     *,
     source: str | None,
@@ -130,14 +130,15 @@ def evaluate(
     if batches > n_texts:
         raise click.UsageError(f"got {batches} batches of {n_texts} texts, expected at least one text in each")
     from mase.cli.judging import Source, judge
+    from mase.cli.paths import check_files, standard_output
     from mase.cli.scoreboard import show
-    from mase.files import check_writable
     from mase.metrics.evaluator import Evaluator, named_metrics
     from mase.models import load
     from mase.models.process import settle
 
-    if output is not None:
-        check_writable(output)
+    as_json, output = standard_output(output, as_json=as_json)
+    given = {f"--attributions {name}": file for name, file in attributions.items()}
+    check_files({"--output": output}, {"--input": source, **given})
     texts = Source.read(source, text_column, label_column, where, renamed, attributions, labels_needed=only_correct)
     loaded = load(model, download=download, device=device)
     settle(threads)

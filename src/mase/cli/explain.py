@@ -3,8 +3,9 @@
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
-from mase.cli.options import options, precision
+from mase.cli.options import options, precision, text_column
 
 __all__ = ["explain"]
 
@@ -47,7 +48,14 @@ _how = options(
 
 @click.command(short_help="Score the words of one text or of many.")
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
-@click.option("-i", "--input", "source", metavar="FILE|-", help="Texts, one per line in UTF-8; - is standard input.")
+@click.option(
+    "-i",
+    "--input",
+    "source",
+    metavar="FILE|-",
+    help="Texts, one per line in UTF-8, or a table: .csv, .tsv, .jsonl or .parquet; - is standard input.",
+)
+@text_column
 @click.option(
     "-m", "--model", default="lstm-imdb", show_default=True, help="Bundled name (see `mase models`), folder, or hub name."
 )
@@ -69,6 +77,7 @@ def explain(
     *,
     texts: tuple[str, ...],
     source: str | None,
+    text_column: str,
     model: str,
     target: str | None,
     device: str | None,
@@ -80,7 +89,8 @@ def explain(
     quiet: bool,
     **how: Any,
 ) -> None:
-    """Score the words of one TEXT, of several, or of the lines of a file, for the class that a model predicts.
+    """Score the words of one TEXT, of several, of the lines of a file, or of a column of a table, for the class that a model
+    predicts.
 
     A text that cannot be explained does not stop the others: it is told on standard error with its number, stands in the
     JSON as an object of schema mase.error/1, and makes the exit code 1.
@@ -90,14 +100,20 @@ def explain(
       mase explain "The cast is superb, but the plot is dull."
       mase explain --target pos --json "Not bad at all." | jq .words
       mase explain -i reviews.txt -o reviews.jsonl --html reviews.html
+      mase explain -i reviews.csv --text-column review --json
       cut -f2 table.tsv | mase explain -m lstm-reuters --json > news.jsonl
     """
     from mase.cli.lines import read_texts
+    from mase.cli.paths import check_files, standard_output
     from mase.cli.run import Outputs, run
+    from mase.datasets.formats import is_table
 
-    found = read_texts(texts, source)
-    outputs = Outputs(json=as_json or output == "-", file=None if output == "-" else output, html=html, heat_maps=not quiet)
-    outputs.check(source)
+    named = click.get_current_context().get_parameter_source("text_column") is not ParameterSource.DEFAULT
+    if named and not (source and is_table(source)):
+        raise click.UsageError("got --text-column without a table, expected --input with a .csv, .tsv, .jsonl or .parquet FILE")
+    found = read_texts(texts, source, text_column)
+    as_json, output = standard_output(output, as_json=as_json)
+    check_files({"--output": output, "--html": html}, {"--input": source})
     from mase.explainer import Explainer
     from mase.models import load
     from mase.models.process import settle
@@ -105,4 +121,5 @@ def explain(
     loaded = load(model, download=download, device=device)
     settle(threads)
     explainer = Explainer(loaded, **how)
+    outputs = Outputs(json=as_json, file=output, html=html, heat_maps=not quiet)
     run(found, lambda text: explainer(text, target=target), outputs)

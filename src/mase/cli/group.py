@@ -2,21 +2,26 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
-from typing import Any, TextIO
+from typing import Any, NoReturn, TextIO
 
 import click
+from click.exceptions import Exit
 
 from mase.errors import MaseError
 
 __all__ = ["LazyGroup", "complain", "tell"]
 
-_INTERRUPTED, _BROKEN_PIPE = 130, 141
+_FAILED, _INTERRUPTED, _BROKEN_PIPE = 1, 130, 141
 
 
 class LazyGroup(click.Group):
-    """A group whose verb `name` is the command of that name in the module `mase.cli.name`."""
+    """A group whose verb `name` is the command of that name in the module `mase.cli.name`.
+
+    An expected error is one line on standard error, never a traceback.
+    """
 
     def __init__(self, *, verbs: Sequence[str], **settings: Any) -> None:
         super().__init__(**settings)
@@ -33,19 +38,43 @@ class LazyGroup(click.Group):
         command: click.Command = getattr(import_module(f"mase.cli.{cmd_name}"), cmd_name)
         return command
 
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Read the arguments; help and version are printed here."""
+        with _messages():
+            return super().make_context(info_name, args, parent, **extra)
+
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a verb; an expected error is one line on standard error, never a traceback."""
-        try:
+        """Run a verb."""
+        with _messages():
             return super().invoke(ctx)
-        except MaseError as error:
-            complain(str(error))
-            ctx.exit(1)
-        except KeyboardInterrupt:
-            complain("interrupted")
-            ctx.exit(_INTERRUPTED)
-        except BrokenPipeError:
-            _close_quietly(sys.stdout)
-            ctx.exit(_BROKEN_PIPE)
+
+
+@contextmanager
+def _messages() -> Iterator[None]:
+    """Make of an error of the block its message and exit code."""
+    try:
+        yield
+        sys.stdout.flush()  # what a full disk refuses is told here, and not when Python ends
+    except MaseError as error:
+        _end(str(error))
+    except KeyboardInterrupt:
+        _end("interrupted", _INTERRUPTED)
+    except BrokenPipeError as error:
+        _close_quietly(sys.stdout)
+        raise Exit(_BROKEN_PIPE) from error
+    except MemoryError as error:
+        _end(f"out of memory ({error or 'no more to be had'}); lower --n-samples or --batch-size, or take shorter texts")
+    except OSError as error:
+        _drop_unwritable(sys.stdout)
+        place = "standard output, or a file" if error.filename is None else repr(error.filename)
+        _end(f"the system refused {place}: {error.strerror or error}; make room on the disk, or choose another path")
+
+
+def _end(message: str, code: int = _FAILED) -> NoReturn:
+    complain(message)
+    raise Exit(code)
 
 
 def complain(message: str) -> None:
@@ -65,8 +94,16 @@ def _printable(message: str) -> str:
     return visible(message)
 
 
+def _drop_unwritable(stream: TextIO) -> None:
+    """Drop what a stream still holds, if the system does not take it."""
+    try:
+        stream.flush()
+    except OSError:
+        _close_quietly(stream)
+
+
 def _close_quietly(stream: TextIO) -> None:
-    """Point a stream whose reader is gone at nothing, so that Python's last flush does not complain."""
+    """Point a stream that cannot be written at nothing, so that Python's last flush does not complain."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

@@ -1,14 +1,16 @@
-"""Texts that come in: from arguments, from a file or from standard input, one per line."""
+"""Texts that come in: from arguments, from the lines of a file or of standard input, or from a column of a table."""
 
 import codecs
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 import click
 
+from mase.datasets.formats import is_table
+from mase.datasets.labelled import iter_labelled
 from mase.errors import DataError, EmptyTextError, InvalidTextError, MaseError
 
 __all__ = ["Line", "Texts", "read_texts"]
@@ -34,8 +36,10 @@ class Texts:
     kind: str
 
 
-def read_texts(arguments: tuple[str, ...], source: str | None) -> Texts:
+def read_texts(arguments: tuple[str, ...], source: str | None, text_column: str) -> Texts:
     """Return the texts given as arguments, in the file `source`, or on standard input ("-", or if nothing is given).
+
+    A file that has the ending of a table is read as one, whose texts are in the column `text_column`.
 
     Raises
     ------
@@ -45,33 +49,40 @@ def read_texts(arguments: tuple[str, ...], source: str | None) -> Texts:
         If the file cannot be read.
     EmptyTextError
         If it holds no text.
+    MissingDependencyError
+        If it is Parquet and pyarrow is not installed.
     """
     if arguments and source is not None:
         raise click.UsageError("got TEXT and --input, expected one of the two")
     if arguments:
         return Texts((Line(number, text) for number, text in enumerate(arguments, 1)), len(arguments), "text")
     if source is not None and source != "-":
-        return _file(source)
+        return _file(source, text_column)
     if source is None and sys.stdin.isatty():
         raise click.UsageError('got no text, expected TEXT, --input FILE or a pipe, as in: mase explain "What a film!"')
     return Texts(_not_empty(sys.stdin.buffer, "standard input"), None, "line")
 
 
-def _file(name: str) -> Texts:
-    path, total = Path(name), None
+def _file(name: str, text_column: str) -> Texts:
+    if is_table(name):
+        return _counted(name, "row", lambda: _rows(name, text_column))
+    return _counted(name, "line", lambda: _opened(name))
+
+
+def _counted(name: str, kind: str, read: Callable[[], Iterator[Line]]) -> Texts:
+    """Return the texts of a file, read once to count them; those of a pipe, which can be read only once, are not counted."""
+    path = Path(name)
+    if path.is_dir():
+        raise DataError(f"cannot read {name!r}: it is a folder, expected a file with one text per line, or a table")
     try:
-        if path.is_dir():
-            raise DataError(f"cannot read {name!r}: it is a folder, expected a file with one text per line")
-        if path.is_file():
-            with path.open("rb") as file:
-                total = sum(1 for _ in _without_blank_end(file))
-        else:
-            path.stat()  # a pipe cannot be counted, since it can be read only once
-    except DataError:
-        raise
+        path.stat()
     except OSError as error:
         raise _unreadable(name, error) from error
-    return Texts(_opened(name), total, "line")
+    return Texts(read(), sum(1 for _ in read()) if path.is_file() else None, kind)
+
+
+def _rows(name: str, text_column: str) -> Iterator[Line]:
+    return (Line(row.row, row.text, row.error) for row in iter_labelled(name, text_column=text_column, label_column=None))
 
 
 def _opened(name: str) -> Iterator[Line]:
@@ -108,7 +119,7 @@ def _decoded(stream: BinaryIO, name: str) -> Iterator[Line]:
             yield Line(number, raw[skipped:].decode("utf-8").rstrip("\r\n"))
         except UnicodeDecodeError as error:
             byte = f"byte {at + skipped + error.start} (0x{raw[skipped + error.start]:02x})"
-            yield Line(number, "", InvalidTextError(f"{name} is not UTF-8 in line {number}, at {byte}; convert it"))
+            yield Line(number, "", InvalidTextError(f"{name} is not UTF-8 at {byte}; convert it"))
         at += len(raw)
 
 

@@ -1,24 +1,31 @@
-"""`mase models`: the classifiers that come with the library."""
+"""`mase models`: the classifiers that come with the library, or one in a folder."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import click
 
 __all__ = ["models"]
 
+# What every configuration of transformers has, and none of ours.
+_HUGGING_FACE = "model_type"
+
 
 @click.command(short_help="List the bundled models, or describe one.")
 @click.argument("name", required=False)
 def models(name: str | None) -> None:
-    """List the models that come with the library, or describe the model NAME (or a folder written by `mase train`).
+    """List the models that come with the library, or describe NAME: one of them, or a folder.
 
-    `mase explain --model` also takes a folder with a Hugging Face sequence classifier, or its name on the hub.
+    The folder holds what `mase train` wrote, or a Hugging Face sequence classifier.
+
+    `mase explain --model` also takes the name of a classifier on the hub.
     """
     from mase.models.bundled import ADAPTED, BUNDLED
+    from mase.render.pieces import inline
 
     if name is not None:
-        click.echo("\n".join(_description(name)))
+        click.echo("\n".join(map(inline, _description(name))))
         return
     rows = [_row(name) for name in (*BUNDLED, *ADAPTED)]
     width = max(len(row[0]) for row in rows)
@@ -27,10 +34,20 @@ def models(name: str | None) -> None:
 
 
 def _config(name: str) -> dict[str, Any]:
-    from mase.errors import DataError
-    from mase.models.bundled import folder
+    """Return what describes a model: one of ours, whose other files must be there too, or a Hugging Face folder's."""
+    from mase.models.bundled import ADAPTED, BUNDLED, folder
 
-    path = folder(name) / "config.json"
+    given = Path(name) / "config.json"
+    if name not in (*BUNDLED, *ADAPTED) and given.is_file():
+        config = _read(given)
+        if _HUGGING_FACE in config:
+            return config
+    return _read(folder(name) / "config.json")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    from mase.errors import DataError
+
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -61,7 +78,22 @@ def _facts(config: dict[str, Any]) -> list[str]:
 
 def _description(name: str) -> list[str]:
     config = _config(name)
+    if _HUGGING_FACE in config:
+        return _of_hugging_face(name, config)
     training = config.get("training", {})
     lines = [str(config.get("name", name)), *(f"  {fact}" for fact in _facts(config)[1:])]
     lines += [f"  made by  {training['command']}"] if "command" in training else []
     return [*lines, "  labels   " + ", ".join(config.get("labels", []))]
+
+
+def _of_hugging_face(name: str, config: dict[str, Any]) -> list[str]:
+    from mase.errors import DataError
+
+    by_index = config.get("id2label", {"0": "LABEL_0", "1": "LABEL_1"})  # what the format leaves out stands for these
+    try:
+        labels = [str(by_index[index]) for index in sorted(by_index, key=int)]
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{name!r} has the id2label {by_index!r:.80}, expected an object from index to label") from error
+    architecture = ", ".join(config.get("architectures") or [config[_HUGGING_FACE]])
+    lines = [name, f"  Hugging Face {architecture}", f"  path     {click.format_filename(Path(name).resolve())}"]
+    return [*lines, "  labels   " + ", ".join(labels)]

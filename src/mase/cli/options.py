@@ -5,7 +5,9 @@ from typing import Any
 
 import click
 
-__all__ = ["options", "precision"]
+__all__ = ["options", "precision", "text_column"]
+
+text_column = click.option("--text-column", default="text", show_default=True, metavar="NAME", help="Column of the texts.")
 
 precision = click.option(
     "--precision",

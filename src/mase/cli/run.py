@@ -5,7 +5,6 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from io import TextIOWrapper
-from pathlib import Path
 
 import click
 from rich.console import Console
@@ -14,9 +13,8 @@ from mase.attribution import Attribution
 from mase.cli.group import complain
 from mase.cli.lines import Line, Texts
 from mase.cli.progress import Progress
-from mase.cli.sinks import HeatMaps, HtmlPage, JsonLines, Sink
+from mase.cli.sinks import HeatMaps, HtmlPage, JsonFile, JsonLines, Sink
 from mase.errors import CapabilityError, MaseError, MissingDependencyError, OptionError, UnknownNameError
-from mase.files import check_writable
 from mase.io.json import Failure
 
 __all__ = ["OF_THE_COMMAND", "Outputs", "open_console", "run"]
@@ -36,33 +34,12 @@ class Outputs:
     html: str | None
     heat_maps: bool
 
-    def check(self, source: str | None) -> None:
-        """Make sure, before any work, that the files can be written and none is read or written twice.
-
-        Raises
-        ------
-        UsageError
-            If one file is named twice.
-        DataError
-            If a file cannot be written.
-        """
-        named = {"--output": self.file, "--html": self.html, "--input": None if source == "-" else source}
-        seen: dict[Path, str] = {}
-        for option, name in named.items():
-            path = None if name is None else Path(name).resolve()
-            if path in seen:
-                raise click.UsageError(f"{seen[path]} and {option} are the same file, {click.format_filename(path)}")
-            if path is not None and name is not None:
-                seen[path] = option
-                if option != "--input":
-                    check_writable(name)
-
     def open(self, stack: ExitStack, progress: Progress, *, numbered: bool) -> list[Sink]:
         """Return the open sinks, which close with `stack`: what can be lost first comes first."""
-        sinks: list[Sink] = [] if self.file is None else [stack.enter_context(JsonLines(self.file))]
+        sinks: list[Sink] = [] if self.file is None else [stack.enter_context(JsonFile(self.file))]
         sinks += [] if self.html is None else [stack.enter_context(HtmlPage(self.html))]
         if self.json:
-            return [*sinks, stack.enter_context(JsonLines(None))]
+            return [*sinks, JsonLines(sys.stdout.buffer)]
         return [*sinks, HeatMaps(open_console(), progress, numbered=numbered)] if self.heat_maps else sinks
 
 
@@ -82,8 +59,7 @@ def run(texts: Texts, explain: Explain, outputs: Outputs) -> None:
             result = _attempt(line, explain, first=progress.n_done == progress.n_failed)
             if isinstance(result, Failure):
                 with progress.paused():
-                    known = texts.total == 1 or line.error is not None  # which text the message is about
-                    complain(result.message if known else f"{texts.kind} {line.number}: {result.message}")
+                    complain(result.message if texts.total == 1 else f"{texts.kind} {line.number}: {result.message}")
             for sink in sinks:
                 sink.add(result)
             progress.step(failed=isinstance(result, Failure))

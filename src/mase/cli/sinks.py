@@ -1,7 +1,7 @@
 """Where results go: lines of JSON, heat maps on the terminal, one HTML page. Each takes one result at a time."""
 
-import sys
 from contextlib import AbstractContextManager
+from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Protocol, Self
 
@@ -13,12 +13,12 @@ from rich.text import Text
 from mase.attribution import Attribution
 from mase.cli.group import tell
 from mase.cli.progress import Progress
-from mase.files import cannot_write, check_writable
+from mase.files import writing
 from mase.io.json import Failure, dumps
 from mase.render.html import write_page
 from mase.render.terminal import heat_map
 
-__all__ = ["HeatMaps", "HtmlPage", "JsonLines", "Sink"]
+__all__ = ["HeatMaps", "HtmlPage", "JsonFile", "JsonLines", "Sink"]
 
 
 class Sink(Protocol):
@@ -29,33 +29,38 @@ class Sink(Protocol):
         ...
 
 
-class JsonLines(AbstractContextManager["JsonLines"]):
-    """Writes one line of JSON per result at once, so that no later failure can lose it. No path: standard output."""
+class JsonLines:
+    """Writes one line of JSON per result at once, so that no later failure can lose it."""
 
-    def __init__(self, path: str | None) -> None:
-        self.path = path
-        if path is None:
-            self.stream: BinaryIO = sys.stdout.buffer
-            return
-        try:
-            self.stream = check_writable(path).open("wb")
-        except OSError as error:
-            raise cannot_write(path, error) from error
+    def __init__(self, stream: BinaryIO) -> None:
+        self.stream = stream
 
     def add(self, result: Attribution | Failure) -> None:
         """Write a line and see it through to the system."""
-        try:
-            self.stream.write(dumps(result).encode() + b"\n")
-            self.stream.flush()
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise cannot_write(self.path or "standard output", error) from error
+        self.stream.write(dumps(result).encode() + b"\n")
+        self.stream.flush()
+
+
+class JsonFile(AbstractContextManager["JsonFile"]):
+    """Lines of JSON in a file. What was there before goes when the first result comes, and not earlier."""
+
+    def __init__(self, path: str) -> None:
+        self.path = Path(path)
+        self.lines: JsonLines | None = None
+
+    def add(self, result: Attribution | Failure) -> None:
+        """Write a line and see it through to the system."""
+        with writing(self.path):
+            if self.lines is None:
+                self.lines = JsonLines(self.path.open("wb"))
+            self.lines.add(result)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self.path is not None:
-            self.stream.close()
-            tell(f"wrote {click.format_filename(self.path)}")
+        if self.lines is None:
+            return
+        with writing(self.path):
+            self.lines.stream.close()
+        tell(f"wrote {click.format_filename(self.path)}")
 
 
 class HeatMaps:
@@ -83,7 +88,7 @@ class HtmlPage:
     """Collects attributions and writes the page when the run is over, however it ended."""
 
     def __init__(self, path: str) -> None:
-        self.path = check_writable(path)
+        self.path = path
         self.attributions: list[Attribution] = []
 
     def add(self, result: Attribution | Failure) -> None:

@@ -10,18 +10,15 @@ from mase.sample import Law, Sample
 
 __all__ = ["GaussLegendre"]
 
-_LARGEST_ORDER = 256
-
-
 # Nodes in one stretch of the path: more digits than a model has, and quickly found.
-_MOST_NODES = 32
+_LARGEST_ORDER = 256
 
 
 @dataclass(frozen=True, slots=True)
 class GaussLegendre:
     """Rows c = alpha 1 at the Gauss-Legendre nodes alpha in (0, 1), with the quadrature's weights.
 
-    The path is cut into equal stretches of at most 32 nodes each. No row deviates from the path, so only estimators that work
+    The path is cut into equal stretches of at most 256 nodes each. No row deviates from the path, so only estimators that work
     on gradients can use them.
     """
 

@@ -14,14 +14,17 @@ __all__ = ["LeastSquares"]
 
 # A coordinate of which less than this share (a norm) is left once the others are taken out counts as one of them.
 _RANK_TOLERANCE = 1e-6
+# Rows beyond the coefficients, as a share of these, below which least squares ranks worse than ridge regression.
+_SPARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class LeastSquares:
     """Ordinary or weighted least squares with heteroscedasticity-consistent (HC3) covariance.
 
-    Exactly unbiased for a model linear in the coordinates; consistent for Theorem 1's estimand in general. With fewer
-    rows than it can be solved from, ridge regression answers instead and the estimate's remark says so.
+    Exactly unbiased for a model linear in the coordinates; consistent for Theorem 1's estimand in general. Its variance grows
+    without bound as the rows come down to the number of coefficients p: with fewer than p / 2 rows beyond that, ridge
+    regression answers instead and the estimate's remark says so.
 
     Notes
     -----
@@ -34,8 +37,8 @@ class LeastSquares:
 
     def fit(self, problem: Problem) -> Estimate:
         """Return gamma `(p,)` and its HC3 covariance (MacKinnon and White 1985), rows as independent units."""
-        if _n_free(problem) < 2:
-            return _ridge(problem, f"{problem.n} independent rows cannot determine {problem.p} coefficients")
+        if _too_few(problem):
+            return _ridge(problem, f"{problem.n} independent rows are too few for {problem.p} coefficients")
         z, y = problem.centred()
         lower = _factor(z.T @ z)
         if lower is None:
@@ -48,7 +51,7 @@ class LeastSquares:
 
     def solve(self, problem: Problem) -> Floats:
         """Return gamma `(p,)` alone."""
-        if _n_free(problem) >= 2:
+        if not _too_few(problem):
             z, y = problem.centred()
             lower = _factor(z.T @ z)
             if lower is not None:
@@ -56,9 +59,10 @@ class LeastSquares:
         return Ridge().fit(problem).gamma
 
 
-def _n_free(problem: Problem) -> int:
-    """Return how many rows there are beyond the numbers to determine."""
-    return problem.n - problem.p - int(problem.intercept)
+def _too_few(problem: Problem) -> bool:
+    """Return whether the rows beyond the numbers to determine are fewer than these determine well."""
+    free = problem.n - problem.p - int(problem.intercept)
+    return free < max(2, _SPARE * problem.p)
 
 
 def _factor(gram: Floats) -> Floats | None:

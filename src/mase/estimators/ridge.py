@@ -11,6 +11,9 @@ from mase.sample import Estimate, Problem
 
 __all__ = ["Ridge"]
 
+# Losses this near to the least are as low; the share of the rows' freedom that a penalty must leave.
+_TIE, _SPARE = 1e-9, 0.2
+
 
 @dataclass(frozen=True, slots=True)
 class Ridge:
@@ -53,7 +56,12 @@ class Ridge:
 
 
 def _gcv(u: Floats, s: Floats, y: Floats, intercept: int) -> float:
-    """Return the penalty that minimises n RSS / (n - dof)^2 over a grid of 60 from 1e-8 to 1e2 times the mean s^2 / n."""
+    """Return the penalty that minimises n RSS / (n - dof)^2 over a grid of 60 from 1e-8 to 1e2 times the mean s^2 / n.
+
+    The smallest such: with fewer orthogonal rows than coordinates every penalty is as good, and shrinks the scores. One that
+    leaves less than a fifth of the rows' freedom is none: about as many rows as coordinates can be fitted through every point,
+    which the criterion may take for a perfect fit.
+    """
     n, projected = len(y), u.T @ y
     outside = max(float(y @ y - projected @ projected), 0.0)
     if not len(s):
@@ -62,4 +70,5 @@ def _gcv(u: Floats, s: Floats, y: Floats, intercept: int) -> float:
     kept = s**2 / (s**2 + n * grid)
     rss = outside + (((1 - kept) * projected) ** 2).sum(axis=1)
     free = np.maximum(n - intercept - kept.sum(axis=1), 1e-9 * n)
-    return float(grid[np.argmin(rss / free**2), 0])
+    loss = np.where(free >= _SPARE * (n - intercept), rss / free**2, np.inf)
+    return float(grid[np.flatnonzero(loss <= loss.min() * (1 + _TIE))[0], 0])

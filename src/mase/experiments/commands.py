@@ -9,7 +9,9 @@ from mase.experiments.outcomes import Outcomes
 from mase.experiments.specs import Spec
 from mase.experiments.targets import Target
 
-__all__ = ["as_made", "block", "command", "repeat"]
+__all__ = ["as_made", "command", "repeat", "section"]
+
+_APART = " --output OUT"
 
 
 def command(name: str, scope: Scope) -> str:
@@ -28,11 +30,18 @@ def command(name: str, scope: Scope) -> str:
     return " ".join(parts + ([f"--seed {scope.seed}"] if scope.seed else []))
 
 
-def repeat(name: str, target: Target, specs: Iterable[Spec], outcomes: Iterable[Outcomes], scope: Scope) -> str:
-    """Return the command that repeats some specs on one target, with the settings that their records were made with."""
-    known = list(outcomes)
-    n_texts = max(int(one.numbers.max()) + 1 for one in known)
-    return command(name, Scope((target.name,), tuple(specs), n_texts, scope.batches)) + as_made(known[0].header)
+def repeat(name: str, target: Target, outcomes: Mapping[Spec, Outcomes], scope: Scope) -> list[str]:
+    """Return the commands that make records of some specs on one target again, as many texts of each as there are.
+
+    They write to a folder of its own: beside the records that there are, nothing would be asked again.
+    """
+    alike: dict[tuple[int, str], list[Spec]] = {}
+    for spec, one in outcomes.items():
+        alike.setdefault((int(one.numbers.max()) + 1, as_made(one.header)), []).append(spec)
+    return [
+        command(name, Scope((target.name,), tuple(specs), n_texts, scope.batches)) + options + _APART
+        for (n_texts, options), specs in alike.items()
+    ]
 
 
 def as_made(header: Mapping[str, Any]) -> str:
@@ -42,6 +51,12 @@ def as_made(header: Mapping[str, Any]) -> str:
     return line + (f" --split {header['data']['split']}" if header["data"]["split"] != "test" else "")
 
 
-def block(lines: Iterable[str]) -> str:
-    """Return commands as a block of Markdown."""
+def section(name: str, target: Target, lines: Iterable[str], one_row: Iterable[str] = ()) -> str:
+    """Return in Markdown the commands that make a target's part of a report again, and those of one row of it."""
+    whole = [*lines, f"mase reproduce {name} --targets {target.name} --report-only{_APART}"]
+    parts = ["To make all of it again (`DIR` holds the tables of the data sets, `OUT` is a new folder):", _block(whole)]
+    return "\n\n".join([*parts, *(["One row of it:", _block(one_row)] if one_row else [])])
+
+
+def _block(lines: Iterable[str]) -> str:
     return "\n".join(["```console", *(f"$ {line}" for line in lines), "```"])

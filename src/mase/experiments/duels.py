@@ -17,13 +17,18 @@ __all__ = ["Duel", "cells", "explainers", "glance", "held", "plain", "summary"]
 
 @dataclass(frozen=True, slots=True)
 class Duel:
-    """One explainer against another on one target, under one operator, at one k."""
+    """One explainer against another on one target, under one operator, at one k.
+
+    `again`: the other one is a setting of a method that ranks the words of all texts as an earlier setting of it did, as where
+    the padding token's vector is zero; it does not count twice.
+    """
 
     target: str
     operator: str
     k: int
     other: Spec
     difference: Difference
+    again: bool = False
 
     @property
     def lost(self) -> bool:
@@ -50,24 +55,30 @@ def held(target: Target, outcomes: Mapping[Spec, Outcomes], subject: Spec) -> It
     if subject not in outcomes:
         return
     ours = outcomes[subject]
+    seen: set[tuple[str, tuple[tuple[int, ...], ...]]] = set()
     for spec, theirs in explainers(outcomes).items():
+        ranking = (spec.method, theirs.tops)
+        again = ranking in seen
+        seen.add(ranking)
         here, there = ours.common(theirs)
         if spec == subject or not len(here):
             continue
         for index, operator in enumerate(ours.header["operators"]):
             for k in KS:
                 difference = paired_share(ours.flips[here, index, k - 1], theirs.flips[there, index, k - 1])
-                yield Duel(target.name, operator, k, spec, difference)
+                yield Duel(target.name, operator, k, spec, difference, again)
 
 
 def summary(duels: list[Duel], subject: Spec) -> str:
     """Return how many duels were won and lost, those with others' explainers apart, and a table of the lost ones."""
     if not duels:
         return "(no pairs yet)"
-    lines = [f"Of {_counted(duels, 'other explainer', f'`{subject}`')}"]
-    rivals = [duel for duel in duels if not _of_this_library(duel.other)]
-    if 0 < len(rivals) < len(duels):
-        lines += [f"Without this library's own methods (`mase-...`, `standard-gaussian`): of {_counted(rivals, 'rival', 'it')}"]
+    counted = [duel for duel in duels if not duel.again]
+    lines = [f"Of {_counted(counted, 'other explainer', f'`{subject}`')}"]
+    rivals = [duel for duel in counted if not _of_this_library(duel.other) and duel.other.method != "random"]
+    if 0 < len(rivals) < len(counted):
+        apart = "Without this library's own methods (`mase-...`, `standard-gaussian`) and random order"
+        lines += [f"{apart}: of {_counted(rivals, 'rival', 'it')}"]
     lost = sorted((duel for duel in duels if duel.lost), key=lambda duel: duel.difference.mean)
     if lost:
         rows = [[duel.target, duel.operator, str(duel.k), f"`{duel.other}`", _interval(duel.difference)] for duel in lost]

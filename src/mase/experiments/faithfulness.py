@@ -126,8 +126,10 @@ class Faithfulness:
             parts += [f"### {target.title}, overlap of the top {_TOP} words between two seeds (Jaccard)"]
             parts += [markdown.table(["method", "texts", "overlap"], stable)]
         parts += [f"### {target.title}, cost of one explanation", markdown.costs(explainers)]
-        lines = [commands.repeat(self.name, target, specs, explainers.values(), scope) for specs in (explainers, [subject])]
-        return "\n\n".join([*parts, commands.block(lines)])
+        made = explainers | {spec: one for spec, one in outcomes.items() if spec.method in CEILINGS}
+        row = {spec: one for spec, one in explainers.items() if spec == subject}
+        repeats = [commands.repeat(self.name, target, some, scope) for some in (made, row)]
+        return "\n\n".join([*parts, commands.section(self.name, target, *repeats)])
 
 
 def _stability(target: Target, outcomes: Mapping[Spec, Outcomes]) -> Iterator[dict[str, Any]]:

@@ -74,13 +74,13 @@ class Figure4:
             ]
             parts += [f"Delta Accuracy at k = {_K} by number of evaluations N, {n_texts:,} texts:"]
             parts += [markdown.table(["method", *map(str, BUDGETS)], rows)]
-            known = [one for by_budget in swept.values() for one in by_budget.values()]
-            lines = [commands.repeat(self.name, target, swept, known, scope)]
+            known = {spec: next(iter(by_budget.values())) for spec, by_budget in swept.items()}
+            lines = commands.repeat(self.name, target, known, scope)
         else:
             parts, lines = [*parts, "(no records over N yet)"], []
         table = "table1" if target.name.startswith("lstm") else "table2"
-        lines = [commands.repeat(table, target, outcomes, outcomes.values(), scope), *lines]
-        return "\n\n".join([*parts, commands.block(lines)])
+        lines = [*commands.repeat(table, target, outcomes, scope), *lines]
+        return "\n\n".join([*parts, commands.section(self.name, target, lines)])
 
 
 def _whole(scope: Scope) -> list[Work]:

@@ -57,20 +57,18 @@ def plain(summary: Summary | Difference) -> dict[str, Any]:
 
 
 def costs(outcomes: Mapping[Spec, Outcomes]) -> str:
-    """Return a table of what one explanation takes, medians over the texts."""
+    """Return a table of what one explanation asks of the model.
+
+    No seconds: a run of days shares its machine with others, so that those in the records are no comparison (`benchmarks/` is).
+    """
     rows = [
         [
             f"`{spec}`",
             f"{np.median(one.queries):,.0f}",
             f"{np.median(one.gradients):,.0f}",
-            f"{np.median(one.seconds):.3f}",
             f"{one.half.mean():.0%}",
         ]
         for spec, one in outcomes.items()
     ]
-    machines = list(
-        dict.fromkeys(f"{h['processor']} ({h['device']})" for h in (o.header["hardware"] for o in outcomes.values()))
-    )
-    note = f"Medians over the texts; seconds on one thread of {' or '.join(machines)}. Evaluations count gradients too."
-    head = ["method", "evaluations", "of them with gradients", "seconds", "texts in half precision"]
-    return f"{note}\n\n{table(head, rows)}"
+    head = ["method", "evaluations", "of them with gradients", "texts in half precision"]
+    return f"Medians over the texts. Evaluations count gradients too.\n\n{table(head, rows)}"

@@ -47,7 +47,8 @@ def table(found: list[dict[str, Any]], subject: Spec) -> str:
     """Return the metrics in Markdown; below each what the subject is better by, bold where the other one is ahead."""
     lines = [[f"`{row['spec']}`", *(_cell(row, name) for name in _BETTER)] for row in found]
     reading = (
-        f"Below each figure: by how much `{subject}` is better on the texts that both explained; bold: the other one is ahead."
+        f"Below each figure: by how much `{subject}` is better on the texts that both explained; bold: the other one is ahead. "
+        "Infidelity was not asked for in the oldest records: where fewer texts have it, their number is told."
     )
     return f"{reading}\n\n{markdown.table(_HEAD, lines)}"
 
@@ -68,6 +69,7 @@ def _cell(row: Mapping[str, Any], name: str) -> str:
     if name not in row:
         return ""
     shown, lead = f"{row[name]:.3f}", row.get("lead", {}).get(name)
+    shown += f" ({row['n_infidelity']:,} texts)" if name == "unexplained" and row["n_infidelity"] < row["n"] else ""
     if not lead:
         return shown
     low, high = markdown.signed(lead["low"]), markdown.signed(lead["high"])

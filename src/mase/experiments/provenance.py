@@ -3,6 +3,7 @@
 import platform
 from collections.abc import Mapping
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from mase.assemble import installed
@@ -22,8 +23,8 @@ def header(bench: Bench, target: Target, spec: Spec, split: Split, text_seed: in
     return {
         "schema": SCHEMA,
         "command": (
-            f"mase reproduce table1 --data-dir DIR --targets {target.name} --methods {spec} --text-seed {text_seed} "
-            f"--precision {bench.precision}{'' if split.split == 'test' else f' --split {split.split}'}"
+            f"mase reproduce table1 --data-dir DIR --targets {target.name} --methods {quote(str(spec))} "
+            f"--text-seed {text_seed} --precision {bench.precision}{'' if split.split == 'test' else f' --split {split.split}'}"
         ),
         "target": target.name,
         "spec": str(spec),

@@ -55,7 +55,8 @@ def _sources(experiment: Experiment, scope: Scope, records: Path) -> list[Mappin
     """Return where the records of each cell come from, and how many there are."""
     found = collected(experiment.works(scope), records)
     return [
-        {key: value for key, value in one.header.items() if key != "columns"} | {"n_texts": len(one)}
+        {key: value for key, value in one.header.items() if key != "columns"}
+        | {"command": f"{one.header['command']} --n-texts {one.numbers.max() + 1}", "n_texts": len(one)}
         for outcomes in found.values()
         for one in outcomes.values()
     ]

@@ -85,6 +85,7 @@ class Sweeps:
     def report(self, scope: Scope, records: Path) -> Report:
         """Return a table per axis and target, and the noise levels as curves."""
         found = on_shared_texts(self.works(scope), records)
+        found = {target: outcomes for target, outcomes in found.items() if _compared(outcomes, scope)}
         parts = ["# Sweeps: one setting at a time", _READING, f"![Delta Accuracy over sigma]({self.name}-sigma.svg)"]
         parts += [self._section(target, outcomes, scope) for target, outcomes in found.items()]
         points = [point for target, outcomes in found.items() for point in _points(target, outcomes, scope)]
@@ -95,11 +96,10 @@ class Sweeps:
         parts = [f"## {target.title} ({max(map(len, outcomes.values())):,} texts)"]
         for axis in AXES:
             rows = [[f"`{spec}`", *_shares(one)] for spec, one in _of(axis, outcomes, scope).items()]
-            if rows:
+            if len(rows) > 1:
                 parts += [f"### {target.title}: {axis.title.lower()}", axis.remark]
                 parts += [markdown.table(["method", *(f"T-{k}" for k in KS)], rows)]
-        shown = list(outcomes)[:1]
-        return "\n\n".join([*parts, commands.block([commands.repeat(self.name, target, shown, outcomes.values(), scope)])])
+        return "\n\n".join([*parts, commands.section(self.name, target, commands.repeat(self.name, target, outcomes, scope))])
 
 
 _READING = """\
@@ -111,6 +111,11 @@ in one setting."""
 def _of(axis: Axis, outcomes: Mapping[Spec, Outcomes], scope: Scope) -> dict[Spec, Outcomes]:
     specs = [parse(text).with_seed(scope.seed) for text in axis.specs]
     return {spec: outcomes[spec] for spec in specs if spec in outcomes}
+
+
+def _compared(outcomes: Mapping[Spec, Outcomes], scope: Scope) -> bool:
+    """Return whether any axis has two specs: the tables of the paper leave single ones."""
+    return any(len(_of(axis, outcomes, scope)) > 1 for axis in AXES)
 
 
 def _shares(outcomes: Outcomes) -> Iterator[str]:

@@ -73,9 +73,9 @@ class Table:
             rows = [[f"`{spec}`", *(f"{one.flips[:, index, k - 1].mean():.3f}" for k in KS)] for spec, one in outcomes.items()]
             parts += [f"### {target.title}, masked by {operator}", markdown.table(head, rows)]
         shown = next((spec for spec in outcomes if spec.method == "mase-paper"), next(iter(outcomes)))
-        lines = [commands.repeat(self.name, target, specs, outcomes.values(), scope) for specs in (outcomes, [shown])]
         parts += [f"### {target.title}, cost of one explanation", markdown.costs(outcomes)]
-        parts += ["All rows again, and one of them (`DIR` holds the data set's table):", commands.block(lines)]
+        repeats = [commands.repeat(self.name, target, some, scope) for some in (outcomes, {shown: outcomes[shown]})]
+        parts += [commands.section(self.name, target, *repeats)]
         return "\n\n".join(parts)
 
 

@@ -2,16 +2,20 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock, RLock
 from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import nn
 
 from mase.errors import OptionError
 
-__all__ = ["borrowed", "device_of", "moved", "out_of_memory"]
+__all__ = ["alone", "borrowed", "device_of", "moved", "out_of_memory"]
 
 M = TypeVar("M", bound=nn.Module)
+_ALONE: "WeakKeyDictionary[nn.Module, RLock]" = WeakKeyDictionary()
+_ALONE_GUARD = Lock()
 
 
 def device_of(module: nn.Module) -> torch.device:
@@ -47,12 +51,28 @@ def out_of_memory(error: Exception) -> bool:
 
 
 @contextmanager
+def alone(module: nn.Module) -> Iterator[None]:
+    """Hold a module, or a tokenizer that belongs to it, for this thread: hooks and modes of two explanations would mix."""
+    with _ALONE_GUARD:
+        lock = _ALONE.setdefault(module, RLock())
+    with lock:
+        yield
+
+
+@contextmanager
 def borrowed(module: nn.Module, *, gradients: bool = False) -> Iterator[None]:
     """Run `module` in eval mode; then restore every submodule's mode and torch's global random state.
 
     Gradients of parameters are never touched: derivatives are taken of the coordinates alone. Plain `no_grad` instead of
-    inference mode, because a module that caches tensors on itself could not be trained on with inference tensors.
+    inference mode, because a module that caches tensors on itself could not be trained on with inference tensors. One thread at
+    a time borrows a module; others wait.
     """
+    with alone(module), _as_found(module), torch.set_grad_enabled(gradients):
+        yield
+
+
+@contextmanager
+def _as_found(module: nn.Module) -> Iterator[None]:
     modes = [(part, part.training) for part in module.modules()]
     device = device_of(module)
     state = torch.get_rng_state()
@@ -61,8 +81,7 @@ def borrowed(module: nn.Module, *, gradients: bool = False) -> Iterator[None]:
         for part, training in modes:
             if training:
                 part.training = False
-        with torch.set_grad_enabled(gradients):
-            yield
+        yield
     finally:
         for part, training in modes:
             part.training = training

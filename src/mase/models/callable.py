@@ -104,7 +104,8 @@ class Callable:
                 "a function of texts has no embedding layer to scale; use method='mase', which takes words out"
             )
         replacement = self._mask_token if binding.space.reference == "mask" else None
-        return CallableProbe(self, binding, replacement, self.scores([binding.tokens.text]))
+        start = self.scores([binding.tokens.text])
+        return CallableProbe(self, binding, replacement, start, {binding.tokens.text: start[0]})
 
     def predict(self, texts: Sequence[str]) -> Floats:
         """Return class probabilities `(n, k)`."""
@@ -125,14 +126,9 @@ class Callable:
         ShapeError
             If they are not `(n, k)`.
         """
-        try:
-            answer = np.asarray(self._predict(texts), dtype=np.float64)
-        except (MaseError, MemoryError):
-            raise
-        except Exception as error:
-            raise ModelError(f"{self.name} raised {type(error).__name__}: {error}") from error
+        answer = self._asked(texts)
         table = answer[:, None] if answer.ndim == 1 else answer
-        expected = None if self._labels is None or len(self._labels) < 2 else len(self._labels)
+        expected = None if self._labels is None else max(len(self._labels), 2)
         if (
             table.ndim != 2
             or len(table) != len(texts)
@@ -140,11 +136,39 @@ class Callable:
             or (table.shape[1] > 1 and expected not in (None, table.shape[1]))
         ):
             raise ShapeError(f"{self.name} returned shape {answer.shape}, expected ({len(texts)}, {expected or 'k'})")
+        if table.shape[1] == 1 and self._output.multilabel:
+            raise ShapeError(
+                f"{self.name} returned one column, expected ({len(texts)}, k) with k >= 2 separate questions; "
+                "leave multilabel out for a single one"
+            )
         if table.shape[1] == 1:
             other = np.zeros_like(table) if self._output.kind == "logits" else 1 - table
             table = np.concatenate([other, table], axis=1)
         self._check(table)
         return table
+
+    def _asked(self, texts: list[str]) -> Floats:
+        """Return what the function answers as an array of numbers."""
+        try:
+            answer = self._predict(texts)
+        except (MaseError, MemoryError):
+            raise
+        except Exception as error:
+            empty = sum(not text.strip() for text in texts)
+            remedy = (
+                f" ({empty} of the {len(texts)} texts had all words taken out; mask_token='...' leaves a token)"
+                if empty
+                else ""
+            )
+            raise ModelError(f"{self.name} raised {type(error).__name__}: {error}{remedy}") from error
+        try:
+            return np.asarray(answer, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            first = answer[0] if isinstance(answer, Sequence) and len(answer) else answer
+            raise ModelError(
+                f"{self.name} returned {type(answer).__name__} of {type(first).__name__} ({first!r:.60}), expected numbers of "
+                f"shape ({len(texts)}, k), a probability per class; pass a function such as predict_proba"
+            ) from error
 
     def _check(self, table: Floats) -> None:
         if self._output.kind == "logits" or np.isnan(table).any():
@@ -164,12 +188,16 @@ class Callable:
 
 @dataclass(frozen=True, slots=True)
 class CallableProbe:
-    """A black box bound to one text. See `mase.models.protocol.Probe`."""
+    """A black box bound to one text. See `mase.models.protocol.Probe`.
+
+    A short text has few distinct rows: each is asked once, and its answer `known`.
+    """
 
     model: Callable
     binding: Binding
     replacement: str | None
     start: Floats
+    known: dict[str, Floats]
     n_setup: int = 1
     batch_size: int = 256
 
@@ -194,11 +222,17 @@ class CallableProbe:
         del rows
         if not np.isin(coordinates, (0.0, 1.0)).all():
             raise CapabilityError("a function of texts takes whole words, expected coordinates 0 and 1; use design='bernoulli'")
-        return self.model.scores([self._text(row) for row in coordinates[:, self.binding.coordinate_of_token] == 1])
+        return self._scores([self._text(row) for row in coordinates[:, self.binding.coordinate_of_token] == 1])
 
     def exchanged(self, sources: Ints) -> Floats:
         """Return scores `(b, k)` where words i of the text are written as words `sources[:, i]` are, `(b, p)`."""
-        return self.model.scores([self._rewritten(row) for row in token_sources(self.binding.coordinate_of_token, sources)])
+        return self._scores([self._rewritten(row) for row in token_sources(self.binding.coordinate_of_token, sources)])
+
+    def _scores(self, texts: list[str]) -> Floats:
+        new = [text for text in dict.fromkeys(texts) if text not in self.known]
+        if new:
+            self.known.update(zip(new, self.model.scores(new), strict=True))
+        return np.array([self.known[text] for text in texts])
 
     def _rewritten(self, sources: Ints) -> str:
         tokens, parts, end = self.binding.tokens, [], 0

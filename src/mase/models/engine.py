@@ -18,6 +18,19 @@ __all__ = ["Engine", "Place", "as_float64", "find_embedding"]
 
 # What is to stand for the output `(b, t, d)` of the layer, made when the layer is reached.
 Place = Callable[[], torch.Tensor]
+_SHAPING = (
+    "View",
+    "UnsafeView",
+    "Squeeze",
+    "Unsqueeze",
+    "Select",
+    "Slice",
+    "Reshape",
+    "ToCopy",
+    "Alias",
+    "Permute",
+    "Transpose",
+)
 
 
 def find_embedding(module: nn.Module, name: str | None) -> str:
@@ -68,9 +81,14 @@ class Engine:
         return row.repeat(copies, 1) if row.ndim == 1 else row
 
     def last_operation(self, ids: torch.Tensor) -> str:
-        """Return the name of the operation that makes the scores, as autograd knows it; empty if it does not."""
+        """Return the name of the operation that makes the scores, as autograd knows it; empty if it does not.
+
+        What only gives them another shape is looked through.
+        """
         with borrowed(self.module, gradients=True), _user_code("the model"):
             made = class_scores(self.call(ids), len(ids)).grad_fn
+        while made is not None and made.name().startswith(_SHAPING) and made.next_functions[0][0] is not None:
+            made = made.next_functions[0][0]
         return "" if made is None else made.name()
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
@@ -87,7 +105,7 @@ class Engine:
             If the layer's output is not one `(b, t, d)` tensor per forward pass.
         """
         seen: list[Any] = []
-        with self._hooked(lambda output: seen.append(output)), self._running(), _user_code("the model"):
+        with self._running(), self._hooked(lambda output: seen.append(output)), _user_code("the model"):
             scores = self._scores(ids.clone())
         if len(seen) != 1:
             raise CapabilityError(
@@ -120,7 +138,7 @@ class Engine:
             finally:
                 batch.clear()
 
-        with self._hooked(lambda _: self._exactly(batch[0][1]), lambda: batch[0][0]), self._running():
+        with self._running(), self._hooked(lambda _: self._exactly(batch[0][1]), lambda: batch[0][0]):
             yield forward
 
     def _exactly(self, place: Place) -> torch.Tensor:

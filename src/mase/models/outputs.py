@@ -14,6 +14,8 @@ from mase.links import Output
 __all__ = ["Kind", "Scores", "class_scores", "recognise", "score_labels"]
 
 Kind = Literal["auto", "logits", "probabilities"]
+_ROUNDING = 1e-2  # bfloat16 has eight bits
+_LINEAR = ("Addmm", "Mm", "Addmv", "Mv", "Bmm", "Linear")
 _NAMES = ("logits", "probabilities", "probs", "scores")
 
 
@@ -32,10 +34,17 @@ class Scores:
         ------
         ShapeError
             If the module now returns another number of columns.
+        ModelError
+            If probabilities are not from 0 to 1.
         """
         width = 1 if self.one_column else self.n_classes
         if raw.shape[1] != width:
             raise ShapeError(f"model returned scores of shape {tuple(raw.shape)}, expected ({len(raw)}, {width}) as before")
+        if self.output.kind == "probabilities" and bool(((raw < -_ROUNDING) | (raw > 1 + _ROUNDING)).any()):
+            raise ModelError(
+                f"model returned numbers from {float(raw.min()):.3g} to {float(raw.max()):.3g}, expected probabilities in "
+                "[0, 1]; pass outputs='logits' if they are logits"
+            )
         if not self.one_column:
             return raw
         other = torch.zeros_like(raw) if self.output.kind == "logits" else 1 - raw
@@ -64,6 +73,11 @@ def class_scores(answer: Any, n: int) -> torch.Tensor:
         raise ModelError(
             f"model returned {type(found).__name__}, expected a tensor of class scores (n, k), a tuple or a mapping"
         )
+    if not found.is_floating_point():
+        raise ModelError(
+            f"model returned a tensor of {found.dtype}, expected class scores in floating point: logits or probabilities, no "
+            "class numbers"
+        )
     table = found[:, None] if found.ndim == 1 else found
     if table.ndim != 2 or len(table) != n or not table.shape[1]:
         raise ModelError(
@@ -75,18 +89,29 @@ def class_scores(answer: Any, n: int) -> torch.Tensor:
 def recognise(raw: Floats, kind: Kind, *, multilabel: bool, last_operation: str = "") -> Scores:
     """Return what the scores `(n, k)` of n varied inputs are.
 
-    ``"auto"``: rows of numbers in [0, 1] that sum to 1, or one column in [0, 1], are probabilities; several columns in [0, 1]
-    that do not sum to 1 are probabilities of separate questions if a sigmoid made them (`last_operation` names what did); all
-    else are logits.
+    ``"auto"``: rows of numbers in [0, 1] that sum to 1, or one column in [0, 1] that no linear layer made, are probabilities;
+    several columns in [0, 1] that do not sum to 1 are probabilities of separate questions if a sigmoid made them
+    (`last_operation` names what did), and logits if a linear layer did; all else are logits.
+
+    Raises
+    ------
+    OptionError
+        If several columns in [0, 1] could be either.
     """
     if kind not in ("auto", "logits", "probabilities"):
         raise OptionError(f"outputs is {kind!r}, expected 'auto', 'logits' or 'probabilities'")
     k = raw.shape[1]
     if kind == "auto":
         inside = bool(np.isfinite(raw).all() and raw.min() >= 0 and raw.max() <= 1)
-        whole = k == 1 or multilabel or bool(np.allclose(raw.sum(axis=1), 1, atol=1e-2))
+        whole = multilabel or bool(np.allclose(raw.sum(axis=1), 1, atol=1e-2))
+        if k > 1 and inside and not whole and not last_operation.startswith(("Sigmoid", *_LINEAR)):
+            raise OptionError(
+                f"model returned {k} numbers in [0, 1] that do not sum to 1, which may be logits or probabilities; pass "
+                "outputs='logits', or outputs='probabilities' and multilabel=True if they are separate questions"
+            )
         multilabel = multilabel or (inside and not whole and last_operation.startswith("Sigmoid"))
-        kind = "probabilities" if inside and (whole or multilabel) else "logits"
+        likely = whole or multilabel if k > 1 else not last_operation.startswith(_LINEAR)
+        kind = "probabilities" if inside and likely else "logits"
     return Scores(Output(kind, multilabel and k > 1), k == 1, max(k, 2))
 
 

@@ -13,7 +13,7 @@ from torch import nn
 from mase.arrays import Floats
 from mase.errors import CapabilityError, DataError, EmptyTextError, OptionError
 from mase.links import Output
-from mase.models.borrow import moved
+from mase.models.borrow import alone, moved
 from mase.models.checksum import Checksum
 from mase.models.engine import Engine, find_embedding
 from mase.models.outputs import Scores, class_scores
@@ -79,7 +79,14 @@ class HuggingFace:
             )
         self._config, self._checksum = module.config, Checksum(module)
         self._engine = Engine(module, _entry(module, enter), self._call)
-        self._max_length, self._keep = max_length or self._own_limit(), keep
+        if self._config.problem_type == "regression":
+            raise CapabilityError(
+                f"{type(module).__name__} has problem_type 'regression', expected a classifier; wrap it in "
+                "mase.models.Callable with the probability that you want to have explained"
+            )
+        self._max_length, self._keep = self._own_limit(), keep
+        if max_length is not None:
+            self._max_length = self._checked_length(max_length)
         self.name: str = name or (
             os.fspath(model) if isinstance(model, str | os.PathLike) else self._config.name_or_path or type(module).__name__
         )
@@ -121,7 +128,7 @@ class HuggingFace:
         EmptyTextError
             If there are only special tokens.
         """
-        with self._whole_text():
+        with alone(self.module), self._whole_text():
             encoded = self._tokenizer(
                 check_text(text), return_offsets_mapping=True, return_special_tokens_mask=True, verbose=False, truncation=False
             )
@@ -187,6 +194,13 @@ class HuggingFace:
     def _role_id(self, role: str) -> int | None:
         found = {"mask": "mask_token_id", "unk": "unk_token_id", "pad": "pad_token_id"}.get(role)
         return None if found is None else getattr(self._tokenizer, found, None)
+
+    def _checked_length(self, wanted: int) -> int:
+        least, most = self._tokenizer.num_special_tokens_to_add() + 1, self._own_limit()
+        if not isinstance(wanted, int) or not least <= wanted <= (most or wanted):
+            span = f"from {least} to {most}" if most else f">= {least}"
+            raise OptionError(f"max_length is {wanted!r}, expected an integer {span}, special tokens included")
+        return wanted
 
     def _own_limit(self) -> int | None:
         """Return the longest input that tokenizer and positions allow, None if neither says."""

@@ -26,12 +26,15 @@ def duration(seconds: float) -> str:
 
     Examples
     --------
-    >>> duration(0.0312), duration(2.25), duration(312)
-    ('31 ms', '2.2 s', '5 min 12 s')
+    >>> duration(0.0312), duration(2.25), duration(312), duration(119.7)
+    ('31 ms', '2.2 s', '5 min 12 s', '2 min 0 s')
     """
-    if seconds < 1:
+    if round(1000 * seconds) < 1000:
         return f"{1000 * seconds:.0f} ms"
-    return f"{seconds:.1f} s" if seconds < 60 else f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
+    if round(seconds, 1) < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s"
 
 
 def top_classes(attribution: Attribution, k: int) -> list[tuple[str, float]]:

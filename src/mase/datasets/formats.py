@@ -1,0 +1,122 @@
+"""Tables row by row, whatever their format: CSV, TSV, JSON Lines or Parquet, told apart by the ending of the file."""
+
+import csv
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from mase.datasets.table import require_pyarrow
+from mase.errors import DataError
+
+__all__ = ["TableRow", "is_table", "read_rows"]
+
+_SEPARATORS = {".csv": ",", ".tsv": "\t"}
+_LINES = (".jsonl", ".ndjson")
+_PARQUET = (".parquet", ".pq")
+_ENDINGS = (*_SEPARATORS, *_LINES, *_PARQUET)
+_LONGEST_FIELD = 1 << 30
+
+# The cells of a row by column, or why this row cannot be read.
+TableRow = Mapping[str, Any] | DataError
+
+
+def is_table(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file has the ending of a table.
+
+    Examples
+    --------
+    >>> is_table("reviews.CSV"), is_table("reviews.txt")
+    (True, False)
+    """
+    return Path(path).suffix.lower() in _ENDINGS
+
+
+def read_rows(path: Path, columns: Sequence[str]) -> Iterator[TableRow]:
+    """Yield the rows of a table, with these columns at least where it has them; a row that cannot be read is its error.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, or nobody can tell where its next row begins.
+    MissingDependencyError
+        If it is Parquet and pyarrow is not installed.
+    """
+    kind = path.suffix.lower()
+    try:
+        if kind in _SEPARATORS:
+            yield from _separated(path, _SEPARATORS[kind])
+        elif kind in _LINES:
+            yield from _lines(path)
+        elif kind in _PARQUET:
+            yield from _parquet(path, columns)
+        else:
+            known = ", ".join(_ENDINGS)
+            raise DataError(f"cannot tell the format of {os.fspath(path)!r} from its ending, expected one of {known}")
+    except DataError:
+        raise
+    except UnicodeDecodeError as error:
+        raise DataError(f"{os.fspath(path)!r} is not UTF-8 at byte {error.start}; convert it") from error
+    except OSError as error:
+        raise DataError(f"cannot read {os.fspath(path)!r}: {error.strerror or error}") from error
+
+
+def _separated(path: Path, separator: str) -> Iterator[TableRow]:
+    with path.open(encoding="utf-8-sig", newline="") as file, _long_fields():
+        reader = csv.reader(file, delimiter=separator, strict=True)
+        try:
+            heading = next(reader, [])
+            for cells in filter(None, reader):  # blank lines are no rows
+                if len(cells) == len(heading):
+                    yield dict(zip(heading, cells, strict=True))
+                else:
+                    yield DataError(
+                        f"another number of fields than the heading, got {len(cells)}, expected {len(heading)}; "
+                        f"quote fields that hold a {separator!r}"
+                    )
+        except csv.Error as error:
+            raise DataError(
+                f"{os.fspath(path)!r} cannot be read at line {reader.line_num}: {error}; close the quotes, and double those "
+                "within a field"
+            ) from error
+
+
+@contextmanager
+def _long_fields() -> Iterator[None]:
+    """Lift the limit of the csv module on the length of a field, which is that of the whole process."""
+    before = csv.field_size_limit(_LONGEST_FIELD)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+def _lines(path: Path) -> Iterator[TableRow]:
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                yield _object(line, number)
+
+
+def _object(line: bytes, number: int) -> TableRow:
+    try:
+        row = json.loads(line.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        return DataError(f"line {number} is not JSON ({error}), expected an object")
+    return row if isinstance(row, dict) else DataError(f"line {number} is a {type(row).__name__}, expected an object")
+
+
+def _parquet(path: Path, columns: Sequence[str]) -> Iterator[TableRow]:
+    pa, parquet = require_pyarrow()
+    try:
+        with parquet.ParquetFile(path) as file:
+            present = file.schema_arrow.names
+            picked = [column for column in dict.fromkeys(columns) if column in present]
+            if len(picked) < len(set(columns)):
+                picked = present  # the message about the missing column lists those that there are
+            for batch in file.iter_batches(columns=picked):
+                yield from batch.to_pylist()
+    except pa.ArrowException as error:
+        raise DataError(f"{os.fspath(path)!r} is no Parquet table: {error}") from error
