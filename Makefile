@@ -32,7 +32,7 @@ format: $(STAMP)
 test: lint
 	$(BIN)/pytest
 
-# 24 minutes on two cores. A part of it explains texts of IMDB and Reuters: MASE_DATA names their folder if not the cache.
+# 27 minutes on two cores. A part of it explains texts of IMDB and Reuters: MASE_DATA names their folder if not the cache.
 bench: $(STAMP)
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/breakdown.py
