@@ -126,15 +126,20 @@ def sampled(outcomes: Mapping[Spec, Outcomes]) -> Sampled:
 def _over_k(target: Target, outcomes: Mapping[Spec, Outcomes]) -> Panel:
     ks = tuple(range(1, DEPTH + 1))
     curves = []
-    for spec, one in outcomes.items():
+    for spec, one in sorted(outcomes.items(), key=_ours_first):
         if "n_samples" not in dict(spec.settings):
             curves.append(_curve(str(spec), ks, [one.flips[:, 0, k - 1] for k in ks]))
     return Panel(target.title, "words masked, k", "Delta Accuracy", tuple(curves))
 
 
+def _ours_first(item: tuple[Spec, Any]) -> bool:
+    """Return the place of a curve: `mase` is the first and black line of every panel, the others keep their order."""
+    return item[0].method != "mase"
+
+
 def _over_n(target: Target, swept: Sampled, *, remaining: bool) -> Panel:
     curves = []
-    for spec, by_budget in swept.items():
+    for spec, by_budget in sorted(swept.items(), key=_ours_first):
         budgets = tuple(sorted(by_budget))
         flips = [by_budget[n].flips[:, 0, _K - 1] for n in budgets]
         curves.append(_curve(str(spec), budgets, [~one for one in flips] if remaining else flips))
