@@ -18,19 +18,10 @@ __all__ = ["Engine", "Place", "as_float64", "find_embedding"]
 
 # What is to stand for the output `(b, t, d)` of the layer, made when the layer is reached.
 Place = Callable[[], torch.Tensor]
+# Operations, as autograd names them, that give scores another shape and leave their values.
 _SHAPING = (
-    "View",
-    "UnsafeView",
-    "Squeeze",
-    "Unsqueeze",
-    "Select",
-    "Slice",
-    "Reshape",
-    "ToCopy",
-    "Alias",
-    "Permute",
-    "Transpose",
-)
+    "View", "UnsafeView", "Squeeze", "Unsqueeze", "Select", "Slice", "Reshape", "ToCopy", "Alias", "Permute", "Transpose",
+)  # fmt: skip
 
 
 def find_embedding(module: nn.Module, name: str | None) -> str:
