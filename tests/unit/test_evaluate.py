@@ -165,6 +165,9 @@ PAIRS = [["a", 0.0], ["good", 1.0], ["film", 0.5]]
         (json.dumps([PAIRS, PAIRS]), [PAIRS, PAIRS]),
         (json.dumps(PAIRS) + "\n\n" + json.dumps({"good": 1.0}) + "\n", [PAIRS, {"good": 1.0}]),
         (json.dumps([{"good": 1}, {"film": 2}], indent=2), [{"good": 1}, {"film": 2}]),
+        ("[0.5, 1.0]", [[0.5, 1.0]]),
+        ("[0.5, 1.0]\n[[0.5, 1.0], [2.0, 3.0]]", [[0.5, 1.0], [[0.5, 1.0], [2.0, 3.0]]]),
+        ("[[0.5, 1.0], [2.0, 3.0]]", [[0.5, 1.0], [2.0, 3.0]]),
     ],
 )
 def test_lists_of_pairs_in_order(tmp_path, content, expected):
@@ -448,6 +451,11 @@ def test_attributions_made_elsewhere(run, table, tmp_path):
     assert json.loads(found.stdout)["methods"]["mine"]["summaries"][0]["n"] == 4
     assert "row 4, mine: the attribution holds ('film', None), expected (word, score) with a number" in found.stderr
     assert found.exit_code == 1
+    shap = {"values": [[0.5, -0.5]] * 4, "data": ["a ", "good ", "film ", "here"]}
+    tensor = [[0.5, 0.5]] * 3  # one row per word, which are this model's tokens
+    pairs.write_text(json.dumps([tensor, shap, worth, worth, worth, worth]), encoding="utf-8")
+    found = run("-i", table(), "--attributions", f"mine={pairs}", "--json")
+    assert json.loads(found.stdout)["methods"]["mine"]["summaries"][0]["n"] == 5, found.stderr
     for arguments, message in [
         (("--attributions", f"mase-mask={pairs}"), "are both methods and given attributions"),
         (("--attributions", f"mine={pairs}", "--metrics", "seed-agreement"), "makes scores anew"),

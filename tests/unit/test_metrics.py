@@ -1,5 +1,6 @@
 """Metrics against their formula in one slow line, additive black boxes, brute force and SciPy."""
 
+import json
 from dataclasses import astuple, replace
 from itertools import permutations
 
@@ -882,7 +883,9 @@ def test_pairs_of_the_read_part_or_of_the_whole_text(small_lstm):
         [("a", 1.0), ("good", 2.0, 3.0)], [("a", 1.0), ("good", 2.0), ("film", 1.0), ("s", 1.0)], {"other": 1.0},
         np.ones(4), np.ones((2, 2, 2)), [1.0, 2.0], [], {"good": "high"}, {"good": None}, {"good": True}, {"a": 1, "film": [1]},
         {"good": "1"}, {"good": 10**400}, [("a", 1.0), ("good", True), ("film", 1.0)],
-        Shap(np.ones((1, 3)), ["a", "good", "film"]),
+        Shap(np.ones((1, 3)), ["a", "good", "film"]), Shap(["high", 1.0, 2.0], ["a", "good", "film"]),
+        [[1.0, 2.0], [3.0], [4.0]], [1.0, "x", 2.0], [1.0, None, 2.0], [True, False, True], [[1.0], [2.0]],
+        {"values": [1.0, 2.0], "data": ["a", "good", "film"]}, {"values": ["x", 1.0, 2.0], "data": ["a", "good", "film"]},
     ],
 )  # fmt: skip
 def test_what_does_not_align_is_said(wrong, additive_model):
@@ -945,6 +948,17 @@ def test_explanations_of_shap(additive_model):
     data = np.array(["", "good ", "film", ""], dtype=object)
     assert align(Shap(values, data), additive_model, "good film", target=1).tolist() == [-1.0, -2.0]
     assert align(Shap(values[:, 0], tuple(data)), additive_model, "good film").tolist() == [1.0, 2.0]
+
+
+def test_what_json_can_hold_of_tensors_and_of_shap(minilm, additive_model):
+    model, text = HuggingFace(*minilm), "an unputdownable film"
+    rows = torch.randn(len(model.encode(text)), 7, dtype=torch.float64)
+    for given in (rows, rows[1:-1], rows[None], rows.sum(dim=1)):
+        assert np.array_equal(align(json.loads(json.dumps(given.tolist())), model, text), align(given, model, text))
+    values, data = np.array([[9.0, 0.0], [1.0, -1.0], [2.0, -2.0]]), ["", "good ", "film"]
+    given = json.loads(json.dumps({"values": values.tolist(), "data": data}))
+    assert align(given, additive_model, "good film", target=1).tolist() == [-1.0, -2.0]
+    assert align({"values": 1.0, "data": 2.0}, additive_model, "data values").tolist() == [2.0, 1.0]  # words like any other
 
 
 def test_attributions_of_the_same_text_only(additive_model):

@@ -110,9 +110,9 @@ def evaluate(
     """Judge how faithful the scores of methods, or attributions made elsewhere, are to a model on the texts of a table.
 
     Every text is explained for the class that the model predicts. An attributions FILE is what `mase explain -o` writes
-    (found by text), or holds one JSON list of [word, score] pairs per row of the table; without --input its own texts
-    are judged. A text that cannot be judged, or not by one method, is told on standard error with its row and makes the
-    exit code 1.
+    (found by text), or holds JSON, one per row of the table: a list of [word, score] pairs, an object from word to score,
+    numbers per token (captum), or values and data (shap). Without --input its own texts are judged. A text that cannot
+    be judged, or not by one method, is told on standard error with its row and makes the exit code 1.
 
     \b
     Examples

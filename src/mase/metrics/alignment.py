@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -51,7 +52,9 @@ def align(given: Any, model: Model, text: str, *, target: int | None = None) -> 
         - an array or tensor `(t,)` or `(t, d)`, as captum returns it (also with a leading 1): one row per token that the model
           reads, or per token that is not special; the d entries of a token, and the tokens of a word, add up. `(1, n)` is one
           text of n tokens wherever the text has that many;
-        - an array of one number per word `(w,)`.
+        - an array of one number per word `(w,)`;
+        - arrays as lists of numbers, and a `shap.Explanation` as a mapping of two lists, `values` and `data`: what a JSON file
+          can hold of them.
     model, text
         The model that reads the text.
     target
@@ -79,6 +82,8 @@ def align(given: Any, model: Model, text: str, *, target: int | None = None) -> 
     if isinstance(given, Attribution):
         return _same_question(given, model, text, words, target)
     if isinstance(given, Mapping):
+        if given.keys() == {"values", "data"} and all(isinstance(one, list) for one in given.values()):
+            return _by_piece(_explained(SimpleNamespace(**given), target), text, words)
         return _by_word(given, text, words)
     if isinstance(given, _Tensor):
         return _by_token(np.asarray(given.detach().cpu()), tokens, words)
@@ -87,8 +92,9 @@ def align(given: Any, model: Model, text: str, *, target: int | None = None) -> 
     if isinstance(given, _Explanation):
         return _by_piece(_explained(given, target), text, words)
     if isinstance(given, Sequence) and not isinstance(given, str):
-        if all(isinstance(one, int | float | np.number) for one in given):
-            return _by_token(np.asarray(given, dtype=np.float64), tokens, words)
+        array = _array(given)
+        if array is not None:
+            return _by_token(array, tokens, words)
         return _by_piece([_pair(one) for one in given], text, words)
     raise OptionError(
         f"attribution is of type {type(given).__name__}, expected an Attribution, (word, score) pairs, a mapping from word to "
@@ -138,7 +144,9 @@ def _by_word(given: Mapping[Any, Any], text: str, words: Words) -> Floats:
 
 
 def _explained(given: _Explanation, target: int | None) -> list[Pair]:
-    values, pieces = np.asarray(given.values, dtype=np.float64), [str(piece) for piece in np.asarray(given.data).reshape(-1)]
+    values, pieces = _array(given.values), [str(piece) for piece in np.asarray(given.data).reshape(-1)]
+    if values is None:
+        raise ShapeError(f"the explanation has values {given.values!r:.60}, expected numbers, (t,) or (t, k)")
     if values.ndim not in (1, 2) or len(values) != len(pieces):
         raise ShapeError(
             f"the explanation has values of shape {values.shape} for {len(pieces)} pieces, expected (t,) or (t, k); "
@@ -149,6 +157,15 @@ def _explained(given: _Explanation, target: int | None) -> list[Pair]:
             raise OptionError(f"target is {target}, expected one of the {values.shape[1]} columns of the explanation")
         values = values[:, target]
     return list(zip(pieces, values.tolist(), strict=True))
+
+
+def _array(given: Any) -> np.ndarray | None:
+    """Return numbers as an array, None if there is anything else among them or rows are not of one length."""
+    try:
+        array = np.asarray(given)
+    except ValueError:
+        return None
+    return array if array.dtype.kind in "iuf" else None
 
 
 def _pair(given: Any) -> Pair:

@@ -46,7 +46,8 @@ def read_attributions(path: str | os.PathLike[str]) -> Attributions:
     ----------
     path
         What `mase explain -o` writes (one attribution per line; failures are left out), or JSON with one list of
-        ``[word, score]`` pairs, or one object from word to score, per text: one per line, or all in one list.
+        ``[word, score]`` pairs, one object from word to score, one list of numbers per token (a tensor's ``tolist()``), or one
+        object of a `shap.Explanation`'s ``values`` and ``data``, per text: one per line, or all in one list.
 
     Raises
     ------
@@ -70,8 +71,8 @@ def read_attributions(path: str | os.PathLike[str]) -> Attributions:
     for number, entry in enumerate(entries, 1):
         if not isinstance(entry, list | dict):
             raise DataError(
-                f"{name!r}, entry {number} is a {type(entry).__name__}, expected a list of [word, score] pairs, an object from "
-                f"word to score, or schema {SCHEMA}"
+                f"{name!r}, entry {number} is a {type(entry).__name__}, expected a list of [word, score] pairs or of numbers, "
+                f"an object from word to score, values and data of shap, or schema {SCHEMA}"
             )
     return Attributions(name, {}, tuple(entries))
 
@@ -93,7 +94,7 @@ def _entries(name: str) -> list[Any]:
     except ValueError:
         whole = None
     if whole is not None:
-        found = list(whole) if isinstance(whole, list) and not _is_pair(whole[:1]) else [whole]
+        found = list(whole) if isinstance(whole, list) and not _is_one(whole[:1]) else [whole]
     else:
         found = _lines(name, content)
     if not found:
@@ -113,6 +114,9 @@ def _lines(name: str, content: str) -> list[Any]:
     return found
 
 
-def _is_pair(first: list[Any]) -> bool:
-    """Return whether a list begins with a [word, score] pair, and so is the attribution of one text."""
-    return bool(first) and isinstance(first[0], list) and len(first[0]) == 2 and isinstance(first[0][0], str)
+def _is_one(first: list[Any]) -> bool:
+    """Return whether a list begins with a [word, score] pair or a number, and so is the attribution of one text."""
+    match first:
+        case [int() | float()] | [[str(), _]]:
+            return True
+    return False
