@@ -254,6 +254,18 @@ def test_json_with_provenance_and_the_numbers_of_every_text(run, table, tmp_path
     assert sorted(document["rows"]) == [1, 2, 3, 4, 5, 6]
 
 
+def test_the_mean_of_a_single_text_has_no_bootstrap_interval(run, table):
+    found = run(
+        "-i", table(), "--n-texts", "1", "--metrics", "delta-accuracy,comprehensiveness", "--methods", "mase-mask,random"
+    )
+    flips, loss = (re.search(rf"^{name}.*\n(mase-mask.*)$", found.stdout, re.M)[1] for name in ("delta-acc", "comprehens"))
+    assert "[" in flips
+    assert "[" not in loss
+    document = json.loads(run("-i", table(), "--n-texts", "1", "--metrics", "comprehensiveness", "--json").stdout)
+    summary = document["methods"]["mase-mask"]["summaries"][0]
+    assert (summary["low"], summary["high"], summary["n"]) == (None, None, 1)
+
+
 def test_the_same_seed_gives_the_same_texts_first(run, table):
     def rows_of(*arguments):
         return json.loads(run("-i", table(), "--json", *arguments).stdout)["rows"]

@@ -820,6 +820,10 @@ def test_the_bootstrap_in_one_slow_line():
     assert astuple(paired_mean(values[:, 0], values[:, 1])) == pytest.approx(astuple(paired))
     assert summaries_of_means(np.array([[np.nan, 1.0], [np.nan, 2.0]]))[0] is None
     assert summaries_of_means(np.empty((3, 0))) == ()
+    one, two = summaries_of_means(np.array([[np.nan, 1.0], [3.0, 2.0]]))  # resamples of a single value are all the same
+    assert (one.mean, one.n, np.isnan([one.low, one.high]).all()) == (3, 1, True)
+    assert two.low == 1
+    assert two.high == 2
     with pytest.raises(MaseError, match="not finite"):
         summaries_of_means(np.array([[np.inf], [1.0]]))
 

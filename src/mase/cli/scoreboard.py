@@ -125,7 +125,8 @@ def _cell(summary: Summary | None) -> str:
     if summary is None:
         return "-"
     spread = "" if summary.sd is None else f" ±{_digits(summary.sd)}"
-    return f"{_digits(summary.mean)}{spread} [{_digits(summary.low)},{_digits(summary.high)}]"  # breaks before the interval
+    interval = "" if isnan(summary.low) else f" [{_digits(summary.low)},{_digits(summary.high)}]"  # breaks before the interval
+    return f"{_digits(summary.mean)}{spread}{interval}"
 
 
 def _digits(value: float) -> str:

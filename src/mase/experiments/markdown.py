@@ -1,6 +1,7 @@
 """Pieces of a report's page, and numbers as plain JSON types."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -49,11 +50,14 @@ def signed(value: float) -> str:
 
 
 def plain(summary: Summary | Difference) -> dict[str, Any]:
-    """Return a summary or difference as plain JSON types, four decimals each."""
+    """Return a summary or difference as plain JSON types, four decimals each; None for a bound that there is not."""
     shared = ("mean", "low", "high", "n")
     names = (*shared, "sd", "n_batches") if isinstance(summary, Summary) else (*shared, "p_value")
     values = {name: getattr(summary, name) for name in names}
-    return {name: round(value, 4) if isinstance(value, float) else value for name, value in values.items()}
+    return {
+        name: value if not isinstance(value, float) else None if isnan(value) else round(value, 4)
+        for name, value in values.items()
+    }
 
 
 def costs(outcomes: Mapping[Spec, Outcomes]) -> str:

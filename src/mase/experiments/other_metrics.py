@@ -72,6 +72,8 @@ def _cell(row: Mapping[str, Any], name: str) -> str:
     shown += f" ({row['n_infidelity']:,} texts)" if name == "unexplained" and row["n_infidelity"] < row["n"] else ""
     if not lead:
         return shown
+    if lead["low"] is None:
+        return f"{shown}<br>{markdown.signed(lead['mean'])}"
     low, high = markdown.signed(lead["low"]), markdown.signed(lead["high"])
     shown = f"**{shown}**" if lead["high"] < 0 else shown
     return f"{shown}<br>{markdown.signed(lead['mean'])} ({low} to {high})"

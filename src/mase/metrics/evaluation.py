@@ -108,13 +108,13 @@ class Evaluation:
             "columns": [{"metric": name} | asdict(column) for name, column in self.columns],
             "methods": {
                 method: {
-                    "summaries": [None if one is None else asdict(one) for one in summaries],
+                    "summaries": list(map(_summed, summaries)),
                     "cost": {name: _number(value) for name, value in self.cost(method).items()},
                 }
                 for method, summaries in self.every_summary(batches).items()
             },
             "differences": [
-                {"first": first, "second": second, "columns": [None if one is None else asdict(one) for one in found]}
+                {"first": first, "second": second, "columns": list(map(_summed, found))}
                 for (first, second), found in self.every_difference().items()
             ],
             "agreement": {
@@ -276,6 +276,13 @@ def _plain(judged: Judged, n_columns: int) -> dict[str, Any]:
             for name, one in judged.by_method.items()
         },
     }
+
+
+def _summed(found: Summary | Difference | None) -> dict[str, Any] | None:
+    """Return a mean with its interval as plain JSON types."""
+    if found is None:
+        return None
+    return {name: _number(value) if isinstance(value, float) else value for name, value in asdict(found).items()}
 
 
 def _described(metric: Metric) -> dict[str, Any]:

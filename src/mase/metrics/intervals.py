@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import nan, sqrt
 from typing import Any, TypeVar
 
 import numpy as np
@@ -30,7 +30,10 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A mean over n texts with its interval, and the standard deviation of the means of batches (None below two batches)."""
+    """A mean over n texts with its interval, and the standard deviation of the means of batches (None below two batches).
+
+    The bounds of a bootstrap are NaN for a single value, of which resampling says nothing.
+    """
 
     mean: float
     low: float
@@ -42,7 +45,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Mean of the first method minus mean of the second on the same n texts, with its interval.
+    """Mean of the first method minus mean of the second on the same n texts, with its interval as in `Summary`.
 
     `p_value` is the two-sided one of McNemar's exact test for shares, None for other means.
     """
@@ -103,6 +106,8 @@ def summary_of_share(hits: Any, batches: Sequence[Sequence[int]] | None = None, 
 
 def summary_of_mean(values: Any, batches: Sequence[Sequence[int]] | None = None, level: float = 0.95, seed: int = 0) -> Summary:
     """Return the mean of `values` `(n,)` with the percentile interval of a bootstrap over texts; NaN is left out.
+
+    The bounds of a single value are NaN.
 
     Raises
     ------
@@ -260,7 +265,7 @@ def _existing(found: R | None) -> R:
 
 def _bootstraps(table: Floats, level: float, seed: int) -> list[tuple[float, float] | None]:
     """Return the percentile interval of the mean of each column of `table` `(n, m)` over resamples of the texts that have a
-    value (the others are NaN); None without any."""
+    value (the others are NaN); of NaN where only one has, None without any."""
     tail = (1 - _checked(level)) / 2
     found: list[tuple[float, float] | None] = [None] * table.shape[1]
     known = ~np.isnan(table)
@@ -268,7 +273,9 @@ def _bootstraps(table: Floats, level: float, seed: int) -> list[tuple[float, flo
     for index, rows in enumerate(patterns.T):
         columns = np.flatnonzero(pattern_of.reshape(-1) == index)
         if rows.any():
-            bounds = np.quantile(_resampled(table[np.ix_(rows, columns)], seed), [tail, 1 - tail], axis=0)
+            bounds = np.full((2, len(columns)), nan)
+            if rows.sum() > 1:
+                bounds = np.quantile(_resampled(table[np.ix_(rows, columns)], seed), [tail, 1 - tail], axis=0)
             for column, (low, high) in zip(columns, bounds.T.tolist(), strict=True):
                 found[column] = (low, high)
     return found
