@@ -1,7 +1,7 @@
 """Files that appear whole or not at all."""
 
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -57,13 +57,13 @@ def replacing(path: Path) -> Iterator[Path]:
         If the folder cannot be made or written to.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
-    os.close(handle)
-    draft = Path(name)
+    draft = path.parent / f".{path.name[:40]}.{secrets.token_hex(8)}"
+    # Not by tempfile: a new file is readable for those whom the user's umask lets read it.
+    os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     try:
         yield draft
-        # mkstemp gives 0o600, which other users of a shared folder could not read.
-        draft.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o644)
+        if path.exists():
+            draft.chmod(path.stat().st_mode & 0o777)
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)

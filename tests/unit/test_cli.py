@@ -526,10 +526,11 @@ def test_models():
 def test_models_that_are_damaged(tmp_path, monkeypatch):
     for name in ("model.safetensors", "vocabulary.txt"):
         (tmp_path / name).write_text("")
-    for content in ("{", "[]"):
+    wrong = ({"training": None}, {"labels": [1, 2]}, {"labels": "pos"}, {"training": {"test_accuracy": "high"}})
+    for content in ("{", "[]", *(json.dumps(one) for one in wrong)):
         (tmp_path / "config.json").write_text(content)
         found = CliRunner().invoke(main, ["models", str(tmp_path)])
-        assert (found.exit_code, found.stdout) == (1, "")
+        assert (found.exit_code, found.stdout, found.stderr.count("mase: error:")) == (1, "", 1)
     monkeypatch.setattr("mase.models.bundled.BUNDLED", ("gone",))
     listed = CliRunner().invoke(main, ["models"]).stdout.splitlines()
     assert [line for line in listed if line.split()[:3] == ["gone", "not", "usable:"]]

@@ -217,6 +217,19 @@ def test_get_checks_a_local_archive_against_the_published_checksum(tmp_path):
         datasets.get("imdb", tmp_path / "cache", archive=tmp_path / "absent")
 
 
+@pytest.mark.parametrize("proxy", ["socks5://nowhere:1", "foo://nowhere:1"])
+def test_a_proxy_that_cannot_be_used_is_an_error(tmp_path, monkeypatch, proxy):
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    with pytest.raises(DataError, match="the proxy of this environment cannot be used"):
+        datasets.get("imdb", tmp_path)
+
+
+def test_a_file_in_the_place_of_the_folder_is_an_error(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(DataError, match=r"cannot make the folder .*File exists"):
+        datasets.get("imdb", tmp_path / "file", archive=tmp_path / "any")
+
+
 def test_reuters_without_a_checksum_is_verified_by_its_counts(tmp_path):
     archive = tmp_path / "reuters21578.tar.gz"
     archive.write_bytes(tar_gz({"reut2-000.sgm": sgml(*(story(n, ["earn"], "<TEXT>a</TEXT>") for n in range(20)))}))
@@ -324,7 +337,7 @@ def test_a_given_folder_without_the_table_is_not_replaced_by_another(table, tmp_
 def test_unknown_names(table):
     with pytest.raises(UnknownNameError, match="did you mean 'imdb'"):
         datasets.load("imbd", "train", table)
-    with pytest.raises(OptionError, match="no split 'dev', expected one of: test, train"):
+    with pytest.raises(OptionError, match="no split 'dev', expected one of: test, train, validation"):
         datasets.load("imdb", "dev", table)
 
 

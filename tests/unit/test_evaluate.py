@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import get_args
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
 import mase
 from mase.cli import main
 from mase.cli.evaluate import evaluate as command
+from mase.datasets.formats import read_rows
 from mase.datasets.labelled import class_index, read_labelled
 from mase.errors import DataError, ModelError, UnknownNameError
 from mase.metrics import METRICS
@@ -113,6 +116,37 @@ def test_long_fields_and_the_limit_of_the_csv_module(tmp_path):
     path.write_text("text,label\n" + "word " * 40_000 + ",pos\n", encoding="utf-8")
     assert len(read_labelled(path).rows[0].text) > before
     assert csv.field_size_limit() == before
+
+
+def test_two_tables_with_long_fields_may_be_open_at_once(tmp_path):
+    path = tmp_path / "long.csv"
+    path.write_text("text\n" + ("word " * 40_000 + "\n") * 2, encoding="utf-8")
+    first, second = read_rows(path, ["text"]), read_rows(path, ["text"])
+    next(first), next(second)
+    assert len(list(first)) == len(list(second)) == 1
+
+
+def test_where_a_table_stops_being_utf_8(tmp_path):
+    path = tmp_path / "latin.csv"
+    content = b"text\n" + b"good film\n" * 9_000
+    path.write_bytes(content + b"caf\xe9\n")
+    with pytest.raises(DataError, match=f"not UTF-8 at byte {len(content) + 3}; convert it"):
+        list(read_rows(path, ["text"]))
+
+
+def test_a_heading_with_a_name_twice_is_an_error(tmp_path):
+    path = tmp_path / "twice.csv"
+    path.write_text("text,label,text\na,pos,b\n", encoding="utf-8")
+    with pytest.raises(DataError, match="has the column 'text' twice"):
+        list(read_rows(path, ["text"]))
+
+
+def test_a_missing_column_is_told_whatever_the_others_hold(tmp_path):
+    """Times in nanoseconds cannot be read as Python's, and need not."""
+    times = pa.array([1, 2], pa.timestamp("ns"))
+    pq.write_table(pa.table({"when": times, "label": ["pos", "neg"]}), tmp_path / "times.parquet")
+    assert list(read_rows(tmp_path / "times.parquet", ["text"])) == [{"when": None, "label": None}] * 2
+    assert list(read_rows(tmp_path / "times.parquet", ["label"])) == [{"label": "pos"}, {"label": "neg"}]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import copy
 import ctypes
+import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -413,6 +414,69 @@ def test_loading_by_folder_and_by_name(minilm, tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match="empty"):
         load(tmp_path / "empty")
+
+
+def saved(minilm, folder):
+    minilm[0].save_pretrained(folder)
+    minilm[1].save_pretrained(folder)
+    return folder
+
+
+def test_a_folder_in_half_precision_is_loaded_in_single(minilm, tmp_path):
+    folder = saved((copy.deepcopy(minilm[0]).to(torch.bfloat16), minilm[1]), tmp_path)
+    assert {parameter.dtype for parameter in load(folder).module.parameters()} == {torch.float32}
+
+
+def test_a_model_whose_head_was_never_trained_is_an_error(minilm, tmp_path):
+    """It would be drawn at random, and explain something else each time."""
+    saved((minilm[0].bert, minilm[1]), tmp_path)
+    state = torch.random.get_rng_state()
+    with pytest.raises(DataError, match=r"has no weights classifier\.bias, classifier\.weight, expected .* that was trained"):
+        load(tmp_path)
+    assert torch.equal(torch.random.get_rng_state(), state)
+
+
+def test_a_folder_without_a_tokenizer_is_an_error(minilm, tmp_path):
+    """Transformers would make one up that reads every word as unknown."""
+    minilm[0].save_pretrained(tmp_path)
+    with pytest.raises(DataError, match=r"has no tokenizer, expected one of .*tokenizer\.json"):
+        load(tmp_path)
+    assert len(HuggingFace(tmp_path, minilm[1]).encode("a good film")) == 5
+
+
+@pytest.mark.parametrize("content", [b"", b"version https://git-lfs.github.com/spec/v1", None])
+def test_damaged_weights_are_an_error(content, minilm, tmp_path):
+    path = saved(minilm, tmp_path) / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:5000] if content is None else content)
+    with pytest.raises(DataError, match="no Hugging Face classifier with safetensors weights at") as raised:
+        load(tmp_path)
+    assert "download" not in str(raised.value)  # it is here, only broken
+
+
+def test_weights_of_other_sizes_than_the_configuration_are_an_error(minilm, tmp_path):
+    path = saved(minilm, tmp_path) / "config.json"
+    config = json.loads(path.read_text())
+    path.write_text(json.dumps(config | {"id2label": {str(index): str(index) for index in range(5)}}))
+    with pytest.raises(DataError, match="no Hugging Face classifier"):
+        load(tmp_path)
+
+
+def test_token_types_that_would_be_dropped_are_an_error(minilm):
+    class Typed(type(minilm[1])):
+        def __call__(self, *given, **options):
+            encoded = super().__call__(*given, **options)
+            encoded["token_type_ids"] = [2 * (index == 0) for index in range(len(encoded["input_ids"]))]
+            return encoded
+
+    tokenizer = copy.deepcopy(minilm[1])
+    tokenizer.__class__ = Typed
+    with pytest.raises(CapabilityError, match="token_type_ids other than 0"):
+        HuggingFace(minilm[0], tokenizer).encode("a good film")
+
+
+def test_a_name_as_long_as_a_text_is_no_model():
+    with pytest.raises(UnknownNameError, match="unknown model"):
+        load("x" * 300)
 
 
 def test_a_module_without_tokenizer_or_of_no_kind():

@@ -54,6 +54,12 @@ def _read(path: Path) -> dict[str, Any]:
         raise DataError(f"cannot read {str(path)!r}: {error}") from error
     if not isinstance(config, dict):
         raise DataError(f"{str(path)!r} does not describe a model, expected an object")
+    labels, training = config.get("labels", []), config.get("training", {})
+    accuracy = training.get("test_accuracy") if isinstance(training, dict) else ""
+    if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
+        raise DataError(f"{str(path)!r} has the labels {labels!r:.60}, expected a list of names")
+    if not isinstance(accuracy, float | int | None):
+        raise DataError(f"{str(path)!r} has the training {training!r:.60}, expected an object with a number as test_accuracy")
     return config
 
 
@@ -94,6 +100,6 @@ def _of_hugging_face(name: str, config: dict[str, Any]) -> list[str]:
         labels = [str(by_index[index]) for index in sorted(by_index, key=int)]
     except (TypeError, ValueError) as error:
         raise DataError(f"{name!r} has the id2label {by_index!r:.80}, expected an object from index to label") from error
-    architecture = ", ".join(config.get("architectures") or [config[_HUGGING_FACE]])
+    architecture = ", ".join(map(str, config.get("architectures") or [config[_HUGGING_FACE]]))
     lines = [name, f"  Hugging Face {architecture}", f"  path     {click.format_filename(Path(name).resolve())}"]
     return [*lines, "  labels   " + ", ".join(labels)]

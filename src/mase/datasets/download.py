@@ -51,7 +51,10 @@ def build(
         If pyarrow is not installed.
     """
     require_pyarrow()  # before the download, not after
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"cannot make the folder {folder}: {error.strerror}; choose another") from error
     source = _local(archive) if archive is not None else _remote(dataset, folder, client, progress)
     with source as (file, md5):
         _check_md5(dataset, md5)
@@ -107,10 +110,27 @@ def _remote(
         if client is not None:
             md5 = _first_answer(dataset, file, client, progress)
         else:
-            with httpx.Client(follow_redirects=True, timeout=_TIMEOUT_S) as own:
+            with _client() as own:
                 md5 = _first_answer(dataset, file, own, progress)
         file.seek(0)
         yield file, md5
+
+
+def _client() -> httpx.Client:
+    """Return a client that goes through the proxies which the environment names.
+
+    Raises
+    ------
+    DataError
+        If one of them cannot be used.
+    """
+    try:
+        return httpx.Client(follow_redirects=True, timeout=_TIMEOUT_S)
+    except (ImportError, ValueError, httpx.InvalidURL) as error:
+        raise DataError(
+            f"the proxy of this environment cannot be used ({error}), expected http:// or https:// in HTTP_PROXY, HTTPS_PROXY "
+            "and ALL_PROXY"
+        ) from error
 
 
 def _first_answer(dataset: Dataset, file: IO[bytes], client: httpx.Client, progress: Progress | None) -> str:
@@ -120,7 +140,7 @@ def _first_answer(dataset: Dataset, file: IO[bytes], client: httpx.Client, progr
         file.truncate()
         try:
             return download(url, file, client, progress)
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
             failures.append(f"{url}: {error or type(error).__name__}")
     raise DataError(
         f"could not download data set {dataset.name!r} ({'; '.join(failures)}); check the connection, or fetch the archive "

@@ -4,7 +4,6 @@ import csv
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -58,17 +57,31 @@ def read_rows(path: Path, columns: Sequence[str]) -> Iterator[TableRow]:
     except DataError:
         raise
     except UnicodeDecodeError as error:
-        raise DataError(f"{os.fspath(path)!r} is not UTF-8 at byte {error.start}; convert it") from error
+        raise DataError(f"{os.fspath(path)!r} is not UTF-8 at byte {_not_utf8(path, error)}; convert it") from error
     except OSError as error:
         raise DataError(f"cannot read {os.fspath(path)!r}: {error.strerror or error}") from error
 
 
+def _not_utf8(path: Path, error: UnicodeDecodeError) -> int:
+    """Return where a file stops being UTF-8; a decoder that reads in parts tells it from where its part began."""
+    try:
+        path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as whole:
+        return whole.start
+    return error.start
+
+
 def _separated(path: Path, separator: str) -> Iterator[TableRow]:
-    with path.open(encoding="utf-8-sig", newline="") as file, _long_fields():
+    with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(file, delimiter=separator, strict=True)
         try:
-            heading = next(reader, [])
-            for cells in filter(None, reader):  # blank lines are no rows
+            heading = _next(reader) or []
+            twice = [name for name in heading if heading.count(name) > 1]
+            if twice:
+                raise DataError(f"{os.fspath(path)!r} has the column {twice[0]!r} twice, expected a name of its own for each")
+            while (cells := _next(reader)) is not None:
+                if not cells:  # a blank line is no row
+                    continue
                 if len(cells) == len(heading):
                     yield dict(zip(heading, cells, strict=True))
                 else:
@@ -83,12 +96,14 @@ def _separated(path: Path, separator: str) -> Iterator[TableRow]:
             ) from error
 
 
-@contextmanager
-def _long_fields() -> Iterator[None]:
-    """Lift the limit of the csv module on the length of a field, which is that of the whole process."""
+def _next(reader: Iterator[list[str]]) -> list[str] | None:
+    """Return the cells of the next line, None after the last, whatever the length of a field.
+
+    The limit of the csv module is that of the whole process: it is put back at once, since other tables may be open.
+    """
     before = csv.field_size_limit(_LONGEST_FIELD)
     try:
-        yield
+        return next(reader, None)
     finally:
         csv.field_size_limit(before)
 
@@ -114,9 +129,14 @@ def _parquet(path: Path, columns: Sequence[str]) -> Iterator[TableRow]:
         with parquet.ParquetFile(path) as file:
             present = file.schema_arrow.names
             picked = [column for column in dict.fromkeys(columns) if column in present]
-            if len(picked) < len(set(columns)):
-                picked = present  # the message about the missing column lists those that there are
-            for batch in file.iter_batches(columns=picked):
-                yield from batch.to_pylist()
+            if len(picked) == len(set(columns)):
+                for batch in file.iter_batches(columns=picked):
+                    yield from batch.to_pylist()
+            else:  # the message about the missing column lists those that there are; what is in them is not looked at
+                yield from (
+                    {**dict.fromkeys(present), **row}
+                    for batch in file.iter_batches(columns=picked)
+                    for row in batch.to_pylist()
+                )
     except pa.ArrowException as error:
         raise DataError(f"{os.fspath(path)!r} is no Parquet table: {error}") from error

@@ -37,8 +37,9 @@ def read_split(path: Path, name: str, split: str) -> Split:
         ) from error
     rows = [index for index, value in enumerate(columns["split"]) if value == split]
     if not rows:
-        known = ", ".join(sorted(set(columns["split"])))
-        raise OptionError(f"data set {name!r} has no split {split!r}, expected one of: {known}")
+        known = {str(value) for value in columns["split"] if value is not None}
+        known |= {"validation"} if "train" in known else set()
+        raise OptionError(f"data set {name!r} has no split {split!r}, expected one of: {', '.join(sorted(known))}")
     labels, ids = columns["label"], columns["id"]
     return Split(
         name=name,

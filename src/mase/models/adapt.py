@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mase.errors import MissingDependencyError, OptionError
-from mase.models.bundled import ADAPTED, BUNDLED, is_adapted
+from mase.models.bundled import ADAPTED, BUNDLED, is_adapted, named
 from mase.models.protocol import Model
 from mase.registry import unknown
 
@@ -20,7 +20,7 @@ def load(name_or_path: str | os.PathLike[str], *, download: bool = False, device
     ----------
     name_or_path
         ``"lstm-imdb"``, ``"lstm-reuters"``, ``"bert-imdb"``, ``"bert-reuters"``, a folder, or the name of a Hugging Face model
-        that is in its local cache.
+        that is in its local cache. A `Path` is always a folder.
     download
         Whether a Hugging Face model that is not on this machine may be fetched.
     device
@@ -34,18 +34,19 @@ def load(name_or_path: str | os.PathLike[str], *, download: bool = False, device
         If torch (or transformers) is not installed.
     """
     name = os.fspath(name_or_path)
-    if name in BUNDLED or (Path(name) / "vocabulary.txt").is_file():
-        require("torch", "torch")
-        from mase.models import bundled
-
-        return bundled.load(name, device=device)
-    if is_adapted(name):
+    ours = named(name_or_path, (*BUNDLED, *ADAPTED)) or _exists(name)
+    if ours and is_adapted(name_or_path):
         require("torch", "hf")
         require("transformers", "hf")
         from mase.models import bundled
 
-        return bundled.load_adapted(name, device=device)
-    known = Path(name).exists() or "/" in name or download
+        return bundled.load_adapted(name_or_path, device=device)
+    if ours and (named(name_or_path, BUNDLED) or (Path(name) / "vocabulary.txt").is_file()):
+        require("torch", "torch")
+        from mase.models import bundled
+
+        return bundled.load(name_or_path, device=device)
+    known = ours or "/" in name or download
     if not known and not _cached(name):
         raise unknown(
             "model", name, [*BUNDLED, *ADAPTED, "a folder with a Hugging Face model", "owner/name of the Hugging Face hub"]
@@ -96,6 +97,14 @@ def _adapt_module(module: Any, tokenizer: Any) -> Model:
     from mase.models.torch_module import TorchModule
 
     return TorchModule(module, tokenize=tokenizer)
+
+
+def _exists(name: str) -> bool:
+    """Return whether there is such a path; no path can be as long as a text may be."""
+    try:
+        return Path(name).exists()
+    except OSError:
+        return False
 
 
 def _cached(name: str) -> bool:

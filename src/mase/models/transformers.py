@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -17,6 +18,7 @@ from mase.models.borrow import alone, moved
 from mase.models.checksum import Checksum
 from mase.models.engine import Engine, find_embedding
 from mase.models.outputs import Scores, class_scores
+from mase.models.pretrained import UNREADABLE, read_tokenizer
 from mase.models.protocol import Binding
 from mase.models.torch_module import predict_tokens
 from mase.models.torch_probe import TorchProbe, bind
@@ -34,7 +36,8 @@ class HuggingFace:
     Parameters
     ----------
     model
-        A `PreTrainedModel` for sequence classification, a folder, or a name in the local cache of the hub.
+        A `PreTrainedModel` for sequence classification, a folder, or a name in the local cache of the hub. By folder or name
+        it is loaded in float32, whatever precision it was saved in; a module stays as it is.
     tokenizer
         Its (fast) tokenizer; loaded beside the model if that is a folder or name.
     enter
@@ -132,6 +135,11 @@ class HuggingFace:
             encoded = self._tokenizer(
                 check_text(text), return_offsets_mapping=True, return_special_tokens_mask=True, verbose=False, truncation=False
             )
+        if any(encoded.get("token_type_ids", ())):
+            raise CapabilityError(
+                f"tokenizer {type(self._tokenizer).__name__} gives token_type_ids other than 0, which {self.name} would need; "
+                "expected a model without them; wrap it in mase.models.Callable"
+            )
         ids, fixed = list(encoded["input_ids"]), [bool(flag) for flag in encoded["special_tokens_mask"]]
         spans: list[Span | None] = [
             None if flag else (s, e) for flag, (s, e) in zip(fixed, encoded["offset_mapping"], strict=True)
@@ -217,16 +225,22 @@ def _loaded(model: Any, tokenizer: Any, *, download: bool) -> tuple[Any, Any]:
         return model, tokenizer
     source, local = os.fspath(model), not download
     try:
-        module = transformers.AutoModelForSequenceClassification.from_pretrained(
-            source, local_files_only=local, use_safetensors=True
-        )
-        tokenizer = tokenizer or transformers.AutoTokenizer.from_pretrained(source, local_files_only=local)
-    except (OSError, ValueError) as error:
-        remedy = "" if download else "; pass download=True (mase explain --download) to fetch it from the hub"
+        with torch.random.fork_rng(devices=[]):  # what the file lacks is drawn at random before it is refused
+            module, found = transformers.AutoModelForSequenceClassification.from_pretrained(
+                source, local_files_only=local, use_safetensors=True, dtype=torch.float32, output_loading_info=True
+            )
+    except UNREADABLE as error:
+        known = download or Path(source).exists()
+        remedy = "" if known else "; pass download=True (mase explain --download) to fetch it from the hub"
         raise DataError(
             f"no Hugging Face classifier with safetensors weights at {source!r} on this machine{remedy}: {error}"
         ) from error
-    return module.eval(), tokenizer
+    if found["missing_keys"]:
+        raise DataError(
+            f"{source!r} has no weights {', '.join(sorted(found['missing_keys'])[:4])}, expected a sequence classifier that "
+            f"was trained: as a {type(module).__name__} it would answer at random; fine-tune it first"
+        )
+    return module.eval(), tokenizer or read_tokenizer(source, local=local)
 
 
 def _entry(module: nn.Module, enter: str) -> str:

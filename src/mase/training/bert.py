@@ -1,5 +1,6 @@
 """Fine-tuning of an encoder with low-rank adapters: the loop, its checkpoints, and the choice of the epoch."""
 
+import io
 import math
 import pickle
 import time
@@ -14,14 +15,20 @@ from torch import nn
 
 from mase.arrays import Ints
 from mase.errors import DataError, NonFiniteError
-from mase.files import replacing
+from mase.files import replacing, writing
+from mase.models.bundled.merging import is_head
 from mase.training.bert_recipe import AdapterRecipe
 from mase.training.classify import logits
 from mase.training.examples import Examples, shuffled_batches, sorted_batches
-from mase.training.lora import is_head, trainable
+from mase.training.lora import trainable
 from mase.training.recipe import Epoch
 
 __all__ = ["Checkpoint", "accuracy", "fit", "set_dropout"]
+
+# What a checkpoint holds beside its key.
+_STATE = (
+    "trained", "optimizer", "rng", "best_state", "step", "loss", "best_epoch", "best_accuracy", "seconds",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +50,24 @@ class Checkpoint:
             return None
         try:
             state = torch.load(self.path, weights_only=True)
-        except (OSError, RuntimeError, EOFError, pickle.UnpicklingError) as error:
+        except (OSError, RuntimeError, EOFError, LookupError, ValueError, TypeError, pickle.UnpicklingError) as error:
             raise DataError(f"cannot read the checkpoint {self.path} ({error}); remove it to start anew") from error
         if not isinstance(state, dict) or state.get("key") != self.key:
             raise DataError(f"{self.path} is the checkpoint of another training, expected {self.key}; remove it to start anew")
         return state
 
     def write(self, state: dict[str, Any]) -> None:
-        """Write the state, whole or not at all."""
-        with replacing(self.path) as draft:
-            torch.save({**state, "key": self.key}, draft)
+        """Write the state, whole or not at all.
+
+        Raises
+        ------
+        DataError
+            If it cannot be written.
+        """
+        whole = io.BytesIO()  # torch.save has an error of its own for a full disk
+        torch.save({**state, "key": self.key}, whole)
+        with writing(self.path), replacing(self.path) as draft:
+            draft.write_bytes(whole.getbuffer())
 
 
 def fit(
@@ -119,6 +134,8 @@ class _Run:
         run = cls(recipe, module, _optimizer(recipe, module), {}, began=time.perf_counter())
         state = checkpoint.read()
         if state is not None:
+            if not state.keys() >= set(_STATE):
+                raise DataError(f"the checkpoint {checkpoint.path} lacks a part of its state; remove it to start anew")
             module.load_state_dict(state["trained"], strict=False)
             run.optimizer.load_state_dict(state["optimizer"])
             torch.set_rng_state(state["rng"])
@@ -156,13 +173,17 @@ class _Run:
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(list(trainable(self.module).values()), self.recipe.clip_norm)
         self.optimizer.step()
-        return float(loss.detach())
+        value = float(loss.detach())
+        if not math.isfinite(value):  # before anything is kept of it
+            raise NonFiniteError(
+                f"the loss of step {self.step + 1} is {value}, expected a finite number; lower the learning rate of the "
+                "recipe, or take another pretrained model"
+            )
+        return value
 
     def close(self, number: int, n_batches: int, validation: Examples) -> Epoch:
         """Return what an epoch came to, and keep its weights if they are the best so far."""
         loss, self.loss = self.loss / n_batches, 0.0
-        if not math.isfinite(loss):
-            raise NonFiniteError(f"the loss of epoch {number} is {loss}, expected a finite number; lower the learning rate")
         epoch = Epoch(number, self.recipe.epochs, loss, accuracy(self.module, validation))
         if epoch.validation_accuracy > self.best_accuracy:
             self.best_epoch, self.best_accuracy = number, epoch.validation_accuracy

@@ -12,13 +12,14 @@ from safetensors.torch import save
 
 from mase.arrays import Ints
 from mase.datasets import DATASETS, Split, load, split_off
-from mase.files import replacing
+from mase.files import replacing, write_text, writing
 from mase.models.bundled.adapted import assemble
 from mase.models.bundled.base import BASE, base_folder, base_sha256, classifier, tokenizer
 from mase.models.transformers import HuggingFace
 from mase.training.bert import Checkpoint, accuracy, fit, set_dropout
 from mase.training.bert_card import AdapterReport, Base, card, configuration
 from mase.training.bert_recipe import AdapterRecipe
+from mase.training.classify import check_padding
 from mase.training.examples import Examples
 from mase.training.lora import attach, changes, trainable
 from mase.training.lstm import reproducible
@@ -43,7 +44,7 @@ def run(
     _check(seed, epochs)
     used = recipe if epochs is None else dataclasses.replace(recipe, epochs=epochs)
     folder = base_folder(base)
-    path = _writable(Path(output) if output is not None else Path(recipe.name))
+    path = _writable(Path(output if output is not None else recipe.name), adapted=True)
     split = load(used.dataset, "train", data_dir)
     sha256 = base_sha256(folder)
     checkpoint = Checkpoint(path / "checkpoint.pt", _key(used, seed, sha256, split.sha256))
@@ -57,7 +58,7 @@ def run(
         test_accuracy = accuracy(module, test)
     report = AdapterReport(
         recipe=used,
-        base=Base(os.fspath(base or BASE), sha256, module.config.model_type, module.num_parameters()),
+        base=Base(_named(base), sha256, module.config.model_type, module.num_parameters()),
         default_base=base is None,
         labels=data.labels,
         seed=seed,
@@ -94,7 +95,9 @@ def _prepare(split: Split, recipe: AdapterRecipe, folder: Path) -> _Data:
     module = classifier(folder, labels)
     reader = HuggingFace(module, tokenizer(folder), max_length=recipe.max_length, keep=recipe.keep)
     held_in, held_out = split_off(len(split), recipe.validation_share)
-    return _Data(module, reader, labels, _encode(reader, split, held_in, labels), _encode(reader, split, held_out, labels))
+    training = _encode(reader, split, held_in, labels)
+    check_padding(module.eval(), training.ids[0])
+    return _Data(module, reader, labels, training, _encode(reader, split, held_out, labels))
 
 
 def _encode(reader: HuggingFace, split: Split, rows: Ints | None, labels: Sequence[str]) -> Examples:
@@ -110,9 +113,14 @@ def _fit(
 ) -> tuple[int, float]:
     attach(data.module, data.module.base_model_prefix, recipe.rank, recipe.scale)
     set_dropout(data.module, recipe.hidden_dropout)
-    n = recipe.validation_texts
-    chosen = Examples(data.validation.ids[:n], data.validation.labels[:n])
+    chosen = data.validation.some(recipe.validation_texts)
     return fit(recipe, data.module, data.training, chosen, seed, checkpoint, progress)
+
+
+def _named(base: str | os.PathLike[str] | None) -> str:
+    """Return what a configuration calls a pretrained model: a name of the hub, or the absolute path of a folder."""
+    name = os.fspath(base if base is not None else BASE)
+    return os.fspath(Path(name).absolute()) if Path(name).is_dir() else name
 
 
 def _key(recipe: AdapterRecipe, seed: int, base_sha256: str, data_sha256: str) -> str:
@@ -124,7 +132,6 @@ def _key(recipe: AdapterRecipe, seed: int, base_sha256: str, data_sha256: str) -
 def _write(path: Path, weights: bytes, report: AdapterReport) -> None:
     """Write the three files, each whole or not at all, the weights last."""
     for name, text in {"config.json": configuration(report), "README.md": card(report)}.items():
-        with replacing(path / name) as draft:
-            draft.write_text(text, encoding="utf-8", newline="\n")
-    with replacing(path / "model.safetensors") as draft:
+        write_text(path / name, text)
+    with writing(path), replacing(path / "model.safetensors") as draft:
         draft.write_bytes(weights)

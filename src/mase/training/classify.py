@@ -1,11 +1,17 @@
 """Logits of a padded batch, without the work that a classifier of the first token throws away."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import nn
 
-__all__ = ["logits"]
+from mase.errors import OptionError
+from mase.models.bundled.vocabulary import PAD_ID
+
+__all__ = ["check_padding", "logits"]
+
+_PADDING, _CLOSE = 8, 1e-3
 
 
 def logits(module: Any, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
@@ -20,6 +26,32 @@ def logits(module: Any, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         return _bert_logits(module, ids, mask)
     scores: torch.Tensor = module(input_ids=ids, attention_mask=mask.long()).logits
     return scores
+
+
+def check_padding(module: Any, ids: Sequence[int]) -> None:
+    """Make sure that a module in evaluation mode answers the same to a text `(t,)` with padding at its end.
+
+    Raises
+    ------
+    OptionError
+        If it does not, as those that read the last token: training pads its batches.
+    """
+    padded = torch.tensor([[*ids, *[PAD_ID] * _PADDING]])
+    real = torch.arange(padded.shape[1])[None] < len(ids)
+    try:
+        with torch.inference_mode():
+            alone, beside = (logits(module, padded[:, :n], real[:, :n]) for n in (len(ids), padded.shape[1]))
+    except ValueError as error:  # a decoder without a padding token
+        raise _reads_padding(module, str(error)) from error
+    if not torch.allclose(alone, beside, atol=_CLOSE, rtol=_CLOSE):
+        raise _reads_padding(module, "padding at the end of a text changes its answer")
+
+
+def _reads_padding(module: Any, why: str) -> OptionError:
+    return OptionError(
+        f"{type(module).__name__} cannot be trained here ({why}), expected an encoder such as BERT or RoBERTa, which reads the "
+        "first token"
+    )
 
 
 def _bert_logits(module: Any, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:

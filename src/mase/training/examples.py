@@ -23,6 +23,11 @@ class Examples:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def some(self, n: int) -> "Examples":
+        """Return n of the texts, or all if there are fewer: a fixed random choice, since tables come sorted by label."""
+        rows = np.random.default_rng(0).permutation(len(self))[:n]
+        return Examples(tuple(self.ids[row] for row in rows), self.labels[rows])
+
     def batch(self, rows: Ints) -> tuple[torch.Tensor, torch.Tensor]:
         """Return ids `(b, t)`, padded at the end, and class numbers `(b,)` of some rows."""
         longest = max(len(self.ids[row]) for row in rows)

@@ -8,9 +8,9 @@ import torch
 from torch import nn
 
 from mase.errors import OptionError
-from mase.models.bundled.merging import DOWN, UP
+from mase.models.bundled.merging import DOWN, UP, is_head
 
-__all__ = ["Adapter", "attach", "changes", "is_head", "trainable"]
+__all__ = ["Adapter", "attach", "changes", "trainable"]
 
 
 class Adapter(nn.Module):
@@ -111,11 +111,6 @@ def trainable(module: nn.Module) -> dict[str, nn.Parameter]:
     return {name: parameter for name, parameter in module.named_parameters() if parameter.requires_grad}
 
 
-def is_head(name: str, body: str) -> bool:
-    """Return whether a parameter belongs to the pooler or to what comes after the pretrained part, `body`."""
-    return not name.startswith(f"{body}.") or ".pooler." in name
-
-
 def changes(state: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """Return the trained tensors as they are stored, in float16, the factors under the name of the weight they change."""
     return {_stored_name(name): tensor.detach().to(torch.float16).contiguous() for name, tensor in state.items()}
@@ -129,4 +124,4 @@ def _stored_name(name: str) -> str:
 
 
 def _in_encoder(name: str, body: str) -> bool:
-    return name.startswith(f"{body}.") and ".pooler." not in name and ".embeddings." not in name
+    return not is_head(name, body) and ".embeddings." not in name

@@ -1,6 +1,7 @@
 """From a recipe and a data set to a model folder."""
 
 import dataclasses
+import json
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -12,7 +13,7 @@ from safetensors.torch import save
 
 from mase.datasets import DATASETS, Split, load, split_off
 from mase.errors import DataError, OptionError
-from mase.files import replacing
+from mase.files import replacing, write_text, writing
 from mase.models.bundled.lstm import LSTMClassifier, LSTMShape
 from mase.models.bundled.vocabulary import Vocabulary
 from mase.training.card import Report, card, configuration
@@ -34,7 +35,7 @@ def run(
     """Train by a recipe and write the model's folder; see `mase.training.train`."""
     start = time.perf_counter()
     _check(seed, epochs)
-    path = _writable(Path(output) if output is not None else Path(recipe.name))
+    path = _writable(Path(output if output is not None else recipe.name), adapted=False)
     used = recipe if epochs is None else dataclasses.replace(recipe, epochs=epochs)
     split = load(used.dataset, "train", data_dir)
     data = _prepare(split, used)
@@ -101,21 +102,33 @@ def _write(path: Path, weights: dict[str, torch.Tensor], vocabulary: Vocabulary,
     """Write the four files, each whole or not at all, the weights last."""
     texts = {"vocabulary.txt": vocabulary.dumps(), "config.json": configuration(report), "README.md": card(report)}
     for name, text in texts.items():
-        with replacing(path / name) as draft:
-            draft.write_text(text, encoding="utf-8", newline="\n")
-    with replacing(path / "model.safetensors") as draft:
+        write_text(path / name, text)
+    with writing(path), replacing(path / "model.safetensors") as draft:
         draft.write_bytes(save(weights))
 
 
 def _check(seed: int, epochs: int | None) -> None:
-    if seed < 0:
-        raise OptionError(f"seed is {seed}, expected an integer >= 0")
+    if not 0 <= seed < 2**63:  # what torch takes
+        raise OptionError(f"seed is {seed}, expected an integer from 0 to {2**63 - 1}")
     if epochs is not None and epochs < 1:
         raise OptionError(f"epochs is {epochs}, expected an integer >= 1")
 
 
-def _writable(path: Path) -> Path:
-    """Return `path`, made a folder; found out before the training rather than after."""
+def _writable(path: Path, *, adapted: bool) -> Path:
+    """Return the absolute `path`, made a folder; found out before the training rather than after.
+
+    Raises
+    ------
+    DataError
+        If it cannot be made or written to, or holds files that the training would replace and no such training made.
+    """
+    path = path.absolute()  # a relative one may read as the name of a bundled model
+    lost = [name for name in ("config.json", "README.md", "model.safetensors") if (path / name).is_file()]
+    if lost and not _is_ours(path / "config.json", adapted=adapted):
+        raise DataError(
+            f"the folder {path} holds {lost[0]} of something else, expected a new folder or one that `mase train` made for "
+            "such a model; name another (mase train --output)"
+        )
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -123,6 +136,15 @@ def _writable(path: Path) -> Path:
     if not os.access(path, os.W_OK):
         raise DataError(f"the folder {path} cannot be written to, expected a place to write the model to")
     return path
+
+
+def _is_ours(config: Path, *, adapted: bool) -> bool:
+    """Return whether a configuration is that of a trained model, and of the kind that changes a pretrained one or not."""
+    try:
+        found = json.loads(config.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(found, dict) and "training" in found and ("base" in found) == adapted
 
 
 def _quiet(_: Epoch) -> None:

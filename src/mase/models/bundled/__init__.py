@@ -6,6 +6,7 @@ A model is a folder: `model.safetensors` (float16), `config.json` and a model ca
 
 import json
 import os
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from mase.models.torch_module import TorchModule
     from mase.models.transformers import HuggingFace
 
-__all__ = ["ADAPTED", "ADAPTED_FILES", "BUNDLED", "FILES", "folder", "is_adapted", "load", "load_adapted"]
+__all__ = ["ADAPTED", "ADAPTED_FILES", "BUNDLED", "FILES", "folder", "is_adapted", "load", "load_adapted", "named"]
 
 BUNDLED = ("lstm-imdb", "lstm-reuters")
 ADAPTED = ("bert-imdb", "bert-reuters")  # these need transformers and the pretrained model that they change
@@ -35,7 +36,7 @@ def folder(name_or_path: str | os.PathLike[str]) -> Path:
         If one of the model's files is not in the folder.
     """
     name = os.fspath(name_or_path)
-    place = Path(__file__).parent / name if name in (*BUNDLED, *ADAPTED) else Path(name)
+    place = Path(__file__).parent / name if named(name_or_path, (*BUNDLED, *ADAPTED)) else Path(name)
     if not place.is_dir():
         raise unknown("bundled model", name, [*BUNDLED, *ADAPTED])
     files = ADAPTED_FILES if is_adapted(place) else FILES
@@ -48,6 +49,17 @@ def folder(name_or_path: str | os.PathLike[str]) -> Path:
     return place
 
 
+def named(name_or_path: str | os.PathLike[str], names: Collection[str]) -> bool:
+    """Return whether it is one of the names of bundled models; a `Path`, or one with a folder before it, is a folder.
+
+    Examples
+    --------
+    >>> named("lstm-imdb", BUNDLED), named(Path("lstm-imdb"), BUNDLED), named("./lstm-imdb", BUNDLED)
+    (True, False, False)
+    """
+    return isinstance(name_or_path, str) and name_or_path in names
+
+
 def is_adapted(name_or_path: str | os.PathLike[str]) -> bool:
     """Return whether it is the name of a fine-tuned transformer, or a folder that `mase train` wrote for one.
 
@@ -56,10 +68,9 @@ def is_adapted(name_or_path: str | os.PathLike[str]) -> bool:
     DataError
         If there is a `config.json` that cannot be read.
     """
-    name = os.fspath(name_or_path)
-    if name in ADAPTED:
+    if named(name_or_path, ADAPTED):
         return True
-    path = Path(name) / "config.json"
+    path = Path(name_or_path) / "config.json"
     if not path.is_file():
         return False
     try:
@@ -152,4 +163,8 @@ def _read_config(path: Path) -> dict[str, Any]:
         raise DataError(f"cannot read {path}: {error}") from error
     if not isinstance(config, dict) or not expected <= config.keys():
         raise DataError(f"{path} does not describe a model, expected an object with {', '.join(sorted(expected))}")
+    numbers = [key for key in ("max_length", "embedding_width", "hidden_width") if type(config[key]) is not int]
+    if numbers or config["pool"] not in ("last", "max") or not isinstance(config["labels"], list):
+        key = numbers[0] if numbers else "pool" if isinstance(config["labels"], list) else "labels"
+        raise DataError(f"{path} has {key} {config[key]!r:.60}, expected integers, labels in a list, and pool 'last' or 'max'")
     return config

@@ -15,6 +15,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from mase.errors import DataError
+from mase.models.borrow import moved
 from mase.models.bundled.base import PACKAGE, base_folder, base_sha256, classifier, tokenizer
 from mase.models.bundled.merging import merge
 from mase.models.transformers import HuggingFace
@@ -52,7 +53,7 @@ def read(place: Path, *, base: str | os.PathLike[str] | None = None, device: str
     with torch.random.fork_rng(devices=[]):  # the head is drawn at random before it is replaced
         module = assemble(folder, config["labels"], stored, config["alpha"] / config["rank"])
     return HuggingFace(
-        module.to(device) if device is not None else module,
+        moved(module, device),
         tokenizer(folder),
         max_length=config["max_length"],
         keep=config["keep"],
@@ -87,6 +88,10 @@ def _read_config(path: Path) -> dict[str, Any]:
         config = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise DataError(f"cannot read {path}: {error}") from error
-    if not isinstance(config, dict) or not set(_FIELDS) <= config.keys() or not {"name", "sha256"} <= set(config["base"]):
+    if not isinstance(config, dict) or not set(_FIELDS) <= config.keys() or not _names_base(config["base"]):
         raise DataError(f"{path} does not describe an adapted model, expected an object with {', '.join(_FIELDS)}")
     return config
+
+
+def _names_base(base: Any) -> bool:
+    return isinstance(base, dict) and base.keys() >= {"name", "sha256"}

@@ -12,6 +12,7 @@ import torch
 import transformers
 
 from mase.errors import DataError
+from mase.models.pretrained import UNREADABLE, read_tokenizer
 
 __all__ = ["BASE", "PACKAGE", "base_folder", "base_sha256", "classifier", "tokenizer"]
 
@@ -65,9 +66,15 @@ def classifier(folder: Path, labels: Sequence[str]) -> Any:
     try:
         with _silent():
             return transformers.AutoModelForSequenceClassification.from_pretrained(
-                folder, num_labels=len(labels), local_files_only=True, use_safetensors=True, dtype=torch.float32, **names
+                folder,
+                num_labels=len(labels),
+                local_files_only=True,
+                use_safetensors=True,
+                dtype=torch.float32,
+                ignore_mismatched_sizes=True,  # a head for other classes is replaced
+                **names,
             )
-    except (OSError, ValueError) as error:
+    except UNREADABLE as error:
         raise DataError(f"cannot load a Hugging Face model from {folder}: {error}") from error
 
 
@@ -77,12 +84,9 @@ def tokenizer(folder: Path) -> Any:
     Raises
     ------
     DataError
-        If it cannot be loaded.
+        If there is none, or it cannot be loaded.
     """
-    try:
-        return transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    except (OSError, ValueError) as error:
-        raise DataError(f"cannot load a tokenizer from {folder}: {error}") from error
+    return read_tokenizer(folder, local=True)
 
 
 def _remedy(name: str) -> str:

@@ -7,9 +7,14 @@ from torch import nn
 
 from mase.errors import DataError
 
-__all__ = ["DOWN", "UP", "merge"]
+__all__ = ["DOWN", "UP", "is_head", "merge"]
 
 DOWN, UP = "_down", "_up"  # suffixes of the factors (rank, d_in) and (d_out, rank) of the change of a weight
+
+
+def is_head(name: str, body: str) -> bool:
+    """Return whether a parameter belongs to the pooler or to what comes after the pretrained part, `body`."""
+    return not name.startswith(f"{body}.") or ".pooler." in f"{name}."
 
 
 def merge(module: nn.Module, stored: Mapping[str, torch.Tensor], scale: float) -> None:
@@ -20,6 +25,13 @@ def merge(module: nn.Module, stored: Mapping[str, torch.Tensor], scale: float) -
     DataError
         If a tensor is missing, of another shape than its place, or has no place.
     """
+    alone = [name for name in stored if name.endswith(DOWN) and f"{name.removesuffix(DOWN)}{UP}" not in stored]
+    if alone:
+        raise DataError(f"{alone[0]} has no up factor beside it, expected (d_out, rank)")
+    body = str(getattr(module, "base_model_prefix", ""))
+    drawn = [name for name, _ in module.named_parameters() if body and is_head(name, body) and name not in stored]
+    if drawn:
+        raise DataError(f"there is no {drawn[0]} among the stored weights, expected the whole head: it would answer at random")
     own = {name: tensor for name, tensor in module.state_dict().items() if isinstance(tensor, torch.Tensor)}
     with torch.no_grad():
         for name, tensor in stored.items():
