@@ -238,6 +238,13 @@ def _check_suits(method: Method, estimator: Estimator, sample: Sample) -> None:
             f"method {method.name!r} takes words out whole, expected a design of zeros and ones, and no gradients; "
             "use design='bernoulli', or space='token-scale'"
         )
+    design, _ = method.regression
+    uneven = not sample.exhaustive and np.ptp(sample.weights) > 0
+    if estimator.needs_base and (isinstance(design, AdaptiveDesign) or uneven):
+        raise OptionError(
+            f"method {method.name!r} draws rows of several laws or weights, expected an estimator that regresses: a moment of "
+            "one law would be biased; use estimator='least-squares'"
+        )
     if not estimator.needs_gradients and not sample.deviations.any():
         raise OptionError(
             f"method {method.name!r} has rows that do not deviate from their centre, expected an estimator that works on "

@@ -31,13 +31,16 @@ def adjusted_r2(sample: Sample, responses: Floats, estimate: Estimate) -> float 
     if np.ptp(responses) == 0 or not sample.deviations.any():
         return None
     problem = sample.problem(responses, None)
-    free = problem.n - int(problem.intercept)
-    if free - estimate.dof < 1:
+    sampled = int(not sample.exhaustive)  # of all the rows there are nothing is to be adjusted
+    free = problem.n - int(problem.intercept) * sampled
+    used = estimate.dof * sampled
+    if free - used < 1:
         return None
-    left = _squares(problem.y - problem.z @ estimate.gamma, problem) / (free - estimate.dof)
+    left = _squares(problem.y - problem.z @ estimate.gamma, problem) / (free - used)
     total = _squares(problem.y, problem) / free
     if sample.paired and sample.center is not None:
-        even = _weighted_variance(((responses[0::2] + responses[1::2]) / 2)[sample.n_exact :], problem.weights)
+        halves = ((responses[0::2] + responses[1::2]) / 2)[sample.n_exact :]
+        even = _weighted_variance(halves, problem.weights, sampled)
         left, total = left + even, total + even
     return 1 - left / total if total > (_NOISE * float(np.abs(responses).max())) ** 2 else None
 
@@ -48,10 +51,10 @@ def _squares(values: Floats, problem: Problem) -> float:
     return float(problem.weights @ (values - centre) ** 2)
 
 
-def _weighted_variance(values: Floats, weights: Floats) -> float:
-    """Return sum w (v - mean)^2 / (n - 1) for values `(n,)`, in the units of the weighted squares of `adjusted_r2`."""
+def _weighted_variance(values: Floats, weights: Floats, lost: int) -> float:
+    """Return sum w (v - mean)^2 / (n - lost) for values `(n,)`, in the units of the weighted squares of `adjusted_r2`."""
     centre = np.average(values, weights=weights)
-    return float(weights @ (values - centre) ** 2 / (len(values) - 1))
+    return float(weights @ (values - centre) ** 2 / (len(values) - lost))
 
 
 def coefficients(estimator: Estimator, problem: Problem) -> Floats:
@@ -125,9 +128,10 @@ def remarks(
             f"{(8 if sample.paired else 4) * (n_coordinates + 3)}",
         )
     if r2 is not None and r2 < _POOR_R2:
+        rest = f"{'interaction of words, or ' if n_coordinates > 1 else ''}error of the scores themselves"
         yield Note(
             "poor-fit",
-            f"the scores explain {max(r2, 0):.0%} of how the model answers around this text; the rest is interaction",
+            f"the scores explain {max(r2, 0):.0%} of how the model answers around this text; the rest is {rest}",
         )
     if halves is not None and halves < _UNSTABLE:
         yield Note(
@@ -142,5 +146,7 @@ def remarks(
     turned = 0.0 if binary else float((sample.coordinates < 0).mean())
     if turned > 0:
         yield Note(
-            "reversed", f"{turned:.2%} of the scales were negative and turned a word vector around; a smaller sigma avoids that"
+            "reversed",
+            f"{turned:.2%} of the scales were negative and turned a word vector around"
+            + ("; a smaller sigma avoids that" if sample.center is not None else ""),
         )

@@ -1,5 +1,8 @@
+from itertools import product
+
 import numpy as np
 import pytest
+from scipy.special import comb
 from scipy.stats import spearmanr
 
 from mase.covariance import covariance
@@ -52,6 +55,45 @@ def test_r2_does_not_grow_with_useless_coordinates(design, n):
         y = sample.deviations[:, 0] + rng.standard_normal(n)
         found.append(adjusted_r2(sample, y, LeastSquares().fit(sample.problem(y, 0.0))))
     assert np.mean(found) == pytest.approx(0.5, abs=0.06)
+
+
+@pytest.mark.parametrize(("p", "n"), [(20, 1000), (200, 1000), (300, 600)])
+def test_r2_of_the_moment_is_that_of_rows_left_out(p, n):
+    """It is not fitted to the answers: deducting p would tell of a linear model that it is none."""
+    told, fresh = [], []
+    for seed in range(20):
+        gamma = np.random.default_rng(2000 + seed).standard_normal(p)
+        found = measure(linear(gamma), resolve("mase-paper", link="logit", n_samples=n), 0, np.random.default_rng(seed))
+        z = 0.1 * np.random.default_rng(1000 + seed).standard_normal((2000, p))
+        told.append(found.fit.r2)
+        fresh.append(1 - (z @ (gamma - found.estimate.gamma)).var() / (z @ gamma).var())
+    assert np.mean(told) == pytest.approx(np.mean(fresh), abs=0.02)
+
+
+def test_r2_of_averaged_gradients_takes_nothing_off():
+    probe, told, fresh = smooth(60), [], []
+    for seed in range(20):
+        method = resolve("mase-gradient", link="logit", n_samples=64, sigma=0.5)
+        found = measure(probe, method, 0, np.random.default_rng(seed))
+        c = 1 + 0.5 * np.random.default_rng(1000 + seed).standard_normal((2000, 60))
+        y = probe.function(c)
+        told.append(found.fit.r2)
+        fresh.append(1 - (y - (c - 1) @ found.estimate.gamma).var() / y.var())
+    assert np.mean(told) == pytest.approx(np.mean(fresh), abs=0.03)
+
+
+def test_r2_of_all_coalitions_is_the_share_of_their_variance():
+    p, probe = 4, smooth(4)
+    found = measure(probe, resolve("kernel-shap", link="logit"), 0, np.random.default_rng(0))
+    rows = np.array([row for row in product([0.0, 1.0], repeat=p) if 0 < sum(row) < p])
+    sizes = rows.sum(axis=1).astype(int)
+    weights = (p - 1) / (comb(p, sizes) * sizes * (p - sizes))
+    y = probe.function(rows)
+
+    def spread(values):
+        return np.average((values - np.average(values, weights=weights)) ** 2, weights=weights)
+
+    assert found.fit.r2 == pytest.approx(1 - spread(y - rows @ found.estimate.gamma) / spread(y))
 
 
 def test_r2_is_unknown_with_too_few_rows_and_without_variation():

@@ -37,9 +37,10 @@ class Focused:
     n_top
         How many words are mostly out; at most a third of those of the text.
     often, seldom
-        Probabilities that the word with the highest and the lowest score is out.
+        Probabilities that the highest and the lowest words of a long text are out. With few words they are not reached: of
+        nine words the highest is out with .64 and the lowest with .28.
     softness
-        Over how many ranks the one turns into the other.
+        Over how many ranks the one turns into the other (the scale of a logistic curve).
     n_alone
         How many of the highest words are taken out alone, at most an eighth of all rows; 0 for none.
     """
@@ -52,6 +53,9 @@ class Focused:
     n_alone: int = 15
 
     def __post_init__(self) -> None:
+        for name in ("rounds", "n_top", "n_alone"):
+            if not isinstance(getattr(self, name), int):
+                raise OptionError(f"{name} is {getattr(self, name)!r}, expected an integer")
         if self.rounds < 1 or self.n_top < 1 or not self.softness > 0:
             raise OptionError(
                 f"rounds is {self.rounds}, n_top {self.n_top} and softness {self.softness}, expected rounds and n_top >= 1 "

@@ -27,6 +27,9 @@ class Shapley:
 
     Notes
     -----
+    The `shap` package also selects features, by default (`l1_reg`) the ten strongest, and gives all others 0; here every word
+    has its score, as with ``l1_reg=False``.
+
     Proposition "Kernel SHAP" puts the kernel into both the loss and the sampling, which would count it twice: here each size
     has it in one of the two.
     """

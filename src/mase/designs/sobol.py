@@ -12,6 +12,8 @@ from mase.sample import Law, Sample
 
 __all__ = ["Sobol"]
 
+_BITS = 30  # of scipy's points
+
 
 @dataclass(frozen=True, slots=True)
 class Sobol:
@@ -34,5 +36,5 @@ class Sobol:
         if p > qmc.Sobol.MAXDIM:
             raise OptionError(f"{p} coordinates, but Sobol points have at most {qmc.Sobol.MAXDIM}; use design='orthogonal'")
         points = qmc.Sobol(p, scramble=True, rng=rng).random_base2(int(np.ceil(np.log2(n))))[:n]
-        tiny = np.finfo(np.float64).tiny
-        return single(law.covariance.color(ndtri(np.clip(points, tiny, 1 - 2**-53))), law)
+        half = 2.0 ** -(_BITS + 1)  # the points are multiples of 2**-_BITS, and 0 would be infinitely far
+        return single(law.covariance.color(ndtri(np.clip(points, half, 1 - half))), law)

@@ -12,6 +12,8 @@ from mase.sample import Estimate, Problem
 
 __all__ = ["Constrained"]
 
+_FEW = 2  # coefficients of three words: all their coalitions are hardly more than that
+
 
 @dataclass(frozen=True, slots=True)
 class Constrained:
@@ -35,7 +37,8 @@ class Constrained:
         if not free.shape[1]:
             return Estimate(start, np.zeros((problem.p, problem.p)), 0.0)
         reduced = _reduced(problem, start, free)
-        found = _determined(reduced) if 0 <= reduced.n - reduced.p < 2 else LeastSquares().fit(reduced)
+        tiny = reduced.p <= _FEW and 0 <= reduced.n - reduced.p < 2
+        found = _determined(reduced) if tiny else LeastSquares().fit(reduced)
         return Estimate(start + free @ found.gamma, free @ found.covariance @ free.T, found.dof, found.remark)
 
 
@@ -55,7 +58,8 @@ def _reduced(problem: Problem, start: Floats, free: Floats) -> Problem:
 def _determined(problem: Problem) -> Estimate:
     """Return the solution of hardly more rows than coefficients, which `LeastSquares` leaves to ridge regression.
 
-    Two or three words have no more coalitions than that, and their Shapley values are exact.
+    Two or three words have no more coalitions than that, and their Shapley values are exact. Of more words so few rows are
+    a sample, and its solution would be noise.
     """
     z, y = problem.centred()
     if np.linalg.matrix_rank(z) < problem.p:

@@ -14,6 +14,7 @@ __all__ = ["Lasso", "solve_lasso"]
 
 # Groups left out in turn for the covariance; and the share (a norm) of a coordinate below which it counts as one of the others.
 _FOLDS, _RANK_TOLERANCE = 10, 1e-6
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,16 @@ def _without(z: Floats, y: Floats, fold: int, folds: int, radius: float) -> Floa
 
 def solve_lasso(gram: Floats, cross: Floats, radius: float) -> Floats:
     """Return argmin 1/2 g'Gg - c'g subject to |g|_1 <= radius, for G `(p, p)` and c `(p,)`.
+
+    Where G is singular the path forks, and the one that is followed may miss the minimum; the bound holds all the same.
+    """
+    found = _end_of_path(gram, cross, radius)
+    norm = float(np.abs(found).sum())
+    return found * (radius / norm) if norm > radius * (1 + _ROUNDING) else found
+
+
+def _end_of_path(gram: Floats, cross: Floats, radius: float) -> Floats:
+    """Return the coefficients `(p,)` where the path reaches the radius, or ends.
 
     Follows the path from g = 0: on each piece the active coefficients move along G_AA^-1 sign, until a coordinate joins,
     one reaches zero and leaves, the correlations reach zero, or the norm reaches the radius.

@@ -26,7 +26,7 @@ class MeanGradient:
     needs_gradients: ClassVar[bool] = True
 
     def fit(self, problem: Problem) -> Estimate:
-        """Return gamma `(p,)` with the covariance of a weighted mean.
+        """Return gamma `(p,)` with the covariance of a weighted mean; no response was fitted, so no degree of freedom is used.
 
         Raises
         ------
@@ -39,4 +39,4 @@ class MeanGradient:
             )
         gamma = np.average(problem.gradients, axis=0, weights=problem.weights)
         spread = (problem.gradients - gamma) * (problem.weights / problem.weights.mean())[:, None]
-        return Estimate(gamma, spread.T @ spread / (problem.n * max(problem.n - 1, 1)), float(problem.p))
+        return Estimate(gamma, spread.T @ spread / (problem.n * max(problem.n - 1, 1)), 0.0)

@@ -9,7 +9,7 @@ from mase.arrays import Floats
 from mase.errors import OptionError
 from mase.sample import Estimate, Problem
 
-__all__ = ["Moment", "moment_rows"]
+__all__ = ["Moment", "dof", "moment_rows"]
 
 
 def moment_rows(problem: Problem) -> Floats:
@@ -43,4 +43,26 @@ class Moment:
         """Return gamma `(p,)`; its covariance is that of the mean of the n terms."""
         terms = problem.covariance.solve(moment_rows(problem))
         spread = terms - terms.mean(axis=0)
-        return Estimate(terms.mean(axis=0), spread.T @ spread / (problem.n * max(problem.n - 1, 1)), float(problem.p))
+        gamma = terms.mean(axis=0)
+        return Estimate(gamma, spread.T @ spread / (problem.n * max(problem.n - 1, 1)), dof(problem, gamma, terms))
+
+
+def dof(problem: Problem, gamma: Floats, terms: Floats) -> float:
+    """Return the degrees of freedom of coefficients `(p,)` that are a mean of terms `(n, p)`, one of each row.
+
+    They are not fitted to the responses, so that p would be far too many. Without row i the mean moves by
+    (mean - term i) / (n - 1), and so the residual of a row that was left out is known; the number returned makes the mean
+    square of the residuals that of those. It is below 0 where a row's own term overshoots its response, as with many words.
+    """
+    if problem.n < 2:
+        return float(problem.p)
+    moved = (terms.mean(axis=0) - terms) * (gamma != 0) / (problem.n - 1)
+    residuals = problem.y - problem.z @ gamma
+    alone = residuals - np.einsum("np,np->n", problem.z, moved)
+    kept, left_out = (_squares(values, problem) for values in (residuals, alone))
+    return (problem.n - int(problem.intercept)) * (1 - kept / left_out) if left_out > 0 else 0.0
+
+
+def _squares(values: Floats, problem: Problem) -> float:
+    centre = np.average(values, weights=problem.weights) if problem.intercept else 0.0
+    return float(problem.weights @ (values - centre) ** 2)

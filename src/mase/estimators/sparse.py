@@ -8,7 +8,7 @@ import numpy as np
 from mase.arrays import Floats
 from mase.errors import OptionError
 from mase.estimators.dantzig import minimum_l1
-from mase.estimators.moment import Moment, moment_rows
+from mase.estimators.moment import Moment, dof, moment_rows
 from mase.sample import Estimate, Problem
 
 __all__ = ["Sparse", "soft_threshold"]
@@ -59,7 +59,7 @@ class Sparse:
             gamma = soft_threshold(b, tolerance, problem.covariance.deviations**2)
         else:
             gamma = minimum_l1(problem.covariance.matrix(), b, tolerance)
-        return Estimate(gamma, Moment().fit(problem).covariance, float(np.count_nonzero(gamma)))
+        return Estimate(gamma, Moment().fit(problem).covariance, dof(problem, gamma, problem.covariance.solve(terms)))
 
     def _tolerance(self, terms: Floats, b: Floats) -> float:
         if self.tol == "auto":
