@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from numbers import Integral
 from os import PathLike
 from typing import Any
 
@@ -156,11 +157,13 @@ class Attribution:
         OptionError
             If k is negative or `by` is neither of the two.
         """
-        if k < 0:
-            raise OptionError(f"k is {k}, expected an integer >= 0")
+        if isinstance(k, bool) or not isinstance(k, Integral) or k < 0:
+            raise OptionError(f"k is {k!r}, expected an integer >= 0")
         if by not in ("score", "magnitude"):
             raise OptionError(f"by is {by!r}, expected 'score' or 'magnitude'")
-        return tuple(sorted(self.word_scores, key=lambda word: -(abs(word.score) if by == "magnitude" else word.score))[:k])
+        return tuple(
+            sorted(self.word_scores, key=lambda word: -(abs(word.score) if by == "magnitude" else word.score))[: int(k)]
+        )
 
     def as_list(self) -> list[tuple[str, float]]:
         """Return `(word, score)` pairs in reading order."""

@@ -14,6 +14,7 @@ __all__ = [
     "NonFiniteError",
     "OptionError",
     "ShapeError",
+    "TooFewSamplesError",
     "UnknownNameError",
 ]
 
@@ -24,6 +25,10 @@ class MaseError(Exception):
 
 class OptionError(MaseError, ValueError):
     """An argument or option has a value that cannot be used."""
+
+
+class TooFewSamplesError(OptionError):
+    """The number of samples does not suffice for the words of this text; for a shorter one it may."""
 
 
 class ShapeError(MaseError, ValueError):

@@ -129,7 +129,14 @@ class Explainer:
         ------
         MaseError
             As for one text; what was yielded before stays with the caller.
+        InvalidTextError
+            If it is one text and not several.
         """
+        if isinstance(texts, str | bytes):
+            raise InvalidTextError(f"texts is one {type(texts).__name__}, expected several, as in stream([text])")
+        return self._streamed(texts, target)
+
+    def _streamed(self, texts: Iterable[str], target: str | int | None) -> Iterator[Attribution]:
         for number, text in enumerate(self._tracked(texts)):
             try:
                 found = self._explain(text, target)

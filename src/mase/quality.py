@@ -108,16 +108,10 @@ def remarks(
 ) -> Iterator[Note]:
     """Yield what a reader of the scores must know, as data."""
     n_rows, n_coordinates = sample.coordinates.shape
-    if np.ptp(responses) == 0 and not (gradients and estimate.gamma.any()):
-        if responses[0] == text:
-            yield Note("constant", "the model's answer did not change under any perturbation: all scores are 0")
-            return
-        if np.abs(estimate.gamma).max(initial=0.0) <= _ROUNDING * abs(responses[0] - text):
-            message = (
-                "the answer was the same under all perturbations, another than for the text itself: each was too strong to "
-            )
-            yield Note("constant", f"{message}tell words apart and all scores are 0; use method='occlusion'")
-            return
+    same = None if gradients and estimate.gamma.any() else _sameness(responses, text, estimate)
+    if same is not None:
+        yield Note("constant", same)
+        return
     if estimate.remark is not None:
         yield Note("fallback", estimate.remark)
     independent = n_rows // 2 if sample.paired else n_rows
@@ -150,3 +144,18 @@ def remarks(
             f"{turned:.2%} of the scales were negative and turned a word vector around"
             + ("; a smaller sigma avoids that" if sample.center is not None else ""),
         )
+
+
+def _sameness(responses: Floats, text: float, estimate: Estimate) -> str | None:
+    """Return what to say of responses `(n,)` that are all the same, None if they are not."""
+    spread = np.ptp(responses)
+    if 0 < spread <= _NOISE * float(np.abs(responses).max()):
+        return "the model's answers differed by rounding alone under all perturbations: the scores mean nothing"
+    if spread == 0 and responses[0] == text:
+        return "the model's answer did not change under any perturbation: all scores are 0"
+    if spread == 0 and np.abs(estimate.gamma).max(initial=0.0) <= _ROUNDING * abs(responses[0] - text):
+        return (
+            "the answer was the same under all perturbations, another than for the text itself: each was too strong to tell "
+            "words apart and all scores are 0; use method='occlusion'"
+        )
+    return None

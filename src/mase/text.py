@@ -85,8 +85,10 @@ def check_text(text: object) -> str:
 
 @cache
 def _word_pattern() -> re.Pattern[str]:
-    marks = "".join(re.escape(chr(c)) for c in range(0x300, 0xFE10) if unicodedata.category(chr(c)) in ("Mn", "Mc", "Me"))
-    letter = rf"[^\W_{_IDEOGRAPHS}][{marks}\u200c\u200d]*"
+    codes = (*range(0x300, 0x1F000), *range(0xE0100, 0xE01F0))
+    marks = "".join(re.escape(chr(c)) for c in codes if unicodedata.category(chr(c)) in ("Mn", "Mc", "Me"))
+    # Soft hyphens, joiners and marks of direction go on with a word, as in Unicode's word rules (UAX 29, WB4).
+    letter = rf"[^\W_{_IDEOGRAPHS}][{marks}\xad\u200c-\u200f\u2060]*"
     inside = r"['’]|(?<=\d)[.,](?=\d)"
     return re.compile(rf"[{_IDEOGRAPHS}][{marks}]*|(?:{letter})+(?:(?:{inside})(?:{letter})+)*|_+|[^\w\s]+")
 

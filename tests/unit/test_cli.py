@@ -313,8 +313,45 @@ def test_lines_are_written_as_they_come(mase_cli, tmp_path, monkeypatch):
     assert 0 < sizes[1] < sizes[2] < output.stat().st_size
 
 
+def test_the_page_numbers_texts_as_the_run_does(mase_cli, tmp_path):
+    path = tmp_path / "page.html"
+    found = mase_cli(GOOD, "crash", BAD, "--html", str(path), "-q")
+    assert found.exit_code == 1
+    assert re.findall(r"<h2>(\d)\. ", path.read_text(encoding="utf-8")) == ["1", "3"]
+    assert "1 more could not be explained." in path.read_text(encoding="utf-8")
+    before = path.read_bytes()
+    assert f"no text was explained: {path} was not written" in mase_cli("crash", "--html", str(path)).stderr
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", ">&- 2>&-"])
+def test_streams_that_the_caller_closed(closed):
+    """As some schedulers start their processes."""
+    text = "" if closed == "<&-" else '"a good film"'
+    line = f"{sys.executable} -m mase explain {text} --n-samples 20 {closed}"
+    found = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert "Traceback" not in found.stderr
+    assert found.returncode == (2 if closed == "<&-" else 0), found.stderr
+
+
+def test_a_file_without_a_name_is_a_usage_error(mase_cli):
+    found = mase_cli("-i", "")
+    assert found.exit_code == 2
+    assert "got an empty name of a file" in found.stderr
+
+
+def test_colours_may_be_forced_on_a_log_but_no_bar(mase_cli, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    found = mase_cli(GOOD, BAD, GOOD, "-q")
+    assert "\x1b[?25l" not in found.stderr
+    assert "3 texts explained" in found.stderr
+
+
 def test_an_error_of_the_command_stops_at_the_first_text_only(mase_cli):
     assert mase_cli(GOOD, BAD, "--target", "positive").stderr.count("unknown target") == 1
+    too_long = mase_cli("one two three four five six seven", GOOD, "--method", "occlusion", "--n-samples", "5", "--json")
+    assert "text 1: n_samples is 5, expected at least 7" in too_long.stderr  # of this text, and not of the others
+    assert [json.loads(line)["schema"] for line in too_long.stdout.splitlines()] == ["mase.error/1", "mase.attribution/1"]
     with_failures = mase_cli("crash", "crash")
     assert with_failures.stderr.count(ModelError.__name__) == 0
     assert "text 1: " in with_failures.stderr

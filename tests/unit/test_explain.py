@@ -32,6 +32,12 @@ def test_stream_keeps_what_came_before_an_error(lstm_model):
     assert caught.value.__notes__ == ["at text number 2, counted from 0"]
 
 
+@pytest.mark.parametrize("text", ["good film", b"good film"])
+def test_a_stream_of_one_text_is_an_error_at_once(lstm_model, text):
+    with pytest.raises(InvalidTextError, match="expected several"):
+        mase.Explainer(lstm_model).stream(text)
+
+
 def test_progress_goes_to_stderr(lstm_model, capsys):
     explainer = mase.Explainer(lstm_model, n_samples=40, show_progress=True)
     assert explainer(TEXTS) == mase.Explainer(lstm_model, n_samples=40)(TEXTS)
@@ -295,7 +301,8 @@ def test_attribution_views(lstm_model):
     assert found.as_list() == list(zip(found.words, found.scores, strict=True))
     with pytest.raises(ValueError, match="read-only"):
         found.scores[0] = 1
-    for wrong in ({"k": -1}, {"by": "size"}):
+    assert len(found.top(np.int64(3))) == 3
+    for wrong in ({"k": -1}, {"k": 2.5}, {"k": "3"}, {"k": None}, {"by": "size"}):
         with pytest.raises(OptionError):
             found.top(**wrong)
 

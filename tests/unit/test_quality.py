@@ -132,6 +132,11 @@ def test_mirrored_rows_count_once():
     assert "few-samples" not in codes(linear(np.ones(60)), "mase", 200)
 
 
+def test_answers_that_differ_by_rounding_are_constant():
+    noise = FunctionProbe(lambda c: 1 + 2e-16 * np.round(c.sum(axis=1)), 30)
+    assert "constant" in codes(noise, "mase")
+
+
 def test_split_half_ranks_scores_and_not_rounding():
     probe = linear(np.array([0.7, 0.0, 0.0, 0.0, 0.0]))
     found = measure(probe, resolve("mase-nlgp", link="logit", n_samples=100), 0, np.random.default_rng(0))

@@ -4,6 +4,7 @@ import io
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -59,7 +60,13 @@ def test_the_scale_gives_numbers_that_fit_the_text():
     assert scale_of(attribution("one", [1e-7])).interval(Word("x", 0, 1, -1e-7, 1e-9)) == "−1.0e-07 ± 2e-09"
 
 
+def test_summaries_keep_to_the_width_of_a_word():
+    assert max(map(len, summary(attribution("a" * 300 + " superb")).splitlines())) < 120
+
+
 def test_half_widths_are_never_rounded_to_nothing():
+    tiny = scale_of(attribution("one", [1e-7]))
+    assert [tiny.error(value) for value in (1.2e-9, 9.1e-9, 2e-9, 0.0)] == ["2e-09", "1e-08", "2e-09", "0e+00"]
     assert scale_of(attribution()).error(1e-9) == "0.001"
     assert scale_of(attribution()).error(0.0) == "0.000"
     assert scale_of(attribution("no scores", [0.0, 0.0])).interval(Word("x", 0, 1, 0.0, 0.0)) == "0.000 ± 0.000"
@@ -122,6 +129,11 @@ def test_the_unit_of_the_scores_is_told():
     assert np.exp(0.7) == pytest.approx(2, rel=0.01)
     assert gloss(margin) == "margin: the class against its best alternative; +0.7 doubles the odds"
     assert [gloss(attribution(link=link)) is None for link in links()] == [True, False, False, False]
+    separate = Prediction("pos", 1, 0.8, {"neg": 0.7, "pos": 0.8})
+    assert gloss(replace(margin, prediction=separate)) == "margin: the class against its absence; +0.7 doubles the odds"
+    logit = attribution(link="logit", response=1.5)
+    assert gloss(logit) == "logit: the model's raw score of the class"
+    assert gloss(replace(logit, response=np.log(0.8 / 0.2))) == "logit: the log-odds of the class; +0.7 doubles the odds"
     assert summary(margin).splitlines()[-3:] == [
         "8 strongest of 11 words; margin of pos in log-odds, ± 95 % interval", gloss(margin),
         "R² 0.98 · 1,001 evaluations · 200 ms · mase, seed 0",
@@ -173,6 +185,33 @@ def test_words_that_could_be_zero_are_not_marked():
     text = shown(attribution(se=0.5))
     assert "⁺⁺" not in text
     assert "is superb, but" in text
+
+
+UNSIGNED = ("unsigned", "scores are lengths")
+
+
+def test_scores_without_a_direction_are_not_drawn_as_for_the_class(tmp_path):
+    made = attribution(notes=[UNSIGNED])
+    text = shown(made)
+    assert "words that matter to pos" in text
+    assert "superb•••" in text
+    assert not set("⁺⁻") & set(text)
+    assert "for⁺" not in text
+    assert "against" not in text
+    source = made.to_html()
+    assert "<article class=plain>" in source
+    assert "Words that <b d>matter</b> to <bdi>pos</bdi>" in source
+    assert "whether it speaks for the class or against it" in source
+    figure = bar_chart(made)
+    assert len({patch.get_facecolor()[:3] for patch in figure.axes[0].patches}) == 1
+    assert "<article>" in attribution().to_html()
+
+
+def test_bars_keep_their_shares_in_a_narrow_terminal():
+    text = shown(attribution("x dull", [0.2, 0.1]), width=34)
+    bars = [len(re.sub("[^█]", "", line)) for line in text.splitlines() if "█" in line]
+    assert len(bars) == 2
+    assert bars[0] / bars[1] == pytest.approx(2, abs=0.3)
 
 
 def test_heat_map_on_ascii_terminals_and_narrow_ones():
@@ -321,6 +360,14 @@ def test_ten_reviews_stay_below_100_kb_with_every_word_scored(law):
     many = [attribution(text, (0.05 * getattr(rng, law)(size)).tolist(), notes=[("a", "b" * 80)]) for _ in range(10)]
     assert len(page(many).encode()) < 100_000
     assert len(page(many[:1]).encode()) < 25_000
+
+
+def test_a_page_keeps_the_numbers_of_its_run_and_tells_what_is_missing():
+    source = page([attribution(), attribution()], numbers=[1, 4], n_failed=2)
+    assert re.findall(r"<h2>(\d)\. ", source) == ["1", "4"]
+    assert "2 more could not be explained." in source
+    assert "<h2>3. " in page([attribution()], numbers=[3], n_failed=2)
+    assert "more could not" not in page([attribution()])
 
 
 def test_a_fragment_keeps_to_itself():

@@ -20,6 +20,8 @@ def words(text):
         ("great 👍🏽 ❤️", ["great", "👍🏽", "❤️"]),
         ("👨‍👩‍👧 ok", ["👨‍👩‍👧", "ok"]),
         ("مرحبا بالعالم", ["مرحبا", "بالعالم"]),
+        ("won\xadder\xadful now\u2060here \u200fabc", ["won\xadder\xadful", "now\u2060here", "\u200f", "abc"]),
+        ("\U00011103\U00011127\U00011107", ["\U00011103\U00011127\U00011107"]),
         ("snake_case", ["snake", "_", "case"]),
         ("", []),
         (" \t\n", []),

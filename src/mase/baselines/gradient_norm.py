@@ -21,6 +21,7 @@ class GradientNorm:
 
     needs_gradients: ClassVar[bool] = True
     needs_reference: ClassVar[bool] = False
+    signed: ClassVar[bool] = False
 
     def run(self, oracle: Oracle, n_samples: int, rng: np.random.Generator) -> Estimate:
         """Return the norms `(p,)` from one gradient; nothing is drawn."""

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from mase.arrays import Ints
-from mase.errors import OptionError
+from mase.errors import TooFewSamplesError
 from mase.procedure import Oracle
 from mase.sample import Estimate
 
@@ -34,13 +34,13 @@ class PermutationImportance:
 
         Raises
         ------
-        OptionError
+        TooFewSamplesError
             If the budget does not hold one permutation.
         """
         p = oracle.size
         rounds = n_samples // p
         if not rounds:
-            raise OptionError(f"n_samples is {n_samples}, expected at least {p}: one permutation of {p} words")
+            raise TooFewSamplesError(f"n_samples is {n_samples}, expected at least {p}: one permutation of {p} words")
         if p == 1:
             return Estimate(np.zeros(1), np.zeros((1, 1)), 1.0, "a text of one word has no other word to put in its place")
         sources = np.tile(np.arange(p), (rounds, p, 1))

@@ -81,7 +81,7 @@ _what_is_judged = options(
 )
 @_what_is_judged
 @click.option("--device", metavar="NAME", help="Where the model runs, as in cuda or cuda:1. [default: cpu]")
-@click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Threads of the model. [default: torch's]")
+@click.option("--threads", type=click.IntRange(1, 4096), metavar="N", help="Threads of the model. [default: torch's]")
 @click.option("--download", is_flag=True, help="Fetch the Hugging Face model if it is not on this machine.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and no table.")
 @click.option("-o", "--output", metavar="FILE.json", help="Also write JSON with the numbers of every text; - is --json.")

@@ -64,7 +64,7 @@ _how = options(
 @click.option("--device", metavar="NAME", help="Where the model runs, as in cuda or cuda:1. [default: cpu]")
 @click.option(
     "--threads",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, 4096),
     metavar="N",
     help="Threads of the model; on a busy machine try 1. [default: torch's]",
 )

@@ -56,7 +56,8 @@ def _messages() -> Iterator[None]:
     """Make of an error of the block its message and exit code."""
     try:
         yield
-        sys.stdout.flush()  # what a full disk refuses is told here, and not when Python ends
+        if sys.stdout is not None:  # it is None where the caller closed it
+            sys.stdout.flush()  # what a full disk refuses is told here, and not when Python ends
     except MaseError as error:
         _end(str(error))
     except KeyboardInterrupt:
@@ -94,16 +95,19 @@ def _printable(message: str) -> str:
     return visible(message)
 
 
-def _drop_unwritable(stream: TextIO) -> None:
+def _drop_unwritable(stream: TextIO | None) -> None:
     """Drop what a stream still holds, if the system does not take it."""
     try:
-        stream.flush()
+        if stream is not None:
+            stream.flush()
     except OSError:
         _close_quietly(stream)
 
 
-def _close_quietly(stream: TextIO) -> None:
+def _close_quietly(stream: TextIO | None) -> None:
     """Point a stream that cannot be written at nothing, so that Python's last flush does not complain."""
+    if stream is None:
+        return
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

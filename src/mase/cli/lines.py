@@ -56,9 +56,11 @@ def read_texts(arguments: tuple[str, ...], source: str | None, text_column: str)
         raise click.UsageError("got TEXT and --input, expected one of the two")
     if arguments:
         return Texts((Line(number, text) for number, text in enumerate(arguments, 1)), len(arguments), "text")
+    if source == "":
+        raise click.UsageError("got an empty name of a file, expected --input FILE; is a variable of your shell not set?")
     if source is not None and source != "-":
         return _file(source, text_column)
-    if source is None and sys.stdin.isatty():
+    if sys.stdin is None or (source is None and sys.stdin.isatty()):
         raise click.UsageError('got no text, expected TEXT, --input FILE or a pipe, as in: mase explain "What a film!"')
     return Texts(_not_empty(sys.stdin.buffer, "standard input"), None, "line")
 

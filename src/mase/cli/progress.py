@@ -1,5 +1,6 @@
 """How far a run is, on standard error: a bar if that is a terminal, and a closing line."""
 
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,11 @@ from mase.render.facts import duration
 __all__ = ["Progress"]
 
 
+def _is_terminal(console: Console) -> bool:
+    """Return whether a bar can move there: colours may be forced on a log (FORCE_COLOR), a cursor may not."""
+    return console.is_terminal and not console.is_dumb_terminal and sys.stderr.isatty()
+
+
 class Progress:
     """Counts texts; the bar steps aside while something else is printed.
 
@@ -30,7 +36,7 @@ class Progress:
     def __init__(self, total: int | None, doing: str = "explaining", done: str = "explained") -> None:
         console = Console(stderr=True)
         columns = (TextColumn(doing), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        self.bar = Bar(*columns, console=console, transient=True, disable=total == 1 or not console.is_terminal)
+        self.bar = Bar(*columns, console=console, transient=True, disable=total == 1 or not _is_terminal(console))
         self.task = self.bar.add_task(doing, total=total)
         self.done, self.began = done, time.perf_counter()
         self.n_done = self.n_failed = 0

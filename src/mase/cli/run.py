@@ -14,7 +14,7 @@ from mase.cli.group import complain
 from mase.cli.lines import Line, Texts
 from mase.cli.progress import Progress
 from mase.cli.sinks import HeatMaps, HtmlPage, JsonFile, JsonLines, Sink
-from mase.errors import CapabilityError, MaseError, MissingDependencyError, OptionError, UnknownNameError
+from mase.errors import CapabilityError, MaseError, MissingDependencyError, OptionError, TooFewSamplesError, UnknownNameError
 from mase.io.json import Failure
 
 __all__ = ["OF_THE_COMMAND", "Outputs", "open_console", "run"]
@@ -38,6 +38,8 @@ class Outputs:
         """Return the open sinks, which close with `stack`: what can be lost first comes first."""
         sinks: list[Sink] = [] if self.file is None else [stack.enter_context(JsonFile(self.file))]
         sinks += [] if self.html is None else [stack.enter_context(HtmlPage(self.html))]
+        if sys.stdout is None:
+            return sinks
         if self.json:
             return [*sinks, JsonLines(sys.stdout.buffer)]
         return [*sinks, HeatMaps(open_console(), progress, numbered=numbered)] if self.heat_maps else sinks
@@ -73,7 +75,7 @@ def _attempt(line: Line, explain: Explain, *, first: bool) -> Attribution | Fail
             raise line.error
         return explain(line.text)
     except MaseError as error:
-        if first and isinstance(error, OF_THE_COMMAND):
+        if first and isinstance(error, OF_THE_COMMAND) and not isinstance(error, TooFewSamplesError):
             raise
         return Failure(line.number, type(error).__name__, str(error))
 

@@ -90,16 +90,23 @@ class HtmlPage:
     def __init__(self, path: str) -> None:
         self.path = path
         self.attributions: list[Attribution] = []
+        self.numbers: list[int] = []
+        self.n_results = 0
 
     def add(self, result: Attribution | Failure) -> None:
-        """Keep an attribution for the page."""
+        """Keep an attribution for the page, with its number."""
+        self.n_results += 1
         if not isinstance(result, Failure):
             self.attributions.append(result)
+            self.numbers.append(self.n_results)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self.attributions:
-            write_page(self.attributions, self.path)
+            n_failed = self.n_results - len(self.attributions)
+            write_page(self.attributions, self.path, numbers=self.numbers, n_failed=n_failed)
             tell(f"wrote {click.format_filename(self.path)}")
+        elif self.n_results:
+            tell(f"no text was explained: {click.format_filename(self.path)} was not written")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mase.covariance import Covariance
-from mase.errors import OptionError
+from mase.errors import TooFewSamplesError
 from mase.sample import Law, Sample
 
 __all__ = ["LeaveOneOut"]
@@ -30,12 +30,12 @@ class LeaveOneOut:
 
         Raises
         ------
-        OptionError
+        TooFewSamplesError
             If p is larger than n.
         """
         del rng
         p = law.covariance.size
         if n < p:
-            raise OptionError(f"n_samples is {n}, expected at least {p}: every one of the {p} words is taken out once")
+            raise TooFewSamplesError(f"n_samples is {n}, expected at least {p}: every one of the {p} words is taken out once")
         z = -np.eye(p)
         return Sample(1 + z, z, np.ones(p), False, 1.0, law.covariance, divisible=False, exhaustive=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mase.designs.placement import single
-from mase.errors import OptionError
+from mase.errors import TooFewSamplesError
 from mase.sample import Law, Sample
 
 __all__ = ["MomentMatched"]
@@ -28,12 +28,12 @@ class MomentMatched:
 
         Raises
         ------
-        OptionError
+        TooFewSamplesError
             If n <= p: fewer rows cannot have the Gram matrix Sigma.
         """
         p = law.covariance.size
         if n <= p:
-            raise OptionError(f"n_samples is {n}, expected more than the {p} coordinates for a moment-matched design")
+            raise TooFewSamplesError(f"n_samples is {n}, expected more than the {p} coordinates for a moment-matched design")
         noise = rng.standard_normal((n, p))
         noise -= noise.mean(axis=0)
         factor = np.linalg.cholesky(noise.T @ noise / n)

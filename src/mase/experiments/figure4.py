@@ -21,7 +21,7 @@ from mase.render.curves import Curve, Panel
 
 __all__ = ["FIGURE4", "Figure4", "sampled"]
 
-BUDGETS = (100, 250, 500, 1000, 1500, 2000, 3000, 5000)
+BUDGETS = (100, 250, 500, 1000, 2000, 5000)
 _SWEPT = ("mase-paper", "mase-sparse", "mase", "lime", "kernel-shap")
 Sampled = Mapping[Spec, Mapping[int, Outcomes]]
 _K = 10  # of the diagrams over N; the JSON has every k of the tables

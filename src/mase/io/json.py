@@ -14,6 +14,7 @@ from mase.attribution import Attribution, Fit, Note, Prediction, Token, Word
 from mase.errors import DataError
 from mase.files import write_text
 from mase.io.record import Record
+from mase.links import links
 from mase.text import Truncation
 
 __all__ = ["ERROR_SCHEMA", "SCHEMA", "Failure", "dumps", "from_dict", "load", "load_many", "save", "to_dict"]
@@ -132,6 +133,13 @@ def from_dict(mapping: Mapping[str, Any], *, place: str = "the mapping") -> Attr
     _check_schema(record)
     prediction = record.record("prediction")
     text = record.get("text", str)
+    words = tuple(_word(word, text) for word in record.records("words"))
+    labels = prediction.table("probabilities").keys()
+    for holder, key in ((prediction, "label"), (record, "target")):
+        if holder.get(key, str) not in labels:
+            raise holder.wrong(key, f"one of the labels that have a probability, {', '.join(list(labels)[:5])}")
+    if record.get("link", str) not in links():
+        raise record.wrong("link", f"one of {', '.join(links())}")
     return Attribution(
         text=text,
         prediction=Prediction(
@@ -146,8 +154,8 @@ def from_dict(mapping: Mapping[str, Any], *, place: str = "the mapping") -> Attr
         target_probability=record.number("target_probability"),
         link=record.get("link", str),
         response=record.number("response"),
-        word_scores=tuple(_word(word, len(text)) for word in record.records("words")),
-        tokens=tuple(_token(token) for token in record.records("tokens")),
+        word_scores=words,
+        tokens=tuple(_token(token, len(text), len(words)) for token in record.records("tokens")),
         fit=_fit(record.record("fit")),
         method=record.table("method"),
         model=record.table("model"),
@@ -235,15 +243,27 @@ def _check_schema(record: Record) -> None:
         )
 
 
-def _word(record: Record, length: int) -> Word:
+def _word(record: Record, text: str) -> Word:
     start, end = record.get("start", int), record.get("end", int)
+    _check_span(record, start, end, len(text))
+    if record.get("text", str) != text[start:end]:
+        raise record.wrong("text", f"{text[start:end]!r:.60}, which the text has from {start} to {end}")
+    if record.number("standard_error") < 0:
+        raise record.wrong("standard_error", "a number >= 0")
+    return Word(text[start:end], start, end, record.number("score"), record.number("standard_error"))
+
+
+def _check_span(record: Record, start: int, end: int, length: int) -> None:
     if not 0 <= start <= end <= length:
         raise DataError(f"{record.place} spans {start} to {end}, expected a span within the {length} characters of the text")
-    return Word(record.get("text", str), start, end, record.number("score"), record.number("standard_error"))
 
 
-def _token(record: Record) -> Token:
+def _token(record: Record, length: int, n_words: int) -> Token:
     start, end, word = (record.optional(key, int) for key in ("start", "end", "word"))
+    if start is not None and end is not None:
+        _check_span(record, start, end, length)
+    if word is not None and not 0 <= word < n_words:
+        raise record.wrong("word", f"the number of one of the {n_words} words, from 0 on")
     return Token(record.get("text", str), start, end, word, record.optional_number("score"))
 
 

@@ -1,8 +1,10 @@
 """What is said about a text beside its words: prediction, fit, what was cut off, where the numbers come from."""
 
+import math
 from collections.abc import Iterable
 
 from mase.attribution import Attribution
+from mase.render.palette import is_unsigned
 from mase.render.pieces import inline
 
 __all__ = ["cut_off", "duration", "fit_facts", "gloss", "meaning", "origin", "percent", "top_classes", "unit"]
@@ -53,6 +55,14 @@ def unit(attribution: Attribution) -> str:
 
 def gloss(attribution: Attribution) -> str | None:
     """Return what that number is for who does not know its name; None for a probability."""
+    chances = attribution.prediction.probabilities
+    chance = chances.get(attribution.target, 0.0)
+    separate = abs(sum(chances.values()) - 1) > _ROUNDING  # questions of their own: a class has no rival but its absence
+    odds = math.log(chance / (1 - chance)) if 0 < chance < 1 else math.inf
+    if attribution.link == "margin" and separate:
+        return "margin: the class against its absence; +0.7 doubles the odds"
+    if attribution.link == "logit" and abs(attribution.response - odds) < _ROUNDING * max(1.0, abs(odds)):
+        return "logit: the log-odds of the class; +0.7 doubles the odds"
     return _GLOSSES.get(attribution.link)
 
 
@@ -64,6 +74,8 @@ def meaning(attributions: Iterable[Attribution]) -> list[str]:
 
 
 def _what_a_score_says(attribution: Attribution) -> str:
+    if is_unsigned(attribution):
+        return "a score says how much the word matters, whether it speaks for the class or against it"
     design, space = attribution.method.get("design"), attribution.method.get("space")
     if not isinstance(design, dict) or not isinstance(space, dict):
         return "a score says how much the word speaks for the class, as the method named below measures it"
@@ -98,7 +110,8 @@ def origin(attribution: Attribution) -> list[str]:
     checksum = a.model.get("sha256")
     facts = [f"model {inline(str(a.model.get('name')))}" + (f" (sha256 {str(checksum)[:12]})" if checksum else "")]
     facts += [f"method {inline(str(a.method.get('name')))}"]
-    facts += [f"{part} {inline(str(a.method[part]['name']))}" for part in _PARTS if isinstance(a.method.get(part), dict)]
+    parts = [(part, a.method.get(part)) for part in _PARTS]
+    facts += [f"{part} {inline(str(value.get('name')))}" for part, value in parts if isinstance(value, dict)]
     facts += [f"{name} {inline(str(a.method[key]))[:40]}" for key, name in _SETTINGS.items() if key in a.method]
     version = a.versions.get("mase-xai")
     return [*facts, f"seed {a.seed}", *([f"mase {inline(str(version))}"] if version else [])]
@@ -109,6 +122,7 @@ _GLOSSES = {
     "logit": "logit: the model's raw score of the class",
     "log-probability": "log-probability: +0.7 doubles the probability",
 }
+_ROUNDING = 1e-4
 _PARTS = ("space", "design", "estimator")
 _SETTINGS = {"sigma": "σ", "n_samples": "n"}
 

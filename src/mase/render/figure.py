@@ -2,10 +2,12 @@
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from mase.attribution import Attribution
 from mase.errors import MissingDependencyError, OptionError
 from mase.render.facts import percent, unit
-from mase.render.palette import BLUE, RED, error95, is_sure
+from mase.render.palette import BLUE, NEUTRAL, RED, error95, is_sure, is_unsigned
 from mase.render.pieces import inline
 
 if TYPE_CHECKING:
@@ -21,7 +23,8 @@ _LONGEST_WORD = 30
 def bar_chart(attribution: Attribution, k: int = 20) -> "Figure":
     """Return a figure of the k words of largest absolute score with 95 % intervals, in reading order.
 
-    Bars to the right speak for the target, bars to the left against it; pale ones have an interval that includes 0.
+    Bars to the right speak for the target, bars to the left against it; pale ones have an interval that includes 0. Scores
+    without a direction have a colour of their own.
 
     Raises
     ------
@@ -30,7 +33,7 @@ def bar_chart(attribution: Attribution, k: int = 20) -> "Figure":
     MissingDependencyError
         If matplotlib is not installed.
     """
-    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         raise OptionError(f"k is {k!r}, expected an integer >= 1")
     try:
         from matplotlib.figure import Figure
@@ -40,11 +43,12 @@ def bar_chart(attribution: Attribution, k: int = 20) -> "Figure":
     figure = Figure(figsize=(7, _FRAME + _ROW * max(4, len(words))), layout="constrained")
     axes = figure.subplots()
     places = range(len(words))
+    hues = (NEUTRAL, NEUTRAL) if is_unsigned(attribution) else (BLUE, RED)
     axes.barh(
         places,
         [word.score for word in words],
         xerr=[error95(word) for word in words],
-        color=[(RED if word.score > 0 else BLUE, 1.0 if is_sure(word) else 0.35) for word in words],
+        color=[(hues[word.score > 0], 1.0 if is_sure(word) else 0.35) for word in words],
         error_kw={"ecolor": "#555555", "elinewidth": 1.2, "capsize": 2.5},
         height=0.7,
     )

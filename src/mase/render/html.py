@@ -18,7 +18,7 @@ from markupsafe import Markup
 from mase.attribution import Attribution, Word
 from mase.files import write_text
 from mase.render.facts import cut_off, fit_facts, gloss, meaning, origin, percent, top_classes, unit
-from mase.render.palette import Scale, error95, is_sure, scale_of
+from mase.render.palette import Scale, error95, is_sure, is_unsigned, scale_of
 from mase.render.pieces import Piece, inline, pieces
 
 __all__ = ["fragment", "page", "write_page"]
@@ -32,11 +32,23 @@ _UNREAD_SHOWN = 4000
 _MANY_WORDS = 1500
 
 
-def page(attributions: Iterable[Attribution]) -> str:
-    """Return a self-contained HTML page of the attributions, one below the other."""
+def page(attributions: Iterable[Attribution], *, numbers: Sequence[int] | None = None, n_failed: int = 0) -> str:
+    """Return a self-contained HTML page of the attributions, one below the other.
+
+    Parameters
+    ----------
+    attributions
+        What is shown.
+    numbers
+        Of their texts, where some are left out; 1, 2, ... by default.
+    n_failed
+        How many texts of the same run could not be explained, which the page then says.
+    """
     many = list(attributions)
+    several = len(many) + n_failed > 1
+    shown = range(1, len(many) + 1) if numbers is None else numbers
     hints = sum(len(attribution.word_scores) for attribution in many) <= _MANY_WORDS
-    views = [_view(a, number=n if len(many) > 1 else 0, hints=hints) for n, a in enumerate(many, 1)]
+    views = [_view(a, number=n if several else 0, hints=hints) for n, a in zip(shown, many, strict=True)]
     style = _css("style.css") + _css("page.css")
     return (
         _templates()
@@ -46,6 +58,7 @@ def page(attributions: Iterable[Attribution]) -> str:
             style=Markup(style),
             style_hash="sha256-" + base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
             legend=_LEGEND,
+            missing=f"{n_failed:,} more could not be explained." if n_failed else "",
             reading=" ".join([*meaning(many), _READING]),
             views=views,
             origins=list(dict.fromkeys(" · ".join(origin(attribution)) for attribution in many)),
@@ -53,15 +66,21 @@ def page(attributions: Iterable[Attribution]) -> str:
     )
 
 
-def write_page(attributions: Iterable[Attribution], path: str | PathLike[str]) -> str:
-    """Return the page of the attributions, and write it to `path`, whole or not at all.
+def write_page(
+    attributions: Iterable[Attribution],
+    path: str | PathLike[str],
+    *,
+    numbers: Sequence[int] | None = None,
+    n_failed: int = 0,
+) -> str:
+    """Return the `page` of the attributions, and write it to `path`, whole or not at all.
 
     Raises
     ------
     DataError
         If the file cannot be written.
     """
-    content = page(attributions)
+    content = page(attributions, numbers=numbers, n_failed=n_failed)
     write_text(path, content)
     return content
 
@@ -101,6 +120,7 @@ class _View:
     chance: str
     target: str
     other_target: bool
+    unsigned: bool
     text: Markup
     classes: Sequence[_ClassRow]
     words: Sequence[_WordRow]
@@ -117,6 +137,7 @@ def _view(attribution: Attribution, *, number: int, hints: bool) -> _View:
         chance=percent(a.prediction.probability),
         target=inline(a.target),
         other_target=a.target != a.prediction.label,
+        unsigned=is_unsigned(a),
         text=Markup("").join(_piece(piece, scale, hints=hints) for piece in pieces(a, longest_unread=_UNREAD_SHOWN)),
         classes=_class_rows(a),
         words=_word_rows(a.top(_listed(len(a.words)), by="magnitude"), scale),

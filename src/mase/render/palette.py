@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 from mase.attribution import Attribution, Word
 
-__all__ = ["BLUE", "RED", "Z95", "Scale", "error95", "is_sure", "scale_of"]
+__all__ = ["BLUE", "NEUTRAL", "RED", "Z95", "Scale", "error95", "is_sure", "is_unsigned", "scale_of"]
 
 # Apart for every common kind of colour blindness, and visible on light and on dark grounds.
 RED, BLUE = "#dc2f45", "#2f7fe0"
+# Of scores that have no direction.
+NEUTRAL = "#8a5fc4"
 # Half the width of a 95 % interval in standard errors (normal law).
 Z95 = 1.959964
 # Below this share of the strongest score a word is left unmarked: its shade could not be seen.
@@ -18,6 +20,11 @@ _UNMARKED = 0.1
 def error95(word: Word) -> float:
     """Return half the width of the 95 % interval of a word's score."""
     return Z95 * word.standard_error
+
+
+def is_unsigned(attribution: Attribution) -> bool:
+    """Return whether the scores say how much a word matters, and not for which side it speaks."""
+    return any(note.code == "unsigned" for note in attribution.fit.warnings)
 
 
 def is_sure(word: Word) -> bool:
@@ -54,7 +61,10 @@ class Scale:
     def error(self, value: float) -> str:
         """Return a half width, rounded up so that it never looks smaller than it is."""
         if self.decimals is None:
-            return f"{value:.0e}"
+            if not value:
+                return "0e+00"
+            exponent = math.floor(math.log10(value))
+            return f"{math.ceil(value / 10.0**exponent - 1e-9) * 10.0**exponent:.0e}"
         unit = 10**self.decimals
         return f"{math.ceil(value * unit - 1e-9) / unit:.{self.decimals}f}"
 

@@ -7,8 +7,12 @@ from mase.attribution import Attribution, Word
 
 __all__ = ["Piece", "inline", "pieces", "visible"]
 
-# Control characters but tab and line end; marks that turn the reading direction; surrogates, which no file can hold.
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2028\u2029\u2066-\u2069\ud800-\udfff\ufeff]")
+# Control characters but tab and line end; marks that turn the reading direction; characters of no width, which a classifier
+# reads and a reader does not see (joiners apart, which scripts and emoji need); surrogates, which no file can hold.
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2028\u2029\u2060-\u2064\u2066-\u2069"
+    "\ud800-\udfff\ufeff]"
+)
 
 
 @dataclass(frozen=True, slots=True)

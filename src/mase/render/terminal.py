@@ -10,7 +10,7 @@ from rich.text import Text
 
 from mase.attribution import Attribution, Word
 from mase.render.facts import cut_off, fit_facts, gloss, percent, top_classes, unit
-from mase.render.palette import BLUE, RED, Scale, is_sure, scale_of
+from mase.render.palette import BLUE, NEUTRAL, RED, Scale, is_sure, is_unsigned, scale_of
 from mase.render.pieces import Piece, inline, pieces
 
 __all__ = ["HeatMap", "heat_map", "summary"]
@@ -20,6 +20,12 @@ _FOR = (Style(color=RED), Style(color="#5c0713", bgcolor="#f5b5bb"), Style(color
 _AGAINST = (Style(color=BLUE), Style(color="#0b2a55", bgcolor="#b9d3f5"), Style(color="#ffffff", bgcolor="#1f62c4", bold=True))
 # Muted instead of dim: a dim blue cannot be read on black.
 _UNSURE_FOR, _UNSURE_AGAINST = Style(color="#b0737a"), Style(color="#6d90bd")
+# Of scores without a direction.
+_STRONG = (
+    Style(color=NEUTRAL),
+    Style(color="#321a58", bgcolor="#dccbf3"),
+    Style(color="#ffffff", bgcolor="#7446b4", bold=True),
+)
 _FAINT = Style(dim=True)
 _WIDEST = 100
 _UNREAD_SHOWN = 160
@@ -39,9 +45,13 @@ class HeatMap:
     top: int = 8
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        ink = _Ink(plain=console.no_color or console.color_system is None, ascii_only=options.ascii_only)
+        ink = _Ink(
+            plain=console.no_color or console.color_system is None,
+            ascii_only=options.ascii_only,
+            unsigned=is_unsigned(self.attribution),
+        )
         narrow = options.update(width=min(options.max_width, _WIDEST))
-        for part in _parts(self.attribution, self.top, ink):
+        for part in _parts(self.attribution, self.top, ink, narrow.max_width):
             yield from console.render(part, narrow)
 
 
@@ -54,8 +64,10 @@ def summary(attribution: Attribution, *, top: int = 8) -> str:
     """Return an attribution as a few lines of plain text."""
     a, scale = attribution, scale_of(attribution)
     words = a.top(top, by="magnitude")
-    width = max((len(inline(word.text)) for word in words), default=0)
-    lines = [_headline(a), *(f"  {inline(word.text):<{width}}  {scale.interval(word)}" for word in words)]
+    labels = [inline(word.text) for word in words]
+    width = min(_LONGEST_WORD, max(map(cell_len, labels), default=0))
+    rows = zip(labels, words, strict=True)
+    lines = [_headline(a), *(f"  {set_cell_size(label, width)}  {scale.interval(word)}" for label, word in rows)]
     return "\n".join([*lines, *_closing(a, len(words))])
 
 
@@ -65,6 +77,7 @@ class _Ink:
 
     plain: bool
     ascii_only: bool
+    unsigned: bool
 
     @property
     def plus(self) -> str:
@@ -78,12 +91,16 @@ class _Ink:
         level = scale.level(word, 3)
         if not level or not is_sure(word):
             return ""
+        if self.unsigned:
+            return ("*" if self.ascii_only else "•") * level if self.plain else ""
         return (self.plus if word.score > 0 else self.minus) * (level if self.plain else 1)
 
     def style(self, word: Word, scale: Scale) -> Style:
         level = scale.level(word, 3)
         if not level:
             return Style.null()
+        if self.unsigned:
+            return _STRONG[level - 1]
         if not is_sure(word):
             return _UNSURE_FOR if word.score > 0 else _UNSURE_AGAINST
         return (_FOR if word.score > 0 else _AGAINST)[level - 1]
@@ -98,7 +115,7 @@ class _Ink:
         return Text(piece.text.replace(inner, f"{opening}{inner}{closing}") if self.plain else piece.text, _FAINT)
 
 
-def _parts(attribution: Attribution, top: int, ink: _Ink) -> Iterator[Text]:
+def _parts(attribution: Attribution, top: int, ink: _Ink, narrow: int) -> Iterator[Text]:
     scale = scale_of(attribution)
     yield _prediction(attribution, ink)
     yield Text()
@@ -108,7 +125,7 @@ def _parts(attribution: Attribution, top: int, ink: _Ink) -> Iterator[Text]:
     yield Text()
     words = attribution.top(top, by="magnitude")
     if words:
-        yield _rows(words, scale, ink)
+        yield _rows(words, scale, ink, narrow)
     for line in _closing(attribution, len(words)):
         warning = line.startswith("warning")
         yield Text(line, Style(color="#b8860b") if warning else _FAINT)
@@ -119,6 +136,8 @@ def _prediction(attribution: Attribution, ink: _Ink) -> Text:
     line = Text.assemble((inline(a.prediction.label), "bold"), f" {percent(a.prediction.probability)}")
     others = [(label, chance) for label, chance in top_classes(a, 3) if label != inline(a.prediction.label)]
     line.append("".join(f" · {label} {percent(chance)}" for label, chance in others), _FAINT)
+    if ink.unsigned:
+        return line.append("   words that ").append("matter", _STRONG[0]).append(" to ").append(inline(a.target), "bold")
     line.append("   words ")
     line.append("for" + ink.plus, _FOR[0])
     line.append(" and ")
@@ -127,22 +146,24 @@ def _prediction(attribution: Attribution, ink: _Ink) -> Text:
     return line
 
 
-def _rows(words: tuple[Word, ...], scale: Scale, ink: _Ink) -> Text:
+def _rows(words: tuple[Word, ...], scale: Scale, ink: _Ink, room: int) -> Text:
     labels, numbers = [inline(word.text) for word in words], [scale.interval(word) for word in words]
     width, digits = min(_LONGEST_WORD, max(map(cell_len, labels))), max(map(len, numbers))
+    longest = max(1, min(_BAR, room - width - digits - 6))
     rows = Text(no_wrap=True, overflow="ellipsis")
     for word, label, number in zip(words, labels, numbers, strict=True):
         sure, unsure = (_FOR[0], _UNSURE_FOR) if word.score > 0 else (_AGAINST[0], _UNSURE_AGAINST)
+        sure = _STRONG[0] if ink.unsigned else sure
         rows.append(f"  {set_cell_size(label, width)}  {number:>{digits}}  ")
         share = abs(word.score) / scale.maximum if scale.maximum else 0.0
-        rows.append(_bar(share, ink) + "\n", sure if is_sure(word) else unsure)
+        rows.append(_bar(share, longest, ink) + "\n", sure if is_sure(word) else unsure)
     return rows
 
 
-def _bar(share: float, ink: _Ink) -> str:
+def _bar(share: float, longest: int, ink: _Ink) -> str:
     if ink.ascii_only:
-        return "#" * round(share * _BAR)
-    eighths = round(share * _BAR * 8)
+        return "#" * round(share * longest)
+    eighths = round(share * longest * 8)
     return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).rstrip()
 
 
