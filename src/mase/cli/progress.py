@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bar
 
 from mase.cli.group import tell
-from mase.render.facts import duration
+from mase.render.facts import counted, duration
 
 __all__ = ["Progress"]
 
@@ -49,7 +49,8 @@ class Progress:
         self.bar.stop()
         if self.n_done > 1:
             failed = f", {self.n_failed:,} failed" if self.n_failed else ""
-            tell(f"{self.n_done - self.n_failed:,} texts {self.done}{failed}, {duration(time.perf_counter() - self.began)}")
+            texts = counted(self.n_done - self.n_failed, "text")
+            tell(f"{texts} {self.done}{failed}, {duration(time.perf_counter() - self.began)}")
 
     def step(self, *, failed: bool) -> None:
         """Count one text."""

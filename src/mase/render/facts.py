@@ -7,7 +7,7 @@ from mase.attribution import Attribution
 from mase.render.palette import is_unsigned
 from mase.render.pieces import inline
 
-__all__ = ["cut_off", "duration", "fit_facts", "gloss", "meaning", "origin", "percent", "top_classes", "unit"]
+__all__ = ["counted", "cut_off", "duration", "fit_facts", "gloss", "meaning", "origin", "percent", "top_classes", "unit"]
 
 
 def percent(probability: float) -> str:
@@ -37,6 +37,17 @@ def duration(seconds: float) -> str:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s"
+
+
+def counted(n: int, what: str) -> str:
+    """Return how many there are of something.
+
+    Examples
+    --------
+    >>> counted(1, "word"), counted(1001, "evaluation")
+    ('1 word', '1,001 evaluations')
+    """
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
 def top_classes(attribution: Attribution, k: int) -> list[tuple[str, float]]:
@@ -90,8 +101,8 @@ def fit_facts(attribution: Attribution) -> list[str]:
     fit = attribution.fit
     facts = [] if fit.r2 is None else [f"R² {_share(fit.r2)}"]
     facts += [] if fit.split_half is None else [f"split-half {_share(fit.split_half)}"]
-    facts += [f"{fit.n_queries:,} evaluations"]
-    facts += [f"{fit.n_gradients:,} gradients"] if fit.n_gradients else []
+    facts += [counted(fit.n_queries, "evaluation")]
+    facts += [counted(fit.n_gradients, "gradient")] if fit.n_gradients else []
     return [*facts, duration(fit.seconds)]
 
 

@@ -57,7 +57,7 @@ def page(attributions: Iterable[Attribution], *, numbers: Sequence[int] | None =
             title=_title(many),
             style=Markup(style),
             style_hash="sha256-" + base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
-            legend=_LEGEND,
+            legend=Markup("").join(_LEGENDS[unsigned] for unsigned in sorted({is_unsigned(a) for a in many} or {False})),
             missing=f"{n_failed:,} more could not be explained." if n_failed else "",
             reading=" ".join([*meaning(many), _READING]),
             views=views,
@@ -212,12 +212,16 @@ def _css(name: str) -> str:
     return resources.files("mase.render").joinpath(name).read_text(encoding="utf-8")
 
 
-_LEGEND = Markup(
-    "<p class=legend><span><b e>solid red</b> speaks for the class</span> "
-    "<span><i e>dashed blue</i> speaks against it</span> "
-    "<span><b l>not</b> <i l>underlined</i>: the 95 % interval includes 0</span> "
-    "<span><s>grey</s>: not read by the model</span></p>"
-)
+# By whether scores have no direction.
+_LEGENDS = {
+    True: Markup("<p class='legend plain'><span><b e>violet</b> matters, for the class or against it</span></p>"),
+    False: Markup(
+        "<p class=legend><span><b e>solid red</b> speaks for the class</span> "
+        "<span><i e>dashed blue</i> speaks against it</span> "
+        "<span><b l>not</b> <i l>underlined</i>: the 95 % interval includes 0</span> "
+        "<span><s>grey</s>: not read by the model</span></p>"
+    ),
+}
 _READING = (
     "Shades are relative to the strongest word of each text; words below a tenth of it are not marked. Point at a word to see "
     "its score and half the width of its 95 % interval. R² is the share of the variation of the model's answers that "

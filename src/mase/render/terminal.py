@@ -9,7 +9,7 @@ from rich.style import Style
 from rich.text import Text
 
 from mase.attribution import Attribution, Word
-from mase.render.facts import cut_off, fit_facts, gloss, percent, top_classes, unit
+from mase.render.facts import counted, cut_off, fit_facts, gloss, percent, top_classes, unit
 from mase.render.palette import BLUE, NEUTRAL, RED, Scale, is_sure, is_unsigned, scale_of
 from mase.render.pieces import Piece, inline, pieces
 
@@ -176,7 +176,7 @@ def _headline(attribution: Attribution) -> str:
 def _closing(attribution: Attribution, shown: int) -> list[str]:
     """Return the lines below the words: what the numbers are, the fit, what was cut off, warnings."""
     a = attribution
-    listed = f"{shown} strongest of {len(a.words)} words" if shown < len(a.words) else f"{len(a.words)} words"
+    listed = f"{shown} strongest of {len(a.words)} words" if shown < len(a.words) else counted(len(a.words), "word")
     method = f"{inline(str(a.method.get('name')))}, seed {a.seed}"
     explained, cut = gloss(a), cut_off(a)
     lines = [f"{listed}; {unit(a)}, ± 95 % interval", *([] if explained is None else [explained])]
