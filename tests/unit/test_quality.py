@@ -113,6 +113,8 @@ def codes(probe, method, n_samples=200):
 def test_constant_is_said_of_what_is_constant_alone():
     assert codes(FunctionProbe(lambda c: 0.0 * c[:, 0], 30), "mase") == {"constant"}
     assert codes(linear(np.array([0.5])), "occlusion") == set()  # one word: one row, another answer than the text's
+    assert codes(FunctionProbe(lambda c: 0.0 * c[:, 0], 30), "partition-shap") == {"constant"}
+    assert codes(linear(np.array([0.5, -1.0])), "partition-shap") == set()
 
 
 def test_a_model_that_every_perturbation_breaks_is_told_from_a_constant_one():
