@@ -99,7 +99,7 @@ def _proceeded(
         oracle, extra, tried = halved(oracle, method, coins(rng, oracle.size))
     estimate = procedure.run(oracle, method.n_samples, rng)
     noted = [] if estimate.remark is None else [Note("fallback", estimate.remark)]
-    if not estimate.gamma.any():
+    if not estimate.gamma.any() and estimate.remark is None:
         noted.append(Note("constant", "nothing that was asked changed the model's answer: all scores are 0"))
     if not getattr(procedure, "signed", True):
         noted.append(Note("unsigned", "scores are lengths: how much a word matters, not whether it speaks for the class"))
