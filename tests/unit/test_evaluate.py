@@ -182,7 +182,7 @@ def test_bytes_that_are_no_text(tmp_path):
 def test_labels_are_names_or_indices():
     assert [class_index(label, ("neg", "pos")) for label in ("pos", "neg", "1", "0")] == [1, 0, 1, 0]
     assert class_index("1", ("1", "0")) == 0  # a name comes first
-    for wrong in ("2", "positive", "-1"):
+    for wrong in ("2", "positive", "-1", "1" * 5000):
         with pytest.raises(UnknownNameError, match="known: neg, pos"):
             class_index(wrong, ("neg", "pos"))
 
@@ -220,6 +220,7 @@ def test_lists_of_pairs_in_order(tmp_path, content, expected):
         ("[]", "is empty"),
         ("\n \n", "is empty"),
         ("nonsense", "line 1 is not JSON"),
+        ("[" * 100_000, "line 1 is not JSON"),
         ("3", "entry 1 is a int"),
         ('{"schema": "mase.error/1"}', "failures only"),
         ('{"schema": "mase.attribution/1"}\n[["a", 1]]', "mixes"),
@@ -286,6 +287,23 @@ def test_json_with_provenance_and_the_numbers_of_every_text(run, table, tmp_path
     assert summary["mean"] == pytest.approx(np.mean(values))
     assert summary["sd"] == pytest.approx(np.std(np.reshape(values, (3, 2)).mean(axis=1), ddof=1))
     assert sorted(document["rows"]) == [1, 2, 3, 4, 5, 6]
+
+
+def test_the_table_says_of_how_many_texts_a_mean_is(run, table):
+    """NAOPC of a text on which nothing changes does not exist."""
+    path = table(texts=["a good film", "the film", "such a film", "a dull film"], labels=["pos", "pos", "pos", "neg"])
+    found = run("-i", path, "--metrics", "naopc,delta-accuracy", "--methods", "mase-mask")
+    assert re.search(r"^naopc .*\nmase-mask .*\] \(2\)$", found.stdout, re.MULTILINE)
+    assert re.search(r"^delta-accuracy .*\nmase-mask .*\]$", found.stdout, re.MULTILINE)
+
+
+def test_a_file_in_the_order_of_rows_needs_them(run, table, tmp_path):
+    ours, ordered = tmp_path / "mine.jsonl", tmp_path / "other.jsonl"
+    mase.Explainer(mase.models.Callable(predict, labels=["neg", "pos"]), n_samples=32)("a good film").save(ours)
+    ordered.write_text('{"good": 1}\n')
+    found = run("--attributions", f"mine={ours}", "--attributions", f"other={ordered}")
+    assert found.exit_code == 1
+    assert "has no texts but the order of a table's rows, expected --input FILE" in found.stderr
 
 
 def test_the_mean_of_a_single_text_has_no_bootstrap_interval(run, table):
@@ -441,6 +459,7 @@ def test_options_that_cannot_be_stop_at_once(run, table):
         (("-i", table(), "--metrics", ","), "got nothing to judge by"),
         (("-i", table(), "--k", "0,5"), "no list of whole numbers"),
         (("-i", table(), "--where", "split"), "has no '='"),
+        (("-i", table(), "--where", "split=a", "--where", "split=b"), "'split' is given twice"),
         (("-i", table(), "--n-texts", "2", "--batches", "3"), "at least one text in each"),
     ]:
         found = run(*arguments)

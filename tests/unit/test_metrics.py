@@ -610,6 +610,49 @@ def test_infidelity_of_a_black_box_takes_words_out(additive_model):
                 Infidelity(perturbation=name).judge(case(load("lstm-imdb"), scores=worths()))
 
 
+def test_infidelity_of_a_law_beside_the_text_is_asked_where_it_draws(lstm_model):
+    for law in ("mase-path", replace(METHODS["mase-nlgp"], center=0.5)):
+        with pytest.raises(OptionError, match=r"not drawn about the text.*use sign=1"):
+            Infidelity(perturbation=law, n_samples=20).judge(case(lstm_model))
+        assert np.isfinite(Infidelity(perturbation=law, n_samples=20, sign=1).judge(case(lstm_model))).all()
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e100])
+def test_infidelity_at_the_best_scale_has_no_unit(unit):
+    rng = np.random.default_rng(0)
+    moves, scores = rng.standard_normal((50, 4)), rng.standard_normal(4)
+    changes = moves @ scores + 0.1 * rng.standard_normal(50)
+    assert infidelities(unit * scores, moves, changes)[1:] == pytest.approx(infidelities(scores, moves, changes)[1:])
+    with pytest.raises(MaseError, match="beyond all numbers, expected smaller ones"):
+        infidelities(1e200 * scores, moves, changes)
+
+
+@pytest.mark.parametrize("method", ["standard-gaussian", "smoothgrad", "mase-cone", "mase-paper", "mase"])
+def test_the_neighbour_at_no_distance_is_the_model_itself(method, lstm_model):
+    words = "one two three four five"
+    ours, near = (
+        Explainer(model, method=method, n_samples=64)(words, target=0) for model in (lstm_model, Nearby(lstm_model, np.ones(5)))
+    )
+    assert np.allclose(near.scores, ours.scores, atol=1e-6)
+    assert near.prediction.probability == pytest.approx(ours.prediction.probability, abs=1e-6)
+
+
+def test_answers_that_are_not_finite_where_words_are_deleted_are_an_error(small_lstm):
+    class Short(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = small_lstm
+
+        def forward(self, ids):
+            return self.inner(ids) if ids.shape[1] > 2 else torch.full((len(ids), 2), torch.nan)
+
+    model = TorchModule(Short(), tokenize=whitespace_ids, labels=["neg", "pos"], embedding="inner.words", pad_id=0)
+    bound = masker(model, "one two three four", "delete")
+    bound.probabilities(np.array([[True, True, True, False]]))
+    with pytest.raises(MaseError, match="not finite"):
+        bound.probabilities(np.array([[True, False, False, False]]))
+
+
 def test_a_neighbour_is_the_model_with_other_embeddings(small_lstm, lstm_model):
     words = "one two three four five"
     factors = np.array([1.3, 0.8, 1.1, 0.9, 1.2])
@@ -878,6 +921,7 @@ def test_pairs_of_the_read_part_or_of_the_whole_text(small_lstm):
     model = TorchModule(small_lstm, tokenize=whitespace_ids, max_length=2, keep="end")
     for pairs in ([("one", 7.0), ("two", 1.0), ("one", 2.0)], [("two", 1.0), ("one", 2.0)]):
         assert align(pairs, model, "one two one").tolist() == [1.0, 2.0]
+    assert align([("one", 1.0), ("three", 2.0)], model, "one two one three").tolist() == [1.0, 2.0]  # begins as the text does
 
 
 @pytest.mark.parametrize(
@@ -889,7 +933,9 @@ def test_pairs_of_the_read_part_or_of_the_whole_text(small_lstm):
         {"good": "1"}, {"good": 10**400}, [("a", 1.0), ("good", True), ("film", 1.0)],
         Shap(np.ones((1, 3)), ["a", "good", "film"]), Shap(["high", 1.0, 2.0], ["a", "good", "film"]),
         [[1.0, 2.0], [3.0], [4.0]], [1.0, "x", 2.0], [1.0, None, 2.0], [True, False, True], [[1.0], [2.0]],
-        {"values": [1.0, 2.0], "data": ["a", "good", "film"]}, {"values": ["x", 1.0, 2.0], "data": ["a", "good", "film"]},
+        {"values": [1.0, 2.0], "data": ["a", "good", "film"]}, np.array(["a", "b", "c"]), np.ones((3, 0)), np.ones(3, complex),
+        {"values": [[1, 2], [3]], "data": [["a ", "good film"], ["a"]]},
+        {"values": ["x", 1.0, 2.0], "data": ["a", "good", "film"]},
     ],
 )  # fmt: skip
 def test_what_does_not_align_is_said(wrong, additive_model):

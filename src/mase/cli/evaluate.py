@@ -29,6 +29,10 @@ def _pairs(_context: click.Context, _option: click.Parameter, values: tuple[str,
     wrong = next((value for value in values if "=" not in value), None)
     if wrong is not None:
         raise click.BadParameter(f"{wrong!r} has no '=', expected NAME=VALUE")
+    names = [value.split("=", 1)[0] for value in values]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise click.BadParameter(f"{twice!r} is given twice, expected one value for each name")
     return dict(value.split("=", 1) for value in values)
 
 

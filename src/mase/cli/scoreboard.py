@@ -79,7 +79,8 @@ def _numbers(evaluation: Evaluation, metric: str, by_method: Mapping[str, tuple[
     best = {index: _best([summaries[index] for summaries in by_method.values()], column) for index, column in shown}
     for method, summaries in by_method.items():
         row = [(summaries[index], best[index]) for index, _ in shown]
-        cells = [Text(_cell(one), "bold" if one is not None and one.mean == top else "") for one, top in row]
+        n = evaluation.n_judged(method)
+        cells = [Text(_cell(one, n), "bold" if one is not None and one.mean == top else "") for one, top in row]
         table.add_row(_named(evaluation, method), *cells)
     return table
 
@@ -121,12 +122,14 @@ def _best(row: Sequence[Summary | None], column: Column) -> float | None:
     return max(means) if column.better == "higher" else min(means)
 
 
-def _cell(summary: Summary | None) -> str:
+def _cell(summary: Summary | None, n_judged: int) -> str:
+    """Return a mean with its interval, and of how many texts it is if not of all that were judged."""
     if summary is None:
         return "-"
+    of = "" if summary.n == n_judged else f" ({summary.n:,})"
     spread = "" if summary.sd is None else f" ±{_digits(summary.sd)}"
     interval = "" if isnan(summary.low) else f" [{_digits(summary.low)},{_digits(summary.high)}]"  # breaks before the interval
-    return f"{_digits(summary.mean)}{spread}{interval}"
+    return f"{_digits(summary.mean)}{spread}{interval}{of}"
 
 
 def _digits(value: float) -> str:

@@ -10,6 +10,8 @@ from mase.datasets.formats import TableRow, read_rows
 from mase.errors import DataError
 from mase.registry import unknown
 
+_LONGEST_INDEX = 10  # digits: longer numbers are no index of a class
+
 __all__ = ["Labelled", "LabelledText", "class_index", "iter_labelled", "read_labelled"]
 
 
@@ -154,6 +156,6 @@ def class_index(label: str, classes: Sequence[str]) -> int:
     """
     if label in classes:
         return list(classes).index(label)
-    if label.isdecimal() and int(label) < len(classes):
+    if label.isdecimal() and len(label) < _LONGEST_INDEX and int(label) < len(classes):
         return int(label)
     raise unknown("label", label, list(classes))

@@ -88,6 +88,8 @@ def align(given: Any, model: Model, text: str, *, target: int | None = None) -> 
     if isinstance(given, _Tensor):
         return _by_token(np.asarray(given.detach().cpu()), tokens, words)
     if isinstance(given, np.ndarray):
+        if _array(given) is None:
+            raise ShapeError(f"the attribution is an array of {given.dtype}, expected real numbers")
         return _by_token(given, tokens, words)
     if isinstance(given, _Explanation):
         return _by_piece(_explained(given, target), text, words)
@@ -144,9 +146,13 @@ def _by_word(given: Mapping[Any, Any], text: str, words: Words) -> Floats:
 
 
 def _explained(given: _Explanation, target: int | None) -> list[Pair]:
-    values, pieces = _array(given.values), [str(piece) for piece in np.asarray(given.data).reshape(-1)]
-    if values is None:
-        raise ShapeError(f"the explanation has values {given.values!r:.60}, expected numbers, (t,) or (t, k)")
+    values, data = _array(given.values), given.data
+    if values is None or any(isinstance(piece, list | tuple) for piece in data):
+        raise ShapeError(
+            f"the explanation has values {given.values!r:.60}, expected numbers, (t,) or (t, k); "
+            "pass the explanation of one text, as in explanation[0]"
+        )
+    pieces = [str(piece) for piece in np.asarray(data).reshape(-1)]
     if values.ndim not in (1, 2) or len(values) != len(pieces):
         raise ShapeError(
             f"the explanation has values of shape {values.shape} for {len(pieces)} pieces, expected (t,) or (t, k); "
@@ -190,7 +196,7 @@ def _by_token(given: np.ndarray, tokens: Tokens, words: Words) -> Floats:
     of_token = np.array(words.of_token)
     places = {len(tokens): of_token, len(free): of_token[free], len(words): np.arange(len(words))}
     array = _of_one_text(given, places)
-    if array.ndim not in (1, 2) or len(array) not in places:
+    if array.ndim not in (1, 2) or len(array) not in places or not array.size:
         raise ShapeError(
             f"the attribution has shape {given.shape}, expected ({len(tokens)},) or ({len(tokens)}, d): one row per token that "
             f"the model reads ({len(free)} without special tokens), or one number for each of {len(words)} words"
@@ -210,7 +216,7 @@ def _by_piece(pairs: Sequence[Pair], text: str, words: Words) -> Floats:
     """Return the sums of the pieces' scores, each divided among the words that it overlaps by characters."""
     as_floats([score for _, score in pairs], (None,), "scores")
     scores, covered = np.zeros(len(words)), np.zeros(len(words), dtype=np.int64)
-    for span, score in _located(pairs, text, words):
+    for span, score in _places(pairs, text, words):
         shared = np.array([max(0, min(span[1], end) - max(span[0], start)) for start, end in words.spans])
         if shared.any():
             scores += score * shared / shared.sum()
@@ -221,26 +227,32 @@ def _by_piece(pairs: Sequence[Pair], text: str, words: Words) -> Floats:
     return scores
 
 
-def _located(pairs: Sequence[Pair], text: str, words: Words) -> Iterator[tuple[Span, float]]:
-    """Yield where each piece stands: one after the other with nothing but white space between them.
+def _places(pairs: Sequence[Pair], text: str, words: Words) -> list[tuple[Span, float]]:
+    """Return where the pieces stand, from the start of the text or from where the words that the model reads begin."""
+    try:
+        return list(_located(pairs, text, 0))
+    except ShapeError:
+        first = words.spans[0][0] if len(words) else 0
+        if not first:
+            raise
+        return list(_located(pairs, text, first))
 
-    The first may stand where the words that the model reads begin; pieces of nothing but white space are left out.
+
+def _located(pairs: Sequence[Pair], text: str, at: int) -> Iterator[tuple[Span, float]]:
+    """Yield where each piece stands: one after the other from `at` on with nothing but white space between them.
+
+    Pieces of nothing but white space are left out.
     """
-    first = words.spans[0][0] if len(words) else 0
-    at, unread = 0, True
     for piece, score in pairs:
         wanted = piece.strip()
         if not wanted:
             continue
         at += len(text[at:]) - len(text[at:].lstrip())
-        if unread and not _stands(wanted, text, at):
-            at = max(at, first)
         if not _stands(wanted, text, at):
             raise ShapeError(
                 f"the scores have {wanted[:40]!r} where the text has {text[at : at + 20]!r} (position {at}), "
                 "expected the pieces of the text in reading order"
             )
-        unread = False
         yield (at, at + len(wanted)), score
         at += len(wanted)
 

@@ -91,7 +91,7 @@ def _entries(name: str) -> list[Any]:
         raise DataError(f"{name!r} is not UTF-8 at byte {error.start}, expected JSON") from error
     try:
         whole = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         whole = None
     if whole is not None:
         found = list(whole) if isinstance(whole, list) and not _is_one(whole[:1]) else [whole]
@@ -109,7 +109,7 @@ def _lines(name: str, content: str) -> list[Any]:
             continue
         try:
             found.append(json.loads(line))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise DataError(f"{name!r}, line {number} is not JSON ({error}), expected one attribution per line") from error
     return found
 

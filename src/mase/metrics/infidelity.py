@@ -8,7 +8,8 @@ import numpy as np
 
 from mase.arrays import Floats, Ints
 from mase.covariance import covariance
-from mase.errors import OptionError
+from mase.designs.path import Path
+from mase.errors import NonFiniteError, OptionError
 from mase.explainer import Explainer
 from mase.links import probabilities
 from mase.methods import Method, describe, resolve
@@ -51,7 +52,7 @@ class Infidelity:
     n_samples
         How many perturbations.
     sign
-        -1: f(x) - f(x - Z), the definition's; +1: f(x + Z) - f(x).
+        -1: f(x) - f(x - Z), the definition's, for laws that are symmetric about the text; +1: f(x + Z) - f(x).
     """
 
     perturbation: str | Method = "mase-paper"
@@ -89,6 +90,11 @@ class Infidelity:
             raise OptionError(
                 f"perturbation {method.name!r} has no centre with one standard deviation, expected a row like 'mase-paper'"
             )
+        if self.sign == -1 and not method.space.binary and not _about_the_text(method):
+            raise OptionError(
+                f"perturbation {method.name!r} is not drawn about the text, so that x - Z lies on the far side of it; "
+                "use sign=1, which asks where the law draws"
+            )
         return method
 
     def _asked(self, case: Case, method: Method) -> tuple[Floats, Floats]:
@@ -103,6 +109,11 @@ class Infidelity:
         moves[:, active] = drawn if self.sign == 1 or method.space.binary else -drawn
         whole = probabilities(probe.start, probe.output)[0, case.target]
         return moves, probabilities(ask(probe, 1 + moves), probe.output)[:, case.target] - whole
+
+
+def _about_the_text(method: Method) -> bool:
+    """Return whether the law of a method's rows is symmetric about the text."""
+    return method.center == 1 and not isinstance(method.design, Path)
 
 
 def _drawn(case: Case, method: Method, widths: Floats) -> Floats:
@@ -121,11 +132,18 @@ def infidelities(scores: Floats, moves: Floats, changes: Floats) -> Floats:
     """
     if not len(moves):
         return np.full(3, np.nan)
-    guesses = moves @ scores
+    with np.errstate(over="ignore"):
+        plain = float(((changes - moves @ scores) ** 2).mean())
+    if not np.isfinite(plain):
+        raise NonFiniteError(
+            f"scores up to {np.abs(scores).max():.3g} have an infidelity beyond all numbers, expected smaller ones"
+        )
+    # The other two do not depend on the scores' unit: large and small ones must not overflow or vanish in their squares.
+    guesses = moves @ (scores / max(float(np.abs(scores).max(initial=0.0)), np.finfo(np.float64).tiny))
     size = float(guesses @ guesses)
     beta = max(0.0, float(changes @ guesses) / size) if size > 0 else 0.0
     scaled, total = float(((changes - beta * guesses) ** 2).mean()), float((changes**2).mean())
-    return np.array([((changes - guesses) ** 2).mean(), scaled, scaled / total if total > 0 else np.nan])
+    return np.array([plain, scaled, scaled / total if total > 0 else np.nan])
 
 
 def _probe(case: Case, method: Method) -> Probe:

@@ -8,7 +8,7 @@ from typing import Literal, Protocol, get_args
 import numpy as np
 
 from mase.arrays import Bools, Floats, Ints
-from mase.errors import CapabilityError, EmptyTextError, OptionError, ShapeError
+from mase.errors import CapabilityError, EmptyTextError, NonFiniteError, OptionError, ShapeError
 from mase.links import probabilities
 from mase.models.protocol import Binding, Model, Probe, TokenModel
 from mase.query import ask, check_start
@@ -198,7 +198,13 @@ def _deleted(model: Model, tokens: Tokens, of_token: Ints, kept: Bools) -> Float
     shortened = [_only(tokens, np.flatnonzero((of_token < 0) | row[of_token])) for row in kept]
     something = [index for index, left in enumerate(shortened) if len(left)]
     answers: list[Floats] = [np.empty(0)] * len(kept)
-    for index, answer in zip(something, model.predict_tokens([shortened[index] for index in something]), strict=True):
+    found = model.predict_tokens([shortened[index] for index in something])
+    if not np.isfinite(found).all():
+        raise NonFiniteError(
+            f"{model.name} answers with numbers that are not finite where words are deleted, expected finite class scores; "
+            "another operator leaves the text its length"
+        )
+    for index, answer in zip(something, found, strict=True):
         answers[index] = answer
     if len(something) < len(kept):
         absent = _absent(model, tokens)

@@ -9,6 +9,7 @@ from mase.errors import CapabilityError
 from mase.links import Link, Output
 from mase.models.protocol import Binding, GradientProbe, HalfProbe, Model, NormProbe, Probe
 from mase.models.stand_in import StandIn
+from mase.spaces.token_scale import TokenScale
 
 __all__ = ["Nearby"]
 
@@ -39,7 +40,9 @@ class Nearby(StandIn):
                 f"the method has {binding.n_coordinates} coordinates, expected {len(self.factors)}: one per word"
             )
         probe = self.model.bind(binding)
-        start = probe.scores(self.factors[None, :], np.zeros(1, dtype=np.int64))
+        # Row 0 of a space with noise is a noisy one: the neighbour itself is asked without.
+        clean = self.model.bind(replace(binding, space=TokenScale(), sigma=0.0)) if binding.space.noisy else probe
+        start = clean.scores(self.factors[None, :], np.zeros(1, dtype=np.int64))
         kind = NearbyGradientProbe if isinstance(probe, GradientProbe) else NearbyProbe
         return kind(probe, self.factors, start)
 
