@@ -422,6 +422,182 @@ def saved(minilm, folder):
     return folder
 
 
+class Around(torch.nn.Module):
+    """Positions and a scale after the embedding: written in place or not, the function is the same."""
+
+    def __init__(self, *, in_place):
+        super().__init__()
+        torch.manual_seed(3)
+        self.words = torch.nn.Embedding(500, 6)
+        self.position = torch.nn.Parameter(torch.randn(40, 6))
+        self.head = torch.nn.Linear(6, 2)
+        self.in_place = in_place
+
+    def forward(self, ids):
+        x = self.words(ids)
+        if self.in_place:
+            x += self.position[: ids.shape[1]]
+            x *= 3
+        else:
+            x = (x + self.position[: ids.shape[1]]) * 3
+        return self.head(torch.tanh(x).mean(dim=1))
+
+
+@pytest.mark.parametrize("method", ["mase", "occlusion", "mase-nlgp", "gradient", "gradient-x-input", "permutation-importance"])
+def test_modules_that_write_to_their_embeddings_are_explained_like_others(method):
+    plain, written = (
+        mase.Explainer(
+            TorchModule(Around(in_place=flag), tokenize=whitespace_ids, embedding="words"), method=method, n_samples=90
+        )
+        for flag in (False, True)
+    )
+    assert written("one two three four").scores == pytest.approx(plain("one two three four").scores, abs=1e-5)
+
+
+def test_compiled_modules_are_run_as_they_are_written():
+    module = Around(in_place=False)
+    compiled = torch.compile(module, backend="eager", dynamic=True)
+    for n in (7, 8, 9):
+        compiled(torch.randint(0, 500, (n, 4)))
+    for method in ("mase-nlgp", "occlusion"):
+        theirs, ours = (
+            mase.Explainer(TorchModule(one, tokenize=whitespace_ids, embedding=name), method=method, n_samples=90)
+            for one, name in ((compiled, "_orig_mod.words"), (module, "words"))
+        )
+        assert np.abs(ours("one two three four").scores).max() > 1e-3
+        assert theirs("one two three four").scores == pytest.approx(ours("one two three four").scores, abs=1e-6)
+
+
+def test_a_layer_that_is_passed_by_is_an_error():
+    """As if compiled code did not see the hook."""
+    module = Around(in_place=False)
+    explainer = mase.Explainer(TorchModule(module, tokenize=whitespace_ids, embedding="words"), n_samples=20)
+    explainer("one two three")
+    forward, calls = module.forward, []
+
+    def cached(ids):
+        calls.append(len(ids))
+        return forward(ids) if len(ids) == 1 else torch.zeros(len(ids), 2)
+
+    module.forward = cached
+    with pytest.raises(CapabilityError, match=r"ran 0 times in a forward pass, .*pass the one before compilation"):
+        explainer("one two three four")
+
+
+def test_words_that_are_embedded_a_second_time_with_the_same_weights_are_an_error():
+    """Encoder and decoder of T5 and BART have an embedding each, of one table."""
+
+    class Twice(Around):
+        def __init__(self):
+            super().__init__(in_place=False)
+            self.again = torch.nn.Embedding(500, 6)
+            self.again.weight = self.words.weight
+
+        def forward(self, ids):
+            return super().forward(ids) + self.head(self.again(ids).mean(dim=1))
+
+    with pytest.raises(CapabilityError, match="also embedded by 'again', with the weights of 'words'"):
+        mase.Explainer(TorchModule(Twice(), tokenize=whitespace_ids, embedding="words"))("one two")
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+def test_what_scores_are_is_told_of_frozen_weights_too(frozen):
+    """One linear logit that lies in [0, 1] is a logit, whoever is trained."""
+
+    class Small(Around):
+        def forward(self, ids):
+            inner = torch.tanh(super().forward(ids)[:, :1])
+            return torch.nn.functional.linear(inner, torch.tensor([[0.4]]), torch.tensor([0.5]))
+
+    module = Small(in_place=False).requires_grad_(not frozen)
+    for context in (torch.enable_grad(), torch.inference_mode()):
+        with context:
+            model = TorchModule(module, tokenize=whitespace_ids, embedding="words", pad_id=0)
+            raw = module(torch.tensor([whitespace_ids("one two")])).item()
+            assert model.predict(["one two"])[0, 1] == pytest.approx(1 / (1 + np.exp(-raw)), abs=1e-6)
+
+
+def test_linear_logits_of_separate_questions_stay_logits():
+    class Small(Around):
+        def forward(self, ids):
+            return torch.nn.functional.linear(torch.tanh(super().forward(ids)), 0.2 * torch.eye(2), torch.tensor([0.5, 0.4]))
+
+    model = TorchModule(Small(in_place=False), tokenize=whitespace_ids, embedding="words", multilabel=True)
+    raw = model.module(torch.tensor([whitespace_ids("one two")]))[0]
+    assert model.predict(["one two"])[0] == pytest.approx(torch.sigmoid(raw).tolist(), abs=1e-6)
+
+
+def test_softmax_is_known_where_the_entered_layer_has_no_table():
+    """Random ids are those of the table that reads them, and not all padding, whose mean over no word is NaN."""
+
+    class Masked(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            torch.manual_seed(3)
+            self.words, self.drop, self.head = torch.nn.Embedding(500, 6), torch.nn.Dropout(0.1), torch.nn.Linear(6, 2)
+
+        def forward(self, ids):
+            real = (ids != 0).float()[:, :, None]
+            return self.head((self.drop(self.words(ids)) * real).sum(dim=1) / real.sum(dim=1)).softmax(dim=1)
+
+    module = Masked().eval()
+    expected = module(torch.tensor([whitespace_ids("one two")]))[0].tolist()
+    for name in ("words", "drop"):
+        model = TorchModule(module, tokenize=whitespace_ids, embedding=name)
+        assert model.predict(["one two"])[0] == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_module_that_squeezes_its_answer_is_explained():
+    class Squeezed(Around):
+        def forward(self, ids):
+            return torch.sigmoid(super().forward(ids)[:, :1]).squeeze()
+
+    model = TorchModule(Squeezed(in_place=False), tokenize=whitespace_ids, embedding="words")
+    assert model.predict(["one two"]).shape == (1, 2)
+    assert np.abs(mase.Explainer(model, method="occlusion")("one two three").scores).max() > 0
+
+
+def test_weights_that_fused_optimizers_write_have_a_new_checksum():
+    module = Around(in_place=False)
+    model = TorchModule(module, tokenize=whitespace_ids, embedding="words")
+    before = model.sha256
+    optimizer = torch.optim.Adam(module.parameters(), fused=True)
+    module(torch.tensor([[1, 2]])).sum().backward()
+    optimizer.step()
+    assert model.sha256 != before
+    with torch.inference_mode():
+        other = TorchModule(Around(in_place=False), tokenize=whitespace_ids, embedding="words")
+    assert len(mase.Explainer(other, n_samples=30)("one two").model["sha256"]) == 64
+
+
+def test_black_boxes_may_keep_their_array_change_their_list_and_return_tensors():
+    shared = np.empty((512, 2))
+
+    def same_array(texts):
+        shared[: len(texts)] = bag(texts)
+        return shared[: len(texts)]
+
+    def own_list(texts):
+        answer = bag(list(texts))
+        texts[:] = ["gone"] * len(texts)
+        return answer
+
+    def tensor(texts):
+        return torch.tensor(bag(texts), requires_grad=True)
+
+    expected = mase.Explainer(Callable(bag, labels=["neg", "pos"]), method="occlusion")("a good film , not bad").scores
+    for function in (same_array, own_list, tensor):
+        found = mase.Explainer(Callable(function, labels=["neg", "pos"]), method="occlusion")("a good film , not bad")
+        assert found.scores.tolist() == pytest.approx(expected.tolist(), abs=1e-6)
+
+
+def test_a_black_box_whose_columns_change_is_an_error():
+    with pytest.raises(ShapeError, match="returned 3 columns, expected 2 as for the whole text"):
+        mase.Explainer(Callable(lambda texts: np.full((len(texts), 2 + (len(texts) > 1)), 1 / (2 + (len(texts) > 1)))))("a b c")
+    with pytest.raises(OptionError, match="expected a list of names"):
+        Callable(bag, labels="no")
+
+
 def test_a_folder_in_half_precision_is_loaded_in_single(minilm, tmp_path):
     folder = saved((copy.deepcopy(minilm[0]).to(torch.bfloat16), minilm[1]), tmp_path)
     assert {parameter.dtype for parameter in load(folder).module.parameters()} == {torch.float32}

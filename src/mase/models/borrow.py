@@ -1,9 +1,10 @@
 """Borrowing a user's module: it is handed back exactly as it was found, also after an exception."""
 
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import Lock, RLock
-from typing import TypeVar
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import torch
@@ -67,8 +68,14 @@ def borrowed(module: nn.Module, *, gradients: bool = False) -> Iterator[None]:
     inference mode, because a module that caches tensors on itself could not be trained on with inference tensors. One thread at
     a time borrows a module; others wait.
     """
-    with alone(module), _as_found(module), torch.set_grad_enabled(gradients):
+    with alone(module), _as_found(module), torch.set_grad_enabled(gradients), _uncompiled():
         yield
+
+
+def _uncompiled() -> AbstractContextManager[Any]:
+    """Return a block in which compiled modules run as they are written: what was compiled does not see new hooks."""
+    compiler = "torch._dynamo" in sys.modules and hasattr(torch.compiler, "set_stance")
+    return torch.compiler.set_stance("force_eager") if compiler else nullcontext()
 
 
 @contextmanager

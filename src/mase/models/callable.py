@@ -54,6 +54,8 @@ class Callable:
     ) -> None:
         if outputs not in ("probabilities", "logits"):
             raise OptionError(f"outputs is {outputs!r}, expected 'probabilities' or 'logits'")
+        if isinstance(labels, str):
+            raise OptionError(f"labels is {labels!r}, expected a list of names, one per class")
         if labels is not None and len(set(labels)) != len(labels):
             raise OptionError(f"labels {list(labels)} are not unique, expected one name per class")
         self._predict = predict_proba
@@ -150,7 +152,9 @@ class Callable:
     def _asked(self, texts: list[str]) -> Floats:
         """Return what the function answers as an array of numbers."""
         try:
-            answer = self._predict(texts)
+            answer = self._predict(list(texts))  # a list of its own, which the function may change
+            if callable(getattr(answer, "detach", None)):  # a tensor, perhaps with gradients or on a GPU
+                answer = answer.detach().cpu()
         except (MaseError, MemoryError):
             raise
         except Exception as error:
@@ -162,7 +166,7 @@ class Callable:
             )
             raise ModelError(f"{self.name} raised {type(error).__name__}: {error}{remedy}") from error
         try:
-            return np.asarray(answer, dtype=np.float64)
+            return np.asarray(answer, dtype=np.float64).copy()  # a copy: the function may fill the same array again
         except (TypeError, ValueError) as error:
             first = answer[0] if isinstance(answer, Sequence) and len(answer) else answer
             raise ModelError(
@@ -231,7 +235,12 @@ class CallableProbe:
     def _scores(self, texts: list[str]) -> Floats:
         new = [text for text in dict.fromkeys(texts) if text not in self.known]
         if new:
-            self.known.update(zip(new, self.model.scores(new), strict=True))
+            found = self.model.scores(new)
+            if found.shape[1] != self.start.shape[1]:
+                raise ShapeError(
+                    f"{self.model.name} returned {found.shape[1]} columns, expected {self.start.shape[1]} as for the whole text"
+                )
+            self.known.update(zip(new, found, strict=True))
         return np.array([self.known[text] for text in texts])
 
     def _rewritten(self, sources: Ints) -> str:

@@ -11,18 +11,25 @@ __all__ = ["Checksum", "checksum"]
 class Checksum:
     """The SHA-256 of a module's parameters and buffers, computed again when one of them was replaced or written to.
 
-    Changes are seen by torch's own version counters; only writes through the `.data` of a tensor escape these.
+    Changes are seen by torch's own version counters, and by the sums of weights that are trained; writes through the `.data`
+    of a tensor that is not trained escape these.
     """
 
     def __init__(self, module: nn.Module) -> None:
         self._module = module
-        self._seen: tuple[tuple[int, int], ...] | None = None
+        self._seen: tuple[tuple[int, int, float], ...] | None = None
         self._value = ""
 
     def value(self) -> str:
         """Return the checksum of the weights as they are now."""
         tensors = (*self._module.parameters(), *self._module.buffers())
-        seen = tuple((tensor.data_ptr(), tensor._version) for tensor in tensors)
+        if any(tensor.is_inference() for tensor in tensors):  # these have no version counter
+            return checksum(self._module)
+        # Fused optimizers write past the version counter: of what is trained, the sums are looked at too.
+        seen = tuple(
+            (tensor.data_ptr(), tensor._version, float(tensor.detach().sum()) if tensor.requires_grad else 0.0)
+            for tensor in tensors
+        )
         if seen != self._seen:
             self._seen, self._value = seen, checksum(self._module)
         return self._value

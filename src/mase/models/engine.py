@@ -1,7 +1,7 @@
 """Entering a torch module at its embedding layer: the machinery that plain modules and Hugging Face models share."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,11 +76,35 @@ class Engine:
 
         What only gives them another shape is looked through.
         """
-        with borrowed(self.module, gradients=True), _user_code("the model"):
-            made = class_scores(self.call(ids), len(ids)).grad_fn
+
+        def followed(output: Any) -> Any:  # so that frozen weights have a history too; no leaf, which cannot be written to
+            floats = isinstance(output, torch.Tensor) and output.is_floating_point()
+            return output.detach().clone().requires_grad_().clone() if floats else output
+
+        try:
+            with torch.inference_mode(mode=False), borrowed(self.module, gradients=True), self._hooked(followed):
+                made = class_scores(self.call(ids.clone()), len(ids)).grad_fn
+        except Exception:  # noqa: BLE001 (what is wrong with the module itself, its forward pass without gradients will tell)
+            return ""
         while made is not None and made.name().startswith(_SHAPING) and made.next_functions[0][0] is not None:
             made = made.next_functions[0][0]
         return "" if made is None else made.name()
+
+    def n_words(self, length: int) -> int | None:
+        """Return how many ids there are: the rows of the smallest `nn.Embedding` that reads them; None if there is none."""
+        ids = self.ids(np.indices((2, length)).sum(axis=0) % 2)  # no row of positions or of types
+        found: list[int] = []
+
+        def read(layer: nn.Embedding, args: tuple[Any, ...]) -> None:
+            if args and isinstance(args[0], torch.Tensor) and args[0].shape == ids.shape and bool((args[0] == ids).all()):
+                found.append(layer.num_embeddings)
+
+        tables = [layer for layer in self.module.modules() if isinstance(layer, nn.Embedding)]
+        with ExitStack() as stack:
+            for layer in tables:
+                stack.callback(layer.register_forward_pre_hook(read).remove)
+            self.forward(ids.clone())
+        return min(found, default=None)
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
         """Return scores `(b, columns)` for ids `(b, t)`."""
@@ -96,8 +120,18 @@ class Engine:
             If the layer's output is not one `(b, t, d)` tensor per forward pass.
         """
         seen: list[Any] = []
-        with self._running(), self._hooked(lambda output: seen.append(output)), _user_code("the model"):
+        others: list[str] = []
+
+        def see(output: Any) -> None:  # a copy: the module may write to what its layer returned
+            seen.append(output.clone() if isinstance(output, torch.Tensor) else output)
+
+        with self._running(), self._hooked(see), self._watching(others), _user_code("the model"):
             scores = self._scores(ids.clone())
+        if others:
+            raise CapabilityError(
+                f"the words are also embedded by {others[0]!r}, with the weights of {self.embedding!r}: the model would read "
+                "the words as they were beside the perturbed ones; wrap it in mase.models.Callable"
+            )
         if len(seen) != 1:
             raise CapabilityError(
                 f"layer {self.embedding!r} ran {len(seen)} times in one forward pass, expected once; "
@@ -120,16 +154,28 @@ class Engine:
     def entered(self) -> Iterator[Callable[[torch.Tensor, Place], torch.Tensor]]:
         """Give `forward_from`, for many batches: the module is borrowed, hooked and, in half precision, converted once."""
         batch: list[tuple[torch.Size, Place]] = []
+        placed: list[bool] = []
 
         def forward(ids: torch.Tensor, place: Place) -> torch.Tensor:
             batch.append((ids.shape, place))
             try:
                 with _user_code("the model"):
-                    return self._scores(ids)
+                    scores = self._scores(ids)
+                if len(placed) != 1:
+                    raise CapabilityError(
+                        f"layer {self.embedding!r} ran {len(placed)} times in a forward pass, expected once as for the text "
+                        "itself; a compiled module does not see what is put in a layer's place, pass the one before compilation"
+                    )
+                return scores
             finally:
                 batch.clear()
+                placed.clear()
 
-        with self._running(), self._hooked(lambda _: self._exactly(batch[0][1]), lambda: batch[0][0]):
+        def put(_output: Any) -> torch.Tensor:
+            placed.append(True)
+            return self._exactly(batch[0][1])
+
+        with self._running(), self._hooked(put, lambda: batch[0][0]):
             yield forward
 
     def _exactly(self, place: Place) -> torch.Tensor:
@@ -148,9 +194,10 @@ class Engine:
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return scores `(b, columns)` and d respond / d coordinates `(b, p)`, both at coordinates `(b, p)`."""
         # cuDNN differentiates recurrent layers in training mode only.
-        with self._running(gradients=True), torch.backends.cudnn.flags(enabled=False), _user_code("the model"):
+        recurrent = torch.backends.cudnn.flags(enabled=False) if self.device.type == "cuda" else nullcontext()
+        with self._running(gradients=True), recurrent, _user_code("the model"):
             leaf = coordinates.detach().requires_grad_(True)
-            with self._hooked(lambda _: place(leaf), lambda: ids.shape):
+            with self._hooked(lambda _: place(leaf).clone(), lambda: ids.shape):  # no leaf: the module may write to it
                 raw = self._scores(ids)
             if not raw.requires_grad:
                 raise CapabilityError(
@@ -170,6 +217,21 @@ class Engine:
             if self.half:
                 stack.enter_context(_exact_heads(self.module))
                 stack.enter_context(torch.autocast(self.device.type, torch.bfloat16))
+            yield
+
+    @contextmanager
+    def _watching(self, found: list[str]) -> Iterator[None]:
+        """Note the names of other embeddings that run with the weights of the layer's own."""
+        own = [layer for layer in self.layer.modules() if isinstance(layer, nn.Embedding)]
+        weights = {layer.weight.data_ptr() for layer in own}
+        twins = [
+            (name, layer)
+            for name, layer in self.module.named_modules()
+            if isinstance(layer, nn.Embedding) and layer not in own and layer.weight.data_ptr() in weights
+        ]
+        with ExitStack() as stack:
+            for name, layer in twins:
+                stack.callback(layer.register_forward_hook(lambda *_, name=name: found.append(name)).remove)
             yield
 
     @contextmanager
@@ -202,12 +264,15 @@ def _exact_heads(module: nn.Module) -> Iterator[None]:
     """Run the last linear layer in float32: eight bits of a class score would drown differences between rows."""
     heads = [layer for layer in module.modules() if isinstance(layer, nn.Linear)][-1:]
 
-    def exactly(layer: nn.Module, args: tuple[torch.Tensor, ...], output: torch.Tensor) -> torch.Tensor:
+    def exactly(
+        layer: nn.Module, args: tuple[torch.Tensor, ...], kwargs: dict[str, torch.Tensor], output: torch.Tensor
+    ) -> torch.Tensor:
         assert isinstance(layer, nn.Linear)
+        (inputs,) = (*args, *kwargs.values())
         with torch.autocast(output.device.type, enabled=False):
-            return nn.functional.linear(args[0].to(layer.weight.dtype), layer.weight, layer.bias)
+            return nn.functional.linear(inputs.to(layer.weight.dtype), layer.weight, layer.bias)
 
-    hooks = [head.register_forward_hook(exactly) for head in heads]
+    hooks = [head.register_forward_hook(exactly, with_kwargs=True) for head in heads]
     try:
         yield
     finally:

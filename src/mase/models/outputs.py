@@ -78,6 +78,8 @@ def class_scores(answer: Any, n: int) -> torch.Tensor:
             f"model returned a tensor of {found.dtype}, expected class scores in floating point: logits or probabilities, no "
             "class numbers"
         )
+    if n == 1 and found.ndim < 2:  # a module that squeezes its answer lost the row of the only text
+        found = found.reshape(1, -1)
     table = found[:, None] if found.ndim == 1 else found
     if table.ndim != 2 or len(table) != n or not table.shape[1]:
         raise ModelError(
@@ -103,14 +105,15 @@ def recognise(raw: Floats, kind: Kind, *, multilabel: bool, last_operation: str 
     k = raw.shape[1]
     if kind == "auto":
         inside = bool(np.isfinite(raw).all() and raw.min() >= 0 and raw.max() <= 1)
-        whole = multilabel or bool(np.allclose(raw.sum(axis=1), 1, atol=1e-2))
-        if k > 1 and inside and not whole and not last_operation.startswith(("Sigmoid", *_LINEAR)):
+        whole = bool(np.allclose(raw.sum(axis=1), 1, atol=1e-2))
+        linear = last_operation.startswith(_LINEAR)
+        if k > 1 and inside and not whole and not multilabel and not last_operation.startswith(("Sigmoid", *_LINEAR)):
             raise OptionError(
                 f"model returned {k} numbers in [0, 1] that do not sum to 1, which may be logits or probabilities; pass "
                 "outputs='logits', or outputs='probabilities' and multilabel=True if they are separate questions"
             )
         multilabel = multilabel or (inside and not whole and last_operation.startswith("Sigmoid"))
-        likely = whole or multilabel if k > 1 else not last_operation.startswith(_LINEAR)
+        likely = whole or (multilabel and not linear) if k > 1 else not linear
         kind = "probabilities" if inside and likely else "logits"
     return Scores(Output(kind, multilabel and k > 1), k == 1, max(k, 2))
 

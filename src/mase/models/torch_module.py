@@ -8,7 +8,7 @@ import numpy as np
 from torch import nn
 
 from mase.arrays import Floats
-from mase.errors import EmptyTextError, MaseError, ModelError, OptionError, ShapeError
+from mase.errors import EmptyTextError, MaseError, ModelError, NonFiniteError, OptionError, ShapeError
 from mase.links import probabilities
 from mase.models.checksum import Checksum
 from mase.models.engine import Engine, as_float64, find_embedding
@@ -123,11 +123,17 @@ class TorchModule:
         return self._known
 
     def _recognise(self, length: int) -> Scores:
-        inside = [layer for layer in self._engine.layer.modules() if isinstance(layer, nn.Embedding)]
-        size = max((layer.num_embeddings for layer in inside), default=1)
-        ids = self._engine.ids(np.random.default_rng(0).integers(0, size, size=(32, length)))
-        made_by = self._engine.last_operation(ids[:2].clone())
+        size = self._engine.n_words(length) or 2
+        special = {*self._fixed_ids, 0, self._tokens_by_role.get("pad")}  # padding in the midst of a text is no text
+        usual = [token for token in range(size) if token not in special] or range(size)
+        ids = self._engine.ids(np.random.default_rng(0).choice(np.array(usual), size=(32, length)))
+        made_by = self._engine.last_operation(ids[:2])
         raw = as_float64(self._engine.forward(ids))
+        if self._outputs == "auto" and not np.isfinite(raw).all():
+            raise NonFiniteError(
+                "the module answers with numbers that are not finite to texts of random ids, so that nobody can tell what its "
+                "scores are; pass outputs='logits' or outputs='probabilities'"
+            )
         scores = recognise(raw, self._outputs, multilabel=self._multilabel, last_operation=made_by)
         score_labels(self._labels, scores)
         return scores

@@ -108,7 +108,7 @@ class TorchProbe:
 
         with torch.no_grad():
             placed = self._place(self._tensor(np.repeat([[1.0], [0.0]], self.binding.n_coordinates, axis=1)), None)
-        raw = self.engine.forward_from(self.ids.repeat(2, 1), lambda: placed)
+        raw = self.engine.forward_from(self.ids.repeat(2, 1), placed.clone)
 
         def respond(logits: torch.Tensor) -> torch.Tensor:
             return _respond(self.kind.table(logits), self.output, link, target)

@@ -27,7 +27,12 @@ from mase.text import Side, Span, Tokens, Truncation, check_text
 __all__ = ["HuggingFace"]
 
 # Families whose position numbers start after the padding id, so that so many positions are lost.
-_OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert", "longformer", "xlm-roberta-xl", "data2vec-text", "mpnet")
+_OFFSET_POSITIONS = (
+    "roberta", "xlm-roberta", "camembert", "longformer", "xlm-roberta-xl", "data2vec-text", "mpnet", "roberta-prelayernorm",
+    "xmod", "ibert", "luke", "esm",
+)  # fmt: skip
+# Families whose embedding block mixes the vectors of neighbouring words: entered there, a word that is out would stay in these.
+_MIXING_BLOCKS = ("mobilebert",)
 
 
 class HuggingFace:
@@ -251,5 +256,9 @@ def _entry(module: nn.Module, enter: str) -> str:
     names = {layer: name for name, layer in module.named_modules()}
     name: str = names[words]
     parent = name.rpartition(".")[0]
-    is_block = parent.rpartition(".")[2] in ("embeddings", "embedding")
+    mixing = getattr(module.config, "model_type", "") in _MIXING_BLOCKS
+    is_block = parent.rpartition(".")[2] in ("embeddings", "embedding") and not mixing
+    normed = f"{name}_layernorm"  # Bloom's: the scale of what comes before it would be undone
+    if enter == "block" and normed in names.values():
+        return normed
     return parent if enter == "block" and is_block else name
