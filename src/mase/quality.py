@@ -36,19 +36,13 @@ def adjusted_r2(sample: Sample, responses: Floats, estimate: Estimate) -> float 
     used = estimate.dof * sampled
     if free - used < 1:
         return None
-    left = _squares(problem.y - problem.z @ estimate.gamma, problem) / (free - used)
-    total = _squares(problem.y, problem) / free
+    left = problem.squares(problem.y - problem.z @ estimate.gamma) / (free - used)
+    total = problem.squares(problem.y) / free
     if sample.paired and sample.center is not None:
         halves = ((responses[0::2] + responses[1::2]) / 2)[sample.n_exact :]
         even = _weighted_variance(halves, problem.weights, sampled)
         left, total = left + even, total + even
     return 1 - left / total if total > (_NOISE * float(np.abs(responses).max())) ** 2 else None
-
-
-def _squares(values: Floats, problem: Problem) -> float:
-    """Return sum w (v - mean)^2 for values `(n,)` of a problem's rows; the mean only with an intercept."""
-    centre = np.average(values, weights=problem.weights) if problem.intercept else 0.0
-    return float(problem.weights @ (values - centre) ** 2)
 
 
 def _weighted_variance(values: Floats, weights: Floats, lost: int) -> float:

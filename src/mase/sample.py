@@ -140,6 +140,11 @@ class Problem:
         gradients = None if self.gradients is None else self.gradients[chosen]
         return replace(self, z=self.z[chosen], y=self.y[chosen], weights=self.weights[chosen], gradients=gradients)
 
+    def squares(self, values: Floats) -> float:
+        """Return sum w (v - mean)^2 for values `(n,)` of the rows; the mean only with an intercept."""
+        centre = np.average(values, weights=self.weights) if self.intercept else 0.0
+        return float(self.weights @ (values - centre) ** 2)
+
     def centred(self) -> tuple[Floats, Floats]:
         """Return z `(n, p)` and y `(n,)` with the weighted mean removed (if there is an intercept), times sqrt(weight)."""
         z, y = self.z, self.y

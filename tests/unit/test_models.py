@@ -650,6 +650,29 @@ def test_token_types_that_would_be_dropped_are_an_error(minilm):
         HuggingFace(minilm[0], tokenizer).encode("a good film")
 
 
+def test_where_blocks_that_mix_words_or_undo_scales_are_entered(minilm):
+    """MobileBERT's block mixes three neighbours; Bloom's word vectors go through a LayerNorm at once."""
+    tokenizer, n = minilm[1], len(minilm[1])
+    sizes = {"hidden_size": 16, "num_attention_heads": 2, "vocab_size": n}
+    mobile = transformers.MobileBertConfig(
+        embedding_size=16, intra_bottleneck_size=16, intermediate_size=16, num_hidden_layers=1, **sizes
+    )
+    bloom = transformers.BloomConfig(hidden_size=16, n_head=2, n_layer=1, vocab_size=n, pad_token_id=0)
+    for config, expected in [(mobile, "embeddings.word_embeddings"), (bloom, "word_embeddings_layernorm")]:
+        module = transformers.AutoModelForSequenceClassification.from_config(config).eval()
+        assert HuggingFace(module, tokenizer)._engine.embedding.endswith(expected)
+    module = transformers.AutoModelForSequenceClassification.from_config(mobile).eval()
+    model, text = HuggingFace(module, tokenizer), "a good film"
+    ids = torch.tensor([model.encode(text).ids])
+    masked = ids.clone()
+    masked[0, 2] = tokenizer.mask_token_id
+    with torch.no_grad():
+        whole, without = (module(input_ids=one).logits[0].double() for one in (ids, masked))
+    margins = [(one[0] - one[1]).item() for one in (whole, without)]
+    found = mase.Explainer(model, method="occlusion", link="margin")(text, target=0)
+    assert found.scores[1] == pytest.approx(margins[0] - margins[1], abs=1e-5)
+
+
 def test_a_name_as_long_as_a_text_is_no_model():
     with pytest.raises(UnknownNameError, match="unknown model"):
         load("x" * 300)

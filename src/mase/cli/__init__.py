@@ -34,7 +34,6 @@ def main() -> None:
       130  interrupted (Ctrl-C); what was written before stays
       141  the reader of the output closed it early
     """
-    if (
-        sys.stderr is None or not sys.stderr.isatty()
-    ):  # bars of Hugging Face, like ours, are for terminals; read when it is first imported
+    # Bars of Hugging Face, like ours, are for terminals; read when it is first imported.
+    if sys.stderr is None or not sys.stderr.isatty():
         os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")

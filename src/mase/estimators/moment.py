@@ -59,10 +59,5 @@ def dof(problem: Problem, gamma: Floats, terms: Floats) -> float:
     moved = (terms.mean(axis=0) - terms) * (gamma != 0) / (problem.n - 1)
     residuals = problem.y - problem.z @ gamma
     alone = residuals - np.einsum("np,np->n", problem.z, moved)
-    kept, left_out = (_squares(values, problem) for values in (residuals, alone))
+    kept, left_out = map(problem.squares, (residuals, alone))
     return (problem.n - int(problem.intercept)) * (1 - kept / left_out) if left_out > 0 else 0.0
-
-
-def _squares(values: Floats, problem: Problem) -> float:
-    centre = np.average(values, weights=problem.weights) if problem.intercept else 0.0
-    return float(problem.weights @ (values - centre) ** 2)
