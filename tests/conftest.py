@@ -44,6 +44,38 @@ def lstm_model(small_lstm):
     return TorchModule(small_lstm, tokenize=whitespace_ids, labels=["neg", "pos"], pad_id=0, unk_id=1, mask_id=2)
 
 
+class SmallMLP(torch.nn.Module):
+    """Ids (b, t) to logits (b, 2) by layers that every processor can run in bfloat16, as it cannot an LSTM."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.hidden = torch.nn.Embedding(500, 16), torch.nn.Linear(16, 24)
+        self.head = torch.nn.Linear(24, 2)
+
+    def forward(self, ids):
+        return self.head(torch.tanh(3 * self.hidden(self.words(ids))).amax(dim=1))
+
+
+@pytest.fixture
+def mlp_model():
+    from mase.models import TorchModule
+
+    torch.manual_seed(3)
+    return TorchModule(SmallMLP(), tokenize=whitespace_ids, labels=["neg", "pos"], pad_id=0, unk_id=1, mask_id=2)
+
+
+@pytest.fixture
+def fast_bfloat16(monkeypatch):
+    """As on a processor that multiplies bfloat16, whether this one does or not (a torch without it cannot run an LSTM so)."""
+    monkeypatch.setattr("mase.models.torch_probe.multiplies_bfloat16", lambda device: True)
+
+
+@pytest.fixture
+def slow_bfloat16(monkeypatch):
+    """As on a processor that has no instructions for bfloat16."""
+    monkeypatch.setattr("mase.models.torch_probe.multiplies_bfloat16", lambda device: False)
+
+
 @pytest.fixture(scope="session")
 def minilm():
     """A pretrained BERT (MiniLM) with a new two-class head, and its tokenizer."""

@@ -55,7 +55,7 @@ class Explainer:
     batch_size
         Rows per forward pass, or "auto".
     precision
-        "float32", or "bfloat16": half precision where a trial shows that it is precise enough (see `mase.measure.Effort`).
+        "float32", or "bfloat16": half precision where it is fast and a trial shows it precise (see `mase.measure.Effort`).
     show_progress
         Whether a list of texts shows a progress bar on stderr.
 

@@ -29,7 +29,8 @@ __all__ = ["Effort", "Measurement", "measure"]
 class Effort:
     """How to ask: rows per forward pass (None: what suits the model), when to stop, and in which precision.
 
-    ``"bfloat16"`` is used only if its noise on 16 rows is well under the signal on them; a remark says what was done.
+    ``"bfloat16"`` is used only if the processor has instructions for it, and its noise on 16 rows is well under the signal on
+    them; a remark says what was done.
     """
 
     batch_size: int | None = None

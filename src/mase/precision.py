@@ -24,7 +24,7 @@ def coins(rng: np.random.Generator, p: int) -> Floats:
 
 
 def halved(oracle: ProbeOracle, method: Method, rows: Floats) -> tuple[ProbeOracle, int, list[Note]]:
-    """Return the oracle in half precision if that is precise enough on some rows `(n, p)`, the cost, and why it is not.
+    """Return the oracle in half precision if that is fast, and precise enough on some rows `(n, p)`; the cost; why it is not.
 
     Raises
     ------
@@ -35,7 +35,11 @@ def halved(oracle: ProbeOracle, method: Method, rows: Floats) -> tuple[ProbeOrac
         return oracle, 0, [Note("float32-instead", "half precision is for answers; gradients were taken in float32")]
     if not isinstance(oracle.probe, HalfProbe):
         raise CapabilityError("half precision is for torch models, expected precision='float32' for a function of texts")
-    half = oracle.fresh(oracle.probe.half())
+    probe = oracle.probe.half()
+    if probe is None:
+        message = "this processor has no instructions for bfloat16, where half precision is the slower: float32 was used"
+        return oracle, 0, [Note("float32-instead", message)]
+    half = oracle.fresh(probe)
     exact, rough = oracle.fresh().responses(rows), half.fresh().responses(rows)
     signal, noise = float(exact.std()), float((exact - rough).std())
     if noise <= _LARGEST_NOISE * signal:

@@ -257,7 +257,7 @@ def test_black_boxes(method):
 
 
 @pytest.mark.parametrize("method", ["kernel-shap", "partition-shap", "gradient", "sequential-ig", "integrated-gradients"])
-def test_half_precision_is_tried_first_and_never_for_gradients(minilm, method):
+def test_half_precision_is_tried_first_and_never_for_gradients(minilm, fast_bfloat16, method):
     found = mase.Explainer(*minilm, method=method, precision="bfloat16", n_samples=40)("a dull story")
     exact = mase.Explainer(*minilm, method=method, n_samples=40)("a dull story")
     instead = "float32-instead" in [note.code for note in found.fit.warnings]
@@ -270,7 +270,7 @@ def test_half_precision_is_tried_first_and_never_for_gradients(minilm, method):
     assert not instead or found.scores.tolist() == exact.scores.tolist()
 
 
-def test_half_precision_leaves_the_draws_alone(minilm):
+def test_half_precision_leaves_the_draws_alone(minilm, fast_bfloat16):
     plain, half = (mase.Explainer(*minilm, method="random", precision=p)("a dull story") for p in ("float32", "bfloat16"))
     assert plain.scores.tolist() == half.scores.tolist()
 

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import torch
 from click.testing import CliRunner
 
 import mase
@@ -21,6 +22,7 @@ from mase.errors import DataError, ModelError, UnknownNameError
 from mase.metrics import METRICS
 from mase.metrics.attributions import read_attributions
 from mase.metrics.masking import Operator
+from mase.models.borrow import multiplies_bfloat16
 
 TEXTS = ["a good film", "a dull film", "good, not dull", 'the film\nof "all" time; dull', "such a good good cast", "a film"]
 LABELS = ["pos", "neg", "pos", "neg", "pos", "pos"]
@@ -238,14 +240,15 @@ def test_files_that_hold_no_attributions(tmp_path, content, message):
 
 
 def test_half_precision_is_for_the_explanations():
-    """A trial of 16 rows in both precisions; the model itself is judged in its own."""
+    """A trial of 16 rows in both precisions, on a processor that has both; the model itself is judged in its own."""
+    trial = 32 if multiplies_bfloat16(torch.device("cpu")) else 0
     options = ["-i", "examples/reviews.csv", "--n-texts", "2", "--n-samples", "50", "--methods", "mase", "--json"]
     exact, half = (
         json.loads(CliRunner().invoke(main, ["evaluate", *options, "--precision", precision]).stdout)
         for precision in ("float32", "bfloat16")
     )
     assert (exact["precision"], half["precision"]) == ("float32", "bfloat16")
-    assert half["methods"]["mase"]["cost"]["n_queries"] == exact["methods"]["mase"]["cost"]["n_queries"] + 32
+    assert half["methods"]["mase"]["cost"]["n_queries"] == exact["methods"]["mase"]["cost"]["n_queries"] + trial
     assert [text["probability"] for text in half["texts"]] == [text["probability"] for text in exact["texts"]]
 
 

@@ -262,13 +262,19 @@ def test_memory_knows_that_noise_belongs_to_rows_and_keys(lstm_model):
         assert np.array_equal(*answers)
 
 
-def test_memory_keeps_half_precision_apart(lstm_model):
+def test_memory_without_instructions_for_half_precision(lstm_model, slow_bfloat16):
     remembering = Remembering(lstm_model)
+    asked = mase.Explainer(remembering, method="mase-paper", n_samples=64, precision="bfloat16")(" ".join(WORDS))
+    assert [note.code for note in asked.fit.warnings if "instead" in note.code] == ["float32-instead"]
+
+
+def test_memory_keeps_half_precision_apart(mlp_model, fast_bfloat16):
+    remembering = Remembering(mlp_model)
     text = " ".join(WORDS)
     for precision in ("float32", "bfloat16", "float32"):
         settings = {"method": "mase-paper", "sigma": 1.0, "n_samples": 64, "precision": precision}
         assert np.array_equal(
-            mase.Explainer(remembering, **settings)(text).scores, mase.Explainer(lstm_model, **settings)(text).scores
+            mase.Explainer(remembering, **settings)(text).scores, mase.Explainer(mlp_model, **settings)(text).scores
         )
 
 

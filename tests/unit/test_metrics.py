@@ -709,17 +709,26 @@ def test_max_sensitivity_is_the_largest_relative_change(lstm_model):
     assert np.isnan(MaxSensitivity().judge(replace(one, scores=0 * base))).all()
 
 
-def test_neighbours_in_half_precision(lstm_model):
+def test_neighbours_in_half_precision(mlp_model, fast_bfloat16):
     """The neighbour's scores are those of half precision too, so that the metric compares like with like."""
     texts, metrics, n = [TEXT], ["max-sensitivity"], 64
     exact, half = (
-        evaluate(lstm_model, texts, ["mase-nlgp"], metrics=metrics, n_samples=n, precision=precision).summaries("mase-nlgp")[0]
+        evaluate(mlp_model, texts, ["lime"], metrics=metrics, n_samples=n, precision=precision)
         for precision in ("float32", "bfloat16")
     )
-    assert exact.mean / 2 < half.mean < 2 * exact.mean
-    assert half.mean != exact.mean
+    ours, theirs = exact.summaries("lime")[0].mean, half.summaries("lime")[0].mean
+    assert ours / 2 < theirs < 2 * ours
+    assert theirs != ours
     with pytest.raises(OptionError, match="precision"):
-        evaluate(lstm_model, texts, [], metrics=metrics, precision="float16")
+        evaluate(mlp_model, texts, [], metrics=metrics, precision="float16")
+
+
+def test_neighbours_without_instructions_for_half_precision(lstm_model, slow_bfloat16):
+    exact, asked = (
+        evaluate(lstm_model, [TEXT], ["mase-nlgp"], metrics=["max-sensitivity"], n_samples=64, precision=precision)
+        for precision in ("float32", "bfloat16")
+    )
+    assert asked.summaries("mase-nlgp")[0].mean == exact.summaries("mase-nlgp")[0].mean
 
 
 def test_what_has_no_neighbours_is_said(additive_model, lstm_model):

@@ -793,7 +793,7 @@ def test_references_that_a_model_does_not_have(lstm_model):
         mase.Explainer(lstm_model, method="mase-cone", reference="mask")
 
 
-def test_half_precision_is_used_where_it_is_precise_enough(minilm):
+def test_half_precision_is_used_where_it_is_precise_enough(minilm, fast_bfloat16):
     from scipy.stats import spearmanr
 
     text = "An unbelievably good film, isn't it? I would gladly see it again, although the middle drags."
@@ -806,7 +806,7 @@ def test_half_precision_is_used_where_it_is_precise_enough(minilm):
     assert half.method["precision"] == "bfloat16"
 
 
-def test_half_precision_falls_back_and_says_so(minilm):
+def test_half_precision_falls_back_and_says_so(minilm, fast_bfloat16):
     tiny = mase.Explainer(*minilm, method="mase-nlgp", n_samples=60, sigma=1e-4, precision="bfloat16")("A good film")
     assert "float32-instead" in {note.code for note in tiny.fit.warnings}
     assert tiny.scores == pytest.approx(
@@ -816,6 +816,31 @@ def test_half_precision_falls_back_and_says_so(minilm):
         mase.Explainer(Callable(bag), precision="bfloat16")("A good film")
     with pytest.raises(OptionError, match="precision"):
         mase.Explainer(Callable(bag), precision="int8")
+
+
+@pytest.mark.parametrize("method", ["mase", "kernel-shap", "partition-shap", "occlusion", "mase-paper"])
+def test_without_instructions_for_half_precision_float32_answers(minilm, slow_bfloat16, method):
+    asked, exact = (
+        mase.Explainer(*minilm, method=method, n_samples=60, precision=precision)("A good film")
+        for precision in ("bfloat16", "float32")
+    )
+    assert asked.scores.tolist() == exact.scores.tolist()
+    assert asked.fit.n_queries == exact.fit.n_queries
+    (note,) = [note for note in asked.fit.warnings if note.code == "float32-instead"]
+    assert "no instructions for bfloat16" in note.message
+
+
+def test_which_processors_multiply_bfloat16(monkeypatch):
+    from mase.models.borrow import multiplies_bfloat16
+
+    cpu, cuda = torch.device("cpu"), torch.device("cuda")
+    monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: True)
+    assert multiplies_bfloat16(cpu)
+    monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: False)
+    assert not multiplies_bfloat16(cpu)
+    for capability, expected in [((7, 5), False), ((8, 0), True), ((9, 0), True)]:  # a T4, an A100, an H100
+        monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device, it=capability: it)
+        assert multiplies_bfloat16(cuda) is expected
 
 
 def test_checksum_of_scalars_empty_tensors_and_other_types():

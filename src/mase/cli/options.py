@@ -14,7 +14,7 @@ precision = click.option(
     type=click.Choice(("float32", "bfloat16")),
     default="float32",
     show_default=True,
-    help="bfloat16 is used only where a trial shows that it is precise enough.",
+    help="bfloat16 is used only where the processor is fast at it and a trial shows that it is precise enough.",
 )
 
 

@@ -104,6 +104,7 @@ class _Probe:
 class _HalfProbe(_Probe):
     """A remembering probe that can also answer in half precision, which are other answers."""
 
-    def half(self) -> _Probe:
+    def half(self) -> _Probe | None:
         assert isinstance(self.probe, HalfProbe)
-        return _Probe(self.probe.half(), self.memory, b"half" + self.key, self.noisy)
+        half = self.probe.half()
+        return None if half is None else _Probe(half, self.memory, b"half" + self.key, self.noisy)

@@ -79,8 +79,8 @@ class NearbyProbe:
         """Return scores `(b, k)` at the neighbour's coordinates `(b, p)`."""
         return self.probe.scores(coordinates * self.factors, rows)
 
-    def half(self) -> Probe:
-        """Return the probe of the same neighbour in half precision.
+    def half(self) -> Probe | None:
+        """Return the probe of the same neighbour in half precision; None where the model's probe gives none.
 
         Raises
         ------
@@ -89,7 +89,8 @@ class NearbyProbe:
         """
         if not isinstance(self.probe, HalfProbe):
             raise CapabilityError("this model has no half precision, expected precision='float32'")
-        return replace(self, probe=self.probe.half())
+        half = self.probe.half()
+        return None if half is None else replace(self, probe=half)
 
     def exchanged(self, sources: Ints) -> Floats:
         """Raise the error that says why there are no answers.

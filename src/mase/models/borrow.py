@@ -12,7 +12,7 @@ from torch import nn
 
 from mase.errors import OptionError
 
-__all__ = ["alone", "borrowed", "device_of", "moved", "out_of_memory"]
+__all__ = ["alone", "borrowed", "device_of", "moved", "multiplies_bfloat16", "out_of_memory"]
 
 M = TypeVar("M", bound=nn.Module)
 _ALONE: "WeakKeyDictionary[nn.Module, RLock]" = WeakKeyDictionary()
@@ -24,6 +24,16 @@ def device_of(module: nn.Module) -> torch.device:
     for tensor in (*module.parameters(), *module.buffers()):
         return tensor.device
     return torch.device("cpu")
+
+
+def multiplies_bfloat16(device: torch.device) -> bool:
+    """Return whether the device has instructions for bfloat16: where it has none, half precision costs more than float32."""
+    if device.type == "cpu":
+        asked = getattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", None)  # missing in builds without oneDNN
+        return asked is not None and bool(asked())
+    if device.type == "cuda" and torch.version.hip is None:
+        return torch.cuda.get_device_capability(device) >= (8, 0)
+    return True
 
 
 def moved(module: M, device: str | None) -> M:

@@ -140,8 +140,11 @@ class AttributionProbe(Protocol):
 class HalfProbe(Protocol):
     """A probe that can also answer in half precision."""
 
-    def half(self) -> Probe:
-        """Return the same probe, its model run in bfloat16 but for the layer that gives the class scores."""
+    def half(self) -> Probe | None:
+        """Return the same probe, its model run in bfloat16 but for the layer that gives the class scores.
+
+        None where that would be slower, because the processor has no instructions for bfloat16.
+        """
         ...
 
 

@@ -10,6 +10,7 @@ import torch
 from mase.arrays import Floats, Ints
 from mase.errors import CapabilityError
 from mase.links import FLOOR, Link, Output
+from mase.models.borrow import multiplies_bfloat16
 from mase.models.engine import Engine, as_float64
 from mase.models.exchange import token_sources
 from mase.models.outputs import Scores
@@ -117,9 +118,9 @@ class TorchProbe:
         by_word = by_token.new_zeros(self.binding.n_coordinates + 1).index_add_(0, self.spread, by_token)
         return as_float64(by_word[:-1])
 
-    def half(self) -> "TorchProbe":
-        """Return the same probe, its model run in bfloat16 but for the layer that gives the class scores."""
-        return replace(self, engine=replace(self.engine, half=True))
+    def half(self) -> "TorchProbe | None":
+        """Return the same probe, its model run in bfloat16 but for the last layer; None where that would be slower."""
+        return replace(self, engine=replace(self.engine, half=True)) if multiplies_bfloat16(self.engine.device) else None
 
     def _tensor(self, coordinates: Floats) -> torch.Tensor:
         return torch.as_tensor(coordinates, dtype=self.text.dtype, device=self.text.device)
