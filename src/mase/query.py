@@ -10,7 +10,7 @@ from mase.errors import ModelError, NonFiniteError, OptionError
 from mase.links import Link
 from mase.models.protocol import ExchangeProbe, GradientProbe, NormProbe, OpenProbe, Probe
 
-__all__ = ["ask", "ask_exchanged", "ask_gradients", "ask_norms", "check_batch_size", "check_start"]
+__all__ = ["ask", "ask_exchanged", "ask_gradients", "ask_norms", "check_batch_size", "check_start", "in_batches"]
 
 R = TypeVar("R", Floats, Ints)
 T = TypeVar("T")
@@ -92,7 +92,7 @@ def ask_gradients(
         return _checked(scores, rows), _checked(slopes, rows)
 
     answers, derivatives = np.empty((0, 0)), np.empty(coordinates.shape)
-    for rows, (scores, slopes) in _batches(gradients, coordinates, batch_size, first):
+    for rows, (scores, slopes) in in_batches(gradients, coordinates, batch_size, first):
         if rows.start == 0:
             answers = np.empty((len(coordinates), scores.shape[1]))
         answers[rows], derivatives[rows] = scores, slopes
@@ -102,24 +102,24 @@ def ask_gradients(
 def _collected(call: Callable[[R, Ints], Floats], points: R, batch_size: int, first: int) -> Floats:
     """Return the checked answers `(n, m)` to all rows."""
     answers = np.empty((0, 0))
-    for rows, found in _batches(lambda c, r: _checked(call(c, r), r), points, batch_size, first):
+    for rows, found in in_batches(lambda c, r: _checked(call(c, r), r), points, batch_size, first):
         if rows.start == 0:
             answers = np.empty((len(points), found.shape[1]))
         answers[rows] = found
     return answers
 
 
-def _batches(call: Callable[[R, Ints], T], coordinates: R, batch_size: int, first: int) -> Iterator[tuple[slice, T]]:
-    """Yield the answers to the rows batch by batch, with their place.
+def in_batches(call: Callable[[R, Ints], T], points: R, batch_size: int, first: int = 0) -> Iterator[tuple[slice, T]]:
+    """Yield the answers to the rows batch by batch, with their place; where memory runs out, the batches are halved.
 
     Nothing small is kept from one batch to the next: it would sit between the large arrays that come and go, and keep their
     memory from being used again.
     """
-    start, n = 0, len(coordinates)
+    start, n = 0, len(points)
     while start < n:
         rows = np.arange(start, start + _next_size(n - start, batch_size))
         try:
-            answer = call(coordinates[rows], rows + first)
+            answer = call(points[rows], rows + first)
         except MemoryError as error:
             if batch_size == 1:
                 raise ModelError(

@@ -270,6 +270,15 @@ def test_half_precision_is_tried_first_and_never_for_gradients(minilm, fast_bflo
     assert not instead or found.scores.tolist() == exact.scores.tolist()
 
 
+@pytest.mark.parametrize("method", WHITE)
+def test_a_users_inference_mode_changes_nothing(lstm, method):
+    explainer = mase.Explainer(lstm, method=method, n_samples=20)
+    with torch.inference_mode():
+        inside = explainer("a dull story")
+        assert torch.is_inference_mode_enabled()
+    assert inside.scores.tolist() == explainer("a dull story").scores.tolist()
+
+
 def test_half_precision_leaves_the_draws_alone(minilm, fast_bfloat16):
     plain, half = (mase.Explainer(*minilm, method="random", precision=p)("a dull story") for p in ("float32", "bfloat16"))
     assert plain.scores.tolist() == half.scores.tolist()

@@ -952,6 +952,29 @@ def test_modules_of_one_input_length():
     assert TorchModule(Flat(), tokenize=padded, pad_id=0).predict([TEXT, "good"]).shape == (2, 2)
 
 
+def test_out_of_memory_halves_the_batches_of_predictions_too():
+    seen = []
+
+    def wrap(logits):
+        seen.append(len(logits))
+        if len(logits) > largest:
+            raise torch.OutOfMemoryError("out of memory")
+        return logits
+
+    texts = [" ".join(TEXT.split()[i % 5 :]) for i in range(100)]
+    largest = 100
+    model = TorchModule(Wrapped(wrap), tokenize=whitespace_ids)
+    expected = model.predict(texts)
+    largest = 6
+    seen.clear()
+    assert model.predict(texts) == pytest.approx(expected, abs=1e-6)
+    assert max(seen) == 20
+    assert sum(size for size in seen if size <= largest) == 100
+    largest = 0
+    with pytest.raises(ModelError, match="single input"):
+        model.predict(texts)
+
+
 def test_out_of_memory_on_a_cpu_is_recognised():
     from mase.models.borrow import out_of_memory
 

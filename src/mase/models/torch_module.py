@@ -15,6 +15,7 @@ from mase.models.engine import Engine, as_float64, find_embedding
 from mase.models.outputs import Kind, Scores, recognise, score_labels
 from mase.models.protocol import Binding
 from mase.models.torch_probe import TorchProbe, bind
+from mase.query import in_batches
 from mase.text import Side, Span, Tokens, Truncation, check_text
 
 __all__ = ["TorchModule", "predict_tokens"]
@@ -220,15 +221,19 @@ class TorchModule:
 
 
 def predict_tokens(engine: Engine, scores: Scores, tokens: Sequence[Tokens], batch_size: int = 64) -> Floats:
-    """Return class probabilities `(n, k)` of encoded texts."""
+    """Return class probabilities `(n, k)` of encoded texts, `batch_size` of one length at a time, fewer where memory is short.
+
+    Raises
+    ------
+    ModelError
+        If one text alone does not fit into memory.
+    """
     result = np.empty((len(tokens), scores.n_classes))
     by_length: dict[int, list[int]] = {}
     for index, one in enumerate(tokens):
         by_length.setdefault(len(one), []).append(index)
     for indices in by_length.values():
-        for start in range(0, len(indices), batch_size):
-            chosen = indices[start : start + batch_size]
-            ids = engine.ids(np.array([tokens[index].ids for index in chosen], dtype=np.int64))
-            table = scores.table(engine.forward(ids))
-            result[chosen] = probabilities(as_float64(table), scores.output)
+        texts = np.array([tokens[index].ids for index in indices], dtype=np.int64)
+        for rows, table in in_batches(lambda ids, _: scores.table(engine.forward(engine.ids(ids))), texts, batch_size):
+            result[indices[rows]] = probabilities(as_float64(table), scores.output)
     return result

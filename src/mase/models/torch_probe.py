@@ -69,6 +69,7 @@ class TorchProbe:
 
             yield scores
 
+    @torch.inference_mode(mode=False)
     def gradients(self, coordinates: Floats, rows: Ints, link: Link, target: int) -> tuple[Floats, Floats]:
         """Return scores `(b, k)` and derivatives `(b, p)` of the response by the coordinates."""
         noise = self._noise(rows)
@@ -81,6 +82,7 @@ class TorchProbe:
         )
         return as_float64(self.kind.table(raw)), as_float64(slopes)
 
+    @torch.inference_mode(mode=False)
     def gradient_norms(self, coordinates: Floats, rows: Ints, link: Link, target: int) -> Floats:
         """Return `(b, p)`: the norm of the response's gradient by all entries of the vectors that a coordinate moves."""
         with torch.no_grad():
@@ -103,6 +105,7 @@ class TorchProbe:
         ids = self.ids.repeat(len(sources), 1)
         return as_float64(self.kind.table(self.engine.forward_from(ids, lambda: self.text[token].to(self.dtype))))
 
+    @torch.inference_mode(mode=False)
     def contributions(self, link: Link, target: int) -> Floats:
         """Return DeepLIFT contributions `(p,)` of an LSTM classifier; see `mase.models.deep_lift`."""
         from mase.models.deep_lift import contributions
@@ -141,6 +144,7 @@ class TorchProbe:
         return Noise(normal, torch.as_tensor(np.stack([uniform for _, uniform in drawn])).to(self.text), self.binding.sigma)
 
 
+@torch.inference_mode(mode=False)  # else what is kept of the text could never be part of a derivative
 def bind(engine: Engine, kind: Scores, binding: Binding, reference_id: int | None) -> TorchProbe:
     """Return the probe of one text, entered at the engine's layer.
 
