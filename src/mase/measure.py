@@ -29,8 +29,7 @@ __all__ = ["Effort", "Measurement", "measure"]
 class Effort:
     """How to ask: rows per forward pass (None: what suits the model), when to stop, and in which precision.
 
-    ``"bfloat16"`` is used only if the processor has instructions for it, and its noise on 16 rows is well under the signal on
-    them; a remark says what was done.
+    ``"bfloat16"`` is used only where the processor is made for it and its noise on 16 rows small; a remark says what was done.
     """
 
     batch_size: int | None = None
