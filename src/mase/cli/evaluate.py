@@ -26,14 +26,15 @@ def _ks(_context: click.Context, _option: click.Parameter, value: str | None) ->
 
 
 def _pairs(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
-    wrong = next((value for value in values if "=" not in value), None)
-    if wrong is not None:
-        raise click.BadParameter(f"{wrong!r} has no '=', expected NAME=VALUE")
-    names = [value.split("=", 1)[0] for value in values]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise click.BadParameter(f"{twice!r} is given twice, expected one value for each name")
-    return dict(value.split("=", 1) for value in values)
+    pairs: dict[str, str] = {}
+    for text in values:
+        name, sign, value = text.partition("=")
+        if not sign:
+            raise click.BadParameter(f"{text!r} has no '=', expected NAME=VALUE")
+        if name in pairs:
+            raise click.BadParameter(f"{name!r} is given twice, expected one value for each name")
+        pairs[name] = value
+    return pairs
 
 
 _which_texts = options(

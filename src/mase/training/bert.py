@@ -4,7 +4,7 @@ import io
 import math
 import pickle
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,11 +24,6 @@ from mase.training.lora import trainable
 from mase.training.recipe import Epoch
 
 __all__ = ["Checkpoint", "accuracy", "fit", "set_dropout"]
-
-# What a checkpoint holds beside its key.
-_STATE = (
-    "trained", "optimizer", "rng", "best_state", "step", "loss", "best_epoch", "best_accuracy", "seconds",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,15 +129,19 @@ class _Run:
         run = cls(recipe, module, _optimizer(recipe, module), {}, began=time.perf_counter())
         state = checkpoint.read()
         if state is not None:
-            if not state.keys() >= set(_STATE):
-                raise DataError(f"the checkpoint {checkpoint.path} lacks a part of its state; remove it to start anew")
-            module.load_state_dict(state["trained"], strict=False)
-            run.optimizer.load_state_dict(state["optimizer"])
-            torch.set_rng_state(state["rng"])
-            run.best_state, run.step, run.loss = state["best_state"], state["step"], state["loss"]
-            run.best_epoch, run.best_accuracy = state["best_epoch"], state["best_accuracy"]
-            run.began -= state["seconds"]
+            try:
+                run._restore(state)
+            except KeyError as error:
+                raise DataError(f"the checkpoint {checkpoint.path} lacks {error}; remove it to start anew") from error
         return run
+
+    def _restore(self, state: Mapping[str, Any]) -> None:
+        self.module.load_state_dict(state["trained"], strict=False)
+        self.optimizer.load_state_dict(state["optimizer"])
+        torch.set_rng_state(state["rng"])
+        self.best_state, self.step, self.loss = state["best_state"], state["step"], state["loss"]
+        self.best_epoch, self.best_accuracy = state["best_epoch"], state["best_accuracy"]
+        self.began -= state["seconds"]
 
     @property
     def seconds(self) -> float:
