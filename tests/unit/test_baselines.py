@@ -350,7 +350,7 @@ def test_every_procedure_has_a_row(name):
     assert name in {describe(method).get("procedure", {}).get("name") for method in METHODS.values()}
 
 
-# --- the packages' own numbers: tests/golden/make_peers.py ----------------------------------------------------------
+# --- the packages' own numbers: benchmarks/golden.py ----------------------------------------------------------
 
 
 def test_lime_is_the_package():

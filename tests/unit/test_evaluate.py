@@ -143,6 +143,18 @@ def test_a_heading_with_a_name_twice_is_an_error(tmp_path):
         list(read_rows(path, ["text"]))
 
 
+def test_a_parquet_table_or_an_object_with_a_name_twice_is_an_error(tmp_path):
+    columns = [pa.array(["good"]), pa.array(["dull"]), pa.array(["pos"])]
+    pq.write_table(pa.Table.from_arrays(columns, names=["text", "text", "label"]), tmp_path / "twice.parquet")
+    with pytest.raises(DataError, match="has the column 'text' twice"):
+        list(read_rows(tmp_path / "twice.parquet", ["text"]))
+    lines = tmp_path / "twice.jsonl"
+    lines.write_text('{"text": "good", "text": "dull"}\n{"text": "a film"}\n', encoding="utf-8")
+    found = read_labelled(lines, label_column=None).rows
+    assert str(found[0].error) == "line 1 has 'text' twice, expected a name of its own for each"
+    assert (found[0].text, found[1].text) == ("", "a film")
+
+
 def test_a_missing_column_is_told_whatever_the_others_hold(tmp_path):
     """Times in nanoseconds cannot be read as Python's, and need not."""
     times = pa.array([1, 2], pa.timestamp("ns"))
@@ -531,6 +543,40 @@ def test_attributions_made_elsewhere(run, table, tmp_path):
         found = run("-i", table(), *arguments)
         assert (found.exit_code, found.stdout, found.stderr.count("mase: error:")) == (1, "", 1)
         assert message in found.stderr
+
+
+def test_the_pairs_of_an_attribution_are_judged_as_it_is(run, table, tmp_path):
+    """`Attribution.as_list` has the words without the punctuation between them."""
+    model = mase.models.Callable(predict, labels=["neg", "pos"])
+    explained = [mase.Explainer(model, n_samples=32)(text) for text in TEXTS]
+    pairs, ours = tmp_path / "pairs.json", tmp_path / "ours.jsonl"
+    pairs.write_text(json.dumps([one.as_list() for one in explained]), encoding="utf-8")
+    ours.write_text("".join(json.dumps(one.to_dict()) + "\n" for one in explained), encoding="utf-8")
+    given = ("--attributions", f"pairs={pairs}", "--attributions", f"ours={ours}", "--methods", "", "--k", "1,2,3")
+    found = run("-i", table(), *given, "--json")
+    methods = json.loads(found.stdout)["methods"]
+    assert found.exit_code == 0, found.stderr
+    assert methods["pairs"]["summaries"] == methods["ours"]["summaries"]
+
+
+def test_attributions_in_order_are_as_many_as_rows(run, table, tmp_path):
+    scores = tmp_path / "scores.json"
+    given = ("--attributions", f"mine={scores}")
+    path = Path(table())
+    rows = [
+        json.loads(line) | {"split": "test" if number else "train"} for number, line in enumerate(path.read_text().splitlines())
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    for n, where, expected in [
+        (5, (), "has 5 attributions, expected 6: one for each row of the table"),
+        (7, (), "has 7 attributions, expected 6"),
+        (5, ("--where", "split=test"), "has 5 attributions, expected at least 6: one for each row, in order"),
+    ]:
+        scores.write_text(json.dumps([{"film": 1.0, "good": 1.0}] * n), encoding="utf-8")
+        found = run("-i", path, *where, *given)
+        assert (found.exit_code, found.stdout, expected in found.stderr) == (1, "", True), found.stderr
+    scores.write_text(json.dumps([{"film": 1.0, "good": 1.0}] * 6), encoding="utf-8")
+    assert run("-i", path, "--where", "split=test", *given).exit_code == 0
 
 
 def test_attributions_of_another_model_or_class_are_not_judged(run, table, tmp_path, monkeypatch):

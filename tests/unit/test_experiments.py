@@ -433,6 +433,10 @@ def test_another_machine_adds_a_header(tmp_path):
     assert [header["hardware"]["processor"] for header in found.headers] == ["p", "q"]
     assert found.by_number[0].flips == (1, 0, 0)  # the first record of a text counts
     assert set(found.by_number) == {0, 1}
+    (outcomes,) = gather(tmp_path, "lstm-imdb", [parse("mase")], 5).values()
+    assert [(one["n_texts"], one["hardware"]["processor"]) for one in outcomes.made_on] == [(1, "p"), (1, "q")]
+    (first,) = gather(tmp_path, "lstm-imdb", [parse("mase")], 1).values()
+    assert [one["hardware"]["processor"] for one in first.made_on] == ["p"]
 
 
 def test_a_header_is_compared_as_it_is_read_back(tmp_path):
@@ -715,7 +719,15 @@ def test_the_file_of_an_experiment_names_the_split_and_the_precision_of_its_reco
     expected = "mase reproduce ablation --data-dir DIR --n-texts 4 --precision bfloat16 --split validation"
     plain = json.loads(data.read_text(encoding="utf-8"))
     assert plain["command"] == expected
-    assert [source["command"] for source in plain["sources"]] == ["mase reproduce --n-texts 4"]
+    (source,) = plain["sources"]
+    assert source["command"] == "mase reproduce --n-texts 4"
+    assert source["made_on"] == [{"n_texts": 4, "hardware": HEADER["hardware"], "versions": {}}]
+
+
+def test_a_report_without_records_is_an_error(tmp_path):
+    with pytest.raises(DataError, match="records has no records of table1 with these targets and methods"):
+        publish(EXPERIMENTS["table1"], Scope(), tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 # --- curves ---------------------------------------------------------------------------------------------------------

@@ -926,6 +926,18 @@ def test_pairs_add_up_within_words_and_share_between_them(additive_model):
     assert align(pieces, additive_model, "Unputdown ably").tolist() == [6.0, 4.0]
 
 
+def test_pairs_may_leave_out_punctuation(additive_model):
+    model = load("lstm-imdb")
+    text = "Good, \u201cvery\u201d good -- fine\u2026"
+    model_words = [text[slice(*span)] for span in group_words(model.encode(text)).spans]
+    assert model_words == ["Good", "very", "good", "fine"]
+    assert align(list(zip(model_words, [1, 2, 3, 4], strict=True)), model, text).tolist() == [1, 2, 3, 4]
+    with pytest.raises(ShapeError, match=r"'fine' where the text has '. good -- fine"):  # no word is passed over
+        align([("Good", 1), ("very", 2), ("fine", 4)], model, text)
+    with pytest.raises(ShapeError, match="word '-' at position 2 has no score"):  # where punctuation is read as a word
+        align([("so", 1.0), ("good", 2.0)], additive_model, "so-good")
+
+
 def test_pairs_of_the_read_part_or_of_the_whole_text(small_lstm):
     model = TorchModule(small_lstm, tokenize=whitespace_ids, max_length=2, keep="end")
     for pairs in ([("one", 7.0), ("two", 1.0), ("one", 2.0)], [("two", 1.0), ("one", 2.0)]):
@@ -967,6 +979,19 @@ def test_what_is_no_attribution_is_said(additive_model):
 def test_mappings_reach_every_occurrence(additive_model):
     assert align({"the": 2.0, "dull": -1.0, "elsewhere": 9.0}, additive_model, "the dull, the").tolist() == [2, -1, 0, 2]
     assert align({"doesn": 2.0, "t": 1.0}, additive_model, "it doesn't").tolist() == [0, 3]
+
+
+def test_mappings_of_other_vocabularies(lstm_model):
+    model = load("lstm-imdb")
+    text = "Terrible film. Good cast, wonderful! GOOD"
+    lower = {"terrible": 5, "film": 0, "good": -1, "cast": 0, "wonderful": -3}
+    assert align(lower, model, text).tolist() == [5, 0, -1, 0, -3, -1]
+    spaced = {"Terrible": 5, "film.": 1, "Good": -1, "cast,": 2, "wonderful!": -3}
+    assert align(spaced, model, text).tolist() == [5, 1, -1, 2, -3, 0]  # GOOD is another word where case counts
+    with pytest.raises(ShapeError, match=r"several numbers for 'good', 2\.0 for 'good!' among them"):
+        align({"good,": 1, "good!": 2}, model, "good, good!")
+    assert align({"good,": 1, "good!": 1, "good": 1, "...": 4}, model, "good, good! ...").tolist() == [1, 1]
+    assert align({"good,": 1, "good!": 2}, lstm_model, "good, good!").tolist() == [1, 2]  # this model's words have it
 
 
 def test_tensors_of_tokens(minilm):

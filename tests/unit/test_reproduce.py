@@ -113,7 +113,7 @@ def test_table1(reproduce, tmp_path):
     assert len(source["model"]["sha256"]) == len(source["data"]["sha256"]) == 64
     assert source["operators"] == ["unk", "pad", "delete"]
     assert source["n_texts"] == 2
-    assert {"numpy", "torch"} <= set(source["versions"])
+    assert {"numpy", "torch"} <= set(source["made_on"][0]["versions"])
     assert str(tmp_path) not in page + json.dumps(plain)
     assert found.stdout.splitlines() == [str(tmp_path / "results" / name) for name in ("table1.md", "table1.json")]
     assert "lstm-imdb: 2 texts more" in found.stderr

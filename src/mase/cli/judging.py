@@ -50,7 +50,7 @@ class Source:
         Raises
         ------
         DataError
-            If a file cannot be read, or there are no texts in it.
+            If a file cannot be read, or there are no texts in it, or attributions in order are not as many as rows.
         """
         given = {name: read_attributions(file) for name, file in attributions.items()}
         if path is None:
@@ -71,6 +71,8 @@ class Source:
             where=where,
             labels_optional=label_column is None and not labels_needed,
         )
+        for one in given.values():
+            one.check_rows([row.row for row in table.rows], all_rows=not where)
         return cls(path, table.sha256, table.rows, renamed, given)
 
     def drawn(self, seed: int) -> list[LabelledText]:

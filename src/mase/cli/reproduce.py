@@ -49,9 +49,7 @@ def _names(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
 )
 @click.option("--text-seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the order of texts.")
 @click.option("--data-dir", metavar="DIR", help="Folder of the data sets' tables. [default: $MASE_DATA, then the cache]")
-@click.option(
-    "-o", "--output", default="experiments/results", show_default=True, metavar="DIR", help="Folder of results and records."
-)
+@click.option("-o", "--output", default="mase-results", show_default=True, metavar="DIR", help="Folder of results and records.")
 @click.option(
     "--resume/--fresh", default=True, show_default=True, help="Go on where the records end, or drop them and begin again."
 )
@@ -86,7 +84,7 @@ def reproduce(
     Examples
       mase reproduce table1 --n-texts 100 --data-dir data
       mase reproduce table2 --targets bert-imdb --methods mase-paper,random --jobs 2
-      mase reproduce faithfulness --report-only
+      mase reproduce faithfulness --report-only -o experiments/results
     """  # fmt: skip
     from mase.experiments import EXPERIMENTS
     from mase.experiments.experiment import Scope

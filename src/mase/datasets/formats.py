@@ -76,9 +76,7 @@ def _separated(path: Path, separator: str) -> Iterator[TableRow]:
         reader = csv.reader(file, delimiter=separator, strict=True)
         try:
             heading = _next(reader) or []
-            twice = [name for name in heading if heading.count(name) > 1]
-            if twice:
-                raise DataError(f"{os.fspath(path)!r} has the column {twice[0]!r} twice, expected a name of its own for each")
+            _check_names(path, heading)
             while (cells := _next(reader)) is not None:
                 if not cells:  # a blank line is no row
                     continue
@@ -94,6 +92,12 @@ def _separated(path: Path, separator: str) -> Iterator[TableRow]:
                 f"{os.fspath(path)!r} cannot be read at line {reader.line_num}: {error}; close the quotes, and double those "
                 "within a field"
             ) from error
+
+
+def _check_names(path: Path, names: Sequence[str]) -> None:
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise DataError(f"{os.fspath(path)!r} has the column {twice!r} twice, expected a name of its own for each")
 
 
 def _next(reader: Iterator[list[str]]) -> list[str] | None:
@@ -117,10 +121,21 @@ def _lines(path: Path) -> Iterator[TableRow]:
 
 def _object(line: bytes, number: int) -> TableRow:
     try:
-        row = json.loads(line.decode("utf-8-sig"))
+        row = json.loads(line.decode("utf-8-sig"), object_pairs_hook=_once)
+    except DataError as error:
+        return DataError(f"line {number} {error}")
     except (ValueError, RecursionError) as error:
         return DataError(f"line {number} is not JSON ({error}), expected an object")
     return row if isinstance(row, dict) else DataError(f"line {number} is a {type(row).__name__}, expected an object")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(f"has {twice!r} twice, expected a name of its own for each")
+    return found
 
 
 def _parquet(path: Path, columns: Sequence[str]) -> Iterator[TableRow]:
@@ -128,6 +143,7 @@ def _parquet(path: Path, columns: Sequence[str]) -> Iterator[TableRow]:
     try:
         with parquet.ParquetFile(path) as file:
             present = file.schema_arrow.names
+            _check_names(path, present)
             picked = [column for column in dict.fromkeys(columns) if column in present]
             if len(picked) == len(set(columns)):
                 for batch in file.iter_batches(columns=picked):

@@ -1,6 +1,8 @@
 """Records as arrays: what one spec did on the first n texts of a target."""
 
-from collections.abc import Iterable, Mapping
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,9 @@ from mase.experiments.store import read, record_path
 
 __all__ = ["Outcomes", "gather"]
 
+# What may differ between the records of one file: a later run may be on another machine.
+_MACHINE = ("hardware", "versions")
+
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
@@ -22,7 +27,9 @@ class Outcomes:
     Attributes
     ----------
     header
-        Where the records come from.
+        What the records have in common: their method and settings, weights and data.
+    made_on
+        The machines and versions that they were made with, and how many texts on each.
     numbers, rows
         `(n,)`: the texts, ascending, and their rows in the split.
     flips
@@ -43,6 +50,7 @@ class Outcomes:
     """
 
     header: Mapping[str, Any]
+    made_on: tuple[Mapping[str, Any], ...]
     numbers: Ints
     rows: Ints
     flips: Bools
@@ -83,14 +91,23 @@ def gather(folder: Path, target: str, specs: Iterable[Spec], n_texts: int) -> di
         records = read(record_path(folder, target, str(spec)))
         chosen = [record for number, record in sorted(records.by_number.items()) if number < n_texts]
         if chosen:
-            found[spec] = _outcomes(records.headers[-1], chosen)
+            found[spec] = _outcomes([records.headers[records.header_of[record.number]] for record in chosen], chosen)
     return found
 
 
-def _outcomes(header: Mapping[str, Any], records: list[Record]) -> Outcomes:
+def _made_on(headers: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Yield each machine with its versions once, and how many texts have it."""
+    each = [{key: header[key] for key in _MACHINE} for header in headers]
+    counts = Counter(json.dumps(one, sort_keys=True) for one in each)
+    for one, count in counts.items():
+        yield {"n_texts": count} | json.loads(one)
+
+
+def _outcomes(headers: Sequence[Mapping[str, Any]], records: Sequence[Record]) -> Outcomes:
     bits = np.array([record.flips for record in records], dtype=np.int64)
     return Outcomes(
-        header=header,
+        header={key: value for key, value in headers[0].items() if key not in _MACHINE},
+        made_on=tuple(_made_on(headers)),
         numbers=np.array([record.number for record in records], dtype=np.int64),
         rows=np.array([record.row for record in records], dtype=np.int64),
         flips=(bits[:, :, None] >> np.arange(DEPTH) & 1).astype(np.bool_),

@@ -12,6 +12,7 @@ from mase.experiments.bench import Bench
 from mase.experiments.records import CHANCE_KS, COLUMNS, DEPTH
 from mase.experiments.specs import Spec
 from mase.experiments.targets import Target
+from mase.models.borrow import multiplies_bfloat16
 
 __all__ = ["SCHEMA", "hardware", "header"]
 
@@ -44,8 +45,15 @@ def header(bench: Bench, target: Target, spec: Spec, split: Split, text_seed: in
 
 
 def hardware(device: str | None) -> Mapping[str, Any]:
-    """Return the processor, the device that models run on, and the threads of each process."""
-    return {"processor": _processor(), "system": platform.system(), "device": device or "cpu", "threads": 1}
+    """Return the processor, the device that models run on and whether it multiplies bfloat16, and the threads."""
+    where = device or "cpu"
+    return {
+        "processor": _processor(),
+        "system": platform.system(),
+        "device": where,
+        "multiplies_bfloat16": multiplies_bfloat16(where),
+        "threads": 1,
+    }
 
 
 def _processor() -> str:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from mase.errors import DataError
 from mase.experiments.commands import as_made, command
 from mase.experiments.experiment import Experiment, Scope, collected
 from mase.files import write_text
@@ -21,11 +22,16 @@ def publish(experiment: Experiment, scope: Scope, folder: Path) -> list[Path]:
     Raises
     ------
     DataError
-        If a file cannot be written, or the records cannot be read.
+        If a file cannot be written, or the records cannot be read, or there are none.
     MissingDependencyError
         If there are figures and matplotlib is not installed.
     """
     records = folder / "records"
+    sources = _sources(experiment, scope, records)
+    if not sources:
+        raise DataError(
+            f"{records} has no records of {experiment.name} with these targets and methods, expected some to report"
+        )
     report = experiment.report(scope, records)
     drawn = [
         save(panels, folder / f"{experiment.name}-{name}{suffix}", report.columns)
@@ -34,8 +40,7 @@ def publish(experiment: Experiment, scope: Scope, folder: Path) -> list[Path]:
     ]
     page, data = folder / f"{experiment.name}.md", folder / f"{experiment.name}.json"
     write_text(page, report.page)
-    sources = _sources(experiment, scope, records)
-    line = command(experiment.name, scope) + (as_made(sources[0]) if sources else "")
+    line = command(experiment.name, scope) + as_made(sources[0])
     plain = {"schema": _SCHEMA, "name": experiment.name, "command": line, **report.data, "sources": sources}
     write_text(data, _dumps(plain))
     return [page, data, *drawn]
@@ -57,6 +62,7 @@ def _sources(experiment: Experiment, scope: Scope, records: Path) -> list[Mappin
     return [
         {key: value for key, value in one.header.items() if key != "columns"}
         | {"command": f"{one.header['command']} --n-texts {one.numbers.max() + 1}", "n_texts": len(one)}
+        | {"made_on": one.made_on}
         for outcomes in found.values()
         for one in outcomes.values()
     ]

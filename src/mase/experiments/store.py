@@ -27,10 +27,11 @@ _SYNC_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """The records of one file by the number of their text, with the headers above them."""
+    """The records of one file by the number of their text, with the headers in it, and which of these each record is under."""
 
     headers: tuple[Mapping[str, Any], ...]
     by_number: Mapping[int, Record]
+    header_of: Mapping[int, int]
 
 
 def record_path(folder: Path, target: str, spec: str) -> Path:
@@ -50,6 +51,7 @@ def read(path: Path) -> Records:
     """
     headers: list[Mapping[str, Any]] = []
     found: dict[int, Record] = {}
+    above: dict[int, int] = {}
     for number, line in enumerate(_whole_lines(path), 1):
         value = _parsed(line, f"{path}, line {number}")
         if isinstance(value, dict):
@@ -58,8 +60,9 @@ def read(path: Path) -> Records:
             raise DataError(f"{path} begins with a record, expected a header; remove the file, or run with --fresh")
         else:
             record = loads(value, f"{path}, line {number}")
-            found.setdefault(record.number, record)
-    return Records(tuple(headers), found)
+            if record.number not in found:
+                found[record.number], above[record.number] = record, len(headers) - 1
+    return Records(tuple(headers), found, above)
 
 
 def _whole_lines(path: Path) -> list[bytes]:
@@ -191,7 +194,7 @@ def _check_same(theirs: Mapping[str, Any], ours: Mapping[str, Any], path: Path) 
         if theirs.get(key) != ours.get(key):
             raise DataError(
                 f"{path} holds records with {key} {theirs.get(key)!r}, expected {ours.get(key)!r}; "
-                f"use another --output, or drop them with --methods {ours.get('spec')} --fresh"
+                "make them with the same, or use another --output (--fresh drops them)"
             )
 
 

@@ -44,9 +44,11 @@ def align(given: Any, model: Model, text: str, *, target: int | None = None) -> 
         One of
 
         - an `Attribution` of the same text, by the same model where both have a checksum;
-        - a list of `(word, score)` pairs in reading order, where a word may be any piece of the text (a token, a word with its
-          punctuation). The pieces of one word add up; a piece of several words gives each its share by characters;
-        - a mapping from word to score, which every occurrence of the word gets (LIME's ``dict(explanation.as_list())``); a
+        - a list of `(word, score)` pairs in reading order (`Attribution.as_list`), where a word may be any piece of the text (a
+          token, a word with or without its punctuation). The pieces of one word add up; a piece of several words gives each
+          its share by characters;
+        - a mapping from word to score, which every occurrence of the word gets (LIME's ``dict(explanation.as_list())``),
+          whatever its case if all of the mapping is in lower case; punctuation around a word of the mapping does not count. A
           word that it lacks gets the sum of its runs of letters ("doesn't": those of doesn and t), or 0;
         - a `shap.Explanation` of one text: its `values` `(t,)` or `(t, k)` belong to the pieces in its `data`;
         - an array or tensor `(t,)` or `(t, d)`, as captum returns it (also with a leading 1): one row per token that the model
@@ -137,12 +139,30 @@ def _same_question(given: Attribution, model: Model, text: str, words: Words, ta
 
 def _by_word(given: Mapping[Any, Any], text: str, words: Words) -> Floats:
     """Return each word's score; for a word that is not there, such as "doesn't", the sum over its runs of letters."""
+    worth = dict(_pair(one) for one in given.items())
     found = [text[slice(*span)] for span in words.spans]
-    scored = [[word] if word in given else re.findall(r"\w+", word) for word in found]
-    if not any(part in given for parts in scored for part in parts):
-        raise ShapeError(f"none of the words {sorted(map(str, given))[:5]} is in the text {text[:40]!r}, expected its words")
-    worth = {word: _number(score, (word, score)) for word, score in given.items()}
+    if all(word == word.lower() for word in worth):  # of a vocabulary without case
+        found = [word.lower() for word in found]
+    worth |= _without_punctuation(worth, set(found))
+    scored = [[word] if word in worth else re.findall(r"\w+", word) for word in found]
+    if not any(part in worth for parts in scored for part in parts):
+        raise ShapeError(f"none of the words {sorted(worth)[:5]} is in the text {text[:40]!r}, expected its words")
     return as_floats([sum(worth.get(part, 0.0) for part in parts) for parts in scored], (None,), "scores")
+
+
+def _without_punctuation(worth: Mapping[str, float], found: Container[str]) -> dict[str, float]:
+    """Return the scores of those words of the text that the mapping has with punctuation around them only."""
+    bare: dict[str, float] = {}
+    for word, score in worth.items():
+        inner = re.sub(r"^\W+|\W+$", "", word)
+        if word in found or inner not in found:
+            continue
+        if bare.setdefault(inner, worth.get(inner, score)) != score:
+            raise ShapeError(
+                f"the scores have several numbers for {inner!r}, {score} for {word!r} among them, expected one for each word; "
+                "pass (word, score) pairs in reading order"
+            )
+    return bare
 
 
 def _explained(given: _Explanation, target: int | None) -> list[Pair]:
@@ -239,7 +259,7 @@ def _places(pairs: Sequence[Pair], text: str, words: Words) -> list[tuple[Span, 
 
 
 def _located(pairs: Sequence[Pair], text: str, at: int) -> Iterator[tuple[Span, float]]:
-    """Yield where each piece stands: one after the other from `at` on with nothing but white space between them.
+    """Yield where each piece stands: one after the other from `at` on, with no letter and no digit between them.
 
     Pieces of nothing but white space are left out.
     """
@@ -247,14 +267,15 @@ def _located(pairs: Sequence[Pair], text: str, at: int) -> Iterator[tuple[Span, 
         wanted = piece.strip()
         if not wanted:
             continue
-        at += len(text[at:]) - len(text[at:].lstrip())
-        if not _stands(wanted, text, at):
+        gap = next(stop for stop in range(at, len(text) + 1) if stop == len(text) or text[stop].isalnum())
+        start = next((start for start in range(at, gap + 1) if _stands(wanted, text, start)), None)
+        if start is None:
             raise ShapeError(
                 f"the scores have {wanted[:40]!r} where the text has {text[at : at + 20]!r} (position {at}), "
                 "expected the pieces of the text in reading order"
             )
-        yield (at, at + len(wanted)), score
-        at += len(wanted)
+        at = start + len(wanted)
+        yield (start, at), score
 
 
 def _stands(piece: str, text: str, at: int) -> bool:

@@ -22,6 +22,26 @@ class Attributions:
     by_text: Mapping[str, Attribution]
     in_order: Sequence[Any]
 
+    def check_rows(self, rows: Sequence[int], *, all_rows: bool) -> None:
+        """Make sure that attributions in order belong to the rows of a table, of which these are to be judged.
+
+        Parameters
+        ----------
+        rows
+            Numbers of the rows, from 1 on.
+        all_rows
+            Whether these are all rows of the table; others keep their place in the order.
+
+        Raises
+        ------
+        DataError
+            If there are not as many.
+        """
+        n, last = len(self.in_order), max(rows)
+        if not self.by_text and (n < last or (all_rows and n != last)):
+            expected = f"{last}: one for each row of the table" if all_rows else f"at least {last}: one for each row, in order"
+            raise DataError(f"{self.path!r} has {n} attributions, expected {expected}, those that are not judged too")
+
     def of(self, text: str, row: int) -> Any:
         """Return the attribution of a text, which is row `row` (from 1 on) of its table.
 

@@ -26,8 +26,9 @@ def device_of(module: nn.Module) -> torch.device:
     return torch.device("cpu")
 
 
-def multiplies_bfloat16(device: torch.device) -> bool:
+def multiplies_bfloat16(device: torch.device | str) -> bool:
     """Return whether the device has instructions for bfloat16: where it has none, half precision costs more than float32."""
+    device = torch.device(device)
     if device.type == "cpu":
         asked = getattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", None)  # missing in builds without oneDNN
         return asked is not None and bool(asked())
