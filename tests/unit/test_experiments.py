@@ -16,7 +16,7 @@ from mase.datasets import Split
 from mase.errors import DataError, MissingDependencyError, OptionError, UnknownNameError
 from mase.experiments import EXPERIMENTS, markdown
 from mase.experiments.batches import batches, share
-from mase.experiments.bench import ERASER_SHARES, OPERATORS, Bench
+from mase.experiments.bench import ERASER_SHARES, Bench
 from mase.experiments.ceiling import CEILINGS, search
 from mase.experiments.commands import command
 from mase.experiments.experiment import Scope
@@ -313,16 +313,10 @@ def test_a_search_gives_up_when_the_words_are_gone():
 @pytest.fixture
 def answer(black_box):
     text = " ".join(WORDS[:14])
-    bench = Bench(black_box, [Spec("occlusion"), Spec("random"), Spec("greedy"), Spec("gradient")])
+    specs = [Spec("occlusion"), Spec("random"), Spec("greedy"), Spec("gradient")]
+    bench = Bench(black_box, specs, operators=("auto", "delete"))
     found = bench.answer(Chosen(4, 9, "dull/9", text, 0), [Spec("occlusion"), Spec("random"), Spec("greedy")])
     return bench, text, found
-
-
-@pytest.fixture(autouse=True)
-def operators(monkeypatch, request):
-    """Let the bench mask as a black box can, where one is used."""
-    if "black_box" in request.fixturenames:
-        monkeypatch.setattr("mase.experiments.bench.OPERATORS", ("auto", "delete"))
 
 
 def without(words, gone, operator):
@@ -382,8 +376,15 @@ def test_a_method_that_the_model_cannot_have_is_refused(answer):
     assert bench.describe(Spec("occlusion"))["name"] == "occlusion"
 
 
-def test_the_operators_are_those_of_the_protocol():
-    assert OPERATORS == ("auto", "pad", "delete")
+@pytest.mark.parametrize("name", ["lstm-imdb", "lstm-reuters"])
+def test_zero_vectors_are_recorded_but_where_padding_is_one(name):
+    assert TARGETS[name].operators == ("auto", "pad", "delete")
+    assert TARGETS[name.replace("lstm", "bert")].operators == ("auto", "pad", "delete", "zero")
+    model, text = mase.models.load(name), "a dull film about oil prices, with a superb cast"
+    gone = np.random.default_rng(0).random((20, len(masker(model, text).words))) < 0.5
+    padded, zeroed, own = (masker(model, text, operator).probabilities(gone) for operator in ("pad", "zero", "auto"))
+    assert np.array_equal(padded, zeroed)
+    assert not np.array_equal(padded, own)
 
 
 # --- records on disk ------------------------------------------------------------------------------------------------

@@ -124,7 +124,7 @@ def test_table2(reproduce, tmp_path, minilm):
     assert found.exit_code == 0, found.output
     assert "bert-imdb: without deep-shap: " in found.stderr
     (header,) = records(tmp_path, "bert-imdb", "occlusion").headers
-    assert header["operators"] == ["mask", "pad", "delete"]
+    assert header["operators"] == ["mask", "pad", "delete", "zero"]
     assert "BERT-IMDB, masked by deletion" in (tmp_path / "results" / "table2.md").read_text(encoding="utf-8")
 
 

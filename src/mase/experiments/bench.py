@@ -18,17 +18,15 @@ from mase.experiments.texts import Chosen
 from mase.explainer import Explainer
 from mase.methods import describe
 from mase.metrics.infidelity import Infidelity
-from mase.metrics.masking import Masker, masker
+from mase.metrics.masking import Masker, Operator, masker
 from mase.metrics.protocol import Case, Memory
 from mase.metrics.ranking import ranking, without_top
 from mase.metrics.rationales import ERASER_SHARES, eraser
 from mase.models.protocol import Model
 from mase.precision import Precision
 
-__all__ = ["ERASER_SHARES", "OPERATORS", "Answer", "Bench"]
+__all__ = ["ERASER_SHARES", "Answer", "Bench"]
 
-# "auto" is the model's own mask token, else its unknown token: the operator of the headline tables.
-OPERATORS = ("auto", "pad", "delete")
 _KS = tuple(range(1, DEPTH + 1))
 _INFIDELITY = Infidelity(n_samples=100)
 
@@ -64,10 +62,18 @@ class Bench:
         The methods, or ceilings.
     precision
         Passed on to every method; masking is always asked in the model's own precision.
+    operators
+        How words are taken out; metrics other than Delta Accuracy have the first one only.
     """
 
-    def __init__(self, model: Model, specs: Sequence[Spec], precision: Precision = "float32") -> None:
-        self.model, self.precision = model, precision
+    def __init__(
+        self,
+        model: Model,
+        specs: Sequence[Spec],
+        precision: Precision = "float32",
+        operators: Sequence[Operator] = ("auto", "pad", "delete"),
+    ) -> None:
+        self.model, self.precision, self._operators = model, precision, operators
         self._remembering = Remembering(model)
         self.refusals: dict[Spec, str] = {}
         self._explainers: dict[Spec, Explainer] = {}
@@ -95,12 +101,12 @@ class Bench:
 
     @cached_property
     def operators(self) -> tuple[str, ...]:
-        """What each of `OPERATORS` is for this model."""
-        return (self.model.references[0], *OPERATORS[1:])
+        """What each operator is for this model."""
+        return tuple(self.model.references[0] if operator == "auto" else operator for operator in self._operators)
 
     def answer(self, chosen: Chosen, specs: Iterable[Spec]) -> Answer:
         """Return the records of one text for some of the specs."""
-        maskers = [masker(self.model, chosen.text, operator) for operator in OPERATORS]  # type: ignore[arg-type]
+        maskers = [masker(self.model, chosen.text, operator) for operator in self._operators]
         records, found, refusals = {}, {}, {}
         for spec in specs:
             if spec.method in CEILINGS:

@@ -52,8 +52,8 @@ comparisons: of those between equals, one in forty is expected to look lost, and
 chosen on validation texts by this metric at these k; the other explainers have their packages' or papers' settings.
 
 The ceiling is a search over the metric itself (greedy, and a beam of 5), which no explainer may do: the smallest set of words
-that it finds whose masking changes the prediction. Such a search is no bound: an explainer may flip a text that it does not, and
-reach more than 100 %. Shares are on the texts of the search; the JSON has those of all explainers."""
+that it finds whose masking changes the prediction. Such a search is no bound: an explainer may flip a text that it does not,
+and reach more than 100 %. Shares are on the texts of the search; the JSON has those of all explainers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -183,7 +183,8 @@ def _bench(setup: _Setup) -> Bench:
     from mase.models.process import settle
 
     settle(1)
-    return Bench(load(TARGETS[setup.target].name, device=setup.device), setup.specs, setup.precision)
+    target = TARGETS[setup.target]
+    return Bench(load(target.name, device=setup.device), setup.specs, setup.precision, target.operators)
 
 
 @contextmanager

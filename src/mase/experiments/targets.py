@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from mase.metrics.masking import Operator
+
 __all__ = ["TARGETS", "Target"]
 
 
@@ -13,6 +15,8 @@ class Target:
     `title` is the paper's name for it, `n_texts` how many texts a full run explains (Reuters has fewer: every one is used),
     `n_study` how many a sweep does, and `n_search` how many of these the ceilings, a search of up to minutes per text, and a
     second seed do.
+
+    `operators` take the words out; the first is that of the tables: the model's own mask token, or else its unknown token.
     """
 
     name: str
@@ -21,14 +25,19 @@ class Target:
     n_texts: int
     n_study: int
     n_search: int
+    operators: tuple[Operator, ...]
 
+
+# The padding token of the LSTMs has the zero vector.
+_LSTM: tuple[Operator, ...] = ("auto", "pad", "delete")
+_BERT: tuple[Operator, ...] = ("auto", "pad", "delete", "zero")
 
 TARGETS: Mapping[str, Target] = {
     target.name: target
     for target in (
-        Target("lstm-imdb", "imdb", "LSTM-IMDB", 10_000, 1_000, 100),
-        Target("lstm-reuters", "reuters", "LSTM-Reuters", 10_000, 1_000, 100),
-        Target("bert-imdb", "imdb", "BERT-IMDB", 1_000, 200, 10),
-        Target("bert-reuters", "reuters", "BERT-Reuters", 1_000, 200, 10),
+        Target("lstm-imdb", "imdb", "LSTM-IMDB", 10_000, 1_000, 100, _LSTM),
+        Target("lstm-reuters", "reuters", "LSTM-Reuters", 10_000, 1_000, 100, _LSTM),
+        Target("bert-imdb", "imdb", "BERT-IMDB", 1_000, 200, 10, _BERT),
+        Target("bert-reuters", "reuters", "BERT-Reuters", 1_000, 200, 10, _BERT),
     )
 }
