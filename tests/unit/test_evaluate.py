@@ -545,17 +545,16 @@ def test_attributions_made_elsewhere(run, table, tmp_path):
         assert message in found.stderr
 
 
-def test_the_pairs_of_an_attribution_are_judged_as_it_is(run, table, tmp_path):
-    """`Attribution.as_list` has the words without the punctuation between them."""
-    model = mase.models.Callable(predict, labels=["neg", "pos"])
-    explained = [mase.Explainer(model, n_samples=32)(text) for text in TEXTS]
+def test_the_pairs_of_an_attribution_are_judged_as_it_is(table, tmp_path):
+    """`Attribution.as_list` has the words without the punctuation between them, which the LSTM does not read."""
+    explained = [mase.explain(text, "lstm-imdb", n_samples=64) for text in TEXTS]
     pairs, ours = tmp_path / "pairs.json", tmp_path / "ours.jsonl"
     pairs.write_text(json.dumps([one.as_list() for one in explained]), encoding="utf-8")
     ours.write_text("".join(json.dumps(one.to_dict()) + "\n" for one in explained), encoding="utf-8")
     given = ("--attributions", f"pairs={pairs}", "--attributions", f"ours={ours}", "--methods", "", "--k", "1,2,3")
-    found = run("-i", table(), *given, "--json")
-    methods = json.loads(found.stdout)["methods"]
+    found = CliRunner().invoke(main, ["evaluate", "-i", table(), *given, "--json"])
     assert found.exit_code == 0, found.stderr
+    methods = json.loads(found.stdout)["methods"]
     assert methods["pairs"]["summaries"] == methods["ours"]["summaries"]
 
 
