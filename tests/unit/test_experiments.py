@@ -6,6 +6,7 @@ import itertools
 import json
 import shlex
 from contextlib import nullcontext
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -723,6 +724,14 @@ def test_the_file_of_an_experiment_names_the_split_and_the_precision_of_its_reco
     (source,) = plain["sources"]
     assert source["command"] == "mase reproduce --n-texts 4"
     assert source["made_on"] == [{"n_texts": 4, "hardware": HEADER["hardware"], "versions": {}}]
+
+
+def test_results_go_to_a_folder_that_holds_none_of_ours():
+    """By default: a short run of one's own must not write over the committed pages, or stumble over their records."""
+    default = reproduce.make_context("reproduce", ["table1"]).params["output"]
+    root = Path(__file__).parents[2]
+    assert not (root / default / "records").exists() or f"{default}/" in (root / ".gitignore").read_text().splitlines()
+    assert default not in ("experiments/results", "experiments/validation")
 
 
 def test_a_report_without_records_is_an_error(tmp_path):
