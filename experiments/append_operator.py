@@ -17,7 +17,7 @@ import numpy as np
 from mase.datasets import Split
 from mase.datasets import load as load_split
 from mase.experiments.ceiling import CEILINGS, search
-from mase.experiments.records import DEPTH, Record, dumps
+from mase.experiments.records import DEPTH, Record, bits, dumps
 from mase.experiments.store import Records, pack, read
 from mase.experiments.targets import TARGETS
 from mase.files import write_text
@@ -38,9 +38,9 @@ def main() -> None:
     ((target, of_split),) = {(head["target"], head["data"]["split"]) for head in heads}
     assert all([*head["operators"], operator] == [head["operators"][0], *TARGETS[target].operators[1:]] for head in heads)
     settle(1)
-    bits = _flips(files, load(target), load_split(TARGETS[target].dataset, of_split, data_dir), operator)
+    found = _flips(files, load(target), load_split(TARGETS[target].dataset, of_split, data_dir), operator)
     for path, file in files.items():
-        write_text(path, _lines(file, operator, bits[path]))
+        write_text(path, _lines(file, operator, found[path]))
         path.with_name(f"{path.name}.gz").unlink(missing_ok=True)
         pack(path)
 
@@ -59,11 +59,11 @@ def _flips(files: dict[Path, Records], model, split: Split, operator: str) -> di
             rows = np.concatenate([_without_top(bound, record) for _, record in explained])
             flipped = bound.flipped(bound.probabilities(rows), target).reshape(-1, DEPTH)
             for (path, record), flags in zip(explained, flipped, strict=True):
-                found[path][record.number] = _bits(flags)
+                found[path][record.number] = bits(flags)
         for path, record in wanted:
             if not record.chance:
                 one = search(bound, target, DEPTH, CEILINGS[files[path].headers[0]["method"]["name"]])
-                found[path][record.number] = _bits([one.flipped and k >= len(one.order) for k in _KS])
+                found[path][record.number] = bits(one.flips(DEPTH))
         sys.stderr.write(f"text {row}: {len(wanted)} records\n")
     return found
 
@@ -73,16 +73,12 @@ def _without_top(bound: Masker, record: Record) -> np.ndarray:
     return without_top(np.concatenate([record.order, rest]).astype(np.int64), _KS)
 
 
-def _bits(flags) -> int:
-    return int(sum(1 << index for index, flag in enumerate(flags) if flag))
-
-
-def _lines(file: Records, operator: str, bits: dict[int, int]) -> str:
+def _lines(file: Records, operator: str, flips: dict[int, int]) -> str:
     parts = []
     for index, head in enumerate(file.headers):
         parts.append(json.dumps(head | {"operators": [*head["operators"], operator]}, sort_keys=True) + "\n")
         parts += [
-            dumps(replace(record, flips=(*record.flips, bits[number])))
+            dumps(replace(record, flips=(*record.flips, flips[number])))
             for number, record in file.by_number.items()
             if file.header_of[number] == index
         ]

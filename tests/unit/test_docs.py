@@ -255,6 +255,23 @@ def test_quoted_rows_are_replaced_by_those_of_the_same_table():
             refresh["refreshed"](wrong, rows, named)
 
 
+def test_what_the_results_say_of_few_evaluations_is_in_the_curves():
+    said = (
+        "with N = 250 is above LIME and Kernel SHAP with N = 1,000 on all four targets, "
+        "and with N = 500 at or above both with N = 5,000"
+    )
+    assert said in (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    points = json.loads((ROOT / "experiments" / "results" / "figure4.json").read_text(encoding="utf-8"))["points"]
+    swept = [p for p in points if p.get("n_samples") and p["k"] == 10 and p["operator"] in ("unk", "mask")]
+    mean = {(p["target"], p["spec"].partition("+")[0], p["n_samples"]): p["mean"] for p in swept}
+    targets = {target for target, _, _ in mean}
+    assert len(targets) == 4
+    for target in targets:
+        for rival in ("lime", "kernel-shap"):
+            assert mean[target, "mase", 250] > mean[target, rival, 1000]
+            assert mean[target, "mase", 500] >= mean[target, rival, 5000]
+
+
 def test_readme_keeps_a_place_for_the_measured_faithfulness():
     readme = README.read_text(encoding="utf-8")
     marks = [readme.count(f"<!-- faithfulness:{end} -->") for end in ("begin", "end")]

@@ -76,7 +76,7 @@ def _separated(path: Path, separator: str) -> Iterator[TableRow]:
         reader = csv.reader(file, delimiter=separator, strict=True)
         try:
             heading = _next(reader) or []
-            _check_names(path, heading)
+            _check_names(repr(os.fspath(path)), heading)
             while (cells := _next(reader)) is not None:
                 if not cells:  # a blank line is no row
                     continue
@@ -94,10 +94,10 @@ def _separated(path: Path, separator: str) -> Iterator[TableRow]:
             ) from error
 
 
-def _check_names(path: Path, names: Sequence[str]) -> None:
+def _check_names(place: str, names: Sequence[str]) -> None:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise DataError(f"{os.fspath(path)!r} has the column {twice!r} twice, expected a name of its own for each")
+        raise DataError(f"{place} has the column {twice!r} twice, expected a name of its own for each")
 
 
 def _next(reader: Iterator[list[str]]) -> list[str] | None:
@@ -121,21 +121,17 @@ def _lines(path: Path) -> Iterator[TableRow]:
 
 def _object(line: bytes, number: int) -> TableRow:
     try:
-        row = json.loads(line.decode("utf-8-sig"), object_pairs_hook=_once)
+        row = json.loads(line.decode("utf-8-sig"), object_pairs_hook=lambda pairs: _once(f"line {number}", pairs))
     except DataError as error:
-        return DataError(f"line {number} {error}")
+        return error
     except (ValueError, RecursionError) as error:
         return DataError(f"line {number} is not JSON ({error}), expected an object")
     return row if isinstance(row, dict) else DataError(f"line {number} is a {type(row).__name__}, expected an object")
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise DataError(f"has {twice!r} twice, expected a name of its own for each")
-    return found
+def _once(place: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    _check_names(place, [name for name, _ in pairs])
+    return dict(pairs)
 
 
 def _parquet(path: Path, columns: Sequence[str]) -> Iterator[TableRow]:
@@ -143,7 +139,7 @@ def _parquet(path: Path, columns: Sequence[str]) -> Iterator[TableRow]:
     try:
         with parquet.ParquetFile(path) as file:
             present = file.schema_arrow.names
-            _check_names(path, present)
+            _check_names(repr(os.fspath(path)), present)
             picked = [column for column in dict.fromkeys(columns) if column in present]
             if len(picked) == len(set(columns)):
                 for batch in file.iter_batches(columns=picked):

@@ -12,7 +12,7 @@ from mase.arrays import Bools, Floats, Ints
 from mase.errors import CapabilityError
 from mase.experiments.ceiling import CEILINGS, search
 from mase.experiments.memory import Remembering
-from mase.experiments.records import CHANCE_KS, DEPTH, Record
+from mase.experiments.records import CHANCE_KS, DEPTH, Record, bits
 from mase.experiments.specs import Spec
 from mase.experiments.texts import Chosen
 from mase.explainer import Explainer
@@ -152,7 +152,7 @@ class Bench:
                 seconds=round(one.seconds, 3),
                 half=one.half,
                 flips=tuple(
-                    _bits(masker.flipped(curve[index], chosen.target)) for masker, curve in zip(maskers, curves, strict=True)
+                    bits(masker.flipped(curve[index], chosen.target)) for masker, curve in zip(maskers, curves, strict=True)
                 ),
                 chance=_thousandths(curves[0][index][[k - 1 for k in CHANCE_KS], chosen.target]),
                 start=_thousandths(maskers[0].whole[[chosen.target]])[0],
@@ -182,15 +182,10 @@ def _ceiling(maskers: Sequence[Masker], chosen: Chosen, width: int) -> Record:
         gradients=0,
         seconds=round(time.perf_counter() - began, 3),
         half=False,
-        flips=tuple(_bits(np.array([one.flipped and k >= len(one.order) for k in _KS])) for one in found),
+        flips=tuple(bits(one.flips(DEPTH)) for one in found),
         chance=(),
         start=_thousandths(maskers[0].whole[[chosen.target]])[0],
     )
-
-
-def _bits(flags: Bools) -> int:
-    """Return flags as an integer whose bit i is flag i."""
-    return int(sum(1 << index for index, flag in enumerate(flags.tolist()) if flag))
 
 
 def _thousandths(chance: Floats) -> tuple[int, ...]:

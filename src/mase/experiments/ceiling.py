@@ -25,6 +25,10 @@ class Search:
     flipped: bool
     n_queries: int
 
+    def flips(self, depth: int) -> Bools:
+        """Return `(depth,)`: whether the prediction changes without the first 1, 2, ... words."""
+        return self.flipped & (np.arange(1, depth + 1) >= len(self.order))
+
 
 def search(masker: Masker, target: int, depth: int, width: int) -> Search:
     """Return the fewest words found, at most `depth`, without which the model no longer predicts `target`.

@@ -4,9 +4,10 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from mase.arrays import Bools
 from mase.errors import DataError
 
-__all__ = ["CHANCE_KS", "COLUMNS", "DEPTH", "Record", "dumps", "loads"]
+__all__ = ["CHANCE_KS", "COLUMNS", "DEPTH", "Record", "bits", "dumps", "loads"]
 
 # Flips are kept for k = 1 ... DEPTH, probabilities for the paper's k only.
 DEPTH = 15
@@ -62,6 +63,17 @@ class Record:
     start: int
     eraser: tuple[float, ...] = ()
     infidelity: tuple[float, ...] = ()
+
+
+def bits(flags: Bools) -> int:
+    """Return flags as an integer whose bit i is flag i.
+
+    Examples
+    --------
+    >>> bits([False, True, True])
+    6
+    """
+    return sum(1 << index for index, flag in enumerate(flags) if flag)
 
 
 def dumps(record: Record) -> str:
