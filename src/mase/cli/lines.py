@@ -19,7 +19,7 @@ __all__ = ["Line", "Texts", "read_texts"]
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 # What to do with files that hold no lines of text, by their endings.
-_UNPACK = "unpack it first"
+_UNPACK = "unpack it first, as with gunzip or unzip"
 _AS_CSV = "save it as CSV (UTF-8), or as Parquet"
 _AS_LINES = "write it as .jsonl, one JSON object per line"
 _AS_TEXT = "save it as plain text (UTF-8), one text per line"

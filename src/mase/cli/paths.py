@@ -11,6 +11,7 @@ from typing import TextIO
 import click
 
 from mase.cli.outputs import Output
+from mase.errors import DataError
 from mase.files import check_writable
 
 __all__ = ["check_files", "standard_output"]
@@ -47,7 +48,11 @@ def check_files(written: Mapping[str, Output | None], read: Mapping[str, str | N
             continue
         if output.name == "-":
             raise click.UsageError(f"{option} is '-', expected the path of a file; --json writes JSON to standard output")
-        outputs |= {option: output.name, f"the draft of {option}": os.fspath(output.draft)}
+        if "\0" in output.name:
+            raise DataError(f"cannot write {output.name!r}: no path has a NUL character; choose another path")
+        outputs[option] = output.name
+        if not output.is_stream:
+            outputs[f"the draft of {option}"] = os.fspath(output.draft)
     for option, name in outputs.items():
         identity = _identity(name)
         if identity is not None and identity in owners:

@@ -114,8 +114,8 @@ class Expected:
         for what, found, wanted in self._compared(result, line):
             if found != wanted:
                 raise DataError(
-                    f"{place} has the {what} {found!r:.80}, expected {wanted!r:.80} of this command; repeat the command that "
-                    "made the file, or replace its results with --overwrite"
+                    f"{place} has the {what} {_shown(found, wanted)}, expected {_shown(wanted, found)} of this command; repeat "
+                    "the command that made the file, or replace its results with --overwrite"
                 )
 
     def _compared(self, result: Attribution | Failure, line: Line) -> Iterator[tuple[str, Any, Any]]:
@@ -128,6 +128,17 @@ class Expected:
         yield from ((f"method's {key}", found.get(key), wanted.get(key)) for key in wanted | found)
         yield "target", result.target, result.prediction.label if self.target is None else self.target
         yield "seed", result.seed, self.seed
+
+
+def _shown(value: Any, other: Any) -> str:
+    """Return a value as in Python; of a long text, the part where it begins to differ from another."""
+    if not isinstance(value, str) or not isinstance(other, str):
+        return f"{value!r:.80}"
+    same = next(
+        (at for at, (one, two) in enumerate(zip(value, other, strict=False)) if one != two), min(map(len, (value, other)))
+    )
+    begin = max(0, same - 20)
+    return f"{'...' if begin else ''}{value[begin : begin + 60]!r}"
 
 
 def _label(labels: tuple[str, ...], target: str | None) -> str | None:
