@@ -63,10 +63,14 @@ main(["explain", "--n-samples", "20", "-q", *sys.argv[1:]])
 """
 
 
+@contextmanager
 def process(*arguments, hang="nowhere", **settings):
-    settings = {"stderr": subprocess.PIPE, "text": True} | settings
-    environment = os.environ | {"HANG": hang}
-    return subprocess.Popen([sys.executable, "-c", PROGRAM, *map(str, arguments)], env=environment, **settings)
+    settings = {"stderr": subprocess.PIPE, "text": True, "env": os.environ | {"HANG": hang}} | settings
+    with subprocess.Popen([sys.executable, "-c", PROGRAM, *map(str, arguments)], **settings) as running:
+        try:
+            yield running
+        finally:
+            running.kill()  # where a test has failed
 
 
 def finished(*arguments, **settings):

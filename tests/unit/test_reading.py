@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import suppress
 
 import pytest
 from click.testing import CliRunner
@@ -68,13 +69,12 @@ def test_a_pipe_with_a_writer_is_read(tmp_path):
     (tmp_path / "a.jsonl").write_bytes(CONTENT)
     os.mkfifo(tmp_path / "pipe")
     late = "import sys, time; out = open(sys.argv[2], 'wb'); time.sleep(0.3); out.write(open(sys.argv[1], 'rb').read())"
-    with subprocess.Popen([sys.executable, "-c", late, tmp_path / "a.jsonl", tmp_path / "pipe"]):
-        while True:
-            try:
+    with subprocess.Popen([sys.executable, "-c", late, tmp_path / "a.jsonl", tmp_path / "pipe"]) as writer:
+        found = None
+        while found is None and writer.poll() is None:
+            with suppress(DataError):  # the writer is not there yet
                 found = load_many(tmp_path / "pipe")
-                break
-            except DataError:  # the writer is not there yet
-                continue
+        writer.kill()
     assert found == RESULTS
 
 
