@@ -90,6 +90,7 @@ _what_is_judged = options(
 @click.option("--download", is_flag=True, help="Fetch the Hugging Face model if it is not on this machine.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and no table.")
 @click.option("-o", "--output", metavar="FILE.json", help="Also write JSON with the numbers of every text; - is --json.")
+@click.option("--overwrite", is_flag=True, help="Replace a file that is there once the new one is complete.")
 def evaluate(
     *,
     source: str | None,
@@ -109,6 +110,7 @@ def evaluate(
     download: bool,
     as_json: bool,
     output: str | None,
+    overwrite: bool,
     batches: int,
     **how: Any,
 ) -> None:
@@ -135,6 +137,7 @@ def evaluate(
     if batches > n_texts:
         raise click.UsageError(f"got {batches} batches of {n_texts} texts, expected at least one text in each")
     from mase.cli.judging import Source, judge
+    from mase.cli.outputs import Output, Policy
     from mase.cli.paths import check_files, standard_output
     from mase.cli.scoreboard import show
     from mase.metrics.evaluator import Evaluator, named_metrics
@@ -143,10 +146,12 @@ def evaluate(
 
     as_json, output = standard_output(output, as_json=as_json)
     given = {f"--attributions {name}": file for name, file in attributions.items()}
-    check_files({"--output": output}, {"--input": source, **given})
+    file = None if output is None else Output(output, Policy.of(overwrite=overwrite), by_line=False)
+    check_files({"--output": file}, {"--input": source, **given})
+    claim = None if file is None else click.get_current_context().with_resource(file.claimed())
     texts = Source.read(source, text_column, label_column, where, renamed, attributions, labels_needed=only_correct)
     loaded = load(model, download=download, device=device)
     settle(threads)
     evaluator = Evaluator(loaded, methods=methods, metrics=named_metrics(metrics, ks), **how)
     with judge(evaluator, texts, n_texts, only_correct=only_correct) as found:
-        show(found, batches, as_json=as_json, output=output)
+        show(found, batches, as_json=as_json, claim=claim)
