@@ -119,7 +119,8 @@ def _remedy(given: object) -> str:
         return "; pairs of sentences and fields are not supported yet: join them to one str, or give several texts as a list"
     if isinstance(given, Set):
         return "; a set has no order, give sorted(texts)"
-    return "; name one column of a table, as in table['text']" if isinstance(getattr(given, "shape", None), tuple) else ""
+    shape = getattr(given, "shape", None)
+    return "; name one column of a table, as in table['text']" if isinstance(shape, tuple) and len(shape) == 2 else ""
 
 
 @cache

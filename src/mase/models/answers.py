@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from mase.arrays import Bools, Floats
-from mase.errors import ModelError, NonFiniteError, OptionError, ShapeError
+from mase.errors import MaseError, ModelError, NonFiniteError, OptionError, ShapeError
 from mase.links import Output
 
 __all__ = ["Answers"]
@@ -50,6 +50,8 @@ class Answers:
         """
         array = self._numbers(answer, len(texts))
         self._check_shape(array, answer, len(texts))
+        if array.ndim == 1 or array.shape[1] == 1:
+            self._check_column(array, answer)
         table: Floats = array.astype(np.float64).reshape(len(texts), -1)  # a copy: the function may fill the same array again
         bad = np.isnan(table) | (table == np.inf)
         if bad.any():
@@ -57,7 +59,6 @@ class Answers:
         if self.output.kind == "probabilities":
             self._check_range(table, texts)
         if table.shape[1] == 1:
-            self._check_column(array, answer, texts)
             other = np.zeros_like(table) if self.output.kind == "logits" else 1 - table
             table = np.concatenate([other, table], axis=1)
         if self.output == Output("probabilities"):
@@ -68,14 +69,15 @@ class Answers:
         """Return the answer as an array of real numbers."""
         try:
             plain = _on_host(answer)
+            if _is_masked(plain):
+                self._refuse(answer, f"whose row {_first_masked(plain)} has masked entries", n)
             array = np.asarray(plain)
-        except MemoryError:
+            if array.dtype == np.object_ and array.ndim:  # of plain numbers, perhaps, as in a frame of nullable columns
+                array = np.asarray(array.tolist())
+        except (MaseError, MemoryError):
             raise
         except Exception as error:  # noqa: BLE001 (whatever the user's type raises when NumPy asks for its numbers)
             self._refuse(answer, _ragged(answer) or f"that NumPy cannot read ({type(error).__name__}: {error})", n)
-        if _is_masked(plain):
-            row = next((index for index, row in enumerate(plain) if _is_masked(row)), 0) if array.ndim else 0
-            self._refuse(answer, f"of shape {array.shape}, whose row {row} has masked entries", n)
         if array.dtype.kind not in "fiub":
             self._refuse(answer, f"of dtype {array.dtype} and shape {array.shape}{_first_row(plain, array)}", n)
         return array
@@ -102,11 +104,11 @@ class Answers:
         if k == 1 and expected not in (None, 2):
             raise ShapeError(f"{self.name} returned one column (shape {array.shape}), expected ({n}, {expected})")
 
-    def _check_column(self, array: np.ndarray, answer: Any, texts: Sequence[str]) -> None:
+    def _check_column(self, array: np.ndarray, answer: Any) -> None:
         """Refuse a single column that may be no score of a class."""
         if array.dtype.kind in "iub":
             what = f"of dtype {array.dtype} and shape {array.shape}, whose row 0 is {_shown(array[0])}"
-            self._refuse(answer, f"{what}: these read as the numbers of classes, as predict gives them", len(texts))
+            self._refuse(answer, f"{what}: these read as the numbers of classes, as predict gives them", len(array))
         if self.output.kind == "logits" and self.labels is None:
             raise OptionError(
                 f"{self.name} returned one column of scores (shape {array.shape}), which may be the logit of a class or no "
@@ -157,10 +159,15 @@ def _is_masked(plain: Any) -> bool:
     return bool(np.ma.is_masked(plain))
 
 
+def _first_masked(plain: Any) -> int:
+    rows = np.atleast_1d(plain) if isinstance(plain, np.ma.MaskedArray) else plain
+    return next(index for index, row in enumerate(rows) if _is_masked(row))
+
+
 def _kind(answer: Any) -> str:
     """Return the type of an answer, with that of its first row."""
     if isinstance(answer, list | tuple) and answer:
-        return f"{type(answer).__name__} of {type(answer[0]).__name__} ({answer[0]!r:.60})"
+        return f"{type(answer).__name__} of {type(answer[0]).__name__} ({_shown(answer[0])})"
     return type(answer).__name__
 
 

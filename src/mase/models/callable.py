@@ -165,7 +165,8 @@ class Callable:
                 if empty
                 else ""
             )
-            raise ModelError(f"{self.name} raised {type(error).__name__}: {error}{remedy}") from error
+            said = " ".join(str(error).split())
+            raise ModelError(f"{self.name} raised {type(error).__name__}: {said}{remedy}") from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,9 +51,7 @@ def scikit_learn(estimator: Any, *, name: str | None = None) -> Callable:
             f"{kind} answers several questions at once, expected one list of classes_; pass mase.models.Callable with a "
             "function that returns the probabilities of one of them"
         )
-    labels = [str(label) for label in classes]
-    multilabel = bool(getattr(estimator, "multilabel_", False))  # OneVsRestClassifier
-    return Callable(estimator.predict_proba, labels, multilabel=multilabel, name=name or kind)
+    return Callable(estimator.predict_proba, [str(label) for label in classes], name=name or kind)
 
 
 def _has(model: Any, method: str) -> bool:

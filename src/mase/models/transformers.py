@@ -45,7 +45,7 @@ class HuggingFace:
     model
         A `PreTrainedModel` for sequence classification, a folder, or a name in the local cache of the hub. By folder or name
         it is loaded in float32, whatever precision it was saved in; a module stays as it is. One logit is that of the second of
-        two classes, if the configuration says that it is a class: by a `problem_type` of classification or by a label other
+        two classes, if the configuration says that it is a class, by a `problem_type` of classification or by a label other
         than LABEL_0.
     tokenizer
         Its (fast) tokenizer; loaded beside the model if that is a folder or name.
@@ -99,7 +99,7 @@ class HuggingFace:
         if self._config.num_labels == 1 and self._config.problem_type is None and self._config.id2label[0] == _UNNAMED:
             raise OptionError(
                 f"{type(module).__name__} has one label, {_UNNAMED}, which may be a class or no class at all (a regression, a "
-                "ranking), expected config.id2label with its name or a problem_type such as 'single_label_classification'; to "
+                "ranking), expected config.id2label with its name, or config.problem_type 'multi_label_classification'; to "
                 "explain a score that is no class, wrap the model in mase.models.Callable and give it labels= and outputs="
             )
         self._max_length, self._keep = self._own_limit(), keep
