@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from mase.cli.options import options, precision, text_column
+from mase.cli.options import model, options, precision, text_column
 
 __all__ = ["evaluate"]
 
@@ -81,9 +81,7 @@ _what_is_judged = options(
 
 @click.command(short_help="Judge how faithful methods are, on labelled texts.")
 @_which_texts
-@click.option(
-    "-m", "--model", default="lstm-imdb", show_default=True, help="Bundled name (see `mase models`), folder, or hub name."
-)
+@model
 @_what_is_judged
 @click.option("--device", metavar="NAME", help="Where the model runs, as in cuda or cuda:1. [default: cpu]")
 @click.option("--threads", type=click.IntRange(1, 4096), metavar="N", help="Threads of the model. [default: torch's]")
@@ -136,12 +134,13 @@ def evaluate(
         raise click.UsageError("got nothing to judge by, expected --metrics NAME,...")
     if batches > n_texts:
         raise click.UsageError(f"got {batches} batches of {n_texts} texts, expected at least one text in each")
+    from mase.cli.code import open_model
     from mase.cli.judging import Source, judge
     from mase.cli.outputs import Output, Policy
     from mase.cli.paths import check_files, standard_output
     from mase.cli.scoreboard import show
+    from mase.cli.streams import aside
     from mase.metrics.evaluator import Evaluator, named_metrics
-    from mase.models import load
     from mase.models.process import settle
 
     as_json, output = standard_output(output, as_json=as_json)
@@ -150,8 +149,9 @@ def evaluate(
     check_files({"--output": file}, {"--input": source, **given})
     claim = None if file is None else click.get_current_context().with_resource(file.claimed())
     texts = Source.read(source, text_column, label_column, where, renamed, attributions, labels_needed=only_correct)
-    loaded = load(model, download=download, device=device)
-    settle(threads)
-    evaluator = Evaluator(loaded, methods=methods, metrics=named_metrics(metrics, ks), **how)
+    with aside():
+        loaded = open_model(model, download=download, device=device)
+        settle(threads)
+        evaluator = Evaluator(loaded, methods=methods, metrics=named_metrics(metrics, ks), **how)
     with judge(evaluator, texts, n_texts, only_correct=only_correct) as found:
         show(found, batches, as_json=as_json, claim=claim)

@@ -1,11 +1,14 @@
 """`mase explain`: one text as a heat map, many as heat maps, lines of JSON or a page."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from mase.cli.options import options, precision, text_column
+from mase.cli.options import model, options, precision, text_column
+
+if TYPE_CHECKING:
+    from mase.attribution import Attribution
 
 __all__ = ["explain"]
 
@@ -56,9 +59,7 @@ _how = options(
     help="Texts, one per line in UTF-8, or a table: .csv, .tsv, .jsonl or .parquet; - is standard input.",
 )
 @text_column
-@click.option(
-    "-m", "--model", default="lstm-imdb", show_default=True, help="Bundled name (see `mase models`), folder, or hub name."
-)
+@model
 @click.option("--target", metavar="LABEL|INDEX", help="Class to explain. [default: the predicted one]")
 @_how
 @click.option("--device", metavar="NAME", help="Where the model runs, as in cuda or cuda:1. [default: cpu]")
@@ -108,6 +109,7 @@ def explain(
       mase explain -i reviews.txt -o reviews.jsonl --html reviews.html
       mase explain -i reviews.csv --text-column review --json
       cut -f2 table.tsv | mase explain -m lstm-reuters --json > news.jsonl
+      mase explain -m classifier.py:predict_proba "Not bad at all."
     """
     from mase.cli.lines import read_texts
     from mase.cli.outputs import Output, Policy
@@ -130,12 +132,20 @@ def explain(
     check_files({"--output": file, "--html": page}, read, prints=as_json or not quiet)
     context = click.get_current_context()
     claims = [None if one is None else context.with_resource(one.claimed()) for one in (file, page)]
+    from mase.cli.code import open_model
+    from mase.cli.streams import aside
     from mase.explainer import Explainer
-    from mase.models import load
     from mase.models.process import settle
 
-    loaded = load(model, download=download, device=device)
-    settle(threads)
-    explainer = Explainer(loaded, **how)
+    with aside():
+        loaded = open_model(model, download=download, device=device)
+        settle(threads)
+        explainer = Explainer(loaded, **how)
+        expected = Expected.of(explainer, target)
+
+    def explain_one(text: str) -> "Attribution":
+        with aside():
+            return explainer(text, target=target)
+
     outputs = Outputs(json=as_json, file=claims[0], html=claims[1], heat_maps=not quiet)
-    run(found, lambda text: explainer(text, target=target), outputs, Expected.of(explainer, target))
+    run(found, explain_one, outputs, expected)

@@ -10,6 +10,7 @@ import numpy as np
 
 from mase.cli.group import complain, tell
 from mase.cli.progress import Progress
+from mase.cli.streams import aside
 from mase.datasets.labelled import LabelledText, class_index, read_labelled
 from mase.errors import CapabilityError, DataError, MaseError, MissingDependencyError, UnknownNameError
 from mase.metrics.alignment import check_model
@@ -171,9 +172,10 @@ def judge(evaluator: Evaluator, source: Source, n_texts: int, *, only_correct: b
     DataError
         If no text could be judged.
     """
-    source.check(evaluator)
     tally, interruption = _Tally([], []), None
-    with Progress(min(n_texts, len(source.rows)), "judging", "judged") as progress:
+    with aside():
+        source.check(evaluator)
+    with aside(), Progress(min(n_texts, len(source.rows)), "judging", "judged") as progress:
         try:
             for row in source.drawn(evaluator.seed):
                 if len(tally.judged) == n_texts:
