@@ -171,6 +171,7 @@ class Explainer:
         index = _target(self.model.labels, target, chance)
         method = _with_sigma(self.method, probe)
         found = measure(probe, method, index, generator(self.seed, text), self.effort)
+        leads = () if found.lead is None else (found.lead.note(tokens, words, of_token),)
         return Attribution(
             text=text,
             prediction=prediction(self.model.labels, chance),
@@ -180,7 +181,7 @@ class Explainer:
             response=found.response,
             word_scores=word_scores(words, word_sums(found.estimate, of_token, words), text),
             tokens=token_scores(tokens, words, found.estimate.gamma if per_token else None, of_token),
-            fit=replace(found.fit, seconds=time.perf_counter() - began),
+            fit=replace(found.fit, seconds=time.perf_counter() - began, warnings=(*found.fit.warnings, *leads)),
             method=describe(method) | self._conditions(probe, per_token=per_token),
             model={"name": self.model.name, "sha256": self.model.sha256},
             seed=self.seed,

@@ -11,7 +11,7 @@ from mase.arrays import Floats, Ints
 from mase.attribution import Fit, Note
 from mase.covariance import covariance
 from mase.errors import OptionError
-from mase.leading import led
+from mase.leading import Lead, led
 from mase.links import probabilities
 from mase.methods import Method
 from mase.models.protocol import Probe
@@ -43,11 +43,12 @@ class Effort:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """Coefficients of one probe for one target, with their fit: the part of an explanation that knows nothing of text."""
+    """Coefficients of one probe for one target, their fit, and the lead if one was raised: what knows nothing of text."""
 
     estimate: Estimate
     response: float
     fit: Fit
+    lead: Lead | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +133,12 @@ def _regressed(oracle: ProbeOracle, method: Method, rng: np.random.Generator, ef
         oracle, more, tried = halved(oracle, method, rows)
         extra += more
     answers = _asked(oracle, method, law, sample, cap, base, effort.stopping, rng)
-    estimate, leads = answers.estimate, tuple[Note, ...]()
+    estimate, lead = answers.estimate, None
     if isinstance(design, LeadingDesign):
         n = effort.stopping.among(design.candidates(len(answers.responses) + reserved, oracle.size))
-        estimate, leads = led(oracle, estimate, n, float(answers.responses.std()))
+        estimate, lead = led(oracle, estimate, n, float(answers.responses.std()))
     r2 = adjusted_r2(answers.sample, answers.responses, answers.estimate)
-    halves = None if sample.exhaustive else split_half(answers.problem, estimator)
+    halves = None if sample.exhaustive else split_half(answers.problem, estimator, answers.estimate.gamma)
     fit = Fit(
         r2=r2,
         split_half=halves,
@@ -149,12 +150,11 @@ def _regressed(oracle: ProbeOracle, method: Method, rng: np.random.Generator, ef
             *_remarks(oracle, method, answers, r2, halves),
             *effort.stopping.remarks(answers.estimate),
             *_unfocused(design, len(answers.responses), cap),
-            *leads,
             *oracle.remarks(),
             *tried,
         ),
     )
-    return Measurement(_embedded(estimate, oracle.active, p), oracle.text, fit)
+    return Measurement(_embedded(estimate, oracle.active, p), oracle.text, fit, lead)
 
 
 def _law(method: Method, oracle: ProbeOracle) -> Law:

@@ -161,7 +161,8 @@ class Problem:
 class Estimate:
     """What an estimator returns: gamma `(p,)`, its covariance `(p, p)` and the number of parameters it used up.
 
-    `remark` says in a sentence if the estimator had to do something else than it was asked for.
+    The covariance is NaN where gamma estimates nothing. `remark` says in a sentence if the estimator had to do something else
+    than it was asked for.
     """
 
     gamma: Floats

@@ -19,7 +19,7 @@ class Random:
     needs_reference: ClassVar[bool] = False
 
     def run(self, oracle: Oracle, n_samples: int, rng: np.random.Generator) -> Estimate:
-        """Return p draws with the covariance I / 12 of their law."""
+        """Return p draws with a covariance of NaN: they estimate nothing, so that nothing could be their standard error."""
         del n_samples
         p = oracle.size
-        return Estimate(rng.random(p), np.eye(p) / 12, float(p))
+        return Estimate(rng.random(p), np.broadcast_to(np.nan, (p, p)), float(p))

@@ -55,7 +55,7 @@ def to_dict(attribution: Attribution) -> dict[str, Any]:
         "words": [_fields(word, "text", "start", "end", "score", "standard_error") for word in a.word_scores],
         "tokens": [_fields(token, "text", "start", "end", "word", "score") for token in a.tokens],
         "fit": _fields(a.fit, "r2", "split_half", "condition", "n_queries", "n_gradients", "seconds")
-        | {"warnings": [_fields(note, "code", "message") for note in a.fit.warnings]},
+        | {"warnings": [_fields(note, "code", "message", "word") for note in a.fit.warnings]},
         "method": dict(a.method),
         "model": dict(a.model),
         "seed": a.seed,
@@ -156,7 +156,7 @@ def from_dict(mapping: Mapping[str, Any], *, place: str = "the mapping") -> Attr
         response=record.number("response"),
         word_scores=words,
         tokens=tuple(_token(token, len(text), len(words)) for token in record.records("tokens")),
-        fit=_fit(record.record("fit")),
+        fit=_fit(record.record("fit"), len(words)),
         method=record.table("method"),
         model=record.table("model"),
         seed=record.get("seed", int),
@@ -248,9 +248,10 @@ def _word(record: Record, text: str) -> Word:
     _check_span(record, start, end, len(text))
     if record.get("text", str) != text[start:end]:
         raise record.wrong("text", f"{text[start:end]!r:.60}, which the text has from {start} to {end}")
-    if record.number("standard_error") < 0:
-        raise record.wrong("standard_error", "a number >= 0")
-    return Word(text[start:end], start, end, record.number("score"), record.number("standard_error"))
+    error = record.optional_number("standard_error")
+    if error is not None and error < 0:
+        raise record.wrong("standard_error", "a number >= 0, or null")
+    return Word(text[start:end], start, end, record.number("score"), error)
 
 
 def _check_span(record: Record, start: int, end: int, length: int) -> None:
@@ -267,7 +268,14 @@ def _token(record: Record, length: int, n_words: int) -> Token:
     return Token(record.get("text", str), start, end, word, record.optional_number("score"))
 
 
-def _fit(record: Record) -> Fit:
+def _note(record: Record, n_words: int) -> Note:
+    word = record.optional("word", int) if "word" in record.values else None  # absent in files of earlier releases
+    if word is not None and not 0 <= word < n_words:
+        raise record.wrong("word", f"the number of one of the {n_words} words, from 0 on")
+    return Note(record.get("code", str), record.get("message", str), word)
+
+
+def _fit(record: Record, n_words: int) -> Fit:
     return Fit(
         r2=record.optional_number("r2"),
         split_half=record.optional_number("split_half"),
@@ -275,7 +283,7 @@ def _fit(record: Record) -> Fit:
         n_queries=record.get("n_queries", int),
         n_gradients=record.get("n_gradients", int),
         seconds=record.number("seconds"),
-        warnings=tuple(Note(note.get("code", str), note.get("message", str)) for note in record.records("warnings")),
+        warnings=tuple(_note(note, n_words) for note in record.records("warnings")),
     )
 
 
