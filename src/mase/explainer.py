@@ -46,14 +46,15 @@ class Explainer:
         `sigma` is a standard deviation of the coordinates, p of them, a covariance `(p, p)` or a function of p that returns
         one of these. `reference` is "zero", "mask", "unk" or "pad".
     seed
-        Seed of the perturbations. Same seed and text: same scores, whatever the order of texts.
+        Seed of the perturbations. Same seed, text and settings: same scores, whatever the order of texts.
     granularity
         "word": one coordinate per word; "token": one per token, word scores being their sums.
     tolerance, stable_top
         Stop before `n_samples` as soon as the relative standard error is at most `tolerance`, or the set of the `stable_top`
         highest words is certain (see `mase.stopping.Stopping`).
     batch_size
-        Rows per forward pass, or "auto".
+        Rows per forward pass, or "auto". The same settings on the same machine and versions give the same scores to the last
+        bit; another size changes them by rounding (up to 3e-7 of the largest, with one row at a time).
     precision
         "float32", or "bfloat16": half precision where it is fast and a trial shows it precise (see `mase.measure.Effort`).
     show_progress
