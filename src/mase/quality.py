@@ -72,7 +72,7 @@ def split_half(problem: Problem, estimator: Estimator, gamma: Floats) -> float |
     if not strength.any():
         return None
     halves = [coefficients(estimator, problem.rows(slice(start, None, 2))) for start in (0, 1)]
-    return float(np.mean([strength @ _among(half, k)[first] for half in halves]) / strength.sum())
+    return float(np.mean([strength[_among(half, k)[first]].sum() / strength.sum() for half in halves]))
 
 
 def _strongest(p: int) -> int:

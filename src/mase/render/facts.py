@@ -72,15 +72,15 @@ def top_classes(attribution: Attribution, k: int) -> list[tuple[str, float]]:
 
 def unit(attribution: Attribution) -> str:
     """Return the number that the scores are parts of, in words."""
+    if not has_intervals(attribution):
+        return "estimates of nothing, so without an interval"
     measure = " in log-odds" if attribution.link == "margin" else ""
     return f"{attribution.link} of {inline(attribution.target)}{measure}"
 
 
 def measured(attribution: Attribution) -> str:
     """Return what the scores measure, and of what their intervals are."""
-    if not has_intervals(attribution):
-        return "estimates of nothing, so without an interval"
-    return f"{unit(attribution)}, ± 95 % interval of the sampling error"
+    return unit(attribution) + (", ± 95 % interval (sampling)" if has_intervals(attribution) else "")
 
 
 def gloss(attribution: Attribution) -> str | None:

@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from mase.attribution import Attribution, Word
 from mase.files import write_text
-from mase.render.facts import cut_off, fit_facts, gloss, meaning, measured, origin, percent, top_classes
+from mase.render.facts import cut_off, fit_facts, gloss, meaning, origin, percent, top_classes, unit
 from mase.render.legend import heading, legend, reading
 from mase.render.palette import Scale, error95, has_intervals, is_sure, is_unsigned, scale_of
 from mase.render.pieces import Piece, inline, pieces
@@ -149,7 +149,7 @@ def _view(attribution: Attribution, *, number: int, hints: bool) -> _View:
         text=Markup("").join(_piece(piece, scale, hints=hints) for piece in shown),
         classes=_class_rows(a),
         words=_word_rows(a.top(_listed(len(a.words)), by="magnitude"), scale),
-        facts=" · ".join([f"Scores: {measured(a)}", *fit_facts(a)]),
+        facts=" · ".join([f"Scores: {unit(a)}", *fit_facts(a)]),
         cut=cut_off(a),
         warnings=[inline(note.message) for note in a.fit.warnings],
     )

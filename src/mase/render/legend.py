@@ -34,8 +34,9 @@ def legend(marks: frozenset[str]) -> Markup:
         keys.append(f"{shown}: the 95 % interval includes 0")
     keys += [_UNREAD] if "unread" in marks else []
     spans = " ".join(f"<span>{key}</span>" for key in keys)
-    strong = f"<p class='legend plain'><span>{_STRONG}</span></p>" if "strong" in marks else ""
-    return Markup(strong + (f"<p class=legend>{spans}</p>" if spans else ""))
+    plain = " ".join(f"<span>{_PLAIN[mark]}</span>" for mark in _PLAIN if mark in marks)
+    found = [("'legend plain'", plain), ("legend", spans)]
+    return Markup("".join(f"<p class={name}>{keys}</p>" for name, keys in found if keys))
 
 
 def reading(attributions: Sequence[Attribution], *, hints: bool) -> Iterator[str]:
@@ -47,7 +48,7 @@ def reading(attributions: Sequence[Attribution], *, hints: bool) -> Iterator[str
         width = " and half the width of its 95 % interval" if intervals else ""
         yield f"Point at a {'' if hints else 'marked '}word to see its score{width}."
     if intervals:
-        yield "An interval is of the sampling error alone, given the copies of the text that the model was asked about."
+        yield "An interval is of the sampling error alone, given what the model was asked."
     if any(attribution.fit.r2 is not None for attribution in attributions):
         yield "R² is the share of the variation of the model's answers that the scores explain."
     if any(attribution.fit.split_half is not None for attribution in attributions):
@@ -61,8 +62,10 @@ _SIDES = {"for": "<b d>for</b>", "against": "<i d>against</i>"}
 _KEYS = {
     "for": "<b e>solid red</b> speaks for the class",
     "against": "<i e>dashed blue</i> speaks against it",
-    "arbitrary": "<b e>solid red</b>: a high score, which says nothing about the word",
 }
 _UNSURE = {"unsure for": "b", "unsure against": "i"}
 _UNREAD = "<s>grey</s>: not read by the model"
-_STRONG = "<b e>violet</b> matters, for the class or against it"
+_PLAIN = {
+    "strong": "<b e>violet</b> matters, for the class or against it",
+    "arbitrary": "<b e>violet</b> has a high score, which says nothing about the word",
+}

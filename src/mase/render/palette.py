@@ -28,8 +28,8 @@ def has_intervals(attribution: Attribution) -> bool:
 
 
 def is_unsigned(attribution: Attribution) -> bool:
-    """Return whether the scores say how much a word matters, and not for which side it speaks."""
-    return any(note.code == "unsigned" for note in attribution.fit.warnings)
+    """Return whether the scores do not say for which side a word speaks: how much it matters at most."""
+    return not has_intervals(attribution) or any(note.code == "unsigned" for note in attribution.fit.warnings)
 
 
 def is_sure(word: Word) -> bool:
