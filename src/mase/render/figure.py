@@ -43,11 +43,12 @@ def bar_chart(attribution: Attribution, k: int = 20) -> "Figure":
     figure = Figure(figsize=(7, _FRAME + _ROW * max(4, len(words))), layout="constrained")
     axes = figure.subplots()
     places = range(len(words))
+    errors = [np.nan if (half := error95(word)) is None else half for word in words]
     hues = (NEUTRAL, NEUTRAL) if is_unsigned(attribution) else (BLUE, RED)
     axes.barh(
         places,
         [word.score for word in words],
-        xerr=[error95(word) for word in words] if has_intervals(attribution) else None,
+        xerr=errors if has_intervals(attribution) else None,
         color=[(hues[word.score > 0], 1.0 if is_sure(word) else 0.35) for word in words],
         error_kw={"ecolor": "#555555", "elinewidth": 1.2, "capsize": 2.5},
         height=0.7,
