@@ -226,7 +226,7 @@ def test_one_call_for_all(lstm, method, link):
     assert first.link == link
     assert first.fit.n_queries + 2 * first.fit.n_gradients <= 1003  # a gradient costs about three evaluations
     assert (first.fit.n_gradients > 0) == (method in WHITE) == METHODS[method].needs_gradients
-    assert np.isfinite(first.standard_errors).all()
+    assert np.isfinite(first.standard_errors).all() == (method != "random")
     assert "nan" not in json.dumps(first.to_dict()).lower()
 
 

@@ -208,7 +208,7 @@ def test_readme_lists_every_method_once():
 
 def test_readme_shows_what_the_command_prints():
     text, shown = re.search(
-        r'^\$ mase explain "([^"]+)"\n(.*?)^\$', README.read_text("utf-8"), re.MULTILINE | re.DOTALL
+        r'^\$ \.venv/bin/mase explain "([^"]+)"\n(.*?)^\$', README.read_text("utf-8"), re.MULTILINE | re.DOTALL
     ).groups()
     stream = io.StringIO()
     Console(file=stream, width=80, color_system=None, _environ={}).print(heat_map(mase.explain(text)))

@@ -430,8 +430,9 @@ def test_the_word_that_does_most_alone_comes_first():
     assert np.flatnonzero((alone == 0).any(axis=0)).tolist() == sorted(np.argsort(-own)[:15])
     assert led.fit.n_queries == blind.fit.n_queries + 15
     assert led.fit.r2 == pytest.approx(blind.fit.r2)
-    assert f"does most alone (+1.4); among absent companions its score is {own[2]:+.3g}" in note(led, "led")
-    assert note(blind, "led") is None
+    assert (led.lead.coordinate, led.lead.score) == (2, pytest.approx(own[2]))
+    assert led.lead.alone == pytest.approx(1.4)
+    assert blind.lead is None
 
 
 def test_nobody_leads_who_alone_does_no_more():
@@ -444,7 +445,7 @@ def test_nobody_leads_who_alone_does_no_more():
     probe = FunctionProbe(function, 20)
     one, other = (run(probe, "mase", design=f"focused(n_alone={n})", n_samples=985 + n) for n in (0, 15))
     assert one.estimate.gamma.tolist() == other.estimate.gamma.tolist()
-    assert note(other, "led") is None
+    assert other.lead is None
 
 
 def test_nobody_leads_by_next_to_nothing():
@@ -453,7 +454,7 @@ def test_nobody_leads_by_next_to_nothing():
     for own in (0.05, 0.1, 0.15, 0.25, 0.3, 0.4):
         probe = FunctionProbe(lambda c, own=own: 4 * c[:, :2].max(axis=1) + own * c[:, 2] + 0.01 * c[:, 3:].sum(axis=1), 30)
         blind, found = (run(probe, "mase", design=f"focused(n_alone={n})", n_samples=985 + n) for n in (0, 15))
-        led.append(note(found, "led") is not None)
+        led.append(found.lead is not None)
         assert led[-1] == (own >= 0.1 * blind.estimate.gamma.max())
     assert led == sorted(led)
     assert set(led) == {False, True}
