@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from mase.cli.options import options, precision, text_column
+from mase.cli.options import options, precision, text_column, trust_remote_code
 
 __all__ = ["evaluate"]
 
@@ -88,6 +88,7 @@ _what_is_judged = options(
 @click.option("--device", metavar="NAME", help="Where the model runs, as in cuda or cuda:1. [default: cpu]")
 @click.option("--threads", type=click.IntRange(1, 4096), metavar="N", help="Threads of the model. [default: torch's]")
 @click.option("--download", is_flag=True, help="Fetch the Hugging Face model if it is not on this machine.")
+@trust_remote_code
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and no table.")
 @click.option("-o", "--output", metavar="FILE.json", help="Also write JSON with the numbers of every text; - is --json.")
 def evaluate(
@@ -107,6 +108,7 @@ def evaluate(
     device: str | None,
     threads: int | None,
     download: bool,
+    trust_remote_code: bool,
     as_json: bool,
     output: str | None,
     batches: int,
@@ -145,7 +147,7 @@ def evaluate(
     given = {f"--attributions {name}": file for name, file in attributions.items()}
     check_files({"--output": output}, {"--input": source, **given})
     texts = Source.read(source, text_column, label_column, where, renamed, attributions, labels_needed=only_correct)
-    loaded = load(model, download=download, device=device)
+    loaded = load(model, download=download, device=device, trust_remote_code=trust_remote_code)
     settle(threads)
     evaluator = Evaluator(loaded, methods=methods, metrics=named_metrics(metrics, ks), **how)
     with judge(evaluator, texts, n_texts, only_correct=only_correct) as found:

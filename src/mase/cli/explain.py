@@ -5,7 +5,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from mase.cli.options import options, precision, text_column
+from mase.cli.options import options, precision, text_column, trust_remote_code
 
 __all__ = ["explain"]
 
@@ -69,6 +69,7 @@ _how = options(
     help="Threads of the model; on a busy machine try 1. [default: torch's]",
 )
 @click.option("--download", is_flag=True, help="Fetch the Hugging Face model if it is not on this machine.")
+@trust_remote_code
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, one line per text, and no heat maps.")
 @click.option("-o", "--output", metavar="FILE.jsonl", help="Also write JSON, one line per text, as it comes.")
 @click.option("--html", metavar="FILE", help="Also write one self-contained HTML page.")
@@ -83,6 +84,7 @@ def explain(
     device: str | None,
     threads: int | None,
     download: bool,
+    trust_remote_code: bool,
     as_json: bool,
     output: str | None,
     html: str | None,
@@ -118,7 +120,7 @@ def explain(
     from mase.models import load
     from mase.models.process import settle
 
-    loaded = load(model, download=download, device=device)
+    loaded = load(model, download=download, device=device, trust_remote_code=trust_remote_code)
     settle(threads)
     explainer = Explainer(loaded, **how)
     outputs = Outputs(json=as_json, file=output, html=html, heat_maps=not quiet)

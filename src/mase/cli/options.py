@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-__all__ = ["options", "precision", "text_column"]
+__all__ = ["options", "precision", "text_column", "trust_remote_code"]
 
 text_column = click.option("--text-column", default="text", show_default=True, metavar="NAME", help="Column of the texts.")
 
@@ -15,6 +15,12 @@ precision = click.option(
     default="float32",
     show_default=True,
     help="bfloat16 is used only where the processor is fast at it and a trial shows that it is precise enough.",
+)
+
+trust_remote_code = click.option(
+    "--trust-remote-code",
+    is_flag=True,
+    help="Run Python code that comes with the model, which can do whatever you can do. Read it first.",
 )
 
 

@@ -113,7 +113,7 @@ def _exists(name: str) -> bool:
     """Return whether there is such a path; no path can be as long as a text may be."""
     try:
         return Path(name).exists()
-    except OSError:
+    except (OSError, ValueError):
         return False
 
 

@@ -67,8 +67,8 @@ def check_no_detours(folder: Path, path: Path, config: dict[str, Any]) -> None:
             raise DataError(f"{path} has {name} {value!r:.60}, expected the name of a type of numbers, as in 'float32'")
     if (folder / "adapter_config.json").exists():
         raise DataError(
-            f"{folder} has an adapter_config.json, expected a whole model: load base and adapter with peft, then pass the module "
-            "and its tokenizer, or save what merge_and_unload() returns"
+            f"{folder} has an adapter_config.json, expected a whole model: load base and adapter with peft, then pass the "
+            "module and its tokenizer, or save what merge_and_unload() returns"
         )
     strange = next((found.name for found in folder.iterdir() if _DISTRIBUTED.fullmatch(found.name)), None)
     if strange is not None:

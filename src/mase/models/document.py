@@ -1,13 +1,30 @@
 """JSON files that nobody vouches for, read within limits: a size, a depth, a number of values."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 from mase.errors import DataError
 from mase.models import limits
 
-__all__ = ["read_bytes", "read_json", "read_text"]
+__all__ = ["is_folder", "is_taken", "read_bytes", "read_json", "read_text"]
+
+
+def is_folder(path: Path) -> bool:
+    """Return whether there is such a folder; what cannot be a path, since it is too long or holds a NUL, is none."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def is_taken(name: str) -> bool:
+    """Return whether a file of any kind, or a link to nothing, has this name."""
+    try:
+        return os.path.lexists(name)
+    except ValueError:
+        return False
 
 
 def read_bytes(path: Path, most: int) -> bytes:

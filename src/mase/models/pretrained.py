@@ -15,8 +15,9 @@ import transformers
 from transformers.models.auto.tokenization_auto import tokenizer_class_from_name
 
 from mase.errors import DataError, MaseError
+from mase.models import limits
 from mase.models.code import check_no_code, check_no_detours, refused
-from mase.models.document import read_json
+from mase.models.document import is_folder, is_taken, read_json
 from mase.models.meter import metered
 from mase.models.sizes import check_numbers
 from mase.models.tokenizer_file import STEPS, check_pipeline, check_tokenizer_config, check_tokenizer_files
@@ -48,15 +49,10 @@ def locate(source: str | os.PathLike[str], *, download: bool = False, trust_remo
         If there is no such folder, or the name is not in the cache or cannot be fetched.
     """
     name = os.fspath(source)
-    try:
-        if Path(source).is_dir():
-            return Path(source)
-        if Path(source).exists():
-            raise DataError(f"{name!r} is a file, expected the folder of a model")
-    except (OSError, ValueError) as error:
-        if isinstance(error, DataError):
-            raise
-        raise DataError(f"{name!r:.200} cannot be the path of a folder: {error}") from error
+    if is_folder(Path(source)):
+        return Path(source)
+    if is_taken(name):
+        raise DataError(f"{name!r} is a file, expected the folder of a model, or a name of the Hugging Face hub")
     small = (*_SMALL, *(_CODE if trust_remote_code else ()))
     with _reading(f"cannot find {name!r:.200} in the cache of the Hugging Face hub"):
         folder = _snapshot(name, small, download=download)
@@ -155,7 +151,7 @@ def _reading(failed: str) -> Iterator[None]:
         yield
     except (MaseError, MemoryError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
-    except BaseException as error:  # noqa: BLE001
+    except BaseException as error:
         reason = str(error) if isinstance(error, OSError | ValueError | RuntimeError) else f"{type(error).__name__}: {error}"
         raise DataError(f"{failed}: {reason}; expected files as save_pretrained writes them") from error
 
@@ -226,8 +222,6 @@ def _check_built(folder: Path, tokenizer: Any) -> None:
         check_pipeline(folder, steps)
         with whole_text(tokenizer):
             n_tokens = len(backend.encode(_SAMPLE).ids)
-    from mase.models import limits
-
     most = limits.TOKENS_TIMES * len(_SAMPLE) + limits.TOKENS_SPARE
     if n_tokens > most:
         raise DataError(

@@ -143,8 +143,8 @@ def _check_component(path: Path, step: str, component: dict[str, Any]) -> None:
             shortest_match(expression)
         except ValueError as error:
             raise DataError(
-                f"{path} has the regular expression {expression!r:.60} in its {step}: {error}, so that it could take very long; "
-                "load the tokenizer yourself and pass it with the module"
+                f"{path} has the regular expression {expression!r:.60} in its {step}: {error}, so that it could take very "
+                "long; load the tokenizer yourself and pass it with the module"
             ) from error
     if "special_tokens" in component:
         _check_template(path, component)

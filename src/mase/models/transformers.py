@@ -3,7 +3,6 @@
 import os
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -14,6 +13,7 @@ from mase.errors import CapabilityError, DataError, EmptyTextError, OptionError
 from mase.links import Output
 from mase.models.borrow import alone, moved
 from mase.models.checksum import Checksum
+from mase.models.document import is_taken
 from mase.models.engine import Engine, find_embedding
 from mase.models.outputs import Scores, class_scores
 from mase.models.pretrained import locate, read_classifier, read_tokenizer, whole_text
@@ -221,7 +221,7 @@ def _loaded(model: Any, tokenizer: Any, *, download: bool, trust_remote_code: bo
         with torch.random.fork_rng(devices=[]):  # what the file lacks is drawn at random before it is refused
             module, missing = read_classifier(folder, trust_remote_code=trust_remote_code)
     except DataError as error:
-        known = download or _is_path(source)
+        known = download or is_taken(source)
         remedy = "" if known else "; pass download=True (mase explain --download) to fetch it from the hub"
         raise DataError(
             f"no Hugging Face classifier with safetensors weights at {source!r:.200} on this machine{remedy}: {error}"
@@ -232,13 +232,6 @@ def _loaded(model: Any, tokenizer: Any, *, download: bool, trust_remote_code: bo
             f"was trained: as a {type(module).__name__} it would answer at random; fine-tune it first"
         )
     return module.eval(), tokenizer or read_tokenizer(folder, trust_remote_code=trust_remote_code)
-
-
-def _is_path(name: str) -> bool:
-    try:
-        return Path(name).exists()
-    except (OSError, ValueError):
-        return False
 
 
 def _entry(module: nn.Module, enter: str) -> str:

@@ -108,5 +108,5 @@ def _shape(entry: Any) -> tuple[int, ...]:
     shape, (start, end) = tuple(entry["shape"]), entry["data_offsets"]
     whole = all(type(number) is int and 0 <= number < 2**63 for number in (*shape, start, end))
     if not whole or len(shape) > limits.DIMENSIONS or (end - start) * 8 < math.prod(shape) * _FEWEST_BITS:
-        raise DataError(f"a tensor of shape {str(entry['shape']):.60} has the place {str(entry['data_offsets']):.60}")
+        raise DataError(f"a tensor of shape {entry['shape']!s:.60} has the place {entry['data_offsets']!s:.60}")
     return shape

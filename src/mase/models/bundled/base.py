@@ -11,6 +11,7 @@ from typing import Any
 import transformers
 
 from mase.errors import DataError
+from mase.models.document import is_folder
 from mase.models.pretrained import read_classifier, read_tokenizer
 
 __all__ = ["BASE", "PACKAGE", "base_folder", "base_sha256", "classifier", "tokenizer"]
@@ -92,7 +93,7 @@ def _remedy(name: str) -> str:
 
 
 def _find(name: str) -> Path | None:
-    if Path(name).is_dir():
+    if is_folder(Path(name)):
         return Path(name)
     return (_installed() if name == BASE else None) or _cached(name)
 
@@ -108,7 +109,7 @@ def _cached(name: str) -> Path | None:
 
     try:
         return Path(snapshot_download(name, local_files_only=True))
-    except (LocalEntryNotFoundError, HFValidationError):
+    except (LocalEntryNotFoundError, HFValidationError, ValueError, OSError):
         return None
 
 
