@@ -120,7 +120,7 @@ def _exists(name: str) -> bool:
 def _cached(name: str) -> bool:
     """Return whether the Hugging Face cache of this machine holds a model of this (one-word) name."""
     home = Path(os.environ.get("HF_HOME", Path.home() / ".cache" / "huggingface"))
-    return (Path(os.environ.get("HF_HUB_CACHE", home / "hub")) / f"models--{name}").is_dir()
+    return _exists(os.fspath(Path(os.environ.get("HF_HUB_CACHE", home / "hub")) / f"models--{name}"))
 
 
 def require(package: str, extra: str) -> None:

@@ -82,8 +82,8 @@ def read_json(path: Path, most: int = limits.JSON_BYTES, *, unique: bool = False
         configurations hold it; NaN is not.
     """
     text = read_text(path, most)
-    if sum(map(text.count, ",[{")) > limits.VALUES:
-        raise DataError(f"{path} has more than {limits.VALUES:,} values, expected at most so many: no known model needs more")
+    if sum(map(text.count, ",[{")) > (values := most // limits.BYTES_OF_VALUE):
+        raise DataError(f"{path} has more than {values:,} values, expected at most so many: no known model needs more")
     try:
         found = json.loads(
             text, parse_int=_whole, parse_float=_real, parse_constant=_constant, object_pairs_hook=_once if unique else dict

@@ -6,6 +6,7 @@ that reading what it admits takes seconds and some hundred megabytes beside the 
 
 __all__ = [
     "ADDED_TOKENS",
+    "BYTES_OF_VALUE",
     "COMPONENTS",
     "COUNT",
     "DEPTH",
@@ -32,7 +33,6 @@ __all__ = [
     "TENSORS",
     "TOKENS_SPARE",
     "TOKENS_TIMES",
-    "VALUES",
     "VOCABULARY",
     "VOCABULARY_BYTES",
     "WIDTH",
@@ -42,7 +42,7 @@ __all__ = [
 # --- files in JSON ----------------------------------------------------------------------------------------------------
 JSON_BYTES = 8 << 20  # config.json, tokenizer_config.json and their like: the largest known, of 20,000 classes, has 2 MB
 VOCABULARY_BYTES = 64 << 20  # tokenizer.json, vocab.txt, tokenizer.model, ...: Gemma 3 has 33 MB
-VALUES = 8_000_000  # values in one file, since each takes more memory than its characters: Gemma 3 has 2 million
+BYTES_OF_VALUE = 8  # a file may have as many values as its largest size holds of these: each takes memory of its own
 DEPTH = 32  # objects and lists within each other: the deepest known has 8
 DIGITS = 40  # of a whole number: transformers writes 10 ** 30 for "no limit"
 

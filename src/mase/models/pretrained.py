@@ -28,6 +28,7 @@ __all__ = ["locate", "read_classifier", "read_tokenizer", "whole_text"]
 # Files at the top of a repository that are fetched; what is not among them is not read.
 _SMALL, _WEIGHTS, _CODE = ("*.json", "*.txt", "*.model", "*.jinja"), ("*.safetensors",), ("*.py",)
 _BELOW = "*/*"
+_PROBLEMS = (None, "regression", "single_label_classification", "multi_label_classification")
 _SAMPLE = "It's a good film, isn't it? Çà, 電影 12345 --\n  the\tend"
 
 
@@ -170,6 +171,8 @@ def _check_configuration(folder: Path, *, trust_remote_code: bool) -> None:
     config = read_json(path)
     if not isinstance(config, dict):
         raise DataError(f"{path} does not describe a model, expected an object")
+    if config.get("problem_type") not in _PROBLEMS:
+        raise DataError(f"{path} has the problem_type {config['problem_type']!r:.60}, expected one of {_PROBLEMS[1:]}")
     check_numbers(path, config)
     check_no_detours(folder, path, config)
     if trust_remote_code:
@@ -207,7 +210,7 @@ def _check_class(folder: Path, path: Path, config: Mapping[str, Any]) -> None:
         found = tokenizer_class_from_name(name)
     if found is None and any(folder.glob("*.py")):
         raise refused(path, f"has the tokenizer_class {name!r:.60}, which transformers does not know")
-    if found is not None and not issubclass(found, transformers.PreTrainedTokenizerFast):
+    if found is not None and not (isinstance(found, type) and issubclass(found, transformers.PreTrainedTokenizerFast)):
         raise DataError(
             f"{path} has the tokenizer_class {name!r:.60}, which gives no character spans, expected a fast tokenizer; wrap the "
             "model in mase.models.Callable"
