@@ -111,7 +111,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def lock(file: IO[bytes]) -> bool:
-    """Return whether an open file is now this process's alone, until it is closed; always so where the system has no locks."""
+    """Return whether an open file is now this process's alone until it is closed; always, where there are no locks."""
     if fcntl is None:
         return True
     try:

@@ -1,4 +1,4 @@
-"""What a command writes is never lost: refusals, going on, replacing, kills, full disks, and what is both input and output."""
+"""What a command writes is never lost: refusals, going on, replacing, kills, full disks, inputs that are outputs."""
 
 import json
 import os

@@ -102,7 +102,8 @@ def explain(
     A text that cannot be explained does not stop the others: it is told on standard error with its number, stands in the
     JSON as an object of schema mase.error/1, and makes the exit code 1.
 
-    A file that holds something is never emptied: --append goes on where its results end, --overwrite replaces it at the end.
+    A file that holds something is never emptied: --append goes on where its results end, --overwrite replaces it at
+    the end.
 
     \b
     Examples

@@ -70,8 +70,8 @@ class Texts:
 def read_texts(arguments: tuple[str, ...], source: str | None, text_column: str) -> Texts:
     """Return the texts given as arguments, in the file `source`, or on standard input ("-", or if nothing is given).
 
-    A file that has the ending of a table is read as one, whose texts are in the column `text_column`. One that has the ending
-    of an archive or a document, or begins like one, is refused: its bytes are no texts.
+    A file that has the ending of a table is read as one, whose texts are in the column `text_column`. One that has the
+    ending of an archive or a document, or begins like one, is refused: its bytes are no texts.
 
     Raises
     ------

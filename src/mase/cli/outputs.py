@@ -1,4 +1,4 @@
-"""A file that a command writes, and what becomes of what it holds: it is left alone, added to, or replaced at the end."""
+"""A file that a command writes, and what becomes of what it holds: it is left alone, added to or replaced."""
 
 import os
 import stat

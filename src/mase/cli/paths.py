@@ -25,7 +25,8 @@ def standard_output(output: str | None, *, as_json: bool) -> tuple[bool, str | N
 def check_files(written: Mapping[str, Output | None], read: Mapping[str, str | None], *, prints: bool = True) -> None:
     """Make sure, before any work, that the files can be written, and that none is written twice, or read as well.
 
-    Files are told apart by what they are and not by their names: links lead to one file, and so may standard input and output.
+    Files are told apart by what they are and not by their names: links lead to one file, and so may standard input and
+    output.
 
     Parameters
     ----------
@@ -72,7 +73,7 @@ def _standard(stream: TextIO | None) -> int | None:
 
 
 def _identity(file: str | int | None) -> Hashable:
-    """Return what all names of one file share; None for a device, which can be read and written at once, and for nothing."""
+    """Return what all names of one file share; None for nothing, and for a device, which can be read and written."""
     if file is None:
         return None
     try:

@@ -105,7 +105,7 @@ def reproduce(
 
 
 def _check(folder: Path, name: str) -> None:
-    """Make sure that a report replaces an earlier report and nothing else: where there are no records, there was none."""
+    """Make sure that a report replaces nothing but an earlier one: where there are no records, there was none."""
     if folder.exists() and not folder.is_dir():
         raise DataError(f"{str(folder)!r} is a file, expected the folder of results and records; name another with --output")
     if (folder / "records").is_dir():

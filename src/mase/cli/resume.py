@@ -82,7 +82,7 @@ def _is_torn(last: bytes) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What the results of a command say of how they were made, whatever the text; `target` is None for the predicted class."""
+    """What all results of a command say of how they were made; `target` is None for the predicted class."""
 
     model: Mapping[str, Any]
     method: Mapping[str, Any]
@@ -134,10 +134,9 @@ def _shown(value: Any, other: Any) -> str:
     """Return a value as in Python; of a long text, the part where it begins to differ from another."""
     if not isinstance(value, str) or not isinstance(other, str):
         return f"{value!r:.80}"
-    same = next(
-        (at for at, (one, two) in enumerate(zip(value, other, strict=False)) if one != two), min(map(len, (value, other)))
-    )
-    begin = max(0, same - 20)
+    pairs = enumerate(zip(value, other, strict=False))
+    differs = next((at for at, (one, two) in pairs if one != two), min(len(value), len(other)))
+    begin = max(0, differs - 20)
     return f"{'...' if begin else ''}{value[begin : begin + 60]!r}"
 
 

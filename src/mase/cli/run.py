@@ -56,7 +56,7 @@ class Outputs:
 
 
 def run(texts: Texts, explain: Explain, outputs: Outputs, expected: Expected) -> None:
-    """Explain every text that has no result yet and hand each result to every sink; exit with 1 if a text failed, then or now.
+    """Explain every text without a result, hand each result to every sink, and exit with 1 if a text failed, then or now.
 
     Raises
     ------

@@ -96,8 +96,8 @@ def load(path: str | PathLike[str]) -> Attribution:
 def load_many(path: str | PathLike[str]) -> list[Attribution | Failure]:
     """Return the results in a JSONL file (or the one in a JSON file) in order; failed lines come as `Failure`.
 
-    So does a last line that is torn, as a full disk or a killed run may leave it behind whole ones: a `Failure` of that line
-    whose error is ``"DataError"``.
+    So does a last line that is torn, as a full disk or a killed run may leave it behind whole ones: a `Failure` of that
+    line whose error is ``"DataError"``.
 
     Raises
     ------

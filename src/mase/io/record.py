@@ -12,8 +12,8 @@ __all__ = ["Record"]
 
 T = TypeVar("T")
 
-# The last digits of a number that was computed, and how far from [0, 1] adapters let a model's probabilities be: in half
-# precision they have few digits.
+# The last digits of a number that was computed, and how far from [0, 1] adapters let a model's probabilities be: in
+# half precision they have few digits.
 _ROUNDING, _HALF_PRECISION = 1e-9, 1e-2
 
 
