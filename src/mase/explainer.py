@@ -36,7 +36,7 @@ class Explainer:
     ----------
     model
         A name or folder (see `mase.models.load`), a Hugging Face classifier (with its tokenizer), a function
-        `list[str] -> (n, k)`, or an adapter from `mase.models`.
+        `list[str] -> (n, k)`, a fitted estimator of scikit-learn that reads texts, or an adapter from `mase.models`.
     tokenizer
         The tokenizer of a Hugging Face model.
     method

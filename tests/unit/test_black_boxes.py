@@ -317,6 +317,7 @@ def without(text, *gone, **options):
         ("one  two three", ["two"], "one  three"),
         ("one\n\ntwo three", ["two"], "one\n\nthree"),
         ("one two\n\nthree", ["two"], "one\n\nthree"),
+        ("one\ntwo   three", ["two"], "one\nthree"),
     ],
 )
 def test_words_that_are_taken_out_leave_the_others_as_they_were(text, gone, expected):
@@ -449,6 +450,8 @@ def test_strings_of_other_types_and_several_texts_in_other_forms():
         found = explainer(text)
         assert (found.text, type(found.text)) == ("a film", str)
     several = ["a", "b"]
+    judged = Evaluator(explainer.model, methods=["occlusion"])(np.str_("a film"))
+    assert (judged.text, type(judged.text)) == ("a film", str)
     forms = (
         np.array(several),
         (text for text in several),

@@ -130,7 +130,7 @@ FAILING = {
     "no probabilities": (["explain", "-m", "boxes/box.py:distances", TEXT], "predict_proba"),
     "class numbers": (["evaluate", "-m", "boxes/box.py:judge.predict", "-i", "texts.csv"], "predict_proba"),
     "an import that is missing": (["explain", "-m", "lacking.py:predict", TEXT], "a_module_that_nobody_has"),
-    "a missing import of a module": (["explain", "-m", "lacking:predict", TEXT], "a_module_that_nobody_has"),
+    "a missing import of a module": (["explain", "-m", "lacking:predict", TEXT], "lacking.py, line 1"),
     "broken code": (["explain", "-m", "broken.py:predict", TEXT], "line 1"),
     "failing code": (["explain", "-m", "failing.py:predict", TEXT], "line 3"),
     "leaving code": (["explain", "-m", "leaving.py:predict", TEXT], "SystemExit"),
@@ -155,9 +155,9 @@ def folder(tmp_path_factory):
 
 def python(code, *arguments, folder, **settings):
     """Run code in the folder, which Python does not search by itself (-P), as for the script `mase`."""
-    return subprocess.run(
-        [sys.executable, "-P", "-c", code, *arguments], cwd=folder, capture_output=True, text=True, timeout=120, **settings
-    )
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}  # as users have it
+    command = [sys.executable, "-P", "-c", code, *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, **settings)
 
 
 @pytest.fixture(scope="module")
@@ -247,6 +247,20 @@ def predict(texts):
 """
 
 
+WRITING = """
+import os, subprocess
+from contextlib import suppress
+
+def predict(texts):
+    print("printed")
+    for descriptor in (0, 1, 2):
+        with suppress(OSError):
+            os.write(descriptor, b"written")
+    subprocess.run("echo child; echo child >&2", shell=True)
+    return [[0.9, 0.1] if "dull" in text else [0.2, 0.8] for text in texts]
+"""
+
+
 @pytest.fixture(scope="module")
 def noisy(folder):
     (folder / "noisy.py").write_text(NOISY)
@@ -270,11 +284,13 @@ def test_judging_keeps_standard_output_for_results_too(noisy):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the shell closes the streams")
-@pytest.mark.parametrize("closed", ["2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("closed", ["2>&-", ">&-", "<&- >&- 2>&-"])
 def test_streams_that_the_caller_closed(closed, folder):
+    """A file that is opened then has the number of a closed stream, and is no place for what code writes to that."""
+    (folder / "writing.py").write_text(WRITING)
     output = folder / "closed.jsonl"
     output.unlink(missing_ok=True)
-    line = f'exec "$0" -P -c "$1" explain -m boxes/box.py:predict -q -o closed.jsonl --n-samples 16 "{TEXT}" {closed}'
+    line = f'exec "$0" -P -c "$1" explain -m writing.py:predict -q -o closed.jsonl --n-samples 16 "{TEXT}" good dull {closed}'
     done = subprocess.run(["sh", "-c", line, sys.executable, RUN], cwd=folder, capture_output=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
-    assert [json.loads(row)["text"] for row in output.read_text().splitlines()] == [TEXT]
+    assert [json.loads(row)["text"] for row in output.read_text().splitlines()] == [TEXT, "good", "dull"]

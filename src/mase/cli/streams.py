@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from io import BytesIO, TextIOWrapper
 from typing import TextIO
 
 __all__ = ["aside"]
@@ -20,14 +20,16 @@ def aside() -> Iterator[None]:
     them, which libraries in C and child processes use.
     """
     given, output = sys.stdin, sys.stdout
+    _flush(output)
     with ExitStack() as stack:
-        nothing = stack.enter_context(Path(os.devnull).open(encoding="utf-8"))
-        _flush(output)
-        stack.enter_context(_leading(_INPUT, nothing.fileno()))
-        stack.enter_context(_leading(_OUTPUT, nothing.fileno() if sys.stderr is None else _ERRORS))
+        nothing = os.open(os.devnull, os.O_RDWR)
+        stack.callback(os.close, nothing)
+        errors = nothing if sys.stderr is None else _ERRORS  # where the caller closed it, a file may have its number
+        for descriptor, target in ((_INPUT, nothing), (_OUTPUT, errors), (_ERRORS, errors)):
+            stack.enter_context(_leading(descriptor, target))
         stack.callback(_flush, output)  # what was written to it in spite of all, before it leads to the results again
         stack.callback(_replace, given, output)
-        _replace(nothing, sys.stderr)
+        _replace(TextIOWrapper(BytesIO(), encoding="utf-8"), sys.stderr)
         yield
 
 

@@ -111,7 +111,8 @@ def masker(model: Model, text: str, operator: Operator = "auto") -> Masker:
     "delete" shortens the sequence of tokens that the model reads. A text that was cut is not cut anew: nothing moves in
     from beyond the window. If no token is left at all, the model is asked about a single token that stands for absence
     (mask, unk, pad, or the zero vector, the first that it has); transformers never come to that, they keep their special
-    tokens. For a function of texts "delete" takes the words out of the string, which may leave it empty.
+    tokens. For a function of texts "delete" takes the words out of the string, which may leave it empty; letters that they
+    separated stay apart (see `mase.models.rewriting`).
 
     Raises
     ------
