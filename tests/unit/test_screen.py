@@ -187,6 +187,21 @@ def test_a_note_about_one_word_names_it(tokens):
     assert from_dict(found.to_dict()) == found
 
 
+def test_the_lead_counts_words_that_cannot_move_too():
+    """Coordinates that equal their reference are not asked about, and shift no index."""
+
+    class Fixed(FunctionProbe):
+        @property
+        def widths(self):
+            return np.array([0.0, 0.0, *np.ones(30)])
+
+    def function(c):
+        return 4 * c[:, 2:4].max(axis=1) + 1.4 * c[:, 4] + c[:, 5] + 0.1 * c[:, 6:].sum(axis=1)
+
+    found = measure(Fixed(function, 32), resolve("mase", link="logit"), 0, np.random.default_rng(0))
+    assert found.lead.coordinate == 4 == found.estimate.gamma.argmax()
+
+
 def test_a_token_that_leads_is_named_with_its_word():
     tokens = Tokens("good playful", (1, 2, 3), ("good", "play", "ful"), ((0, 4), (5, 9), (9, 12)), (False,) * 3)
     words = Words(((0, 4), (5, 12)), (0, 1, 1))
@@ -228,7 +243,9 @@ def test_random_scores_have_no_interval_anywhere(lstm_model, tmp_path):
         assert "±" not in shown
         assert "95" not in shown
         assert not re.search(r"words? (that matter|for|against)", shown, re.IGNORECASE)
+    assert not set("⁺⁻") & set(printed(found))
     source = page([found])
+    assert "<article class=plain>" in source
     assert "±" not in source
     assert "class=w" not in source
     assert "class=w" in page([attribution()])
