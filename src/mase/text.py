@@ -84,11 +84,12 @@ def check_text(text: object) -> str:
     return str.__str__(text)
 
 
-def check_texts(texts: object) -> Iterable[Any]:
+def check_texts(texts: object, *, tuples: bool = False) -> Iterable[Any]:
     """Return `texts` if it can be several texts: a list, a generator or a Series; `check_text` looks at each of them.
 
     What could be meant otherwise is refused: a tuple or a mapping may be one input of several fields, iterating over a table
-    gives the names of its columns, and a set has no order.
+    gives the names of its columns, and a set has no order. With `tuples` a tuple counts as several texts, for callers that take
+    no single input.
 
     Raises
     ------
@@ -102,7 +103,8 @@ def check_texts(texts: object) -> Iterable[Any]:
     if (
         not one_column
         or not isinstance(texts, Iterable)
-        or isinstance(texts, bytes | bytearray | memoryview | tuple | Mapping | Set)
+        or isinstance(texts, bytes | bytearray | memoryview | Mapping | Set)
+        or (isinstance(texts, tuple) and not tuples)
     ):
         raise InvalidTextError(
             f"texts is of type {type(texts).__name__}, expected a str, or a list, a generator or a Series of str"

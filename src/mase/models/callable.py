@@ -129,7 +129,7 @@ class Callable:
 
     def predict(self, texts: Sequence[str]) -> Floats:
         """Return class probabilities `(n, k)`."""
-        asked = [check_text(text) for text in check_texts(texts)]
+        asked = [check_text(text) for text in check_texts(texts, tuples=True)]
         return probabilities(self.scores(asked), self._output) if asked else np.empty((0, len(self.labels)))
 
     @property

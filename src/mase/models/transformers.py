@@ -184,7 +184,7 @@ class HuggingFace:
 
     def predict(self, texts: Sequence[str]) -> Floats:
         """Return class probabilities `(n, k)`; texts of one length go through the model together, without padding."""
-        return self.predict_tokens([self.encode(text) for text in check_texts(texts)])
+        return self.predict_tokens([self.encode(text) for text in check_texts(texts, tuples=True)])
 
     def predict_tokens(self, tokens: Sequence[Tokens]) -> Floats:
         """Return class probabilities `(n, k)` of n sequences of tokens."""
