@@ -181,6 +181,24 @@ def test_the_base_of_an_adapted_model_runs_no_code(folder):
     assert not canary.exists()
 
 
+def test_every_call_says_that_no_code_is_trusted_and_that_nothing_is_fetched(folder, monkeypatch):
+    """The folder is checked before; this is the second lock."""
+    said = []
+    for name in ("AutoConfig", "AutoModelForSequenceClassification", "AutoTokenizer"):
+        kind = getattr(transformers, name)
+
+        def recorded(*given, _original=kind.from_pretrained, **settings):
+            said.append((settings["trust_remote_code"], settings["local_files_only"]))
+            return _original(*given, **settings)
+
+        monkeypatch.setattr(kind, "from_pretrained", recorded)
+    load(folder)
+    place = Path(shutil.copytree(bundled.folder("bert-imdb"), folder.parent / "adapted"))
+    load(place)
+    assert len(said) >= 6
+    assert set(said) == {(False, True)}
+
+
 def hub_cache(folder, name="someone/model"):
     """Lay a folder into a cache of the hub, as links to blobs, and return the cache."""
     cache = folder.parent / "hub"
@@ -263,9 +281,6 @@ def test_a_name_is_fetched_when_the_user_says_so_and_checked_before_its_weights(
         "HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1", "NO_PROXY": "127.0.0.1",
     }  # fmt: skip
     asked = ["explain", TEXT, "-m", "someone/model", "--n-samples", "32", "--json"]
-    found = command(*asked, **place)
-    assert (found.returncode, found.stdout, hub.asked) == (1, "", [])
-    assert "--download" in found.stderr
     (folder / "pytorch_model.bin").write_bytes(b"a pickle")
     with_code(folder, "config of a known family")
     found = command(*asked, "--download", **place)
@@ -633,7 +648,7 @@ BOMBS = {
     "many steps": {"normalizer": sequence([{"type": "Lowercase"}] * 1_000)},
     "unknown step": {"normalizer": {"type": "Explode"}},
     "chunks of nothing": {"pre_tokenizer": {"type": "FixedLength", "length": 0}},
-    "template": {"post_processor": template(PIECES[:1] * 1_000_000 + PIECES[1:])},
+    "template": {"post_processor": template(PIECES[:1] * 10_000 + PIECES[1:])},
     "ids": {"post_processor": template(PIECES, range(100_000))},
     "text twice": {"post_processor": sequence([template(PIECES[1:] * 2)] * 40, "processors")},
     "text twice once": {"post_processor": template(PIECES[1:] * 2)},
@@ -701,6 +716,29 @@ def test_a_name_twice_in_a_tokenizer_is_refused(folder):
     (folder / "tokenizer.json").write_text(text[:-1] + ', "normalizer": null}')
     with pytest.raises(DataError, match="twice"):
         load(folder)
+
+
+def field(number, content):
+    """One field of a message of Protocol Buffers."""
+    length, digits = len(content), []
+    while length > 127:
+        digits, length = [*digits, length & 127 | 128], length >> 7
+    return bytes([number << 3 | 2, *digits, length]) + content
+
+
+def test_tables_of_sentencepiece_models_are_checked_too(folder):
+    (folder / "tokenizer.json").unlink()
+    (folder / "vocab.txt").unlink(missing_ok=True)
+    edit(folder, "tokenizer_config.json", tokenizer_class="TokenizersBackend")
+    map_of = struct.pack("<I", 1024) + bytes(1024)
+    pieces = field(1, field(1, b"<unk>") + b"\x15\0\0\0\0\x18\x02")
+    (folder / "tokenizer.model").write_bytes(pieces + field(3, field(1, b"nfkc") + field(2, map_of + b"a" * 10_000 + b"\0")))
+    with pytest.raises(DataError, match=r"tokenizer\.model may make 10,000 characters of one"):
+        load(folder)
+    for content in (pieces + field(3, field(2, b"\xff" * 8)), b"\xff" * 100, b"", b"no message"):
+        (folder / "tokenizer.model").write_bytes(content)
+        with pytest.raises(DataError, match="token"):
+            load(folder)
 
 
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"

@@ -60,9 +60,9 @@ HEADER_BYTES = 64 << 20  # all that describes the tensors of a safetensors file:
 TENSORS = 200_000  # in all files together: DeepSeek-V3 has 91,991
 DIMENSIONS = 16  # of a tensor: convolutions have 5
 SHARDS = 2_000  # files of one model: 405B has 191
-# Weights that are not in the file cannot be loaded, so a model may have this many times the numbers that are stored (some
-# are shared between layers) and so many more (masks of positions, the head that a training starts with).
-NUMBERS_TIMES, NUMBERS_SPARE = 2, 1 << 24
+# Weights that are not in the file cannot be loaded, so a model may have this many times the numbers that are stored (mT5
+# builds its word vectors three times before it shares them) and so many more (masks, the head that a training starts with).
+NUMBERS_TIMES, NUMBERS_SPARE = 4, 1 << 24
 MODULES_TIMES, MODULES_SPARE = 10, 2_000  # likewise modules: common models have one or two for each stored tensor
 
 # --- tokenizers -------------------------------------------------------------------------------------------------------
