@@ -151,7 +151,7 @@ def _first_answer(dataset: Dataset, file: IO[bytes], client: httpx.Client, progr
         file.truncate()
         try:
             return download(url, file, client, progress)
-        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:  # the last for headers that cannot be read
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
             failures.append(f"{url}: {error or type(error).__name__}")
     raise DataError(
         f"could not download data set {dataset.name!r} ({'; '.join(failures)}); check the connection, or fetch the archive "

@@ -21,12 +21,12 @@ from mase.models.document import is_folder, is_taken, read_json
 from mase.models.meter import metered
 from mase.models.sizes import check_numbers
 from mase.models.tokenizer_file import STEPS, check_pipeline, check_tokenizer_config, check_tokenizer_files
-from mase.models.weights import stored
+from mase.models.weights import stored, weight_files
 
 __all__ = ["locate", "read_classifier", "read_tokenizer", "whole_text"]
 
 # Files at the top of a repository that are fetched; what is not among them is not read.
-_SMALL, _WEIGHTS, _CODE = ("*.json", "*.txt", "*.model", "*.jinja"), ("*.safetensors",), ("*.py",)
+_SMALL, _CODE = ("*.json", "*.txt", "*.model", "*.jinja"), ("*.py",)
 _BELOW = "*/*"
 _PROBLEMS = (None, "regression", "single_label_classification", "multi_label_classification")
 _SAMPLE = "It's a good film, isn't it? Çà, 電影 12345 --\n  the\tend"
@@ -60,7 +60,7 @@ def locate(source: str | os.PathLike[str], *, download: bool = False, trust_remo
     if download:
         _check_configuration(folder, trust_remote_code=trust_remote_code)
         with _reading(f"cannot fetch the weights of {name!r} from the Hugging Face hub"):
-            folder = _snapshot(name, (*small, *_WEIGHTS), download=True)
+            folder = _snapshot(name, (*small, *weight_files(folder)), download=True)
     return folder
 
 

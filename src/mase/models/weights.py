@@ -12,7 +12,7 @@ from mase.errors import DataError
 from mase.models import limits
 from mase.models.document import read_json
 
-__all__ = ["Stored", "stored", "tensors"]
+__all__ = ["Stored", "stored", "tensors", "weight_files"]
 
 _WHOLE, _INDEX = "model.safetensors", "model.safetensors.index.json"
 _FEWEST_BITS = 4  # of a number in any of the types that safetensors knows
@@ -60,16 +60,17 @@ def tensors(path: Path) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def _files(folder: Path) -> list[Path]:
-    if (folder / _WHOLE).is_file():
-        return [folder / _WHOLE]
-    if not (folder / _INDEX).is_file():
-        others = sorted(path.name for path in folder.iterdir() if re.fullmatch(r".*\.(bin|pt|pth|pkl|h5|gguf)", path.name))
-        also = f" (of {', '.join(others[:3])} nothing is read: such files can hold code)" if others else ""
-        raise DataError(
-            f"{folder} has no {_WHOLE}{also}, expected weights saved with save_pretrained by a current version of transformers"
-        )
-    index = read_json(folder / _INDEX, limits.JSON_BYTES * 4)
+def weight_files(folder: Path) -> tuple[str, ...]:
+    """Return the names of the safetensors files that a folder has, or should have: those of its index, or the one.
+
+    Raises
+    ------
+    DataError
+        If the index cannot be read, is beyond the limits, or names a file outside the folder.
+    """
+    if (folder / _WHOLE).is_file() or not (folder / _INDEX).is_file():
+        return (_WHOLE,)
+    index = read_json(folder / _INDEX, limits.VOCABULARY_BYTES)
     places = index.get("weight_map") if isinstance(index, dict) else None
     if not isinstance(places, dict) or not places or len(places) > limits.TENSORS:
         raise DataError(f"{folder / _INDEX} has no weight_map, expected an object from tensor to file")
@@ -79,7 +80,18 @@ def _files(folder: Path) -> list[Path]:
         raise DataError(f"{folder / _INDEX} names the file {outside!r:.80}, expected the name of a .safetensors file beside it")
     if len(names) > limits.SHARDS:
         raise DataError(f"{folder / _INDEX} names {len(names):,} files, expected at most {limits.SHARDS:,}")
-    return [folder / name for name in sorted(names)]
+    return tuple(sorted(names))
+
+
+def _files(folder: Path) -> list[Path]:
+    names = weight_files(folder)
+    if names == (_WHOLE,) and not (folder / _WHOLE).is_file():
+        others = sorted(path.name for path in folder.iterdir() if re.fullmatch(r".*\.(bin|pt|pth|pkl|h5|gguf)", path.name))
+        also = f" (of {', '.join(others[:3])} nothing is read: such files can hold code)" if others else ""
+        raise DataError(
+            f"{folder} has no {_WHOLE}{also}, expected weights saved with save_pretrained by a current version of transformers"
+        )
+    return [folder / name for name in names]
 
 
 def _header(path: Path) -> tuple[dict[str, Any], int]:
