@@ -17,7 +17,9 @@ _BASIC = {
 _DECODER = _BASIC | {"num_key_value_heads": 2, "head_dim": 8}
 _GPT = {"vocab_size": _V, "n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": _LONGEST, "initializer_range": 0.4}
 _XLM = {"vocab_size": _V, "emb_dim": 16, "n_layers": 1, "n_heads": 2, "max_position_embeddings": _LONGEST}
-_ONE_GROUP = dict.fromkeys(("q_groups", "k_groups", "v_groups", "post_attention_groups", "intermediate_groups", "output_groups"), 1)
+_ONE_GROUP = dict.fromkeys(
+    ("q_groups", "k_groups", "v_groups", "post_attention_groups", "intermediate_groups", "output_groups"), 1
+)
 
 # Families that read pieces of words, with special tokens at both ends.
 ENCODERS: dict[str, dict[str, Any]] = {
@@ -75,9 +77,7 @@ def word_pieces() -> Any:
     pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *("##" + c for c in letters), "film", "good", "the"]
     raw = Tokenizer(models.WordPiece({piece: number for number, piece in enumerate(pieces)}, unk_token="[UNK]"))
     raw.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    raw.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
+    raw.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
     return PreTrainedTokenizerFast(
         tokenizer_object=raw, model_max_length=_LONGEST - 4,
         unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]", mask_token="[MASK]",

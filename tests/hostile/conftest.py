@@ -14,7 +14,7 @@ def judge(record_property: Callable[[str, object], None]) -> Callable[[Judged], 
 
     def judged(cases: Judged) -> None:
         verdicts = list(cases)
-        broke = [f"{name!r:.120}: {_short(verdict)}" for name, verdict in verdicts if verdict is not None]
+        broke = [f"{name!s:.120}: {_short(verdict)}" for name, verdict in verdicts if verdict is not None]
         record_property("tried", len(verdicts))
         record_property("broke", len(broke))
         assert verdicts, "no case was tried"

@@ -72,7 +72,9 @@ class Attention(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.words = nn.Embedding(WORDS, 12)
-        self.encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(12, 2, 24, batch_first=True), 1, enable_nested_tensor=False)
+        self.encoder = nn.TransformerEncoder(
+            nn.TransformerEncoderLayer(12, 2, 24, batch_first=True), 1, enable_nested_tensor=False
+        )
         self.head = nn.Linear(12, 3)
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:

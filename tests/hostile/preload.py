@@ -18,5 +18,10 @@ import mase.render.terminal  # noqa: F401
 torch.set_num_threads(1)
 transformers.logging.set_verbosity_error()
 # transformers imports a family when it is first named.
-for family in ("BertForSequenceClassification", "PreTrainedTokenizerFast", "AutoModelForSequenceClassification", "AutoTokenizer"):
+for family in (
+    "BertForSequenceClassification",
+    "PreTrainedTokenizerFast",
+    "AutoModelForSequenceClassification",
+    "AutoTokenizer",
+):
     getattr(transformers, family)

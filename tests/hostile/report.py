@@ -49,7 +49,15 @@ def table(families: Sequence[Family]) -> str:
     rows = [("family", "tried", "held", "broke", "seconds"), ("---", "---:", "---:", "---:", "---:")]
     rows += [(f.title, f"{f.tried:,}", f"{f.tried - f.broke:,}", f"{f.broke:,}", f"{f.seconds:,.0f}") for f in families]
     tried, broke = sum(f.tried for f in families), sum(f.broke for f in families)
-    rows.append(("**all**", f"**{tried:,}**", f"**{tried - broke:,}**", f"**{broke:,}**", f"**{sum(f.seconds for f in families):,.0f}**"))
+    rows.append(
+        (
+            "**all**",
+            f"**{tried:,}**",
+            f"**{tried - broke:,}**",
+            f"**{broke:,}**",
+            f"**{sum(f.seconds for f in families):,.0f}**",
+        )
+    )
     skipped = sum(f.skipped for f in families)
     lines = ["| " + " | ".join(row) + " |" for row in rows]
     return "\n".join([*lines, "", _where(), *([f"{skipped} tests were skipped."] if skipped else [])])
