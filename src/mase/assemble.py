@@ -17,11 +17,14 @@ __all__ = ["installed", "prediction", "token_scores", "word_scores", "word_sums"
 
 def word_sums(estimate: Estimate, of_token: Ints, words: Words) -> tuple[Floats, Floats]:
     """Return scores `(w,)` and standard errors `(w,)` of the words: sums over their coordinates."""
-    members = np.zeros((len(words), len(estimate.gamma)))
     inside = of_token >= 0
-    members[np.array(words.of_token)[inside], of_token[inside]] = 1.0
-    variances = np.einsum("wp,pq,wq->w", members, estimate.covariance, members, optimize=True)
-    return members @ estimate.gamma, np.sqrt(np.maximum(variances, 0.0))
+    pairs = np.unique(np.stack([np.array(words.of_token)[inside], of_token[inside]], axis=1), axis=0)
+    cuts = np.flatnonzero(np.diff(pairs[:, 0])) + 1
+    scores, variances = np.zeros(len(words)), np.zeros(len(words))
+    for word, members in zip(pairs[np.concatenate([[0], cuts]), 0], np.split(pairs[:, 1], cuts), strict=True):
+        scores[word] = estimate.gamma[members].sum()
+        variances[word] = estimate.covariances(members, members).sum()
+    return scores, np.sqrt(np.maximum(variances, 0.0))
 
 
 def word_scores(words: Words, scored: tuple[Floats, Floats], text: str) -> tuple[Word, ...]:

@@ -8,7 +8,10 @@ from scipy.linalg import cho_solve
 from mase.arrays import Floats, as_floats
 from mase.errors import OptionError, ShapeError
 
-__all__ = ["Covariance", "covariance"]
+__all__ = ["MOST_CORRELATED", "Covariance", "covariance", "no_scatter", "scatter"]
+
+# Of more coordinates than these only variances are kept: covariances take memory with the square of the number of words.
+MOST_CORRELATED = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,18 @@ class Covariance:
         if self.factor is None:
             return vectors / self.deviations**2
         return np.asarray(cho_solve((self.factor, True), vectors.T).T)
+
+
+def scatter(rows: Floats) -> Floats:
+    """Return sum_i r_i r_i' `(p, p)` of rows `(n, p)`; of more than `MOST_CORRELATED` coordinates its diagonal alone `(p,)`."""
+    if rows.shape[1] <= MOST_CORRELATED:
+        return np.asarray(rows.T @ rows)
+    return np.asarray(np.einsum("np,np->p", rows, rows))
+
+
+def no_scatter(p: int) -> Floats:
+    """Return the covariance of p coefficients without sampling error, in the shape of `scatter`."""
+    return np.zeros((p, p) if p <= MOST_CORRELATED else p)
 
 
 def covariance(sigma: float | Floats, widths: Floats) -> Covariance:

@@ -9,7 +9,7 @@ import numpy as np
 
 from mase.arrays import Floats, Ints
 from mase.attribution import Fit, Note
-from mase.covariance import covariance
+from mase.covariance import covariance, no_scatter
 from mase.errors import OptionError
 from mase.leading import led
 from mase.links import probabilities
@@ -112,7 +112,7 @@ def _proceeded(
         seconds=time.perf_counter() - began,
         warnings=(*noted, *oracle.remarks(), *tried),
     )
-    return Measurement(_embedded(estimate, oracle.active, len(oracle.probe.widths)), oracle.text, fit)
+    return Measurement(estimate.embedded(oracle.active, len(oracle.probe.widths)), oracle.text, fit)
 
 
 def _regressed(oracle: ProbeOracle, method: Method, rng: np.random.Generator, effort: Effort, began: float) -> Measurement:
@@ -154,7 +154,7 @@ def _regressed(oracle: ProbeOracle, method: Method, rng: np.random.Generator, ef
             *tried,
         ),
     )
-    return Measurement(_embedded(estimate, oracle.active, p), oracle.text, fit)
+    return Measurement(estimate.embedded(oracle.active, p), oracle.text, fit)
 
 
 def _law(method: Method, oracle: ProbeOracle) -> Law:
@@ -226,7 +226,7 @@ def _unfocused(design: Design, n: int, cap: int) -> Iterator[Note]:
 def _fitted(estimator: Estimator, problem: Problem, sample: Sample) -> Estimate:
     """Return the estimate, without sampling error where nothing was drawn."""
     estimate = estimator.fit(problem)
-    return replace(estimate, covariance=np.zeros((problem.p, problem.p))) if sample.exhaustive else estimate
+    return replace(estimate, covariance=no_scatter(problem.p)) if sample.exhaustive else estimate
 
 
 def _of_moving(sigma: Any, active: Ints, p: int) -> Any:
@@ -289,12 +289,4 @@ def _nothing_moves(oracle: ProbeOracle, began: float) -> Measurement:
     p = len(oracle.probe.widths)
     note = Note("constant", "no word differs from the reference: all scores are 0")
     fit = Fit(None, None, None, oracle.probe.n_setup, 0, time.perf_counter() - began, (note,))
-    return Measurement(Estimate(np.zeros(p), np.zeros((p, p)), 0.0), oracle.text, fit)
-
-
-def _embedded(estimate: Estimate, active: Ints, p: int) -> Estimate:
-    if len(active) == p:
-        return estimate
-    gamma, spread = np.zeros(p), np.zeros((p, p))
-    gamma[active], spread[np.ix_(active, active)] = estimate.gamma, estimate.covariance
-    return Estimate(gamma, spread, estimate.dof, estimate.remark)
+    return Measurement(Estimate(np.zeros(p), no_scatter(p), 0.0), oracle.text, fit)

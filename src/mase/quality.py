@@ -110,11 +110,7 @@ def remarks(
         yield Note("fallback", estimate.remark)
     independent = n_rows // 2 if sample.paired else n_rows
     if not gradients and not sample.exhaustive and independent < 2 * (n_coordinates + 3):
-        yield Note(
-            "few-samples",
-            f"{n_rows} samples for {n_coordinates} coordinates are few; use n_samples >= "
-            f"{(8 if sample.paired else 4) * (n_coordinates + 3)}",
-        )
+        yield Note("few-samples", _too_few(n_rows, n_coordinates, (8 if sample.paired else 4) * (n_coordinates + 3)))
     if r2 is not None and r2 < _POOR_R2:
         rest = f"{'interaction of words, or ' if n_coordinates > 1 else ''}error of the scores themselves"
         yield Note(
@@ -138,6 +134,16 @@ def remarks(
             f"{turned:.2%} of the scales were negative and turned a word vector around"
             + ("; a smaller sigma avoids that" if sample.center is not None else ""),
         )
+
+
+def _too_few(n_rows: int, n_coordinates: int, enough: int) -> str:
+    """Return what to say of so few rows for so many coordinates."""
+    if n_rows > n_coordinates:
+        return f"{n_rows:,} samples for {n_coordinates:,} words or tokens are few; use n_samples >= {enough}"
+    return (
+        f"{n_rows:,} samples cannot tell {n_coordinates:,} words or tokens apart: each score is shared with others that the "
+        f"samples mostly keep or remove together; use n_samples >= {enough}"
+    )
 
 
 def _sameness(responses: Floats, text: float, estimate: Estimate) -> str | None:

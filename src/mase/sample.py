@@ -5,8 +5,8 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from mase.arrays import Floats
-from mase.covariance import Covariance
+from mase.arrays import Floats, Ints
+from mase.covariance import Covariance, no_scatter
 
 __all__ = ["AdaptiveDesign", "Design", "Estimate", "Estimator", "Law", "LeadingDesign", "OwnLaw", "Problem", "Sample", "Solver"]
 
@@ -159,15 +159,36 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What an estimator returns: gamma `(p,)`, its covariance `(p, p)` and the number of parameters it used up.
+    """What an estimator returns: gamma `(p,)`, its covariance and the number of parameters it used up.
 
-    `remark` says in a sentence if the estimator had to do something else than it was asked for.
+    `covariance` is `(p, p)`, or of more than `mase.covariance.MOST_CORRELATED` coordinates the variances `(p,)` alone: the
+    covariances then count as 0. `remark` says in a sentence if the estimator had to do something else than it was asked for.
     """
 
     gamma: Floats
     covariance: Floats
     dof: float
     remark: str | None = None
+
+    @property
+    def variances(self) -> Floats:
+        """Variances `(p,)` of the coefficients."""
+        return self.covariance if self.covariance.ndim == 1 else np.diag(self.covariance)
+
+    def covariances(self, first: Ints, second: Ints) -> Floats:
+        """Return the covariances `(a, b)` of some coefficients `(a,)` with others `(b,)`."""
+        if self.covariance.ndim == 2:
+            return self.covariance[np.ix_(first, second)]
+        return np.where(first[:, None] == second, self.covariance[first][:, None], 0.0)
+
+    def embedded(self, active: Ints, p: int) -> "Estimate":
+        """Return the estimate of p coefficients that has these at `active` `(a,)` and 0, without error, elsewhere."""
+        if len(active) == p:
+            return self
+        gamma, spread = np.zeros(p), no_scatter(p)
+        gamma[active] = self.gamma
+        spread[active if spread.ndim == 1 else np.ix_(active, active)] = self.variances if spread.ndim == 1 else self.covariance
+        return replace(self, gamma=gamma, covariance=spread)
 
 
 class Design(Protocol):

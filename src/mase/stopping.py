@@ -108,7 +108,7 @@ NEVER = Stopping()
 def relative_error(estimate: Estimate) -> float:
     """Return sqrt(sum of squared standard errors) / |gamma|; infinite where all scores are 0 but not certain."""
     norm = float(np.linalg.norm(estimate.gamma))
-    error = float(np.sqrt(np.trace(estimate.covariance)))
+    error = float(np.sqrt(estimate.variances.sum()))
     if norm == 0:
         return 0.0 if error == 0 else np.inf
     return error / norm
@@ -122,8 +122,8 @@ def top_margin(estimate: Estimate, k: int, confidence: float) -> float:
     order = np.argsort(-estimate.gamma, kind="stable")
     inside, outside = order[:k], order[k:]
     gaps = estimate.gamma[inside][:, None] - estimate.gamma[outside]
-    variances = np.diag(estimate.covariance)
-    spread = variances[inside][:, None] + variances[outside] - 2 * estimate.covariance[np.ix_(inside, outside)]
+    variances = estimate.variances
+    spread = variances[inside][:, None] + variances[outside] - 2 * estimate.covariances(inside, outside)
     bound = ndtri(1 - (1 - confidence) / (k * (p - k)))
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = gaps / (np.sqrt(np.maximum(spread, 0)) * bound)

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from mase.covariance import no_scatter
 from mase.procedure import Oracle
 from mase.sample import Estimate
 
@@ -26,4 +27,4 @@ class DeepShap:
         """Return the contributions `(p,)` of one backward pass; nothing is drawn."""
         del n_samples, rng
         p = oracle.size
-        return Estimate(oracle.contributions(), np.zeros((p, p)), float(p))
+        return Estimate(oracle.contributions(), no_scatter(p), float(p))

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from mase.covariance import no_scatter
 from mase.procedure import Oracle
 from mase.sample import Estimate
 
@@ -27,4 +28,4 @@ class GradientNorm:
         """Return the norms `(p,)` from one gradient; nothing is drawn."""
         del n_samples, rng
         p = oracle.size
-        return Estimate(oracle.gradient_norms(np.ones((1, p)))[0], np.zeros((p, p)), float(p))
+        return Estimate(oracle.gradient_norms(np.ones((1, p)))[0], no_scatter(p), float(p))

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from mase.arrays import Floats
+from mase.covariance import no_scatter
 from mase.errors import OptionError
 from mase.procedure import Oracle
 from mase.sample import Estimate
@@ -87,7 +88,7 @@ class PartitionShap:
                 age += 4
         for part in waiting:
             _credit(part, gamma)
-        return Estimate(gamma, np.zeros((p, p)), float(p))
+        return Estimate(gamma, no_scatter(p), float(p))
 
 
 def _next_parts(waiting: list[_Part], limit: int, gamma: Floats) -> list[_Part]:

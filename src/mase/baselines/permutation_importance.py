@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from mase.arrays import Ints
+from mase.covariance import scatter
 from mase.errors import TooFewSamplesError
 from mase.procedure import Oracle
 from mase.sample import Estimate
@@ -50,7 +51,7 @@ class PermutationImportance:
         drops = oracle.text - oracle.exchanged(sources.reshape(-1, p)).reshape(rounds, p)
         spread = drops - drops.mean(axis=0)
         remark = "one permutation only: its error is unknown" if rounds == 1 else None
-        return Estimate(drops.mean(axis=0), spread.T @ spread / (rounds * max(rounds - 1, 1)), float(p), remark)
+        return Estimate(drops.mean(axis=0), scatter(spread) / (rounds * max(rounds - 1, 1)), float(p), remark)
 
 
 def _cycle(rng: np.random.Generator, p: int) -> Ints:

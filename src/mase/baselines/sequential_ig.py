@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from mase.covariance import no_scatter
 from mase.errors import OptionError
 from mase.procedure import Oracle
 from mase.sample import Estimate
@@ -48,4 +49,4 @@ class SequentialIG:
         words = np.arange(p)
         rows[words, :, words] = (nodes + 1) / 2
         slopes = oracle.derivatives(rows.reshape(-1, p)).reshape(rows.shape)
-        return Estimate(slopes[words, :, words] @ (weights / 2), np.zeros((p, p)), float(p))
+        return Estimate(slopes[words, :, words] @ (weights / 2), no_scatter(p), float(p))

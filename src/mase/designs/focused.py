@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import expit
 
 from mase.arrays import Floats
 from mase.covariance import Covariance
@@ -84,7 +85,7 @@ class Focused:
         p = law.covariance.size
         ranks = np.empty(p)
         ranks[np.argsort(-gamma, kind="stable")] = np.arange(p)
-        near = 1 / (1 + np.exp((ranks - min(self.n_top, p / 3)) / self.softness))
+        near = expit((min(self.n_top, p / 3) - ranks) / self.softness)
         return _tossed(rng, n, self.seldom + (self.often - self.seldom) * near, law)
 
 

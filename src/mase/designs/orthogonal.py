@@ -25,12 +25,15 @@ class Orthogonal:
     def draw(self, rng: np.random.Generator, n: int, law: Law) -> Sample:
         """Return the largest even number of rows up to n."""
         m, p = pair_count(n), law.covariance.size
-        noise = np.concatenate([_block(rng, p) for _ in range(-(-m // p))])[:m]
+        noise = np.concatenate([_block(rng, p, min(m, p)) for _ in range(-(-m // p))])[:m]
         lengths = np.sqrt(rng.chisquare(p, size=(m, 1)))
         return mirrored(law.covariance.color(noise * lengths), law)
 
 
-def _block(rng: np.random.Generator, p: int) -> Floats:
-    """Return a random rotation `(p, p)`, uniform over all (Haar: the signs of R's diagonal are undone)."""
-    q, r = np.linalg.qr(rng.standard_normal((p, p)))
-    return np.asarray(q * np.sign(np.diag(r)))
+def _block(rng: np.random.Generator, p: int, m: int) -> Floats:
+    """Return m orthonormal rows `(m, p)` of a uniform random rotation (Haar: the signs of R's diagonal are undone)."""
+    if m == p:
+        q, r = np.linalg.qr(rng.standard_normal((p, p)))
+        return np.asarray(q * np.sign(np.diag(r)))
+    q, r = np.linalg.qr(rng.standard_normal((p, m)))
+    return np.asarray((q * np.sign(np.diag(r))).T)

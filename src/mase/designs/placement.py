@@ -3,7 +3,7 @@
 import numpy as np
 
 from mase.arrays import Floats, Ints
-from mase.covariance import Covariance, covariance
+from mase.covariance import MOST_CORRELATED, Covariance, covariance
 from mase.errors import OptionError
 from mase.sample import Law, Sample
 
@@ -45,14 +45,16 @@ def exchangeable(p: int, sizes: Ints, chances: Floats) -> Law:
     """Return the law of 0/1 rows of p words whose number of ones is one of `sizes`, with these relative chances `(s,)`.
 
     Two words that exclude each other, or one that is never there, have no positive-definite covariance: one or two words are
-    taken to be fair coins.
+    taken to be fair coins. Of more than `MOST_CORRELATED` words only the variances are given.
     """
     if p < 3:
         return Law(0.5, Covariance(np.full(p, 0.5)))
     share = chances / chances.sum()
     center = float(share @ sizes) / p
-    shared = float(share @ (sizes * (sizes - 1))) / (p * (p - 1)) - center**2
     own = center * (1 - center)
+    if p > MOST_CORRELATED:
+        return Law(center, Covariance(np.full(p, own**0.5)))
+    shared = float(share @ (sizes * (sizes - 1))) / (p * (p - 1)) - center**2
     return Law(center, covariance(np.where(np.eye(p, dtype=bool), own, shared), np.ones(p)))
 
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from mase.arrays import Floats
-from mase.covariance import Covariance
+from mase.covariance import MOST_CORRELATED, Covariance
 from mase.estimators.least_squares import LeastSquares
 from mase.sample import Estimate, Problem
 
@@ -33,6 +33,8 @@ class Constrained:
             return LeastSquares().fit(problem)
         rows, values = problem.exact
         start: Floats = np.linalg.pinv(rows) @ values
+        if problem.p > max(MOST_CORRELATED, problem.n):
+            return _projected(problem, start, rows)
         free = _null_space(rows)
         if not free.shape[1]:
             return Estimate(start, np.zeros((problem.p, problem.p)), 0.0)
@@ -40,6 +42,19 @@ class Constrained:
         tiny = reduced.p <= _FEW and 0 <= reduced.n - reduced.p < 2
         found = _determined(reduced) if tiny else LeastSquares().fit(reduced)
         return Estimate(start + free @ found.gamma, free @ found.covariance @ free.T, found.dof, found.remark)
+
+
+def _projected(problem: Problem, start: Floats, rows: Floats) -> Estimate:
+    """Return the ridge solution of fewer rows than coefficients, about a solution of the exact rows `(m, p)`.
+
+    The regressors are projected off the exact rows: a ridge solution with one deviation lies among the regressors, so it
+    keeps to the exact rows without a basis of what they leave free, which would be an array `(p, p)`.
+    """
+    z = problem.z - (problem.z @ np.linalg.pinv(rows)) @ rows
+    even = Covariance(np.full(problem.p, float(problem.covariance.deviations.mean())))
+    left = replace(problem, z=z, y=problem.y - problem.z @ start, covariance=even, exact=None)
+    found = LeastSquares().fit(left)
+    return replace(found, gamma=start + found.gamma)
 
 
 def _null_space(rows: Floats) -> Floats:

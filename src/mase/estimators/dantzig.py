@@ -5,6 +5,7 @@ from scipy.optimize import linprog
 
 from mase.arrays import Floats
 from mase.errors import MaseError
+from mase.estimators.gram import Gram
 
 __all__ = ["minimum_l1"]
 
@@ -14,7 +15,7 @@ _ROW_SLACK, _COLUMN_SLACK = 1e-10, 1e-9
 _BATCH = 40
 
 
-def minimum_l1(matrix: Floats, b: Floats, tol: float) -> Floats:
+def minimum_l1(matrix: Floats | Gram, b: Floats, tol: float) -> Floats:
     """Return argmin |g|_1 subject to |b - S g|_inf <= tol, for S `(p, p)` symmetric positive definite and b `(p,)`.
 
     Starts from the rows and columns that are furthest out of tolerance at g = 0, solves the program restricted to them,
@@ -29,18 +30,19 @@ def minimum_l1(matrix: Floats, b: Floats, tol: float) -> Floats:
     scale = float(np.abs(b).max(initial=0.0))
     if scale <= tol:
         return np.zeros(len(b))
-    size = float(np.diag(matrix).max())
-    unit, target, width = matrix / size, b / scale, tol / scale  # every entry at most 1: the solver's tolerances fit
+    gram = Gram.of(matrix)
+    size = float(gram.diagonal().max())
+    target, width = b / scale, tol / scale  # every entry at most 1: the solver's tolerances fit
     chosen = _worst(np.abs(target) - width, _ROW_SLACK, np.arange(0))
     rows = columns = np.sort(chosen)
     for _ in range(4 * len(b)):
-        values, prices = _restricted(unit[np.ix_(rows, columns)], target[rows], width)
-        gamma = np.zeros(len(b))
-        gamma[columns] = values
-        more_rows = _worst(np.abs(target - unit @ gamma) - width, _ROW_SLACK, rows)
-        more_columns = _worst(np.abs(unit[:, rows] @ prices) - 1.0, _COLUMN_SLACK, columns)
+        values, prices = _restricted(gram.block(rows, columns) / size, target[rows], width)
+        more_rows = _worst(np.abs(target - gram.times(values, columns) / size) - width, _ROW_SLACK, rows)
+        more_columns = _worst(np.abs(gram.times(prices, rows) / size) - 1.0, _COLUMN_SLACK, columns)
         if not len(more_rows) and not len(more_columns):
-            return gamma * (scale / size)
+            gamma = np.zeros(len(b))
+            gamma[columns] = values * (scale / size)
+            return gamma
         both = np.union1d(more_rows, more_columns)
         rows, columns = np.union1d(rows, both), np.union1d(columns, both)
     raise MaseError("the linear program of Eq. lp did not converge; pass a diagonal sigma or a larger tol")

@@ -5,6 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from mase.arrays import Floats
+from mase.covariance import scatter
 from mase.errors import OptionError
 from mase.sample import Estimate, Problem
 
@@ -29,9 +31,17 @@ class FixedRidge:
     def fit(self, problem: Problem) -> Estimate:
         """Return gamma `(p,)`; its covariance is the sandwich of the rows' scatter (HC3), what the penalty shrinks left out."""
         z, y = problem.centred()
-        to_gamma = np.linalg.solve(z.T @ z + self.alpha * np.eye(problem.p), z.T)
+        to_gamma = _to_gamma(z, self.alpha)
         gamma = to_gamma @ y
         leverage = np.einsum("np,pn->n", z, to_gamma)
         residuals = (y - z @ gamma) / np.maximum(1 - leverage, 1e-6)
         spread = to_gamma * residuals
-        return Estimate(gamma, spread @ spread.T, float(leverage.sum()))
+        return Estimate(gamma, scatter(spread.T), float(leverage.sum()))
+
+
+def _to_gamma(z: Floats, alpha: float) -> Floats:
+    """Return (Z'Z + alpha I)^-1 Z' `(p, n)`, which is Z' (ZZ' + alpha I)^-1: the smaller of the two systems is solved."""
+    n, p = z.shape
+    if p <= n:
+        return np.asarray(np.linalg.solve(z.T @ z + alpha * np.eye(p), z.T))
+    return np.asarray(np.linalg.solve(z @ z.T + alpha * np.eye(n), z).T)

@@ -7,7 +7,9 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from mase.arrays import Floats
+from mase.covariance import scatter
 from mase.errors import OptionError
+from mase.estimators.gram import Gram
 from mase.sample import Estimate, Problem
 
 __all__ = ["Lasso", "solve_lasso"]
@@ -45,16 +47,16 @@ class Lasso:
         """Return gamma `(p,)`; exact zeros are words the bound left out."""
         z, y = problem.centred()
         radius = self._bound(z, y)
-        gamma = solve_lasso(z.T @ z / problem.n, z.T @ y / problem.n, radius)
+        gamma = _bounded(z, y, radius)
         folds = min(_FOLDS, problem.n)
         left_out = np.array([_without(z, y, fold, folds, radius) for fold in range(folds)])
         spread = left_out - left_out.mean(axis=0)
-        return Estimate(gamma, spread.T @ spread * (folds - 1) / folds, float(np.count_nonzero(gamma)))
+        return Estimate(gamma, scatter(spread) * (folds - 1) / folds, float(np.count_nonzero(gamma)))
 
     def solve(self, problem: Problem) -> Floats:
         """Return gamma `(p,)` alone."""
         z, y = problem.centred()
-        return solve_lasso(z.T @ z / problem.n, z.T @ y / problem.n, self._bound(z, y))
+        return _bounded(z, y, self._bound(z, y))
 
     def _bound(self, z: Floats, y: Floats) -> float:
         """Return the bound on the L1 norm."""
@@ -66,21 +68,25 @@ class Lasso:
 
 def _without(z: Floats, y: Floats, fold: int, folds: int, radius: float) -> Floats:
     kept = np.arange(len(y)) % folds != fold
-    m = int(kept.sum())
-    return solve_lasso(z[kept].T @ z[kept] / m, z[kept].T @ y[kept] / m, radius)
+    return _bounded(z[kept], y[kept], radius)
 
 
-def solve_lasso(gram: Floats, cross: Floats, radius: float) -> Floats:
+def _bounded(z: Floats, y: Floats, radius: float) -> Floats:
+    """Return the coefficients `(p,)` of centred rows."""
+    return solve_lasso(Gram.of_rows(z / np.sqrt(len(y))), z.T @ y / len(y), radius)
+
+
+def solve_lasso(gram: Floats | Gram, cross: Floats, radius: float) -> Floats:
     """Return argmin 1/2 g'Gg - c'g subject to |g|_1 <= radius, for G `(p, p)` and c `(p,)`.
 
     Where G is singular the path forks, and the one that is followed may miss the minimum; the bound holds all the same.
     """
-    found = _end_of_path(gram, cross, radius)
+    found = _end_of_path(Gram.of(gram), cross, radius)
     norm = float(np.abs(found).sum())
     return found * (radius / norm) if norm > radius * (1 + _ROUNDING) else found
 
 
-def _end_of_path(gram: Floats, cross: Floats, radius: float) -> Floats:
+def _end_of_path(gram: Gram, cross: Floats, radius: float) -> Floats:
     """Return the coefficients `(p,)` where the path reaches the radius, or ends.
 
     Follows the path from g = 0: on each piece the active coefficients move along G_AA^-1 sign, until a coordinate joins,
@@ -104,8 +110,8 @@ def _end_of_path(gram: Floats, cross: Floats, radius: float) -> Floats:
         active |= joins
         index = np.flatnonzero(active)
         step = np.zeros(p)
-        step[index] = _direction(gram[np.ix_(index, index)], signs[index])
-        slope = gram @ step
+        step[index] = _direction(gram.block(index, index), signs[index])
+        slope = gram.times(step[index], index)
         length, dropped = _next_knot(gamma, step, correlation, slope, active, level)
         growth = float(signs[index] @ step[index])  # of the L1 norm, per unit of length
         if growth > 0 and spent + length * growth >= radius:

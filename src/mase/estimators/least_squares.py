@@ -7,6 +7,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrs, dtrtri
 
 from mase.arrays import Floats
+from mase.covariance import MOST_CORRELATED, scatter
 from mase.estimators.ridge import Ridge
 from mase.sample import Estimate, Problem
 
@@ -47,7 +48,8 @@ class LeastSquares:
         root = dtrtri(lower, lower=True)[0].T
         residuals, q = y - z @ gamma, z @ root
         q *= _jackknifed(residuals, q, problem)[:, None]
-        return Estimate(gamma, root @ (q.T @ q) @ root.T, float(problem.p))
+        covariance = root @ (q.T @ q) @ root.T if problem.p <= MOST_CORRELATED else scatter(q @ root.T)
+        return Estimate(gamma, covariance, float(problem.p))
 
     def solve(self, problem: Problem) -> Floats:
         """Return gamma `(p,)` alone."""
@@ -56,7 +58,7 @@ class LeastSquares:
             lower = _factor(z.T @ z)
             if lower is not None:
                 return _solved(lower, z, y)
-        return Ridge().fit(problem).gamma
+        return Ridge().solve(problem)
 
 
 def _too_few(problem: Problem) -> bool:

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from mase.covariance import scatter
 from mase.errors import CapabilityError
 from mase.sample import Estimate, Problem
 
@@ -39,4 +40,4 @@ class MeanGradient:
             )
         gamma = np.average(problem.gradients, axis=0, weights=problem.weights)
         spread = (problem.gradients - gamma) * (problem.weights / problem.weights.mean())[:, None]
-        return Estimate(gamma, spread.T @ spread / (problem.n * max(problem.n - 1, 1)), 0.0)
+        return Estimate(gamma, scatter(spread) / (problem.n * max(problem.n - 1, 1)), 0.0)

@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from mase.arrays import Floats
+from mase.covariance import scatter
 from mase.errors import OptionError
 from mase.sample import Estimate, Problem
 
@@ -44,7 +45,7 @@ class Moment:
         terms = problem.covariance.solve(moment_rows(problem))
         spread = terms - terms.mean(axis=0)
         gamma = terms.mean(axis=0)
-        return Estimate(gamma, spread.T @ spread / (problem.n * max(problem.n - 1, 1)), dof(problem, gamma, terms))
+        return Estimate(gamma, scatter(spread) / (problem.n * max(problem.n - 1, 1)), dof(problem, gamma, terms))
 
 
 def dof(problem: Problem, gamma: Floats, terms: Floats) -> float:

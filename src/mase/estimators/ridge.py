@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from mase.arrays import Floats
+from mase.covariance import MOST_CORRELATED, scatter
 from mase.errors import OptionError
 from mase.sample import Estimate, Problem
 
@@ -38,21 +39,40 @@ class Ridge:
         H the shrinkage. tau^2 = |y|^2 / |z|^2 lays all variance of the responses to the coordinates: rather too much.
         """
         z, y = problem.centred()
+        solved = self._solved(problem, z, y)
+        u, s, vt, shrink = solved
         deviations = problem.covariance.deviations
-        u, s, vt = np.linalg.svd(z / deviations, full_matrices=False)
+        gamma = _gamma(solved, y, deviations)
+        leverage = (u * u) @ (s * shrink)
+        residuals = (y - z @ gamma) / np.maximum(1 - leverage, 0.05)  # one row never counts more than twentyfold
+        spread = (u * residuals[:, None] * shrink) @ vt / deviations
+        prior = float(y @ y) / max(float(s @ s), np.finfo(np.float64).tiny)
+        unseen = _identity(problem.p) - scatter(np.sqrt(s * shrink)[:, None] * vt)
+        scale = deviations**2 if unseen.ndim == 1 else np.outer(deviations, deviations)
+        return Estimate(gamma, scatter(spread) + prior * unseen / scale, float((s * shrink).sum()))
+
+    def solve(self, problem: Problem) -> Floats:
+        """Return gamma `(p,)` alone."""
+        z, y = problem.centred()
+        return _gamma(self._solved(problem, z, y), y, problem.covariance.deviations)
+
+    def _solved(self, problem: Problem, z: Floats, y: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return the singular values and vectors u `(n, r)`, s `(r,)`, v' `(r, p)` of z per deviation, and shrunk 1 / s."""
+        u, s, vt = np.linalg.svd(z / problem.covariance.deviations, full_matrices=False)
         keep = s > s.max(initial=0.0) * 1e-12
         u, s, vt = u[:, keep], s[keep], vt[keep]
         penalty = _gcv(u, s, y, int(problem.intercept)) if self.penalty == "gcv" else float(self.penalty)
-        shrink = s / (s**2 + problem.n * penalty)
-        to_gamma = vt.T * shrink / deviations[:, None]
-        gamma = to_gamma @ (u.T @ y)
-        leverage = (u * u) @ (s * shrink)
-        residuals = (y - z @ gamma) / np.maximum(1 - leverage, 0.05)  # one row never counts more than twentyfold
-        spread = to_gamma @ (u * residuals[:, None]).T
-        dof = float((s * shrink).sum())
-        prior = float(y @ y) / max(float(s @ s), np.finfo(np.float64).tiny)
-        unseen = np.eye(problem.p) - (vt.T * (s * shrink)) @ vt
-        return Estimate(gamma, spread @ spread.T + prior * unseen / np.outer(deviations, deviations), dof)
+        return u, s, vt, s / (s**2 + problem.n * penalty)
+
+
+def _gamma(solved: tuple[Floats, Floats, Floats, Floats], y: Floats, deviations: Floats) -> Floats:
+    u, _, vt, shrink = solved
+    return np.asarray(vt.T @ (shrink * (u.T @ y)) / deviations)
+
+
+def _identity(p: int) -> Floats:
+    """Return the identity in the shape of `scatter`."""
+    return np.eye(p) if p <= MOST_CORRELATED else np.ones(p)
 
 
 def _gcv(u: Floats, s: Floats, y: Floats, intercept: int) -> float:

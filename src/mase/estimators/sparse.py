@@ -8,6 +8,7 @@ import numpy as np
 from mase.arrays import Floats
 from mase.errors import OptionError
 from mase.estimators.dantzig import minimum_l1
+from mase.estimators.gram import Gram
 from mase.estimators.moment import Moment, dof, moment_rows
 from mase.sample import Estimate, Problem
 
@@ -54,7 +55,7 @@ class Sparse:
         tolerance = self._tolerance(terms, b)
         if self.gram == "empirical":
             share = problem.weights / problem.weights.sum()
-            gamma = minimum_l1(problem.z.T @ (share[:, None] * problem.z), b, tolerance)
+            gamma = minimum_l1(Gram.of_rows(np.sqrt(share)[:, None] * problem.z), b, tolerance)
         elif problem.covariance.is_diagonal:
             gamma = soft_threshold(b, tolerance, problem.covariance.deviations**2)
         else:
