@@ -14,7 +14,7 @@ READABLE: dict[str, str] = {
     "line separators": "good\u2028film\u2029the\x85end\x1cof\x1dit\x1eall",
     "unusual spaces": "good\u00a0film\u2003the\u3000end\u202fof\u1680it",
     "repeated word": "good " * 60,
-    # "ten thousand words": "the good film " * 3334,
+    "ten thousand words": "the good film " * 3334,
     "one word of 100,000 characters": "a" * 100_000,
     "a word of 100,000 combining marks": "a" + "\u0301" * 100_000 + " good",
     "5,000 full stops": "good" + "." * 5000,
