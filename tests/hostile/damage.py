@@ -9,9 +9,37 @@ import numpy as np
 __all__ = ["DAMAGES", "damaged"]
 
 _ODD: tuple[Any, ...] = (
-    None, True, False, 0, -1, 1, 2**31, 2**63, 10**40, -0.0, 0.5, 1.5, 1e9, 1e308, -1e308, 1e-320, "", "x", "\ud800", "\x00", "\x1b[31m",
-    [], [[]], {}, {"": {}}, [None], ["x"], {"x": 1}, "NaN", "9" * 5000,
-)  # fmt: skip
+    None,
+    True,
+    False,
+    0,
+    -1,
+    1,
+    2**31,
+    2**63,
+    10**40,
+    -0.0,
+    0.5,
+    1.5,
+    1e9,
+    1e308,
+    -1e308,
+    1e-320,
+    "",
+    "x",
+    "\ud800",
+    "\x00",
+    "\x1b[31m",
+    [],
+    [[]],
+    {},
+    {"": {}},
+    [None],
+    ["x"],
+    {"x": 1},
+    "NaN",
+    "9" * 5000,
+)
 _RAW = (
     "NaN",
     "Infinity",
@@ -119,8 +147,17 @@ def _twice(line: str, rng: np.random.Generator) -> str:
 
 
 DAMAGES: tuple[Callable[[str, np.random.Generator], str | bytes], ...] = (
-    _replaced, _scaled, _dropped, _swapped, _renamed, _raw, _cut, _flipped, _inserted, _twice,
-)  # fmt: skip
+    _replaced,
+    _scaled,
+    _dropped,
+    _swapped,
+    _renamed,
+    _raw,
+    _cut,
+    _flipped,
+    _inserted,
+    _twice,
+)
 
 
 def damaged(line: str, number: int) -> bytes:

@@ -4,8 +4,22 @@ import json
 from typing import Any
 
 from tests.hostile.folders import (
-    Damage, Place, all_of, binary, config, cut, header, linked, nested, pickled, removed, special, tensors, without, written,
-)  # fmt: skip
+    Damage,
+    Place,
+    all_of,
+    binary,
+    config,
+    cut,
+    header,
+    linked,
+    nested,
+    pickled,
+    removed,
+    special,
+    tensors,
+    without,
+    written,
+)
 
 __all__ = ["CODE", "CONFIGURATIONS", "WEIGHTS"]
 
@@ -37,14 +51,18 @@ CODE: dict[str, Damage] = {
     "pickled weights of another kind": all_of(pickled("model.pt"), pickled("model.pkl"), removed("model.safetensors")),
     "pickled weights in parts": all_of(
         pickled("pytorch_model-00001-of-00001.bin"),
-        written("pytorch_model.bin.index.json", json.dumps({"metadata": {}, "weight_map": {"a": "pytorch_model-00001-of-00001.bin"}})),
+        written(
+            "pytorch_model.bin.index.json",
+            json.dumps({"metadata": {}, "weight_map": {"a": "pytorch_model-00001-of-00001.bin"}}),
+        ),
         removed("model.safetensors"),
     ),
     "index that names a pickle": all_of(
-        pickled("pytorch_model.bin"), removed("model.safetensors"),
+        pickled("pytorch_model.bin"),
+        removed("model.safetensors"),
         written(_INDEX, json.dumps({"metadata": {}, "weight_map": {"classifier.weight": "pytorch_model.bin"}})),
     ),
-}  # fmt: skip
+}
 
 _HUGE = 10**12
 # Values of keys of config.json; a number of layers is built one by one, a width takes memory.
@@ -70,14 +88,21 @@ _VALUES: dict[str, tuple[Any, ...]] = {
     "initializer_range": ("x", -1),
 }
 _FILES: dict[str, str | bytes] = {
-    "is empty": "", "is null": "null", "is a list": "[]", "is a string": '"config"', "is no JSON": "{", "is binary": bytes(range(256)),
-    "is UTF-16": '{"model_type": "bert"}'.encode("utf-16"), "is nested 100,000 deep": nested(100_000),
-    "is a list nested 100,000 deep": nested(100_000, "[", "]"), "has a value nested deeply": '{"model_type":"bert","x":' + nested(5000) + "}",
+    "is empty": "",
+    "is null": "null",
+    "is a list": "[]",
+    "is a string": '"config"',
+    "is no JSON": "{",
+    "is binary": bytes(range(256)),
+    "is UTF-16": '{"model_type": "bert"}'.encode("utf-16"),
+    "is nested 100,000 deep": nested(100_000),
+    "is a list nested 100,000 deep": nested(100_000, "[", "]"),
+    "has a value nested deeply": '{"model_type":"bert","x":' + nested(5000) + "}",
     "has a number of 10,000 digits": '{"model_type":"bert","hidden_size":' + "9" * 10_000 + "}",
     "has NaN": '{"model_type":"bert","layer_norm_eps":NaN,"hidden_size":NaN}',
     "has a key twice": '{"model_type":"bert","model_type":"evil","hidden_size":16,"hidden_size":1000000000000}',
     "is 20 MB of spaces": " " * 20_000_000 + "{}",
-}  # fmt: skip
+}
 
 CONFIGURATIONS: dict[str, Damage] = {
     **{f"{key} is {value!r:.30}": config({key: value}) for key, values in _VALUES.items() for value in values},

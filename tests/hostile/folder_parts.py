@@ -5,8 +5,19 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.hostile.folders import (
-    Damage, Place, all_of, config, cut, linked, nested, pickled, removed, special, tensors, written,
-)  # fmt: skip
+    Damage,
+    Place,
+    all_of,
+    config,
+    cut,
+    linked,
+    nested,
+    pickled,
+    removed,
+    special,
+    tensors,
+    written,
+)
 
 __all__ = ["LSTMS", "TOKENIZERS"]
 
@@ -95,7 +106,14 @@ TOKENIZERS: dict[str, Damage] = {
     "300,000 added tokens": _part("added_tokens", [_added(f"t{i}", 300 + i) for i in range(300_000)]),
     "pads to 10**9": _part(
         "padding",
-        {"strategy": {"Fixed": 10**9}, "direction": "Right", "pad_to_multiple_of": None, "pad_id": 0, "pad_type_id": 0, "pad_token": "[PAD]"},
+        {
+            "strategy": {"Fixed": 10**9},
+            "direction": "Right",
+            "pad_to_multiple_of": None,
+            "pad_id": 0,
+            "pad_type_id": 0,
+            "pad_token": "[PAD]",
+        },
     ),
     "cuts to none": _part("truncation", {"direction": "Right", "max_length": 0, "strategy": "LongestFirst", "stride": 0}),
     "class that needs another package": config({"tokenizer_class": "BertJapaneseTokenizer"}, file=_CONFIG),
@@ -108,10 +126,12 @@ TOKENIZERS: dict[str, Damage] = {
     "settings are a list": written(_CONFIG, "[]"),
     "special token is an object": config({"mask_token": {"__type": "AddedToken", "content": 5}}, file=_CONFIG),
     "special token is not known": config({"mask_token": "[EVIL]", "pad_token": "[NONE]"}, file=_CONFIG),
-    "files out of the folder": config({"tokenizer_file": "../outside/tokenizer.json", "vocab_file": "/etc/passwd"}, file=_CONFIG),
+    "files out of the folder": config(
+        {"tokenizer_file": "../outside/tokenizer.json", "vocab_file": "/etc/passwd"}, file=_CONFIG
+    ),
     "settings for another release": config({"fast_tokenizer_files": ["tokenizer.4.0.0.json", "../../x.json"]}, file=_CONFIG),
     "template is code": config({"chat_template": "{{ ''.__class__.__mro__[1].__subclasses__() }}"}, file=_CONFIG),
-}  # fmt: skip
+}
 
 _VALUES: dict[str, tuple[Any, ...]] = {
     "hidden_width": (-1, 0, 10**12, 10**30, "5", True, None, 5.0),

@@ -137,13 +137,19 @@ def start(
     cwd: Path | None = None,
     limits: Limits | None = None,
     environment: Mapping[str, str] | None = None,
+    own_children: bool = False,
 ) -> Running:
-    """Call `mase ARGUMENTS` in a process of its own, its three streams being files in the folder `scratch`."""
+    """Call `mase ARGUMENTS` in a process of its own, its three streams being files in the folder `scratch`.
+
+    With `own_children` it may start processes itself, which multiprocessing forbids those that end with this one.
+    """
     scratch.mkdir(parents=True, exist_ok=True)
     (scratch / "stdin").write_bytes(stdin)
     words = tuple(map(str, arguments))
     process = _CONTEXT.Process(
-        target=_command, args=(words, scratch, cwd or scratch, limits or Limits(), dict(environment or {})), daemon=True
+        target=_command,
+        args=(words, scratch, cwd or scratch, limits or Limits(), dict(environment or {})),
+        daemon=not own_children,
     )
     process.start()
     return Running(process, scratch)

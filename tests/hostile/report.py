@@ -28,7 +28,7 @@ class Family:
 
 def read(tests: Path, results: Path) -> Family:
     """Return the tally of a file of tests from the JUnit XML that pytest wrote of it."""
-    cases = list(ElementTree.parse(results).getroot().iter("testcase"))  # noqa: S314  (pytest wrote it just now)
+    cases = list(ElementTree.parse(results).getroot().iter("testcase"))
     tried = broke = skipped = 0
     for case in cases:
         told = {found.get("name"): int(found.get("value", 0)) for found in case.iter("property")}

@@ -3,6 +3,7 @@
 import json
 import tempfile
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ def invalid(found: Attribution) -> str:
         "has no words": len(found.words) > 0,
         "has words that are not where their spans are": all(found.text[w.start : w.end] == w.text for w in found.word_scores),
         "has empty words": all(start < end for start, end in spans),
-        "has words that overlap": all(a[1] <= b[0] for a, b in zip(spans, spans[1:], strict=False)),
+        "has words that overlap": all(a[1] <= b[0] for a, b in pairwise(spans)),
         "has probabilities outside 0 to 1": bool(((chances >= -1e-6) & (chances <= 1 + 1e-6)).all()),
         "predicts a class it does not have": list(found.prediction.probabilities)[found.prediction.index]
         == found.prediction.label,

@@ -62,7 +62,9 @@ TABLES: dict[str, Table] = {
     "CSV: column twice": Table("a.csv", b"text,text\ngood film,bad film\n", None),
     "CSV: too few and too many fields": Table("a.csv", b"text,label\ngood film\nbad film,neg\na,b,c\n", 3),
     "CSV: cell of 100 MB": Table("a.csv", lambda: b"text\n" + b"good film " * 10_000_000 + b"\nbad film\n", 2),
-    "CSV: 20,000 columns": Table("a.csv", b"text," + b",".join(b"c%d" % i for i in range(20_000)) + b"\ngood" + b",x" * 20_000 + b"\n", 1),
+    "CSV: 20,000 columns": Table(
+        "a.csv", b"text," + b",".join(b"c%d" % i for i in range(20_000)) + b"\ngood" + b",x" * 20_000 + b"\n", 1
+    ),
     "CSV: not UTF-8": Table("a.csv", b"text\ngood film\n\xff\xfe bad\n", None),
     "CSV: UTF-16": Table("a.csv", "text\ngood film\n".encode("utf-16"), None),
     "CSV: byte order mark": Table("a.csv", b"\xef\xbb\xbftext\ngood film\n", 1),
@@ -77,8 +79,12 @@ TABLES: dict[str, Table] = {
     "JSONL: empty": Table("a.jsonl", b"", None),
     "JSONL: torn last line": Table("a.jsonl", _rows({"text": "good film"}) + b'{"text": "bad fi', 2),
     "JSONL: nested 100,000 deep": Table("a.jsonl", _rows({"text": "good film"}) + nested(100_000).encode() + b"\n", 2),
-    "JSONL: nested within a row": Table("a.jsonl", b'{"text": "good film", "x": ' + nested(100_000).encode() + b"}\n" + _rows({"text": "bad"}), 2),
-    "JSONL: numbers of 10,000 digits": Table("a.jsonl", b'{"text": "good film", "id": ' + b"9" * 10_000 + b"}\n" + _rows({"text": "bad"}), 2),
+    "JSONL: nested within a row": Table(
+        "a.jsonl", b'{"text": "good film", "x": ' + nested(100_000).encode() + b"}\n" + _rows({"text": "bad"}), 2
+    ),
+    "JSONL: numbers of 10,000 digits": Table(
+        "a.jsonl", b'{"text": "good film", "id": ' + b"9" * 10_000 + b"}\n" + _rows({"text": "bad"}), 2
+    ),
     "JSONL: keys twice": Table("a.jsonl", b'{"text": "good", "text": "bad"}\n' + _rows({"text": "bad film"}), 2),
     "JSONL: lone surrogate": Table("a.jsonl", b'{"text": "good \\ud800 film"}\n' + _rows({"text": "bad film"}), 2),
     "JSONL: NaN and null": Table("a.jsonl", b'{"text": NaN}\n{"text": null}\n{"text": "good film"}\n[]\n5\n', 5),
@@ -88,7 +94,9 @@ TABLES: dict[str, Table] = {
     "Parquet: empty": Table("a.parquet", b"", None),
     "Parquet: no Parquet": Table("a.parquet", b"PAR1" + b"\xff" * 100 + b"PAR1", None),
     "Parquet: cut short": Table("a.parquet", lambda: _parquet(["good film"] * 1000)[:-50], None),
-    "Parquet: damaged within": Table("a.parquet", lambda: _parquet(["good film"]).replace(b"good film", b"\xff\xfe\xfd film"), None),
+    "Parquet: damaged within": Table(
+        "a.parquet", lambda: _parquet(["good film"]).replace(b"good film", b"\xff\xfe\xfd film"), None
+    ),
     "Parquet: numbers": Table("a.parquet", lambda: _parquet([1, 2]), None),
     "Parquet: nulls": Table("a.parquet", lambda: _parquet(["good film", None]), 2),
     "Parquet: column twice": Table("a.parquet", _twice, None),
@@ -105,4 +113,4 @@ TABLES: dict[str, Table] = {
     "lines: one of 5 MB": Table("a.txt", lambda: b"good film " * 500_000, 1),
     "lines: UTF-8 cut within a character": Table("a.txt", "good film é".encode()[:-1], None),
     "lines: column of no table": Table("a.txt", b"good film\n", None, ("--text-column", "text")),
-}  # fmt: skip
+}

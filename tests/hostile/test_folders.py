@@ -18,9 +18,12 @@ from tests.hostile import folder_cases, folder_parts
 LIMITS = Limits(seconds=30, memory=2 << 30)
 TEXTS = ["y", "the film was good"]
 FAMILIES = {
-    "code": ("bert", folder_cases.CODE), "configuration": ("bert", folder_cases.CONFIGURATIONS),
-    "weights": ("bert", folder_cases.WEIGHTS), "tokenizer": ("bert", folder_parts.TOKENIZERS), "lstm": ("lstm", folder_parts.LSTMS),
-}  # fmt: skip
+    "code": ("bert", folder_cases.CODE),
+    "configuration": ("bert", folder_cases.CONFIGURATIONS),
+    "weights": ("bert", folder_cases.WEIGHTS),
+    "tokenizer": ("bert", folder_parts.TOKENIZERS),
+    "lstm": ("lstm", folder_parts.LSTMS),
+}
 CASES = [(family, name) for family, (_, cases) in FAMILIES.items() for name in cases]
 
 
@@ -78,9 +81,17 @@ def through_python(place, *, refused):
 
 def through_the_command(place, arguments, stdin, *, refused):
     ran = process.mase(
-        "explain", "-m", place.folder, "--json", "--n-samples", "32", *arguments,
-        scratch=place.outside.parent / "streams", stdin=stdin, limits=LIMITS,
-    )  # fmt: skip
+        "explain",
+        "-m",
+        place.folder,
+        "--json",
+        "--n-samples",
+        "32",
+        *arguments,
+        scratch=place.outside.parent / "streams",
+        stdin=stdin,
+        limits=LIMITS,
+    )
     verdict = streams.complaint(ran, n_results=len(TEXTS))
     return verdict or ("was loaded" if refused and ran.code == 0 else None)
 
@@ -127,12 +138,12 @@ def test_no_code_of_a_folder_runs(scene, judge):
 def test_the_canary_sings(scene):
     """The code of these folders would run if anybody let it: a case that cannot fail proves nothing."""
     place = scene("code", "configuration is code")
-    exec((place.folder / "evil.py").read_text(encoding="utf-8"), {})  # noqa: S102
+    exec((place.folder / "evil.py").read_text(encoding="utf-8"), {})
     assert place.canary.exists()
     place = scene("code", "pickled weights")
     import pickle
 
-    pickle.loads((place.folder / "pytorch_model.bin").read_bytes()).close()  # noqa: S301
+    pickle.loads((place.folder / "pytorch_model.bin").read_bytes()).close()
     assert place.canary.exists()
 
 

@@ -69,20 +69,17 @@ def explained(text, label, name):
     return replace(found, fit=replace(found.fit, warnings=(*found.fit.warnings, note)))
 
 
-def plain(payload):
-    """Return a string with as many words, and no markup, as the payload."""
-    return "".join(character if character.isalnum() or character in " \n\r" else "-" for character in payload)
+_PLAIN = Outline(page([explained("good film", "x", "y")] * 2)).elements
+# Elements of words of every strength, and the attributes of all elements: single letters are the library's own.
+KNOWN = {tag for tag, _ in _PLAIN} | set("abisu") - {"a"} | {"mark", "span"}
+ATTRIBUTES = {name for _, names in _PLAIN for name in names} | {"class", "title", "style"}
 
 
-KNOWN = {tag for tag, _ in Outline(page([explained("good film", "x", "y")] * 2)).elements} | {
-    "s",
-    "i",
-    "b",
-    "mark",
-    "u",
-    "span",
-}
-ATTRIBUTES = {"class", "title", "style", "lang", "charset", "http-equiv", "content", "name", "scope", "colspan", "open"}
+def foreign(outline):
+    """Return which elements and attributes of a page no plain text makes, None if there are none."""
+    tags = {tag for tag, _ in outline.elements} - KNOWN
+    attributes = {name for _, names in outline.elements for name in names if len(name) > 1} - ATTRIBUTES
+    return f"has the elements {tags} and the attributes {attributes}" if tags or attributes else None
 
 
 def markup(payload):
@@ -90,10 +87,8 @@ def markup(payload):
     found = explained(payload, payload, payload)
     for shown in (page([found, found]), page([found]), found._repr_html_()):
         outline = Outline(shown)
-        tags = {tag for tag, _ in outline.elements} - KNOWN
-        attributes = {name for _, names in outline.elements for name in names if name not in ATTRIBUTES and len(name) > 1}
-        if tags or attributes:
-            return f"has the elements {tags} and the attributes {attributes}"
+        if foreign(outline):
+            return foreign(outline)
         styled = [style for style in outline.styles if any(sign in style for sign in ("url", "expression", "@", "javascript"))]
         if styled:
             return f"has the styles {styled}"
@@ -147,7 +142,7 @@ def test_payloads_through_the_command(numbers, tmp_path, judge):
     sent = ran.out.decode() + ran.err
     verdicts = {
         "streams": streams.complaint(ran), "terminal": f"sends {COMMANDS & set(sent)!r}" if COMMANDS & set(sent) else None,
-        "page": f"has {KNOWN}" if {tag for tag, _ in Outline(shown.read_text("utf-8")).elements} - KNOWN else None,
+        "page": foreign(Outline(shown.read_text("utf-8"))),
     }  # fmt: skip
     judge(verdicts.items())
 

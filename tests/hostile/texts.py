@@ -18,10 +18,12 @@ READABLE: dict[str, str] = {
     "one word of 100,000 characters": "a" * 100_000,
     "a word of 100,000 combining marks": "a" + "\u0301" * 100_000 + " good",
     "5,000 full stops": "good" + "." * 5000,
-    "emoji with joiners": "good \U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466 film \U0001f3f3\ufe0f\u200d\U0001f308",
+    "emoji with joiners": "good \U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466 film "
+    "\U0001f3f3\ufe0f\u200d\U0001f308",
     "flags and skin tones": "good \U0001f1e9\U0001f1ea\U0001f1eb\U0001f1f7 \U0001f44d\U0001f3fd film",
     "right to left": "\u05d4\u05e1\u05e8\u05d8 \u05d8\u05d5\u05d1 good \u0627\u0644\u0641\u064a\u0644\u0645 \u062c\u064a\u062f",
-    "Arabic with marks": "\u0627\u0644\u0652\u0641\u0650\u064a\u0644\u0652\u0645\u064f \u062c\u064e\u064a\u0651\u0650\u062f\u064c",
+    "Arabic with marks": "\u0627\u0644\u0652\u0641\u0650\u064a\u0644\u0652\u0645\u064f "
+    "\u062c\u064e\u064a\u0651\u0650\u062f\u064c",
     "combining marks": "go\u0308o\u0308d fi\u0300\u0301\u0302lm e\u0301t\u00e9",
     "NUL": "good\x00film \x00 end",
     "control characters": "good\x01\x02\x07\x08film \x1b[31mred\x1b[0m \x7f\x9b31m end",
@@ -31,16 +33,17 @@ READABLE: dict[str, str] = {
     "byte order mark": "\ufeffgood film",
     "soft hyphens": "ex\u00adcel\u00adlent film",
     "HTML": "<script>alert(1)</script> good <b>film</b> &amp; &lt;end&gt;",
-    "formula of a spreadsheet": "=HYPERLINK(\"http://x.invalid\";\"good\") +1 -2 @SUM(1) film",
+    "formula of a spreadsheet": '=HYPERLINK("http://x.invalid";"good") +1 -2 @SUM(1) film',
     "template": "{{ 7*7 }} ${7*7} <%= 7 %> {% raw %} good #{film}",
     "percent and braces": "%s %d %(x)s {0} {} {x!r} good film %n",
     "rich markup": "[bold red]good[/] [link=http://x.invalid]film[/link] [/nothing] \\[",
     "shell": "$(touch x) `id` ; rm -rf / && good | film > /dev/null",
     "path": "../../etc/passwd /dev/stdin C:\\good\\film",
     "JSON": '{"text": "good film", "label": ["bad", null, 1e999]}',
-    "SQL": "good'; DROP TABLE films; -- \"film\"",
+    "SQL": 'good\'; DROP TABLE films; -- "film"',
     "special tokens": "[CLS] good [SEP] film [MASK] [PAD] <s> </s> <unk> <pad> <|endoftext|> [UNK]",
-    "mixed scripts": "good \u043a\u0438\u043d\u043e \u03c4\u03b1\u03b9\u03bd\u03af\u03b1 \u0444\u0456\u043b\u044c\u043c \u5f71\u753b film",
+    "mixed scripts": "good \u043a\u0438\u043d\u043e \u03c4\u03b1\u03b9\u03bd\u03af\u03b1 "
+    "\u0444\u0456\u043b\u044c\u043c \u5f71\u753b film",
     "Chinese": "这部电影很好看，但是太长了。",
     "Japanese": "この映画はとても面白かったです。ｶﾀｶﾅ",
     "Korean": "이 영화는 아주 좋았습니다",
@@ -61,7 +64,7 @@ READABLE: dict[str, str] = {
     "line breaks of IMDB": "good<br /><br />film<BR>end",
     "3,000 emoji": "good " + "\U0001f600" * 3000,
     "replacement characters": "good \ufffd\ufffd film",
-}  # fmt: skip
+}
 
 SILENT: dict[str, str] = {
     "empty": "",

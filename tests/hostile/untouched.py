@@ -16,7 +16,8 @@ _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_
 def state_of(module: nn.Module) -> Mapping[str, Any]:
     """Return modes, weights, gradients, hooks, attributes, random states and global switches, by name."""
     found: dict[str, Any] = {
-        "torch rng": torch.get_rng_state().clone(), "numpy rng": repr(np.random.get_state()), "python rng": random.getstate(),
+        "torch rng": torch.get_rng_state().clone(), "python rng": random.getstate(),
+        "numpy rng": repr(np.random.get_state()),  # noqa: NPY002  (the global one, which users seed)
         "grad mode": torch.is_grad_enabled(), "inference mode": torch.is_inference_mode_enabled(),
         "default dtype": torch.get_default_dtype(), "threads": torch.get_num_threads(),
         "deterministic": torch.are_deterministic_algorithms_enabled(),
