@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,16 +10,19 @@ import numpy as np
 
 from mase.arrays import Floats, Ints
 from mase.attribution import Fit, Note
+from mase.consistency import Consistency
 from mase.covariance import covariance, no_scatter
 from mase.errors import OptionError
 from mase.leading import led
 from mase.links import probabilities
+from mase.measurement import Measurement
 from mase.methods import Method
 from mase.models.protocol import Probe
 from mase.oracle import ProbeOracle
 from mase.precision import TRIAL_ROWS, Precision, coins, halved
 from mase.procedure import Procedure
 from mase.quality import adjusted_r2, coefficients, condition, remarks, split_half
+from mase.repetition import asked_anew
 from mase.sample import AdaptiveDesign, Design, Estimate, Estimator, Law, LeadingDesign, OwnLaw, Problem, Sample
 from mase.stopping import NEVER, Stopping
 
@@ -39,15 +43,6 @@ class Effort:
     def __post_init__(self) -> None:
         if self.precision not in ("float32", "bfloat16"):
             raise OptionError(f"precision is {self.precision!r}, expected 'float32' or 'bfloat16'")
-
-
-@dataclass(frozen=True, slots=True)
-class Measurement:
-    """Coefficients of one probe for one target, with their fit: the part of an explanation that knows nothing of text."""
-
-    estimate: Estimate
-    response: float
-    fit: Fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +75,22 @@ def measure(
     procedure = method.procedure
     moving = probe.widths > 0 if procedure is None or procedure.needs_reference else np.ones(len(probe.widths), dtype=bool)
     active = np.flatnonzero(moving)
-    oracle = ProbeOracle(probe, method.name, method.link, target, active, effort.batch_size)
+    oracle = ProbeOracle(probe, method.name, method.link, target, active, effort.batch_size, binary=method.space.binary)
     if not len(active):
         return _nothing_moves(oracle, began)
-    if procedure is not None:
-        return _proceeded(oracle, procedure, method, rng, effort, began)
+    watch = Consistency()
+    found = _solved(replace(oracle, consistency=watch), method, deepcopy(rng), effort, began)
+    if not watch.matters(found.estimate.at(active)):
+        return found
+    return asked_anew(
+        lambda one: _solved(one, method, deepcopy(rng), effort, time.perf_counter()), oracle, found, watch, method.n_samples
+    )
+
+
+def _solved(oracle: ProbeOracle, method: Method, rng: np.random.Generator, effort: Effort, began: float) -> Measurement:
+    """Return what a method finds with one oracle."""
+    if method.procedure is not None:
+        return _proceeded(oracle, method.procedure, method, rng, effort, began)
     return _regressed(oracle, method, rng, effort, began)
 
 

@@ -39,10 +39,12 @@ def halved(oracle: ProbeOracle, method: Method, rows: Floats) -> tuple[ProbeOrac
     if probe is None:
         message = "this processor has no instructions for bfloat16, where half precision is the slower: float32 was used"
         return oracle, 0, [Note("float32-instead", message)]
-    half = oracle.fresh(probe)
-    exact, rough = oracle.fresh().responses(rows), half.fresh().responses(rows)
+    half, trial, rough_trial = oracle.fresh(probe), oracle.fresh(), oracle.fresh(probe)
+    trial.consistency = oracle.consistency  # half precision rounds differently alone: only full precision is compared
+    exact, rough = trial.responses(rows), rough_trial.responses(rows)
+    cost = trial.n_queries + rough_trial.n_queries
     signal, noise = float(exact.std()), float((exact - rough).std())
     if noise <= _LARGEST_NOISE * signal:
-        return half, 2 * len(rows), []
+        return half, cost, []
     message = f"half precision would add noise of {noise:.2g} to a signal of {signal:.2g}: float32 was used"
-    return oracle, 2 * len(rows), [Note("float32-instead", message)]
+    return oracle, cost, [Note("float32-instead", message)]

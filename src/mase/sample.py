@@ -181,6 +181,11 @@ class Estimate:
             return self.covariance[np.ix_(first, second)]
         return np.where(first[:, None] == second, self.covariance[first][:, None], 0.0)
 
+    def at(self, chosen: Ints) -> "Estimate":
+        """Return the estimate of some of the coefficients `(a,)`."""
+        spread = self.covariance[chosen if self.covariance.ndim == 1 else np.ix_(chosen, chosen)]
+        return replace(self, gamma=self.gamma[chosen], covariance=spread)
+
     def embedded(self, active: Ints, p: int) -> "Estimate":
         """Return the estimate of p coefficients that has these at `active` `(a,)` and 0, without error, elsewhere."""
         if len(active) == p:

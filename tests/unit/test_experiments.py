@@ -234,9 +234,9 @@ def test_memory_changes_no_bit_and_asks_once(counted):
     found = [mase.Explainer(remembering, method=name, **settings)(text).scores for name, settings in SAME_ROWS]
     for one, two in zip(plain, found, strict=True):
         assert np.array_equal(one, two)
-    assert asked == 3300
+    assert asked == 3304  # and each time one row more, to compare
     # The noise of the last one is its own; N = 300 is a beginning of the same rows but for its last, shorter batch.
-    assert 2000 <= sum(seen) <= 2300
+    assert 2003 <= sum(seen) <= 2303
     assert remembering.saved > 0
 
 
@@ -250,7 +250,7 @@ def test_memory_tells_noise_seeds_and_texts_apart(counted):
     n_rows = sum(seen)
     remembering.forget()
     mase.Explainer(remembering, method="mase-cone", n_samples=64)(text)
-    assert sum(seen) == n_rows + 64
+    assert sum(seen) == n_rows + 65
 
 
 def test_memory_knows_that_noise_belongs_to_rows_and_keys(lstm_model):
@@ -359,7 +359,7 @@ def test_records_hold_the_infidelity_that_mase_evaluate_gives(answer, black_box)
 def test_occlusion_leads_with_the_weightiest_word(answer):
     _, text, found = answer
     assert text.split()[found.records[Spec("occlusion")].order[0]] == "dull"
-    assert found.records[Spec("occlusion")].queries == 15
+    assert found.records[Spec("occlusion")].queries == 16
     assert found.records[Spec("random")].queries <= 1
 
 

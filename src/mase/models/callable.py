@@ -2,7 +2,7 @@
 
 from collections.abc import Callable as Function
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -107,7 +107,7 @@ class Callable:
             )
         replacement = self._mask_token if binding.space.reference == "mask" else None
         start = self.scores([binding.tokens.text])
-        return CallableProbe(self, binding, replacement, start, {binding.tokens.text: start[0]})
+        return CallableProbe(self, binding, replacement, start, {})
 
     def predict(self, texts: Sequence[str]) -> Floats:
         """Return class probabilities `(n, k)`."""
@@ -194,14 +194,15 @@ class Callable:
 class CallableProbe:
     """A black box bound to one text. See `mase.models.protocol.Probe`.
 
-    A short text has few distinct rows: each is asked once, and its answer `known`.
+    A short text has few distinct rows: each is asked once, and its answer is `known`; None if every row is asked. The text
+    itself, whose scores are `start`, is asked once more, which shows whether the function gives the same answer again.
     """
 
     model: Callable
     binding: Binding
     replacement: str | None
     start: Floats
-    known: dict[str, Floats]
+    known: dict[str, Floats] | None
     n_setup: int = 1
     batch_size: int = 256
 
@@ -232,16 +233,25 @@ class CallableProbe:
         """Return scores `(b, k)` where words i of the text are written as words `sources[:, i]` are, `(b, p)`."""
         return self._scores([self._rewritten(row) for row in token_sources(self.binding.coordinate_of_token, sources)])
 
+    def afresh(self, *, remember: bool) -> "CallableProbe":
+        """Return the same probe without the answers so far; it keeps no new ones unless `remember`."""
+        return replace(self, known={} if remember else None)
+
     def _scores(self, texts: list[str]) -> Floats:
+        if self.known is None:
+            return self._asked(texts)
         new = [text for text in dict.fromkeys(texts) if text not in self.known]
         if new:
-            found = self.model.scores(new)
-            if found.shape[1] != self.start.shape[1]:
-                raise ShapeError(
-                    f"{self.model.name} returned {found.shape[1]} columns, expected {self.start.shape[1]} as for the whole text"
-                )
-            self.known.update(zip(new, found, strict=True))
+            self.known.update(zip(new, self._asked(new), strict=True))
         return np.array([self.known[text] for text in texts])
+
+    def _asked(self, texts: list[str]) -> Floats:
+        found = self.model.scores(texts)
+        if found.shape[1] != self.start.shape[1]:
+            raise ShapeError(
+                f"{self.model.name} returned {found.shape[1]} columns, expected {self.start.shape[1]} as for the whole text"
+            )
+        return found
 
     def _rewritten(self, sources: Ints) -> str:
         tokens, parts, end = self.binding.tokens, [], 0

@@ -48,12 +48,13 @@ def find_embedding(module: nn.Module, name: str | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """A module, the layer to enter it at, how to call it on ids `(b, t)`, and whether in half precision."""
+    """A module, the layer to enter it at, how to call it on ids `(b, t)`, whether in half precision, and with which seed."""
 
     module: nn.Module
     embedding: str
     call: Callable[[torch.Tensor], Any]
     half: bool = False
+    seed: int | None = None
 
     @property
     def layer(self) -> nn.Module:
@@ -180,9 +181,7 @@ class Engine:
 
     def _exactly(self, place: Place) -> torch.Tensor:
         """Return `place()`, in float32 also where the module runs in half precision."""
-        if not self.half:
-            return place()
-        with torch.autocast(self.device.type, enabled=False):
+        with torch.autocast(self.device.type, enabled=False) if self.half else nullcontext():
             return place()
 
     def derive(
@@ -214,6 +213,8 @@ class Engine:
         """Borrow the module, in its precision."""
         with ExitStack() as stack:
             stack.enter_context(borrowed(self.module, gradients=gradients))
+            if self.seed is not None:
+                torch.manual_seed(self.seed)
             if self.half:
                 stack.enter_context(_exact_heads(self.module))
                 stack.enter_context(torch.autocast(self.device.type, torch.bfloat16))

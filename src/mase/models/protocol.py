@@ -22,6 +22,8 @@ __all__ = [
     "NormProbe",
     "OpenProbe",
     "Probe",
+    "RememberingProbe",
+    "SeededProbe",
     "TokenModel",
 ]
 
@@ -97,6 +99,24 @@ class OpenProbe(Protocol):
 
     def opened(self) -> AbstractContextManager[Callable[[Floats, Ints], Floats]]:
         """Return a context with the function `scores`, faster while it lasts; the model is as it was when it ends."""
+        ...
+
+
+@runtime_checkable
+class RememberingProbe(Protocol):
+    """A probe that asks its model about each distinct input once, and remembers the answers."""
+
+    def afresh(self, *, remember: bool) -> Probe:
+        """Return the same probe without the answers so far; it keeps no new ones unless `remember`."""
+        ...
+
+
+@runtime_checkable
+class SeededProbe(Protocol):
+    """A probe whose model runs from the same random state each time, so that other noise has to be asked for."""
+
+    def seeded(self, seed: int) -> Probe:
+        """Return the same probe, its model run from the random state of `seed`."""
         ...
 
 

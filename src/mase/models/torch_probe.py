@@ -69,6 +69,10 @@ class TorchProbe:
 
             yield scores
 
+    def seeded(self, seed: int) -> "TorchProbe":
+        """Return the same probe, its module run from torch's random state of `seed`."""
+        return replace(self, engine=replace(self.engine, seed=seed))
+
     @torch.inference_mode(mode=False)
     def gradients(self, coordinates: Floats, rows: Ints, link: Link, target: int) -> tuple[Floats, Floats]:
         """Return scores `(b, k)` and derivatives `(b, p)` of the response by the coordinates."""
