@@ -80,6 +80,12 @@ def _remembering() -> Box:
     return lambda texts: [[1 - one(text), one(text)] for text in texts]
 
 
+def _sparse(texts: list[str]) -> Any:
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix(table(texts))
+
+
 class _Estimator:
     """An object that is called."""
 
@@ -111,6 +117,7 @@ RIGHT: dict[str, Box] = {
     "seeds NumPy": _reseeding,
     "memoises": _remembering(),
     "object that is called": _Estimator(),
+    "sparse matrix": _sparse,
     "one text after the other": lambda texts: [table([text])[0] for text in texts],
 }
 
@@ -134,12 +141,6 @@ def _masked(texts: list[str]) -> Any:
     found = np.ma.masked_array(table(texts), mask=False)
     found[0] = np.ma.masked
     return found
-
-
-def _sparse(texts: list[str]) -> Any:
-    from scipy.sparse import csr_matrix
-
-    return csr_matrix(table(texts))
 
 
 def _fills(value: float) -> Box:
@@ -188,7 +189,6 @@ WRONG: dict[str, Box] = {
     "three axes": lambda texts: table(texts)[:, :, None],
     "ragged": lambda texts: [[0.5] * (1 + i % 2) for i, _ in enumerate(texts)] + [[0.2, 0.3, 0.5]],
     "generator": _lazily,
-    "sparse matrix": _sparse,
     "other columns later": _in_turns([table, lambda texts: np.full((len(texts), 4), 0.25)]),
     "other rows later": _in_turns([table, lambda texts: table(texts)[:-1]]),
     "raises": _raise(KeyError("word")),

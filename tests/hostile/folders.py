@@ -23,7 +23,7 @@ class Place:
     @property
     def evil(self) -> str:
         """Python code that writes the canary."""
-        return f"open({os.fspath(self.canary)!r}, 'w').write('ran')\n"
+        return f"import pathlib; pathlib.Path({os.fspath(self.canary)!r}).touch()\n"
 
 
 Damage = Callable[[Place], None]
@@ -160,7 +160,7 @@ class _Evil:
         self.canary = canary
 
     def __reduce__(self) -> Any:
-        return (open, (os.fspath(self.canary), "w"))
+        return (os.mkdir, (os.fspath(self.canary),))
 
 
 def pickled(file: str) -> Damage:

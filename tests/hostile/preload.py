@@ -3,6 +3,7 @@
 import os
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")  # as the command does, before transformers is imported
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 import torch

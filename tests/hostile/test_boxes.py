@@ -40,10 +40,10 @@ def find_out(name, text):
     return invalid(found) or None
 
 
-@pytest.mark.parametrize("text", ["good", "good film", TEXT, "the good film " * 40])
+@pytest.mark.parametrize("text", ["good", "good film", TEXT, "the good film " * 40], ids=len)
 def test_unsteady_answers(text, judge):
     names = [name for name in boxes.UNSTEADY if text != "good" or boxes.UNSTEADY[name][1] == "not-deterministic"]
-    judge(process.each(find_out, [(name, text) for name in names], LIMITS))
+    judge((name, verdict) for (name, _), verdict in process.each(find_out, [(name, text) for name in names], LIMITS))
 
 
 def keep_quiet(name, text):
@@ -84,7 +84,7 @@ def interrupt(error):
 
 
 def test_an_interruption_goes_through(judge):
-    judge(process.each(interrupt, [(KeyboardInterrupt(),), (SystemExit(3),)], LIMITS))
+    judge(process.each(interrupt, [(KeyboardInterrupt(),)], LIMITS))
 
 
 def declare(outputs, labels):
@@ -97,4 +97,4 @@ def declare(outputs, labels):
 
 
 def test_one_column_whose_meaning_is_given(judge):
-    judge(process.each(declare, [("logits", None), ("logits", ["neg", "pos"]), ("logits", ["pos"])], LIMITS))
+    judge(process.each(declare, [("logits", ["neg", "pos"]), ("logits", ["pos"])], LIMITS))

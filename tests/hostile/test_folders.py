@@ -143,7 +143,7 @@ def test_the_canary_sings(scene):
     place = scene("code", "pickled weights")
     import pickle
 
-    pickle.loads((place.folder / "pytorch_model.bin").read_bytes()).close()
+    pickle.loads((place.folder / "pytorch_model.bin").read_bytes())
     assert place.canary.exists()
 
 

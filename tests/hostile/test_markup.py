@@ -22,7 +22,7 @@ COMMANDS = {
     *map(chr, range(0x20)),
     *map(chr, range(0x7F, 0xA0)),
     *"\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069",
-} - set("\n")
+} - set("\n\t")
 
 
 class Outline(HTMLParser):
