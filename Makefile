@@ -17,8 +17,9 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $(STAMP)
 
 demo: $(STAMP)
-	$(BIN)/mase explain --input examples/reviews.txt --model lstm-imdb --html demo-out/reviews.html --output demo-out/reviews.jsonl
-	$(BIN)/mase explain --input examples/news.txt --model lstm-reuters --html demo-out/news.html --output demo-out/news.jsonl
+	rm -f demo-out/*.draft
+	$(BIN)/mase explain --input examples/reviews.txt --model lstm-imdb --html demo-out/reviews.html --output demo-out/reviews.jsonl --overwrite
+	$(BIN)/mase explain --input examples/news.txt --model lstm-reuters --html demo-out/news.html --output demo-out/news.jsonl --overwrite
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .

@@ -11,7 +11,7 @@ import numpy as np
 from mase.arrays import Floats, Ints
 from mase.assemble import installed, prediction, token_scores, word_scores, word_sums
 from mase.attribution import Attribution
-from mase.errors import CapabilityError, EmptyTextError, InvalidTextError, MaseError, ModelError, OptionError
+from mase.errors import CapabilityError, EmptyTextError, MaseError, ModelError, OptionError
 from mase.links import Link, probabilities
 from mase.measure import Effort, measure
 from mase.methods import Method, describe, resolve
@@ -22,7 +22,7 @@ from mase.query import check_batch_size, check_start
 from mase.registry import unknown
 from mase.rng import generator, stream_key, untouched
 from mase.stopping import Stopping
-from mase.text import Tokens, Words, group_words
+from mase.text import Tokens, Words, check_text, check_texts, group_words
 
 __all__ = ["Explainer", "Granularity", "explain"]
 
@@ -105,21 +105,21 @@ class Explainer:
     def __call__(self, texts: Iterable[str], *, target: str | int | None = None) -> list[Attribution]: ...
 
     def __call__(self, texts: str | Iterable[str], *, target: str | int | None = None) -> Attribution | list[Attribution]:
-        """Return the attribution of one text, or a list of them for several.
+        """Return the attribution of one text (a str), or a list of them for several (a list, a generator or a Series of str).
 
         `target` is a label or index; the predicted class by default.
 
         Raises
         ------
-        EmptyTextError, InvalidTextError
-            If a text has no word or is not valid Unicode.
+        EmptyTextError
+            If a text has no word.
+        InvalidTextError
+            If a text is no str or not valid Unicode. Pairs of sentences, mappings and tables are no texts.
         ModelError
             If the model raises or answers with something else than finite class scores.
         """
         if isinstance(texts, str):
             return self._explain(texts, target)
-        if not isinstance(texts, Iterable) or isinstance(texts, bytes):
-            raise InvalidTextError(f"text is of type {type(texts).__name__}, expected str or a list of str")
         return list(self.stream(texts, target=target))
 
     def stream(self, texts: Iterable[str], *, target: str | int | None = None) -> Iterator[Attribution]:
@@ -130,11 +130,9 @@ class Explainer:
         MaseError
             As for one text; what was yielded before stays with the caller.
         InvalidTextError
-            If it is one text and not several.
+            If it is one text and not several, or no texts at all.
         """
-        if isinstance(texts, str | bytes):
-            raise InvalidTextError(f"texts is one {type(texts).__name__}, expected several, as in stream([text])")
-        return self._streamed(texts, target)
+        return self._streamed(check_texts(texts), target)
 
     def _streamed(self, texts: Iterable[str], target: str | int | None) -> Iterator[Attribution]:
         for number, text in enumerate(self._tracked(texts)):
@@ -155,7 +153,7 @@ class Explainer:
 
     def _explain(self, text: str, target: str | int | None) -> Attribution:
         with untouched():
-            return self._explained(text, target)
+            return self._explained(check_text(text), target)
 
     def _explained(self, text: str, target: str | int | None) -> Attribution:
         began = time.perf_counter()

@@ -1,14 +1,55 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, are read without waiting for ever, and are locked while a run writes them."""
 
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from mase.errors import DataError
 
-__all__ = ["cannot_write", "check_writable", "replacing", "write_text", "writing"]
+try:
+    import fcntl
+except ImportError:  # not a POSIX system
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["cannot_read", "cannot_write", "check_writable", "lock", "read_bytes", "replacing", "write_text", "writing"]
+
+
+def read_bytes(path: str | os.PathLike[str]) -> bytes:
+    """Return the content of a file, or of a pipe that somebody writes to.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read, or is a device or a pipe without a writer, which would have to be waited for.
+    """
+    try:
+        mode = Path(path).stat().st_mode
+        if stat.S_ISFIFO(mode):
+            return _piped(path)
+        if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+            raise DataError(f"cannot read {os.fspath(path)!r}: it is a device, expected a file")
+        return Path(path).read_bytes()
+    except DataError:
+        raise
+    except (OSError, ValueError) as error:  # a path with a NUL character is a ValueError
+        raise cannot_read(path, error) from error
+
+
+def _piped(path: str | os.PathLike[str]) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with os.fdopen(descriptor, "rb") as file:
+        try:
+            first = os.read(descriptor, 1)
+        except BlockingIOError:  # there is a writer, who has written nothing yet
+            first = None
+        if first == b"":
+            raise DataError(f"cannot read {os.fspath(path)!r}: it is a pipe that nobody writes to, expected a file")
+        os.set_blocking(descriptor, True)
+        return (first or b"") + file.read()
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
@@ -69,6 +110,19 @@ def replacing(path: Path) -> Iterator[Path]:
         draft.unlink(missing_ok=True)
 
 
+def lock(file: IO[bytes]) -> bool:
+    """Return whether an open file is now this process's alone, until it is closed; always so where the system has no locks."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # some network file systems have no locks
+        return True
+    return True
+
+
 def check_writable(path: str | os.PathLike[str]) -> Path:
     """Return `path` with its folder made, if a file can be written there; what is there already is not touched.
 
@@ -80,15 +134,25 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
     target = Path(path)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
+        allowed = os.access(target if os.access(target, os.F_OK) else target.parent, os.W_OK)
+    except (OSError, ValueError) as error:  # a path with a NUL character is a ValueError
         raise cannot_write(path, error) from error
     if target.is_dir():
         raise DataError(f"cannot write {os.fspath(path)!r}: it is a folder, expected the path of a file")
-    if not os.access(target if target.exists() else target.parent, os.W_OK):
+    if not allowed:
         raise DataError(f"cannot write {os.fspath(path)!r}: no permission; choose another path")
     return target
 
 
-def cannot_write(path: str | os.PathLike[str], error: OSError) -> DataError:
+def cannot_read(path: str | os.PathLike[str], error: Exception) -> DataError:
+    """Return the error for a file that cannot be read."""
+    return DataError(f"cannot read {os.fspath(path)!r}: {_reason(error)}")
+
+
+def cannot_write(path: str | os.PathLike[str], error: Exception) -> DataError:
     """Return the error for a file that cannot be written."""
-    return DataError(f"cannot write {os.fspath(path)!r}: {error.strerror or error}; choose another path")
+    return DataError(f"cannot write {os.fspath(path)!r}: {_reason(error)}; choose another path")
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -3,14 +3,15 @@
 import re
 import unicodedata
 from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
 from mase.errors import InvalidTextError, ShapeError
 
-__all__ = ["Side", "Span", "Tokens", "Truncation", "Words", "check_text", "find_words", "group_words"]
+__all__ = ["Side", "Span", "Tokens", "Truncation", "Words", "check_text", "check_texts", "find_words", "group_words", "joins"]
 
 Span = tuple[int, int]
 Side = Literal["start", "end"]
@@ -64,7 +65,7 @@ class Words:
 
 
 def check_text(text: object) -> str:
-    """Return `text` if it is a string of valid Unicode.
+    """Return `text` if it is a string of valid Unicode, as a plain `str` if it is of a subclass such as `numpy.str_`.
 
     Raises
     ------
@@ -72,7 +73,7 @@ def check_text(text: object) -> str:
         If it is not a string, or holds a lone surrogate (which no tokenizer or file can carry).
     """
     if not isinstance(text, str):
-        raise InvalidTextError(f"text is of type {type(text).__name__}, expected str; decode bytes before explaining them")
+        raise InvalidTextError(f"text is of type {type(text).__name__}, expected str{_remedy(text)}")
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -80,7 +81,46 @@ def check_text(text: object) -> str:
             f"text has the lone surrogate U+{ord(text[error.start]):04X} at position {error.start}, expected valid Unicode; "
             "replace it, for example with text.encode('utf-8', 'replace').decode()"
         ) from None
-    return text
+    return str.__str__(text)
+
+
+def check_texts(texts: object) -> Iterable[Any]:
+    """Return `texts` if it can be several texts: a list, a generator or a Series; `check_text` looks at each of them.
+
+    What could be meant otherwise is refused: a tuple or a mapping may be one input of several fields, iterating over a table
+    gives the names of its columns, and a set has no order.
+
+    Raises
+    ------
+    InvalidTextError
+        If it is a single text or anything else.
+    """
+    if isinstance(texts, str):
+        raise InvalidTextError("texts is one str, expected several; put it into a list, as in [text]")
+    shape = getattr(texts, "shape", None)
+    one_column = not isinstance(shape, tuple) or len(shape) == 1
+    if (
+        not one_column
+        or not isinstance(texts, Iterable)
+        or isinstance(texts, bytes | bytearray | memoryview | tuple | Mapping | Set)
+    ):
+        raise InvalidTextError(
+            f"texts is of type {type(texts).__name__}, expected a str, or a list, a generator or a Series of str"
+            f"{_remedy(texts)}"
+        )
+    return texts
+
+
+def _remedy(given: object) -> str:
+    """Return how to go on from an input that is no text."""
+    if isinstance(given, bytes | bytearray | memoryview):
+        return "; decode it first, as in text.decode()"
+    if isinstance(given, tuple | list | Mapping):
+        return "; pairs of sentences and fields are not supported yet: join them to one str, or give several texts as a list"
+    if isinstance(given, Set):
+        return "; a set has no order, give sorted(texts)"
+    shape = getattr(given, "shape", None)
+    return "; name one column of a table, as in table['text']" if isinstance(shape, tuple) and len(shape) == 2 else ""
 
 
 @cache
@@ -103,6 +143,33 @@ def find_words(text: str) -> list[Span]:
     ["don't", 'stop', '!']
     """
     return [match.span() for match in _word_pattern().finditer(text)]
+
+
+def joins(left: str, right: str) -> bool:
+    """Return whether letters or digits at the end of `left` and the beginning of `right` would read as one word.
+
+    Ideographs and kana, which are words one by one, never do.
+
+    Examples
+    --------
+    >>> joins("open", "source"), joins("open", "-"), joins("我", "们")
+    (True, False, False)
+    """
+    return _edges(left)[1] and _edges(right)[0]
+
+
+@lru_cache(maxsize=1 << 14)
+def _edges(piece: str) -> tuple[bool, bool]:
+    """Return whether the first and the last word of a piece are of letters or digits and reach its edge."""
+    spans = find_words(piece)
+    if not spans:
+        return False, False
+    (start, _), (last, end) = spans[0], spans[-1]
+    return start == 0 and _is_letter(piece[0]), end == len(piece) and _is_letter(piece[last])
+
+
+def _is_letter(character: str) -> bool:
+    return character.isalnum() and re.match(rf"[{_IDEOGRAPHS}]", character) is None
 
 
 def group_words(tokens: Tokens) -> Words:

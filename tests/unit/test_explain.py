@@ -34,7 +34,7 @@ def test_stream_keeps_what_came_before_an_error(lstm_model):
 
 @pytest.mark.parametrize("text", ["good film", b"good film"])
 def test_a_stream_of_one_text_is_an_error_at_once(lstm_model, text):
-    with pytest.raises(InvalidTextError, match="expected several"):
+    with pytest.raises(InvalidTextError):
         mase.Explainer(lstm_model).stream(text)
 
 

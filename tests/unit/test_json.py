@@ -181,7 +181,7 @@ def test_a_bad_line_is_named(tmp_path):
     (tmp_path / "a.jsonl").write_text(dumps(attribution()) + '\n\n{"schema": 3}\n')
     with pytest.raises(DataError, match=r"a\.jsonl', line 3 has the schema 3"):
         load_many(tmp_path / "a.jsonl")
-    (tmp_path / "a.jsonl").write_text(dumps(attribution()) + "\n{")
+    (tmp_path / "a.jsonl").write_text(dumps(attribution()) + "\n{\n" + dumps(attribution()))
     with pytest.raises(DataError, match=r"a\.jsonl', line 2 is not JSON"):
         load_many(tmp_path / "a.jsonl")
 

@@ -512,7 +512,7 @@ def test_what_scores_are_is_told_of_frozen_weights_too(frozen):
     module = Small(in_place=False).requires_grad_(not frozen)
     for context in (torch.enable_grad(), torch.inference_mode()):
         with context:
-            model = TorchModule(module, tokenize=whitespace_ids, embedding="words", pad_id=0)
+            model = TorchModule(module, tokenize=whitespace_ids, embedding="words", pad_id=0, labels=["no", "yes"])
             raw = module(torch.tensor([whitespace_ids("one two")])).item()
             assert model.predict(["one two"])[0, 1] == pytest.approx(1 / (1 + np.exp(-raw)), abs=1e-6)
 
@@ -883,7 +883,7 @@ def test_one_column_of_a_linear_layer_is_a_logit_also_between_0_and_1(shape):
     with torch.no_grad():
         module.inner.head.weight.mul_(0.01)
         module.inner.head.bias.fill_(0.5)
-    chance = TorchModule(module, tokenize=whitespace_ids).predict([TEXT])[0, 1]
+    chance = TorchModule(module, tokenize=whitespace_ids, labels=["no", "yes"]).predict([TEXT])[0, 1]
     logit = module.eval()(torch.tensor([whitespace_ids(TEXT)])).sum()
     assert chance == pytest.approx(float(logit.sigmoid().detach()))
 

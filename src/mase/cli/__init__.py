@@ -33,6 +33,7 @@ def main() -> None:
       2    the command was called in a way it does not know
       130  interrupted (Ctrl-C); what was written before stays
       141  the reader of the output closed it early
+      143  terminated (SIGTERM); what was written before stays
     """
     # Bars of Hugging Face, like ours, are for terminals; read when it is first imported.
     if sys.stderr is None or not sys.stderr.isatty():

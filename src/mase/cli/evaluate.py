@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from mase.cli.options import options, precision, text_column
+from mase.cli.options import model, options, precision, text_column
 
 __all__ = ["evaluate"]
 
@@ -81,15 +81,14 @@ _what_is_judged = options(
 
 @click.command(short_help="Judge how faithful methods are, on labelled texts.")
 @_which_texts
-@click.option(
-    "-m", "--model", default="lstm-imdb", show_default=True, help="Bundled name (see `mase models`), folder, or hub name."
-)
+@model
 @_what_is_judged
 @click.option("--device", metavar="NAME", help="Where the model runs, as in cuda or cuda:1. [default: cpu]")
 @click.option("--threads", type=click.IntRange(1, 4096), metavar="N", help="Threads of the model. [default: torch's]")
 @click.option("--download", is_flag=True, help="Fetch the Hugging Face model if it is not on this machine.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and no table.")
 @click.option("-o", "--output", metavar="FILE.json", help="Also write JSON with the numbers of every text; - is --json.")
+@click.option("--overwrite", is_flag=True, help="Replace a file that is there once the new one is complete.")
 def evaluate(
     *,
     source: str | None,
@@ -109,6 +108,7 @@ def evaluate(
     download: bool,
     as_json: bool,
     output: str | None,
+    overwrite: bool,
     batches: int,
     **how: Any,
 ) -> None:
@@ -134,19 +134,24 @@ def evaluate(
         raise click.UsageError("got nothing to judge by, expected --metrics NAME,...")
     if batches > n_texts:
         raise click.UsageError(f"got {batches} batches of {n_texts} texts, expected at least one text in each")
+    from mase.cli.code import open_model
     from mase.cli.judging import Source, judge
+    from mase.cli.outputs import Output, Policy
     from mase.cli.paths import check_files, standard_output
     from mase.cli.scoreboard import show
+    from mase.cli.streams import aside
     from mase.metrics.evaluator import Evaluator, named_metrics
-    from mase.models import load
     from mase.models.process import settle
 
     as_json, output = standard_output(output, as_json=as_json)
     given = {f"--attributions {name}": file for name, file in attributions.items()}
-    check_files({"--output": output}, {"--input": source, **given})
+    file = None if output is None else Output(output, Policy.of(overwrite=overwrite), by_line=False)
+    check_files({"--output": file}, {"--input": source, **given})
+    claim = None if file is None else click.get_current_context().with_resource(file.claimed())
     texts = Source.read(source, text_column, label_column, where, renamed, attributions, labels_needed=only_correct)
-    loaded = load(model, download=download, device=device)
-    settle(threads)
-    evaluator = Evaluator(loaded, methods=methods, metrics=named_metrics(metrics, ks), **how)
+    with aside():
+        loaded = open_model(model, download=download, device=device)
+        settle(threads)
+        evaluator = Evaluator(loaded, methods=methods, metrics=named_metrics(metrics, ks), **how)
     with judge(evaluator, texts, n_texts, only_correct=only_correct) as found:
-        show(found, batches, as_json=as_json, output=output)
+        show(found, batches, as_json=as_json, claim=claim)

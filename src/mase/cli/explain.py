@@ -1,11 +1,14 @@
 """`mase explain`: one text as a heat map, many as heat maps, lines of JSON or a page."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from mase.cli.options import options, precision, text_column
+from mase.cli.options import model, options, precision, text_column
+
+if TYPE_CHECKING:
+    from mase.attribution import Attribution
 
 __all__ = ["explain"]
 
@@ -56,9 +59,7 @@ _how = options(
     help="Texts, one per line in UTF-8, or a table: .csv, .tsv, .jsonl or .parquet; - is standard input.",
 )
 @text_column
-@click.option(
-    "-m", "--model", default="lstm-imdb", show_default=True, help="Bundled name (see `mase models`), folder, or hub name."
-)
+@model
 @click.option("--target", metavar="LABEL|INDEX", help="Class to explain. [default: the predicted one]")
 @_how
 @click.option("--device", metavar="NAME", help="Where the model runs, as in cuda or cuda:1. [default: cpu]")
@@ -72,6 +73,8 @@ _how = options(
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, one line per text, and no heat maps.")
 @click.option("-o", "--output", metavar="FILE.jsonl", help="Also write JSON, one line per text, as it comes.")
 @click.option("--html", metavar="FILE", help="Also write one self-contained HTML page.")
+@click.option("--append", is_flag=True, help="Go on where the results in the --output file end.")
+@click.option("--overwrite", is_flag=True, help="Replace files that are there once the new ones are complete.")
 @click.option("-q", "--quiet", is_flag=True, help="Print no heat maps.")
 def explain(
     *,
@@ -86,6 +89,8 @@ def explain(
     as_json: bool,
     output: str | None,
     html: str | None,
+    append: bool,
+    overwrite: bool,
     quiet: bool,
     **how: Any,
 ) -> None:
@@ -95,6 +100,8 @@ def explain(
     A text that cannot be explained does not stop the others: it is told on standard error with its number, stands in the
     JSON as an object of schema mase.error/1, and makes the exit code 1.
 
+    A file that holds something is never emptied: --append goes on where its results end, --overwrite replaces it at the end.
+
     \b
     Examples
       mase explain "The cast is superb, but the plot is dull."
@@ -102,9 +109,12 @@ def explain(
       mase explain -i reviews.txt -o reviews.jsonl --html reviews.html
       mase explain -i reviews.csv --text-column review --json
       cut -f2 table.tsv | mase explain -m lstm-reuters --json > news.jsonl
+      mase explain -m classifier.py:predict_proba "Not bad at all."
     """
     from mase.cli.lines import read_texts
+    from mase.cli.outputs import Output, Policy
     from mase.cli.paths import check_files, standard_output
+    from mase.cli.resume import Expected
     from mase.cli.run import Outputs, run
     from mase.datasets.formats import is_table
 
@@ -113,13 +123,29 @@ def explain(
         raise click.UsageError("got --text-column without a table, expected --input with a .csv, .tsv, .jsonl or .parquet FILE")
     found = read_texts(texts, source, text_column)
     as_json, output = standard_output(output, as_json=as_json)
-    check_files({"--output": output, "--html": html}, {"--input": source})
+    policy = Policy.of(append=append, overwrite=overwrite)
+    if append and output is None:
+        raise click.UsageError("got --append without a file to go on with, expected --output FILE.jsonl")
+    file = None if output is None else Output(output, policy, by_line=True)
+    page = None if html is None else Output(html, policy, by_line=False)
+    read = {"--input": source} if texts or source not in (None, "-") else {"standard input": "-"}
+    check_files({"--output": file, "--html": page}, read, prints=as_json or not quiet)
+    context = click.get_current_context()
+    claims = [None if one is None else context.with_resource(one.claimed()) for one in (file, page)]
+    from mase.cli.code import open_model
+    from mase.cli.streams import aside
     from mase.explainer import Explainer
-    from mase.models import load
     from mase.models.process import settle
 
-    loaded = load(model, download=download, device=device)
-    settle(threads)
-    explainer = Explainer(loaded, **how)
-    outputs = Outputs(json=as_json, file=output, html=html, heat_maps=not quiet)
-    run(found, lambda text: explainer(text, target=target), outputs)
+    with aside():
+        loaded = open_model(model, download=download, device=device)
+        settle(threads)
+        explainer = Explainer(loaded, **how)
+        expected = Expected.of(explainer, target)
+
+    def explain_one(text: str) -> "Attribution":
+        with aside():
+            return explainer(text, target=target)
+
+    outputs = Outputs(json=as_json, file=claims[0], html=claims[1], heat_maps=not quiet)
+    run(found, explain_one, outputs, expected)

@@ -1,10 +1,12 @@
 """The group of verbs: imports a verb when it is called, and is the one place where errors become messages and exit codes."""
 
 import os
+import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from threading import current_thread, main_thread
 from typing import Any, NoReturn, TextIO
 
 import click
@@ -12,9 +14,13 @@ from click.exceptions import Exit
 
 from mase.errors import MaseError
 
-__all__ = ["LazyGroup", "complain", "tell"]
+__all__ = ["LazyGroup", "Terminated", "complain", "tell"]
 
-_FAILED, _INTERRUPTED, _BROKEN_PIPE = 1, 130, 141
+_FAILED, _INTERRUPTED, _BROKEN_PIPE, _TERMINATED = 1, 130, 141, 143
+
+
+class Terminated(KeyboardInterrupt):
+    """The system asked the command to end (SIGTERM): it does so as after Ctrl-C."""
 
 
 class LazyGroup(click.Group):
@@ -47,8 +53,25 @@ class LazyGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a verb."""
-        with _messages():
+        with _messages(), _terminable():
             return super().invoke(ctx)
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Make SIGTERM an exception in the block, unless whoever started the process handles or ignores it."""
+    if current_thread() is not main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _terminate(_number: int, _frame: object) -> NoReturn:
+    raise Terminated
 
 
 @contextmanager
@@ -60,6 +83,8 @@ def _messages() -> Iterator[None]:
             sys.stdout.flush()  # what a full disk refuses is told here, and not when Python ends
     except MaseError as error:
         _end(str(error))
+    except Terminated:
+        _end("terminated", _TERMINATED)
     except KeyboardInterrupt:
         _end("interrupted", _INTERRUPTED)
     except BrokenPipeError as error:

@@ -10,6 +10,7 @@ import numpy as np
 
 from mase.cli.group import complain, tell
 from mase.cli.progress import Progress
+from mase.cli.streams import aside
 from mase.datasets.labelled import LabelledText, class_index, read_labelled
 from mase.errors import CapabilityError, DataError, MaseError, MissingDependencyError, UnknownNameError
 from mase.metrics.alignment import check_model
@@ -17,7 +18,7 @@ from mase.metrics.attributions import Attributions, read_attributions
 from mase.metrics.evaluation import Evaluation, collect
 from mase.metrics.evaluator import Evaluator, Judged, OnError
 
-__all__ = ["Source", "judge"]
+__all__ = ["Found", "Source", "judge"]
 
 # What the model or the machine does not have, it has for no text: if the first text fails so, all of them would.
 _OF_THE_MODEL = (CapabilityError, MissingDependencyError)
@@ -150,8 +151,16 @@ class _Tally:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a run came to; it is not complete if it was interrupted."""
+
+    evaluation: Evaluation
+    is_complete: bool
+
+
 @contextmanager
-def judge(evaluator: Evaluator, source: Source, n_texts: int, *, only_correct: bool) -> Iterator[Evaluation]:
+def judge(evaluator: Evaluator, source: Source, n_texts: int, *, only_correct: bool) -> Iterator[Found]:
     """Yield the evaluation of up to `n_texts` texts; then exit with 1 if one failed, or one method failed on one.
 
     If it is interrupted, the evaluation of what was judged before comes first, and the interruption after the block.
@@ -163,27 +172,29 @@ def judge(evaluator: Evaluator, source: Source, n_texts: int, *, only_correct: b
     DataError
         If no text could be judged.
     """
-    source.check(evaluator)
-    tally, interrupted = _Tally([], []), False
-    with Progress(min(n_texts, len(source.rows)), "judging", "judged") as progress:
+    tally, interruption = _Tally([], []), None
+    with aside():
+        source.check(evaluator)
+    with aside(), Progress(min(n_texts, len(source.rows)), "judging", "judged") as progress:
         try:
             for row in source.drawn(evaluator.seed):
                 if len(tally.judged) == n_texts:
                     break
                 _take(evaluator, source, row, tally, progress, only_correct=only_correct)
-        except KeyboardInterrupt:
-            interrupted = True
+        except KeyboardInterrupt as error:
+            interruption = error
     if not tally.judged:
-        if interrupted:
-            raise KeyboardInterrupt
+        if interruption is not None:
+            raise interruption
         raise DataError(
             f"no text of {source.path!r} could be judged" + (" and is classified correctly" if only_correct else "")
         )
-    if interrupted:
+    if interruption is not None:
         tell(f"interrupted: the results are those of {len(tally.judged)} texts")
-    yield collect(evaluator, tally.judged, tally.conditions(source, only_correct=only_correct))
-    if interrupted:
-        raise KeyboardInterrupt
+    evaluation = collect(evaluator, tally.judged, tally.conditions(source, only_correct=only_correct))
+    yield Found(evaluation, interruption is None)
+    if interruption is not None:
+        raise interruption
     if progress.n_failed or tally.n_missing:
         click.get_current_context().exit(1)
 

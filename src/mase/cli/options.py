@@ -5,7 +5,16 @@ from typing import Any
 
 import click
 
-__all__ = ["options", "precision", "text_column"]
+__all__ = ["model", "options", "precision", "text_column"]
+
+model = click.option(
+    "-m",
+    "--model",
+    default="lstm-imdb",
+    show_default=True,
+    help="Bundled name (see `mase models`), folder, hub name, or code: package.module:name or file.py:name of a function from "
+    "texts to probabilities, an estimator of scikit-learn, or an adapter.",
+)
 
 text_column = click.option("--text-column", default="text", show_default=True, metavar="NAME", help="Column of the texts.")
 

@@ -1,10 +1,17 @@
 """The files that a command is given: `-` is a stream, and no file is written that is also read or written elsewhere."""
 
-from collections.abc import Mapping
+import os
+import stat
+import sys
+from collections.abc import Hashable, Mapping
+from contextlib import suppress
 from pathlib import Path
+from typing import TextIO
 
 import click
 
+from mase.cli.outputs import Output
+from mase.errors import DataError
 from mase.files import check_writable
 
 __all__ = ["check_files", "standard_output"]
@@ -15,13 +22,17 @@ def standard_output(output: str | None, *, as_json: bool) -> tuple[bool, str | N
     return (True, None) if output == "-" else (as_json, output)
 
 
-def check_files(written: Mapping[str, str | None], read: Mapping[str, str | None]) -> None:
+def check_files(written: Mapping[str, Output | None], read: Mapping[str, str | None], *, prints: bool = True) -> None:
     """Make sure, before any work, that the files can be written, and that none is written twice, or read as well.
+
+    Files are told apart by what they are and not by their names: links lead to one file, and so may standard input and output.
 
     Parameters
     ----------
     written, read
-        The path by option, None where the option is not given.
+        What is written, and the path of what is read ("-" is standard input), by option; None where it is not given.
+    prints
+        Whether results go to standard output, too.
 
     Raises
     ------
@@ -30,14 +41,42 @@ def check_files(written: Mapping[str, str | None], read: Mapping[str, str | None
     DataError
         If a file cannot be written.
     """
-    owners = {Path(name).resolve(): option for option, name in read.items() if name not in (None, "-")}
-    for option, name in written.items():
-        if name is None:
+    owners = {_identity(_standard(sys.stdin) if name == "-" else name): option for option, name in read.items() if name}
+    outputs: dict[str, str | int | None] = {"standard output": _standard(sys.stdout) if prints else None}
+    for option, output in written.items():
+        if output is None:
             continue
-        if name == "-":
+        if output.name == "-":
             raise click.UsageError(f"{option} is '-', expected the path of a file; --json writes JSON to standard output")
-        path = Path(name).resolve()
-        if path in owners:
-            raise click.UsageError(f"{owners[path]} and {option} are the same file, {click.format_filename(path)}; name two")
-        owners[path] = option
-        check_writable(name)
+        if "\0" in output.name:
+            raise DataError(f"cannot write {output.name!r}: no path has a NUL character; choose another path")
+        outputs[option] = output.name
+        if not output.is_stream:
+            outputs[f"the draft of {option}"] = os.fspath(output.draft)
+    for option, name in outputs.items():
+        identity = _identity(name)
+        if identity is not None and identity in owners:
+            shown = f", {click.format_filename(name)}" if isinstance(name, str) else ""
+            raise click.UsageError(f"{owners[identity]} and {option} are the same file{shown}; name two")
+        owners[identity] = option
+    for output in written.values():
+        if output is not None:
+            check_writable(output.name)
+
+
+def _standard(stream: TextIO | None) -> int | None:
+    """Return the descriptor of a standard stream, None where it has none: the caller may have closed it."""
+    with suppress(OSError, ValueError):
+        return None if stream is None else stream.fileno()
+    return None
+
+
+def _identity(file: str | int | None) -> Hashable:
+    """Return what all names of one file share; None for a device, which can be read and written at once, and for nothing."""
+    if file is None:
+        return None
+    try:
+        found = os.fstat(file) if isinstance(file, int) else Path(file).stat()
+    except (OSError, ValueError):  # it is not there yet, or never can be
+        return os.path.realpath(file) if isinstance(file, str) and "\0" not in file else None
+    return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) or stat.S_ISFIFO(found.st_mode) else None

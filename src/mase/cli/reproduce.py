@@ -9,6 +9,7 @@ import click
 
 from mase.cli.group import tell
 from mase.cli.options import precision
+from mase.errors import DataError
 
 if TYPE_CHECKING:
     from mase.experiments.bench import Answer
@@ -95,11 +96,25 @@ def reproduce(
     specs = None if methods is None else tuple(parse(method) for method in methods)
     scope, experiment = Scope(targets, specs, n_texts, batches, seed), EXPERIMENTS[name]
     folder = Path(output)
+    _check(folder, name)
     if not report_only:
         settings = Settings(folder / "records", data_dir, text_seed, precision, device, jobs, not resume, split)
         run(experiment.works(scope), settings, _Watch())
     for path in publish(experiment, scope, folder):
         click.echo(click.format_filename(path))
+
+
+def _check(folder: Path, name: str) -> None:
+    """Make sure that a report replaces an earlier report and nothing else: where there are no records, there was none."""
+    if folder.exists() and not folder.is_dir():
+        raise DataError(f"{str(folder)!r} is a file, expected the folder of results and records; name another with --output")
+    if (folder / "records").is_dir():
+        return
+    for path in (folder / f"{name}.md", folder / f"{name}.json"):
+        if path.is_file() and path.stat().st_size > 0:
+            raise DataError(
+                f"{str(path)!r} is there, but no records that it could be a report of; move it, or name another --output"
+            )
 
 
 class _Watch:

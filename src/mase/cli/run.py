@@ -1,5 +1,6 @@
 """The run of `mase explain`: one text after the other, each result to every sink, failures counted."""
 
+import os
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -10,12 +11,23 @@ import click
 from rich.console import Console
 
 from mase.attribution import Attribution
-from mase.cli.group import complain
+from mase.cli.group import complain, tell
 from mase.cli.lines import Line, Texts
+from mase.cli.outputs import Claim
 from mase.cli.progress import Progress
+from mase.cli.resume import Expected
 from mase.cli.sinks import HeatMaps, HtmlPage, JsonFile, JsonLines, Sink
-from mase.errors import CapabilityError, MaseError, MissingDependencyError, OptionError, TooFewSamplesError, UnknownNameError
+from mase.errors import (
+    CapabilityError,
+    DataError,
+    MaseError,
+    MissingDependencyError,
+    OptionError,
+    TooFewSamplesError,
+    UnknownNameError,
+)
 from mase.io.json import Failure
+from mase.render.facts import counted
 
 __all__ = ["OF_THE_COMMAND", "Outputs", "open_console", "run"]
 
@@ -30,43 +42,79 @@ class Outputs:
     """What to write: JSON to standard output, JSON to a file, a page, heat maps."""
 
     json: bool
-    file: str | None
-    html: str | None
+    file: Claim | None
+    html: Claim | None
     heat_maps: bool
 
-    def open(self, stack: ExitStack, progress: Progress, *, numbered: bool) -> list[Sink]:
-        """Return the open sinks, which close with `stack`: what can be lost first comes first."""
-        sinks: list[Sink] = [] if self.file is None else [stack.enter_context(JsonFile(self.file))]
-        sinks += [] if self.html is None else [stack.enter_context(HtmlPage(self.html))]
+    def streams(self, progress: Progress, *, numbered: bool, n_before: int) -> list[Sink]:
+        """Return what goes to standard output, of a run that goes on after `n_before` texts."""
         if sys.stdout is None:
-            return sinks
+            return []
         if self.json:
-            return [*sinks, JsonLines(sys.stdout.buffer)]
-        return [*sinks, HeatMaps(open_console(), progress, numbered=numbered)] if self.heat_maps else sinks
+            return [JsonLines(sys.stdout.buffer)]
+        return [HeatMaps(open_console(), progress, numbered=numbered, n_before=n_before)] if self.heat_maps else []
 
 
-def run(texts: Texts, explain: Explain, outputs: Outputs) -> None:
-    """Explain every text and hand each result to every sink; exit with 1 if one failed.
+def run(texts: Texts, explain: Explain, outputs: Outputs, expected: Expected) -> None:
+    """Explain every text that has no result yet and hand each result to every sink; exit with 1 if a text failed, then or now.
 
     Raises
     ------
     MaseError
         If the first text fails for a reason that has nothing to do with the text.
+    DataError
+        If the file that the run is to go on with holds other results than this command would have made.
     """
+    file = None if outputs.file is None else JsonFile(outputs.file)
+    page = None if outputs.html is None else HtmlPage(outputs.html)
+    before = _Before() if file is None else _pass_over(file, texts, expected, page)
+    progress = Progress(None if texts.total is None else texts.total - before.n)
+    lasting = [sink for sink in (file, page) if sink is not None]  # what can be lost first comes first
+    sinks: list[Sink] = [*lasting, *outputs.streams(progress, numbered=texts.total != 1, n_before=before.n)]
     with ExitStack() as stack:
-        progress = Progress(texts.total)
-        sinks = outputs.open(stack, progress, numbered=texts.total != 1)
+        for sink in reversed(lasting):  # so that the lines are safe before the page is made
+            stack.enter_context(sink)
         stack.enter_context(progress)
         for line in texts.lines:
             result = _attempt(line, explain, first=progress.n_done == progress.n_failed)
             if isinstance(result, Failure):
                 with progress.paused():
                     complain(result.message if texts.total == 1 else f"{texts.kind} {line.number}: {result.message}")
-            for sink in sinks:
-                sink.add(result)
+            for one in sinks:
+                one.add(result)
             progress.step(failed=isinstance(result, Failure))
-    if progress.n_failed:
+    if before.n and not progress.n_done:
+        tell(f"all {counted(before.n, 'text')} had a result already")
+    if progress.n_failed or before.n_failed:
         click.get_current_context().exit(1)
+
+
+@dataclass(slots=True)
+class _Before:
+    """How many texts had a result before the run, and of how many this is a failure."""
+
+    n: int = 0
+    n_failed: int = 0
+
+
+def _pass_over(file: JsonFile, texts: Texts, expected: Expected, page: HtmlPage | None) -> _Before:
+    """Read past the texts whose results are in the file, which the page shows too."""
+    before = _Before()
+    if not file.claim.has_results:
+        return before
+    for result in file.earlier():
+        line = next(texts.lines, None)
+        place = f"{os.fspath(file.claim.place)!r}, line {before.n + 1}"
+        if line is None:
+            raise DataError(f"{place} is the result of another text, but there are only {before.n}; give all texts of that run")
+        expected.check(result, line, place)
+        if page is not None:
+            page.add(result)
+        before.n += 1
+        before.n_failed += isinstance(result, Failure)
+    if before.n:
+        tell(f"going on after the {counted(before.n, 'result')} in {click.format_filename(file.claim.place)}")
+    return before
 
 
 def _attempt(line: Line, explain: Explain, *, first: bool) -> Attribution | Failure:

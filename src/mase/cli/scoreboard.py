@@ -10,9 +10,9 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from mase.cli.group import tell
+from mase.cli.judging import Found
+from mase.cli.outputs import Claim
 from mase.cli.run import open_console
-from mase.files import write_text
 from mase.metrics.evaluation import Evaluation
 from mase.metrics.intervals import Summary
 from mase.metrics.protocol import Column
@@ -23,19 +23,19 @@ __all__ = ["show"]
 _WIDEST = 10_000  # a file or a pipe has no right edge
 
 
-def show(evaluation: Evaluation, n_batches: int, *, as_json: bool, output: str | None) -> None:
-    """Write the evaluation to `output`, and print it: as JSON, or as tables.
+def show(found: Found, n_batches: int, *, as_json: bool, claim: Claim | None) -> None:
+    """Write the evaluation to a file, if there is one, and print it: as JSON, or as tables.
 
     Raises
     ------
     DataError
         If the file cannot be written.
     """
+    evaluation = found.evaluation
     batches = _batches(len(evaluation), n_batches)
     line = json.dumps(evaluation.to_dict(batches), ensure_ascii=True, allow_nan=False)
-    if output is not None:
-        write_text(output, line + "\n")
-        tell(f"wrote {click.format_filename(output)}")
+    if claim is not None:
+        claim.write(line + "\n", complete=found.is_complete)
     if as_json:
         click.echo(line)
         return

@@ -1,7 +1,9 @@
 """Where results go: lines of JSON, heat maps on the terminal, one HTML page. Each takes one result at a time."""
 
+import os
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from pathlib import Path
+from io import FileIO
 from types import TracebackType
 from typing import BinaryIO, Protocol, Self
 
@@ -12,10 +14,12 @@ from rich.text import Text
 
 from mase.attribution import Attribution
 from mase.cli.group import tell
+from mase.cli.outputs import Claim
 from mase.cli.progress import Progress
+from mase.cli.resume import Earlier
 from mase.files import writing
 from mase.io.json import Failure, dumps
-from mase.render.html import write_page
+from mase.render.html import page
 from mase.render.terminal import heat_map
 
 __all__ = ["HeatMaps", "HtmlPage", "JsonFile", "JsonLines", "Sink"]
@@ -42,33 +46,73 @@ class JsonLines:
 
 
 class JsonFile(AbstractContextManager["JsonFile"]):
-    """Lines of JSON in a file. What was there before goes when the first result comes, and not earlier."""
+    """Lines of JSON in a file: whole ones, whatever goes wrong."""
 
-    def __init__(self, path: str) -> None:
-        self.path = Path(path)
-        self.lines: JsonLines | None = None
+    def __init__(self, claim: Claim) -> None:
+        self.claim = claim
+        self._file: FileIO | None = None
+        self._end = 0  # of the last whole line
+        self._lasts = not claim.output.is_stream
+
+    def earlier(self) -> Iterator[Attribution | Failure]:
+        """Yield the results that are there already; a torn last line is cut off when all of them have been asked for.
+
+        Raises
+        ------
+        DataError
+            If the file holds something else, or cannot be read or written.
+        """
+        found = Earlier(self.claim.place)
+        yield from found
+        self._end = found.end
+        if found.is_torn:
+            self._open()
+            tell(f"{click.format_filename(self.claim.place)}: the last line is not whole; it is cut off and explained again")
 
     def add(self, result: Attribution | Failure) -> None:
-        """Write a line and see it through to the system."""
-        with writing(self.path):
-            if self.lines is None:
-                self.lines = JsonLines(self.path.open("wb"))
-            self.lines.add(result)
+        """Write a line and see it through to the system; of a line that does not fit, nothing is left."""
+        line = dumps(result).encode() + b"\n"
+        with writing(self.claim.output.name):
+            file, left = self._open(), memoryview(line)
+            try:
+                while left:
+                    left = left[file.write(left) :]
+            except BaseException:
+                if self._lasts:
+                    file.truncate(self._end)
+                raise
+        self._end += len(line)
+
+    def _open(self) -> FileIO:
+        """Return the file, open behind the last whole line."""
+        if self._file is None:
+            with writing(self.claim.output.name):
+                self._file = FileIO(self.claim.place, "r+" if self._lasts else "w")
+                if self._lasts:
+                    self._file.truncate(self._end)
+                    self._file.seek(self._end)
+        return self._file
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self.lines is None:
+        is_new = self._file is not None
+        if self._file is not None:
+            with writing(self.claim.output.name), self._file as file:
+                if self._lasts:
+                    os.fsync(file.fileno())
+        if not self._end:
             return
-        with writing(self.path):
-            self.lines.stream.close()
-        tell(f"wrote {click.format_filename(self.path)}")
+        if kind is None:
+            self.claim.finish()
+        if is_new or self.claim.is_draft:
+            self.claim.report(complete=kind is None)
 
 
 class HeatMaps:
-    """Prints a heat map per attribution; several are kept apart by their numbers."""
+    """Prints a heat map per attribution; several are kept apart by their numbers, of which `n_before` are gone."""
 
-    def __init__(self, console: Console, progress: Progress, *, numbered: bool) -> None:
+    def __init__(self, console: Console, progress: Progress, *, numbered: bool, n_before: int = 0) -> None:
         self.console, self.progress, self.numbered = console, progress, numbered
-        self.number = 0
+        self.number = n_before
 
     def add(self, result: Attribution | Failure) -> None:
         """Print an attribution; a failure is told on standard error instead."""
@@ -87,8 +131,8 @@ class HeatMaps:
 class HtmlPage:
     """Collects attributions and writes the page when the run is over, however it ended."""
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    def __init__(self, claim: Claim) -> None:
+        self.claim = claim
         self.attributions: list[Attribution] = []
         self.numbers: list[int] = []
         self.n_results = 0
@@ -106,7 +150,6 @@ class HtmlPage:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self.attributions:
             n_failed = self.n_results - len(self.attributions)
-            write_page(self.attributions, self.path, numbers=self.numbers, n_failed=n_failed)
-            tell(f"wrote {click.format_filename(self.path)}")
+            self.claim.write(page(self.attributions, numbers=self.numbers, n_failed=n_failed), complete=kind is None)
         elif self.n_results:
-            tell(f"no text was explained: {click.format_filename(self.path)} was not written")
+            tell(f"no text was explained: {click.format_filename(self.claim.output.name)} was not written")

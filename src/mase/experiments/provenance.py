@@ -12,7 +12,6 @@ from mase.experiments.bench import Bench
 from mase.experiments.records import CHANCE_KS, COLUMNS, DEPTH
 from mase.experiments.specs import Spec
 from mase.experiments.targets import Target
-from mase.models.borrow import multiplies_bfloat16
 
 __all__ = ["SCHEMA", "hardware", "header"]
 
@@ -46,6 +45,8 @@ def header(bench: Bench, target: Target, spec: Spec, split: Split, text_seed: in
 
 def hardware(device: str | None) -> Mapping[str, Any]:
     """Return the processor, the device that models run on and whether it multiplies bfloat16, and the threads."""
+    from mase.models.borrow import multiplies_bfloat16  # reports need no torch, runs do
+
     where = device or "cpu"
     return {
         "processor": _processor(),

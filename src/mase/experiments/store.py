@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from mase.errors import DataError
 from mase.experiments.records import Record, dumps, loads
-from mase.files import check_writable, replacing
+from mase.files import check_writable, lock, replacing
 
 __all__ = ["IDENTITY", "RecordFile", "Records", "pack", "read", "record_path"]
 
@@ -107,16 +107,8 @@ def pack(path: Path) -> None:
 
 
 def _lock(file: IO[bytes]) -> bool:
-    """Return whether the file is now this run's alone, until it is closed; always so where the system has no such locks."""
-    try:
-        import fcntl
-    except ImportError:
-        return True
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return os.fstat(file.fileno()).st_nlink > 0  # else another run has just packed it
+    """Return whether the file is now this run's alone, until it is closed."""
+    return lock(file) and os.fstat(file.fileno()).st_nlink > 0  # else another run has just packed it
 
 
 @dataclass(slots=True)

@@ -1,38 +1,21 @@
 """Attributions as JSON, schema ``mase.attribution/1``: what is written loads back equal. `docs/json.md` describes it."""
 
+import codecs
 import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from itertools import chain
 from numbers import Integral, Real
 from os import PathLike, fspath
-from pathlib import Path
 from typing import Any
 
-from mase.attribution import Attribution, Fit, Note, Prediction, Token, Word
+from mase.attribution import Attribution
 from mase.errors import DataError
-from mase.files import write_text
-from mase.io.record import Record
-from mase.links import links
-from mase.text import Truncation
+from mase.files import read_bytes, write_text
+from mase.io.schema import ERROR_SCHEMA, SCHEMA, Failure, from_dict, result
 
-__all__ = ["ERROR_SCHEMA", "SCHEMA", "Failure", "dumps", "from_dict", "load", "load_many", "save", "to_dict"]
-
-SCHEMA = "mase.attribution/1"
-ERROR_SCHEMA = "mase.error/1"
+__all__ = ["ERROR_SCHEMA", "SCHEMA", "Failure", "dumps", "from_dict", "load", "load_many", "loads", "save", "to_dict"]
 
 # Line ends to some readers of JSONL, commands to some terminals, and code points that no UTF-8 file can hold.
 _UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A text that could not be explained: its line (or number) in the input, the error's type and its message."""
-
-    line: int
-    error: str
-    message: str
 
 
 def to_dict(attribution: Attribution) -> dict[str, Any]:
@@ -113,56 +96,44 @@ def load(path: str | PathLike[str]) -> Attribution:
 def load_many(path: str | PathLike[str]) -> list[Attribution | Failure]:
     """Return the results in a JSONL file (or the one in a JSON file) in order; failed lines come as `Failure`.
 
-    Raises
-    ------
-    DataError
-        If the file is missing, or a line is neither an attribution nor a failure; the message names the line.
-    """
-    return [_result(document, place) for document, place in _documents(path)]
-
-
-def from_dict(mapping: Mapping[str, Any], *, place: str = "the mapping") -> Attribution:
-    """Return the attribution that `to_dict` made into `mapping`; `place` names it in errors.
+    So does a last line that is torn, as a full disk or a killed run may leave it behind whole ones: a `Failure` of that line
+    whose error is ``"DataError"``.
 
     Raises
     ------
     DataError
-        If it has another schema, lacks a key, or a value is of the wrong type.
+        If the file cannot be read, or any other line is neither an attribution nor a failure; the message names the line.
     """
-    record = Record(mapping, place)
-    _check_schema(record)
-    prediction = record.record("prediction")
-    text = record.get("text", str)
-    words = tuple(_word(word, text) for word in record.records("words"))
-    labels = prediction.table("probabilities").keys()
-    for holder, key in ((prediction, "label"), (record, "target")):
-        if holder.get(key, str) not in labels:
-            raise holder.wrong(key, f"one of the labels that have a probability, {', '.join(list(labels)[:5])}")
-    if record.get("link", str) not in links():
-        raise record.wrong("link", f"one of {', '.join(links())}")
-    return Attribution(
-        text=text,
-        prediction=Prediction(
-            label=prediction.get("label", str),
-            index=prediction.get("index", int),
-            probability=prediction.number("probability"),
-            probabilities={
-                label: prediction.record("probabilities").number(label) for label in prediction.table("probabilities")
-            },
-        ),
-        target=record.get("target", str),
-        target_probability=record.number("target_probability"),
-        link=record.get("link", str),
-        response=record.number("response"),
-        word_scores=words,
-        tokens=tuple(_token(token, len(text), len(words)) for token in record.records("tokens")),
-        fit=_fit(record.record("fit")),
-        method=record.table("method"),
-        model=record.table("model"),
-        seed=record.get("seed", int),
-        versions=record.table("versions"),
-        truncation=None if record.optional("truncated", dict) is None else _truncation(record.record("truncated")),
-    )
+    name, content = fspath(path), read_bytes(path).removeprefix(codecs.BOM_UTF8)
+    lines = [(number, line) for number, line in enumerate(content.split(b"\n"), 1) if line.strip()]
+    if not lines:
+        raise DataError(f"{name!r} is empty, expected JSON of schema {SCHEMA}")
+    if len(lines) == 1 or not _is_json(lines[0][1]):  # one document, which may be laid out over many lines
+        whole = b"\n".join(line for _, line in lines)
+        return [loads(whole, place=repr(name))]
+    found = [loads(line, place=f"{name!r}, line {number}") for number, line in lines[:-1]]
+    number, last = lines[-1]
+    if _is_json(last):
+        return [*found, loads(last, place=f"{name!r}, line {number}")]
+    torn = f"{name!r}, line {number} is torn: it is the last one and no whole JSON; explain that text again"
+    return [*found, Failure(number, DataError.__name__, torn)]
+
+
+def loads(line: str | bytes, *, place: str = "the line") -> Attribution | Failure:
+    """Return what `dumps` made into a line; `place` names it in errors.
+
+    Raises
+    ------
+    DataError
+        If it is no JSON in UTF-8, or neither an attribution nor a failure.
+    """
+    try:
+        document = _parse(line)
+    except UnicodeDecodeError as error:
+        raise DataError(f"{place} is not UTF-8 at byte {error.start}, expected a JSON file") from error
+    except ValueError as error:
+        raise DataError(f"{place} is not JSON ({error}), expected schema {SCHEMA}") from error
+    return result(document, place=place)
 
 
 def _fields(value: Any, *names: str) -> dict[str, Any]:
@@ -178,109 +149,21 @@ def _number(value: object) -> int | float:
     raise TypeError(f"a value of type {type(value).__name__}")
 
 
-def _documents(path: str | PathLike[str]) -> Iterator[tuple[Any, str]]:
-    """Yield each JSON document of a file with its place: the whole file if it is one, else line by line."""
-    name = fspath(path)
+def _is_json(line: bytes) -> bool:
     try:
-        content = Path(path).read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise DataError(f"cannot read {name!r}: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise DataError(f"{name!r} is not UTF-8 at byte {error.start}, expected a JSON file") from error
-    lines = [(number, line) for number, line in enumerate(content.split("\n"), 1) if line.strip()]
-    if not lines:
-        raise DataError(f"{name!r} is empty, expected JSON of schema {SCHEMA}")
-    try:
-        first = [(_parse(lines[0][1]), f"{name!r}, line {lines[0][0]}" if len(lines) > 1 else repr(name))]
-    except ValueError as error:  # not one document per line: perhaps one that was laid out over many
-        yield _whole(content, name, error), repr(name)
-        return
-    yield from chain(
-        first, ((_line(line, f"{name!r}, line {number}"), f"{name!r}, line {number}") for number, line in lines[1:])
-    )
-
-
-def _whole(content: str, name: str, of_first_line: ValueError) -> Any:
-    try:
-        return _parse(content)
+        _parse(line)
     except ValueError:
-        raise DataError(f"{name!r} is not JSON ({of_first_line}), expected schema {SCHEMA}") from of_first_line
+        return False
+    return True
 
 
-def _line(line: str, place: str) -> Any:
+def _parse(line: str | bytes) -> Any:
+    text = line.decode("utf-8") if isinstance(line, bytes) else line
     try:
-        return _parse(line)
-    except ValueError as error:
-        raise DataError(f"{place} is not JSON ({error}), expected schema {SCHEMA}") from error
-
-
-def _parse(content: str) -> Any:
-    try:
-        return json.loads(content, parse_constant=_refuse)
+        return json.loads(text, parse_constant=_refuse)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
 
 
 def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is no number in JSON")
-
-
-def _result(document: Any, place: str) -> Attribution | Failure:
-    if isinstance(document, dict) and document.get("schema") == ERROR_SCHEMA:
-        record = Record(document, place)
-        return Failure(record.get("line", int), record.get("error", str), record.get("message", str))
-    return from_dict(document, place=place)
-
-
-def _check_schema(record: Record) -> None:
-    if not isinstance(record.values, Mapping):
-        raise DataError(f"{record.place} holds a {type(record.values).__name__}, expected an object of schema {SCHEMA}")
-    found = record.values.get("schema")
-    if found != SCHEMA:
-        raise DataError(
-            f"{record.place} has the schema {found!r}, expected {SCHEMA!r}; "
-            "if a later release wrote it, read it with that release"
-        )
-
-
-def _word(record: Record, text: str) -> Word:
-    start, end = record.get("start", int), record.get("end", int)
-    _check_span(record, start, end, len(text))
-    if record.get("text", str) != text[start:end]:
-        raise record.wrong("text", f"{text[start:end]!r:.60}, which the text has from {start} to {end}")
-    if record.number("standard_error") < 0:
-        raise record.wrong("standard_error", "a number >= 0")
-    return Word(text[start:end], start, end, record.number("score"), record.number("standard_error"))
-
-
-def _check_span(record: Record, start: int, end: int, length: int) -> None:
-    if not 0 <= start <= end <= length:
-        raise DataError(f"{record.place} spans {start} to {end}, expected a span within the {length} characters of the text")
-
-
-def _token(record: Record, length: int, n_words: int) -> Token:
-    start, end, word = (record.optional(key, int) for key in ("start", "end", "word"))
-    if start is not None and end is not None:
-        _check_span(record, start, end, length)
-    if word is not None and not 0 <= word < n_words:
-        raise record.wrong("word", f"the number of one of the {n_words} words, from 0 on")
-    return Token(record.get("text", str), start, end, word, record.optional_number("score"))
-
-
-def _fit(record: Record) -> Fit:
-    return Fit(
-        r2=record.optional_number("r2"),
-        split_half=record.optional_number("split_half"),
-        condition=record.optional_number("condition"),
-        n_queries=record.get("n_queries", int),
-        n_gradients=record.get("n_gradients", int),
-        seconds=record.number("seconds"),
-        warnings=tuple(Note(note.get("code", str), note.get("message", str)) for note in record.records("warnings")),
-    )
-
-
-def _truncation(record: Record) -> Truncation:
-    kept = record.get("kept", str)
-    if kept not in ("start", "end"):
-        raise record.wrong("kept", "'start' or 'end'")
-    return Truncation(record.get("n_kept", int), record.get("n_total", int), "start" if kept == "start" else "end")

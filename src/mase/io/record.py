@@ -12,6 +12,10 @@ __all__ = ["Record"]
 
 T = TypeVar("T")
 
+# The last digits of a number that was computed, and how far from [0, 1] adapters let a model's probabilities be: in half
+# precision they have few digits.
+_ROUNDING, _HALF_PRECISION = 1e-9, 1e-2
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -46,6 +50,37 @@ class Record:
         if not math.isfinite(number):
             raise self.wrong(key, "a finite number")
         return number
+
+    def within(self, key: str, low: float, high: float = math.inf) -> float:
+        """Return the number of a key, which must be from `low` to `high`, rounding apart."""
+        return self._bounded(key, low, high, _ROUNDING)
+
+    def probability(self, key: str) -> float:
+        """Return the number of a key, which must be a probability."""
+        return self._bounded(key, 0, 1, _HALF_PRECISION)
+
+    def _bounded(self, key: str, low: float, high: float, rounding: float) -> float:
+        number = self.number(key)
+        if not low - rounding <= number <= high + rounding:
+            raise self.wrong(key, f"a number >= {low:g}" if high == math.inf else f"a number from {low:g} to {high:g}")
+        return number
+
+    def optional_within(self, key: str, low: float, high: float = math.inf) -> float | None:
+        """Return the number of a key, which must be from `low` to `high` or null."""
+        return None if key in self.values and self.values[key] is None else self.within(key, low, high)
+
+    def count(self, key: str, low: int = 0) -> int:
+        """Return the whole number of a key, which must be at least `low`."""
+        number = self.get(key, int)
+        if number < low:
+            raise self.wrong(key, f"a whole number >= {low}")
+        return number
+
+    def name(self, key: str) -> str:
+        """Return the string of a key, which must not be empty."""
+        if not self.get(key, str):
+            raise self.wrong(key, "a name")
+        return self.get(key, str)
 
     def optional_number(self, key: str) -> float | None:
         """Return the finite number of a key, which may be null."""

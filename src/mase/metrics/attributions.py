@@ -4,11 +4,11 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from mase.attribution import Attribution
 from mase.errors import DataError
+from mase.files import read_bytes
 from mase.io.json import ERROR_SCHEMA, SCHEMA, from_dict
 
 __all__ = ["Attributions", "read_attributions"]
@@ -104,9 +104,7 @@ def _is_ours(entry: Any) -> bool:
 def _entries(name: str) -> list[Any]:
     """Return the entries of a file: one per line, or those of the one list that the file is."""
     try:
-        content = Path(name).read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise DataError(f"cannot read {name!r}: {error.strerror or error}") from error
+        content = read_bytes(name).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(f"{name!r} is not UTF-8 at byte {error.start}, expected JSON") from error
     try:

@@ -20,6 +20,7 @@ from mase.models import adapt
 from mase.models.protocol import Model
 from mase.precision import Precision
 from mase.rng import stream_key
+from mase.text import check_text
 
 __all__ = ["Evaluator", "Judged", "Judgement", "OnError", "named_metrics"]
 
@@ -138,7 +139,7 @@ class Evaluator:
         MaseError
             If the text cannot be masked, explained by a method (without `on_error`), or an attribution does not fit it.
         """
-        given = attributions or {}
+        text, given = check_text(text), attributions or {}
         self.check_names(given)
         bound = remembering(masker(self.model, text, self.operator))
         blank = Case(self.model, text, bound.target, bound, np.empty(0), self.seed)  # the scores are still to come

@@ -58,14 +58,28 @@ def load(name_or_path: str | os.PathLike[str], *, download: bool = False, device
     return HuggingFace(name, download=download, device=device)
 
 
-def adapt(model: Any, tokenizer: Any = None) -> Model:
-    """Return `model` as an adapter: one already, a name or folder, a Hugging Face classifier, or `list[str] -> (n, k)`.
+def adapt(model: Any, tokenizer: Any = None, *, name: str | None = None) -> Model:
+    """Return `model` as an adapter.
+
+    Parameters
+    ----------
+    model
+        An adapter already, a name or folder, a Hugging Face classifier or another torch module (with its tokenizer), a fitted
+        estimator or pipeline of scikit-learn that takes texts, or a function `list[str] -> (n, k)`.
+    tokenizer
+        The tokenizer of a torch module.
+    name
+        What to call a function or an estimator, for provenance; its own name by default.
 
     Raises
     ------
     OptionError
         If it is none of these.
+    CapabilityError
+        If it is an estimator without probabilities.
     """
+    if isinstance(model, type):
+        raise OptionError(f"model is the class {model.__name__}, expected an object of it, as in {model.__name__}(...)")
     if callable(getattr(type(model), "bind", None)):
         return model  # type: ignore[no-any-return]
     if isinstance(model, str | os.PathLike):
@@ -73,13 +87,17 @@ def adapt(model: Any, tokenizer: Any = None) -> Model:
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(model, torch.nn.Module):
         return _adapt_module(model, tokenizer)
+    from mase.models.scikit_learn import is_estimator, scikit_learn
+
+    if is_estimator(model):
+        return scikit_learn(model, name=name)
     if callable(model):
         from mase.models.callable import Callable
 
-        return Callable(model)
+        return Callable(model, name=name)
     raise OptionError(
-        f"model is of type {type(model).__name__}, expected a name or folder, a torch module, a function from texts to "
-        "probabilities (n, k), or an adapter from mase.models"
+        f"model is of type {type(model).__name__}, expected a name or folder, a torch module, an estimator of scikit-learn, a "
+        "function from texts to probabilities (n, k), or an adapter from mase.models"
     )
 
 

@@ -3,20 +3,17 @@
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from threading import Lock, RLock
 from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
 
 import torch
 from torch import nn
 
 from mase.errors import OptionError
+from mase.models.turns import alone
 
 __all__ = ["alone", "borrowed", "device_of", "moved", "multiplies_bfloat16", "out_of_memory"]
 
 M = TypeVar("M", bound=nn.Module)
-_ALONE: "WeakKeyDictionary[nn.Module, RLock]" = WeakKeyDictionary()
-_ALONE_GUARD = Lock()
 
 
 def device_of(module: nn.Module) -> torch.device:
@@ -63,21 +60,12 @@ def out_of_memory(error: Exception) -> bool:
 
 
 @contextmanager
-def alone(module: nn.Module) -> Iterator[None]:
-    """Hold a module, or a tokenizer that belongs to it, for this thread: hooks and modes of two explanations would mix."""
-    with _ALONE_GUARD:
-        lock = _ALONE.setdefault(module, RLock())
-    with lock:
-        yield
-
-
-@contextmanager
 def borrowed(module: nn.Module, *, gradients: bool = False) -> Iterator[None]:
     """Run `module` in eval mode; then restore every submodule's mode and torch's global random state.
 
     Gradients of parameters are never touched: derivatives are taken of the coordinates alone. Plain `no_grad` instead of
     inference mode, because a module that caches tensors on itself could not be trained on with inference tensors. One thread at
-    a time borrows a module; others wait.
+    a time borrows a module, since hooks and modes of two explanations would mix; others wait.
     """
     with alone(module), _as_found(module), torch.set_grad_enabled(gradients), _uncompiled():
         yield

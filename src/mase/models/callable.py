@@ -11,9 +11,12 @@ import numpy as np
 from mase.arrays import Floats, Ints
 from mase.errors import CapabilityError, EmptyTextError, MaseError, ModelError, OptionError, ShapeError
 from mase.links import Output, probabilities
+from mase.models.answers import Answers
 from mase.models.exchange import token_sources
 from mase.models.protocol import Binding
-from mase.text import Tokens, check_text, find_words
+from mase.models.rewriting import rewritten
+from mase.models.turns import alone
+from mase.text import Tokens, check_text, check_texts, find_words
 
 __all__ = ["Callable"]
 
@@ -21,22 +24,30 @@ __all__ = ["Callable"]
 class Callable:
     """A classifier of which nothing is known but `predict_proba(list[str]) -> (n, k)`.
 
-    Its words are taken out of the text, one coordinate per word with the values 0 and 1.
+    Its words are taken out of the text, one coordinate per word with the values 0 and 1. Threads take turns to call it.
 
     Parameters
     ----------
     predict_proba
-        Class probabilities `(n, k)`, or one column with the probability of the second class.
+        Class probabilities `(n, k)`, or one column with the probability of the second class: a list, an array, a tensor, a data
+        frame or a sparse matrix (see `mase.models.answers.Answers`).
     labels
-        Names of the k classes; "0", "1", ... by default.
+        Names of the k classes; "0", "1", ... by default. For one column the names of both classes, or of the one that it
+        scores.
     mask_token
         What to write in place of a word that is taken out; None takes the word out altogether.
     multilabel
         Whether the k columns are separate questions (and rows need not sum to 1).
     outputs
-        "probabilities", or "logits".
+        "probabilities", or "logits". One column of logits needs `labels`: without them it may be a likelihood or a
+        regression, and no class.
     name
         For provenance.
+
+    Raises
+    ------
+    OptionError
+        If an option has another value than these, or the function is a `decision_function` and `outputs` not "logits".
     """
 
     sha256: ClassVar[None] = None
@@ -56,8 +67,15 @@ class Callable:
             raise OptionError(f"outputs is {outputs!r}, expected 'probabilities' or 'logits'")
         if isinstance(labels, str):
             raise OptionError(f"labels is {labels!r}, expected a list of names, one per class")
-        if labels is not None and len(set(labels)) != len(labels):
-            raise OptionError(f"labels {list(labels)} are not unique, expected one name per class")
+        if labels is not None and (not len(labels) or len(set(labels)) != len(labels)):
+            raise OptionError(f"labels are {list(labels)}, expected one name per class, no two alike")
+        if mask_token == "":
+            raise OptionError("mask_token is '', expected what to write in a word's place, or None to take the word out")
+        if outputs == "probabilities" and getattr(predict_proba, "__name__", "") == "decision_function":
+            raise OptionError(
+                "decision_function returns distances, expected probabilities; pass predict_proba, or labels=[...] and "
+                "outputs='logits' if the distances are logits"
+            )
         self._predict = predict_proba
         self._labels = None if labels is None else tuple(map(str, labels))
         self._mask_token = mask_token
@@ -111,7 +129,8 @@ class Callable:
 
     def predict(self, texts: Sequence[str]) -> Floats:
         """Return class probabilities `(n, k)`."""
-        return probabilities(self.scores(list(texts)), self._output)
+        asked = [check_text(text) for text in check_texts(texts)]
+        return probabilities(self.scores(asked), self._output) if asked else np.empty((0, len(self.labels)))
 
     @property
     def output(self) -> Output:
@@ -119,75 +138,35 @@ class Callable:
         return self._output
 
     def scores(self, texts: list[str]) -> Floats:
-        """Return the function's answers `(n, k)`, checked.
+        """Return the function's answers `(n, k)`, checked by `mase.models.answers.Answers`; one thread at a time asks.
 
         Raises
         ------
         ModelError
-            If the function raises, or its answers are not probabilities.
+            If the function raises, or its answers are no class scores.
         ShapeError
             If they are not `(n, k)`.
+        OptionError
+            If they are one column of logits, and there are no labels.
         """
-        answer = self._asked(texts)
-        table = answer[:, None] if answer.ndim == 1 else answer
-        expected = None if self._labels is None else max(len(self._labels), 2)
-        if (
-            table.ndim != 2
-            or len(table) != len(texts)
-            or not table.shape[1]
-            or (table.shape[1] > 1 and expected not in (None, table.shape[1]))
-        ):
-            raise ShapeError(f"{self.name} returned shape {answer.shape}, expected ({len(texts)}, {expected or 'k'})")
-        if table.shape[1] == 1 and self._output.multilabel:
-            raise ShapeError(
-                f"{self.name} returned one column, expected ({len(texts)}, k) with k >= 2 separate questions; "
-                "leave multilabel out for a single one"
-            )
-        if table.shape[1] == 1:
-            other = np.zeros_like(table) if self._output.kind == "logits" else 1 - table
-            table = np.concatenate([other, table], axis=1)
-        self._check(table)
-        return table
+        with alone(self):  # until the answer is copied: the function may fill the same array again
+            return Answers(self.name, self._output, self._labels).table(self._asked(texts), texts)
 
-    def _asked(self, texts: list[str]) -> Floats:
-        """Return what the function answers as an array of numbers."""
+    def _asked(self, texts: list[str]) -> Any:
+        """Return what the function answers."""
         try:
-            answer = self._predict(list(texts))  # a list of its own, which the function may change
-            if callable(getattr(answer, "detach", None)):  # a tensor, perhaps with gradients or on a GPU
-                answer = answer.detach().cpu()
+            return self._predict(list(texts))  # a list of its own, which the function may change
         except (MaseError, MemoryError):
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             empty = sum(not text.strip() for text in texts)
             remedy = (
                 f" ({empty} of the {len(texts)} texts had all words taken out; mask_token='...' leaves a token)"
                 if empty
                 else ""
             )
-            raise ModelError(f"{self.name} raised {type(error).__name__}: {error}{remedy}") from error
-        try:
-            return np.asarray(answer, dtype=np.float64).copy()  # a copy: the function may fill the same array again
-        except (TypeError, ValueError) as error:
-            first = answer[0] if isinstance(answer, Sequence) and len(answer) else answer
-            raise ModelError(
-                f"{self.name} returned {type(answer).__name__} of {type(first).__name__} ({first!r:.60}), expected numbers of "
-                f"shape ({len(texts)}, k), a probability per class; pass a function such as predict_proba"
-            ) from error
-
-    def _check(self, table: Floats) -> None:
-        if self._output.kind == "logits" or np.isnan(table).any():
-            return
-        if table.min() < -1e-6 or table.max() > 1 + 1e-6:
-            raise ModelError(
-                f"{self.name} returned numbers from {table.min():.3g} to {table.max():.3g}, expected probabilities in [0, 1]; "
-                "pass Callable(..., outputs='logits') if they are logits"
-            )
-        sums = table.sum(axis=1)
-        if not self._output.multilabel and np.abs(sums - 1).max() > 0.01:
-            raise ModelError(
-                f"{self.name} returned a row that sums to {sums[np.abs(sums - 1).argmax()]:.3g}, expected 1; "
-                "pass Callable(..., multilabel=True) if the classes are separate questions"
-            )
+            said = " ".join(str(error).split())
+            raise ModelError(f"{self.name} raised {type(error).__name__}: {said}{remedy}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,21 +233,11 @@ class CallableProbe:
         return found
 
     def _rewritten(self, sources: Ints) -> str:
-        tokens, parts, end = self.binding.tokens, [], 0
-        for span, source in zip(tokens.spans, sources.tolist(), strict=True):
-            assert span is not None
-            parts += [tokens.text[end : span[0]], tokens.pieces[source]]
-            end = span[1]
-        return "".join([*parts, tokens.text[end:]])
+        pieces = self.binding.tokens.pieces
+        return rewritten(self.binding.tokens, [pieces[source] for source in sources])
 
     def _text(self, kept: np.ndarray) -> str:
-        tokens, text, end, gone = self.binding.tokens, "", 0, False
-        for span, keep in zip(tokens.spans, kept, strict=True):
-            assert span is not None
-            gap = tokens.text[end : span[0]]
-            # Of two spaces around a word that is gone one stays; at the beginning of the text, none.
-            text += gap[1:] if gone and gap.startswith(" ") and text[-1:] in ("", " ") else gap
-            end, gone = span[1], not keep and self.replacement is None
-            text += tokens.text[slice(*span)] if keep else self.replacement or ""
-        rest = tokens.text[end:]
-        return (text.removesuffix(" ") if gone and rest[:1] in ("", " ") else text) + rest
+        pieces = self.binding.tokens.pieces
+        return rewritten(
+            self.binding.tokens, [piece if keep else self.replacement for piece, keep in zip(pieces, kept, strict=True)]
+        )

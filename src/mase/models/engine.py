@@ -12,6 +12,7 @@ from torch import nn
 from mase.arrays import Floats, Ints
 from mase.errors import CapabilityError, MaseError, ModelError
 from mase.models.borrow import borrowed, device_of, out_of_memory
+from mase.models.entry import check_entry
 from mase.models.outputs import class_scores
 
 __all__ = ["Engine", "Place", "as_float64", "find_embedding"]
@@ -113,7 +114,7 @@ class Engine:
             return self._scores(ids)
 
     def capture(self, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the layer's output `(b, t, d)` and the scores `(b, columns)` for ids `(b, t)`.
+        """Return the layer's output `(b, t, d)` and the scores `(b, columns)` for ids `(b, t)`, b other than t.
 
         Raises
         ------
@@ -128,23 +129,7 @@ class Engine:
 
         with self._running(), self._hooked(see), self._watching(others), _user_code("the model"):
             scores = self._scores(ids.clone())
-        if others:
-            raise CapabilityError(
-                f"the words are also embedded by {others[0]!r}, with the weights of {self.embedding!r}: the model would read "
-                "the words as they were beside the perturbed ones; wrap it in mase.models.Callable"
-            )
-        if len(seen) != 1:
-            raise CapabilityError(
-                f"layer {self.embedding!r} ran {len(seen)} times in one forward pass, expected once; "
-                "name the layer that embeds the tokens (TorchModule: embedding=..., HuggingFace: enter=...)"
-            )
-        output = seen[0]
-        if not isinstance(output, torch.Tensor) or output.ndim != 3 or output.shape[:2] != ids.shape:
-            got = tuple(output.shape) if isinstance(output, torch.Tensor) else type(output).__name__
-            raise CapabilityError(
-                f"layer {self.embedding!r} returned {got}, expected a tensor ({len(ids)}, {ids.shape[1]}, d): batch first"
-            )
-        return output, scores
+        return check_entry(self.embedding, seen, others, (len(ids), ids.shape[1])), scores
 
     def forward_from(self, ids: torch.Tensor, place: Place) -> torch.Tensor:
         """Return scores `(b, columns)` when the layer's output for ids `(b, t)` is `place()` `(b, t, d)` instead."""

@@ -82,23 +82,26 @@ def class_scores(answer: Any, n: int) -> torch.Tensor:
         found = found.reshape(1, -1)
     table = found[:, None] if found.ndim == 1 else found
     if table.ndim != 2 or len(table) != n or not table.shape[1]:
+        per_token = ", and no scores per token, as a language model gives them" if found.ndim == 3 else ""
         raise ModelError(
             f"model returned scores of shape {tuple(found.shape)}, expected ({n}, k): one row per text, one column per class"
+            f"{per_token}"
         )
     return table
 
 
-def recognise(raw: Floats, kind: Kind, *, multilabel: bool, last_operation: str = "") -> Scores:
+def recognise(raw: Floats, kind: Kind, *, multilabel: bool, last_operation: str = "", named: bool = True) -> Scores:
     """Return what the scores `(n, k)` of n varied inputs are.
 
     ``"auto"``: rows of numbers in [0, 1] that sum to 1, or one column in [0, 1] that no linear layer made, are probabilities;
     several columns in [0, 1] that do not sum to 1 are probabilities of separate questions if a sigmoid made them
-    (`last_operation` names what did), and logits if a linear layer did; all else are logits.
+    (`last_operation` names what did), and logits if a linear layer did; all else are logits. One column that is no
+    probability is the logit of a class only if the classes are `named`: it may be a likelihood or a regression.
 
     Raises
     ------
     OptionError
-        If several columns in [0, 1] could be either.
+        If several columns in [0, 1] could be either, or one column may be no score of a class.
     """
     if kind not in ("auto", "logits", "probabilities"):
         raise OptionError(f"outputs is {kind!r}, expected 'auto', 'logits' or 'probabilities'")
@@ -115,6 +118,12 @@ def recognise(raw: Floats, kind: Kind, *, multilabel: bool, last_operation: str 
         multilabel = multilabel or (inside and not whole and last_operation.startswith("Sigmoid"))
         likely = whole or (multilabel and not linear) if k > 1 else not linear
         kind = "probabilities" if inside and likely else "logits"
+        if k == 1 and kind == "logits" and not named:
+            raise OptionError(
+                f"model returned one column, from {raw.min():.3g} to {raw.max():.3g}, which may be the logit of a class or no "
+                "class at all (a likelihood, a regression, a ranking); pass labels=['no', 'yes'] or outputs='logits' if it is "
+                "the logit of the second class, or wrap it in mase.models.Callable with the probability that you want explained"
+            )
     return Scores(Output(kind, multilabel and k > 1), k == 1, max(k, 2))
 
 

@@ -3,7 +3,7 @@
 import ctypes
 import sys
 
-import torch
+from mase.models.adapt import require
 
 __all__ = ["settle"]
 
@@ -18,8 +18,16 @@ def settle(threads: int | None = None) -> None:
     Torch works with `threads` threads, if a number is given: on a busy machine fewer are often faster. And the C library, where
     it is glibc, keeps the memory of one batch for the next: by default it returns large blocks to the kernel, which hands them
     back page by page, zeroed anew.
+
+    Raises
+    ------
+    MissingDependencyError
+        If a number of threads is given and torch is not installed.
     """
     if threads is not None:
+        require("torch", "torch")
+        import torch
+
         torch.set_num_threads(threads)
     set_option = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if set_option is not None:

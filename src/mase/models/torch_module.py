@@ -16,7 +16,7 @@ from mase.models.outputs import Kind, Scores, recognise, score_labels
 from mase.models.protocol import Binding
 from mase.models.torch_probe import TorchProbe, bind
 from mase.query import in_batches
-from mase.text import Side, Span, Tokens, Truncation, check_text
+from mase.text import Side, Span, Tokens, Truncation, check_text, check_texts
 
 __all__ = ["TorchModule", "predict_tokens"]
 
@@ -45,7 +45,8 @@ class TorchModule:
         Longest input in tokens, and which end of a longer text the model reads: "start" or "end".
     outputs, multilabel
         What the module returns: "logits", "probabilities", or "auto" (see `mase.models.outputs.recognise`), of one choice or,
-        with `multilabel`, of k separate questions.
+        with `multilabel`, of k separate questions. One column is the score of the second of two classes; if it is not a
+        probability, `labels` (both names, or its own) or `outputs` must say that it is one.
     name
         For provenance.
     """
@@ -135,7 +136,8 @@ class TorchModule:
                 "the module answers with numbers that are not finite to texts of random ids, so that nobody can tell what its "
                 "scores are; pass outputs='logits' or outputs='probabilities'"
             )
-        scores = recognise(raw, self._outputs, multilabel=self._multilabel, last_operation=made_by)
+        named = self._labels is not None
+        scores = recognise(raw, self._outputs, multilabel=self._multilabel, last_operation=made_by, named=named)
         score_labels(self._labels, scores)
         return scores
 
@@ -212,7 +214,7 @@ class TorchModule:
 
     def predict(self, texts: Sequence[str]) -> Floats:
         """Return class probabilities `(n, k)`; texts of one length go through the model together, without padding."""
-        return self.predict_tokens([self.encode(text) for text in texts])
+        return self.predict_tokens([self.encode(text) for text in check_texts(texts)])
 
     def predict_tokens(self, tokens: Sequence[Tokens]) -> Floats:
         """Return class probabilities `(n, k)` of n sequences of tokens."""

@@ -158,6 +158,8 @@ def bind(engine: Engine, kind: Scores, binding: Binding, reference_id: int | Non
     ids = engine.ids(tokens.ids, 1)
     spread = torch.as_tensor(np.where(binding.coordinate_of_token < 0, p, binding.coordinate_of_token), device=ids.device)
     asked = ids if reference_id is None else torch.cat([ids, torch.where(spread == p, ids, reference_id)])
+    if len(asked) == asked.shape[1]:
+        asked = torch.cat([asked, ids])  # one more row: else batch and time first could not be told apart
     captured, raw = engine.capture(asked)
     both = _at_least_float32(captured)
     text = both[0]

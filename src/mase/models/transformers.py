@@ -22,7 +22,7 @@ from mase.models.pretrained import UNREADABLE, read_tokenizer
 from mase.models.protocol import Binding
 from mase.models.torch_module import predict_tokens
 from mase.models.torch_probe import TorchProbe, bind
-from mase.text import Side, Span, Tokens, Truncation, check_text
+from mase.text import Side, Span, Tokens, Truncation, check_text, check_texts
 
 __all__ = ["HuggingFace"]
 
@@ -31,6 +31,8 @@ _OFFSET_POSITIONS = (
     "roberta", "xlm-roberta", "camembert", "longformer", "xlm-roberta-xl", "data2vec-text", "mpnet", "roberta-prelayernorm",
     "xmod", "ibert", "luke", "esm",
 )  # fmt: skip
+# What transformers calls the only class of a configuration that names none.
+_UNNAMED = "LABEL_0"
 # Families whose embedding block mixes the vectors of neighbouring words: entered there, a word that is out would stay in these.
 _MIXING_BLOCKS = ("mobilebert",)
 
@@ -42,7 +44,9 @@ class HuggingFace:
     ----------
     model
         A `PreTrainedModel` for sequence classification, a folder, or a name in the local cache of the hub. By folder or name
-        it is loaded in float32, whatever precision it was saved in; a module stays as it is.
+        it is loaded in float32, whatever precision it was saved in; a module stays as it is. One logit is that of the second of
+        two classes, if the configuration says that it is a class, by a `problem_type` of classification or by a label other
+        than LABEL_0.
     tokenizer
         Its (fast) tokenizer; loaded beside the model if that is a folder or name.
     enter
@@ -91,6 +95,12 @@ class HuggingFace:
             raise CapabilityError(
                 f"{type(module).__name__} has problem_type 'regression', expected a classifier; wrap it in "
                 "mase.models.Callable with the probability that you want to have explained"
+            )
+        if self._config.num_labels == 1 and self._config.problem_type is None and self._config.id2label[0] == _UNNAMED:
+            raise OptionError(
+                f"{type(module).__name__} has one label, {_UNNAMED}, which may be a class or no class at all (a regression, a "
+                "ranking), expected config.id2label with its name, or config.problem_type 'multi_label_classification'; to "
+                "explain a score that is no class, wrap the model in mase.models.Callable and give it labels= and outputs="
             )
         self._max_length, self._keep = self._own_limit(), keep
         if max_length is not None:
@@ -187,7 +197,7 @@ class HuggingFace:
 
     def predict(self, texts: Sequence[str]) -> Floats:
         """Return class probabilities `(n, k)`; texts of one length go through the model together, without padding."""
-        return self.predict_tokens([self.encode(text) for text in texts])
+        return self.predict_tokens([self.encode(text) for text in check_texts(texts)])
 
     def predict_tokens(self, tokens: Sequence[Tokens]) -> Floats:
         """Return class probabilities `(n, k)` of n sequences of tokens."""

@@ -1,0 +1,162 @@
+"""Going on after the results that a file holds: they must be those that this command would have made."""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mase.attribution import Attribution
+from mase.cli.lines import Line
+from mase.errors import DataError
+from mase.files import cannot_read
+from mase.io.json import Failure, loads
+from mase.methods import Method, describe
+
+if TYPE_CHECKING:
+    from mase.explainer import Explainer
+
+__all__ = ["Earlier", "Expected"]
+
+_BEGINS = b'{"schema": "mase.'  # every line that this library writes
+
+
+class Earlier:
+    """The results in a file, one per line.
+
+    Attributes
+    ----------
+    end
+        Where the last whole line ends, in bytes, of those that were read so far.
+    is_torn
+        Whether a part of a line follows, as a kill or a full disk may leave.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.end = 0
+        self.is_torn = False
+
+    def __iter__(self) -> Iterator[Attribution | Failure]:
+        """Yield the results in order.
+
+        Raises
+        ------
+        DataError
+            If a line is no result, or the file cannot be read.
+        """
+        try:
+            with self.path.open("rb") as file:
+                for number, line in enumerate(file, 1):
+                    if not file.peek(1) and _is_torn(line):
+                        self.is_torn = True
+                        return
+                    result = self._result(line, number)
+                    self.end += len(line)
+                    yield result
+        except DataError:
+            raise
+        except OSError as error:
+            raise cannot_read(self.path, error) from error
+
+    def _result(self, line: bytes, number: int) -> Attribution | Failure:
+        place = f"{os.fspath(self.path)!r}, line {number}"
+        result = loads(line, place=place)
+        if not line.endswith(b"\n"):
+            raise DataError(f"{place} has no line end, expected one after each result; add it")
+        return result
+
+
+def _is_torn(last: bytes) -> bool:
+    """Return whether the last line of a file is a part of a result: any other text is the user's, and stays."""
+    begun = last.rstrip(b"\0\r\n")
+    if begun[: len(_BEGINS)] != _BEGINS[: len(begun)]:
+        return False
+    try:
+        json.loads(last)
+    except (ValueError, RecursionError):
+        return True
+    return not last.endswith(b"\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What the results of a command say of how they were made, whatever the text; `target` is None for the predicted class."""
+
+    model: Mapping[str, Any]
+    method: Mapping[str, Any]
+    seed: int
+    target: str | None
+
+    @classmethod
+    def of(cls, explainer: "Explainer", target: str | None) -> "Expected":
+        """Return what the results of an explainer say."""
+        per_token = explainer.granularity == "token" or explainer.method.space.per_token
+        method = describe(explainer.method) | {
+            "granularity": "token" if per_token else "word",
+            "tolerance": explainer.effort.stopping.tolerance,
+            "stable_top": explainer.effort.stopping.stable_top,
+            "precision": explainer.effort.precision,
+        }
+        model = {"name": explainer.model.name, "sha256": explainer.model.sha256}
+        plain = json.loads(json.dumps(method, default=float))  # as it is read back: lists for tuples
+        return cls(model, plain, explainer.seed, _label(explainer.model.labels, target))
+
+    def check(self, result: Attribution | Failure, line: Line, place: str) -> None:
+        """Make sure that a result in a file is the one that this command would make of a line of its input.
+
+        Raises
+        ------
+        DataError
+            If it is not; the message says what differs.
+        """
+        for what, found, wanted in self._compared(result, line):
+            if found != wanted:
+                raise DataError(
+                    f"{place} has the {what} {_shown(found, wanted)}, expected {_shown(wanted, found)} of this command; repeat "
+                    "the command that made the file, or replace its results with --overwrite"
+                )
+
+    def _compared(self, result: Attribution | Failure, line: Line) -> Iterator[tuple[str, Any, Any]]:
+        if isinstance(result, Failure):
+            yield "failure of text number", result.line, line.number
+            return
+        yield "text", result.text, line.text
+        yield from ((f"model's {key}", result.model.get(key), value) for key, value in self.model.items())
+        found, wanted = _flat(_settings(result.method)), _flat(self.method)
+        yield from ((f"method's {key}", found.get(key), wanted.get(key)) for key in wanted | found)
+        yield "target", result.target, result.prediction.label if self.target is None else self.target
+        yield "seed", result.seed, self.seed
+
+
+def _shown(value: Any, other: Any) -> str:
+    """Return a value as in Python; of a long text, the part where it begins to differ from another."""
+    if not isinstance(value, str) or not isinstance(other, str):
+        return f"{value!r:.80}"
+    same = next(
+        (at for at, (one, two) in enumerate(zip(value, other, strict=False)) if one != two), min(map(len, (value, other)))
+    )
+    begin = max(0, same - 20)
+    return f"{'...' if begin else ''}{value[begin : begin + 60]!r}"
+
+
+def _label(labels: tuple[str, ...], target: str | None) -> str | None:
+    """Return the label that a target names, which may be an index; an unknown one is none of any result."""
+    if target is None or target in labels or not target.isdecimal() or int(target) >= len(labels):
+        return target
+    return labels[int(target)]
+
+
+def _settings(method: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what decides the scores: what a later release adds, and the size of batches, do not."""
+    known = {field.name for field in fields(Method)} | {"granularity", "tolerance", "stable_top", "precision"}
+    return {key: value for key, value in method.items() if key in known}
+
+
+def _flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return nested settings by their dotted names."""
+    flat: dict[str, Any] = {}
+    for key, value in settings.items():
+        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
+    return flat

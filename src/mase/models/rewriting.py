@@ -1,0 +1,49 @@
+"""The string that a black box is asked about, with words of a text taken out or written otherwise."""
+
+from collections.abc import Sequence
+
+from mase.text import Tokens, joins
+
+__all__ = ["rewritten"]
+
+
+def rewritten(tokens: Tokens, pieces: Sequence[str | None]) -> str:
+    """Return the text with word i written as `pieces[i]`, or taken out where that is None.
+
+    Of the white space around words that are gone one stretch stays: that with the most line breaks, then the longest. None is
+    left at the beginning or the end that the text did not have there. Where letters or digits would read as one word that
+    something stood between, one space stays in its place.
+
+    Examples
+    --------
+    >>> from mase.text import find_words
+    >>> text = "open-source, as  ever"
+    >>> spans = tuple(find_words(text))
+    >>> words = [text[start:end] for start, end in spans]
+    >>> n = len(words)
+    >>> tokens = Tokens(text, tuple(range(n)), tuple(words), spans, (False,) * n)
+    >>> rewritten(tokens, [None if word in ("-", "as") else word for word in words])
+    'open source,  ever'
+    """
+    text, end = tokens.text, 0
+    parts: list[str] = []
+    gaps: list[str] = []
+    for span, piece in zip(tokens.spans, pieces, strict=True):
+        assert span is not None
+        gaps.append(text[end : span[0]])
+        end = span[1]
+        if piece is not None:
+            parts += [_between(gaps, parts[-1], piece) if parts else gaps[0], piece]
+            gaps = []
+    gaps.append(text[end:])
+    return "".join([*parts, gaps[-1] if parts else _widest([gaps[0], gaps[-1]])])
+
+
+def _between(gaps: Sequence[str], left: str, right: str) -> str:
+    """Return what stands between two words that follow each other, from the gaps that stood there."""
+    gap = gaps[0] if len(gaps) == 1 else _widest(gaps)
+    return gap or (" " if joins(left, right) else "")
+
+
+def _widest(gaps: Sequence[str]) -> str:
+    return max(gaps, key=lambda gap: (gap.count("\n"), len(gap)))

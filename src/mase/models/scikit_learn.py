@@ -1,0 +1,58 @@
+"""Estimators and pipelines of scikit-learn, and whatever else has their methods, as black boxes."""
+
+from typing import Any
+
+import numpy as np
+
+from mase.errors import CapabilityError, OptionError
+from mase.models.callable import Callable
+
+__all__ = ["is_estimator", "scikit_learn"]
+
+
+def is_estimator(model: Any) -> bool:
+    """Return whether a model has the methods of scikit-learn's estimators; one that can be called as well needs `classes_`."""
+    if _has(model, "predict_proba") and getattr(model, "classes_", None) is not None:
+        return True
+    return not callable(model) and (_has(model, "predict_proba") or _has(model, "predict"))
+
+
+def scikit_learn(estimator: Any, *, name: str | None = None) -> Callable:
+    """Return a fitted classifier of texts as a black box: `predict_proba` answers, and `classes_` are the labels.
+
+    Parameters
+    ----------
+    estimator
+        A pipeline from texts to classes, or any estimator that takes a list of str.
+    name
+        For provenance; that of its class by default.
+
+    Raises
+    ------
+    CapabilityError
+        If it has no `predict_proba`.
+    OptionError
+        If it is not fitted, or its classes are not one list.
+    """
+    kind = type(estimator).__name__
+    if not _has(estimator, "predict_proba"):
+        raise CapabilityError(
+            f"{kind} has no predict_proba, expected a classifier with probabilities; put it into "
+            "sklearn.calibration.CalibratedClassifierCV, or, if its decision_function is a logit, pass "
+            "mase.models.Callable(model.decision_function, labels=[...], outputs='logits')"
+        )
+    classes = getattr(estimator, "classes_", None)
+    if classes is None:
+        raise OptionError(
+            f"{kind} has no classes_, expected an estimator that was fitted; or pass the function itself: predict_proba"
+        )
+    if any(np.ndim(label) for label in classes):
+        raise OptionError(
+            f"{kind} answers several questions at once, expected one list of classes_; pass mase.models.Callable with a "
+            "function that returns the probabilities of one of them"
+        )
+    return Callable(estimator.predict_proba, [str(label) for label in classes], name=name or kind)
+
+
+def _has(model: Any, method: str) -> bool:
+    return callable(getattr(model, method, None))
