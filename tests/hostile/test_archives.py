@@ -22,7 +22,7 @@ def imdb(**changes):
 
 
 def build(name, archive, folder, read):
-    """Judge an archive: a typed error that leaves nothing behind, or the table of its good members."""
+    """Judge an archive: a typed error that leaves nothing behind, or, if it may be `read`, the table of its good members."""
     from mase.datasets import DATASETS
     from mase.datasets.download import build as rebuilt
     from mase.datasets.table import read_split
@@ -33,7 +33,7 @@ def build(name, archive, folder, read):
         table = rebuilt(dataset, folder, archive=archive)
     except DataError as error:
         left = [path.name for path in folder.iterdir()]
-        return f"left {left} behind" if left else f"was refused: {error}" if read else None
+        return f"left {left} behind" if left else f"was refused: {error}" if read == "whole" else None
     if not read:
         return "was accepted"
     n = sum(len(read_split(table, name, split)) for split in ("train", "test"))
@@ -45,7 +45,7 @@ def rebuilt(dataset, name, tmp_path):
     content = (archives.IMDB if dataset == "imdb" else archives.REUTERS)[name]()
     (tmp_path / "archive.tar.gz").write_bytes(content)
     (tmp_path / "table").mkdir()
-    read = dataset == "imdb" and name in archives.IMDB_READ
+    read = "partly" if dataset == "imdb" and name in archives.IMDB_READ else ""
     return process.call(build, dataset, tmp_path / "archive.tar.gz", tmp_path / "table", read, limits=LIMITS)
 
 
@@ -69,12 +69,12 @@ def test_a_sample_of_archives(name, tmp_path, judge):
 def test_the_good_archive_is_read(tmp_path):
     (tmp_path / "archive.tar.gz").write_bytes(archives.good_imdb())
     (tmp_path / "table").mkdir()
-    assert process.call(build, "imdb", tmp_path / "archive.tar.gz", tmp_path / "table", True, limits=LIMITS) is None
+    assert process.call(build, "imdb", tmp_path / "archive.tar.gz", tmp_path / "table", "whole", limits=LIMITS) is None
 
 
 @pytest.mark.hostile
 @pytest.mark.parametrize("dataset", ["imdb", "reuters"])
-@pytest.mark.parametrize("name", ["empty", "missing", "folder", "pipe", "bomb: 4 GB of zeros", "cut short"])
+@pytest.mark.parametrize("name", ["empty", "missing", "folder", "pipe", "bomb: 2 GB of zeros", "cut short"])
 def test_archives_through_the_command(dataset, name, tmp_path, judge):
     path = tmp_path / "archive.tar.gz"
     if name == "folder":
