@@ -2,10 +2,11 @@
 
 import codecs
 import json
+import math
 import re
 from numbers import Integral, Real
 from os import PathLike, fspath
-from typing import Any
+from typing import Any, NoReturn
 
 from mase.attribution import Attribution
 from mase.errors import DataError
@@ -160,10 +161,15 @@ def _is_json(line: bytes) -> bool:
 def _parse(line: str | bytes) -> Any:
     text = line.decode("utf-8") if isinstance(line, bytes) else line
     try:
-        return json.loads(text, parse_constant=_refuse)
+        return json.loads(text, parse_constant=_refuse, parse_float=_finite)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
 
 
-def _refuse(constant: str) -> None:
+def _finite(digits: str) -> float:
+    number = float(digits)
+    return number if math.isfinite(number) else _refuse(digits[:40])
+
+
+def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no number in JSON")
