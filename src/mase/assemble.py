@@ -4,6 +4,7 @@ import platform
 from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from math import isnan
 
 import numpy as np
 
@@ -16,7 +17,7 @@ __all__ = ["installed", "prediction", "token_scores", "word_scores", "word_sums"
 
 
 def word_sums(estimate: Estimate, of_token: Ints, words: Words) -> tuple[Floats, Floats]:
-    """Return scores `(w,)` and standard errors `(w,)` of the words: sums over their coordinates."""
+    """Return scores `(w,)` and standard errors `(w,)` of the words: sums over their coordinates; NaN where there are none."""
     inside = of_token >= 0
     pairs = np.unique(np.stack([np.array(words.of_token)[inside], of_token[inside]], axis=1), axis=0)
     cuts = np.flatnonzero(np.diff(pairs[:, 0])) + 1
@@ -30,7 +31,9 @@ def word_sums(estimate: Estimate, of_token: Ints, words: Words) -> tuple[Floats,
 def word_scores(words: Words, scored: tuple[Floats, Floats], text: str) -> tuple[Word, ...]:
     """Return the words with their scores `(w,)` and standard errors `(w,)`."""
     rows = zip(words.spans, scored[0].tolist(), scored[1].tolist(), strict=True)
-    return tuple(Word(text[start:end], start, end, score, error) for (start, end), score, error in rows)
+    return tuple(
+        Word(text[start:end], start, end, score, None if isnan(error) else error) for (start, end), score, error in rows
+    )
 
 
 def token_scores(tokens: Tokens, words: Words, gamma: Floats | None, of_token: Ints) -> tuple[Token, ...]:

@@ -12,21 +12,25 @@ from mase.arrays import Floats, frozen
 from mase.errors import OptionError
 from mase.text import Span, Truncation
 
-__all__ = ["Attribution", "Fit", "Note", "Prediction", "Token", "Word"]
+__all__ = ["LISTED", "Attribution", "Fit", "Note", "Prediction", "Token", "Word"]
+
+# How many words a screen lists beside a text; agreement of halves is about as many.
+LISTED = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
     """One word with its score: `start` and `end` are its span in the original text.
 
-    `standard_error` has the unit of `score`: change of the explained response per unit of the word's coordinate.
+    `standard_error` has the unit of `score`: change of the explained response per unit of the word's coordinate. It is None
+    where scores estimate nothing (random ones), so that they have no interval.
     """
 
     text: str
     start: int
     end: int
     score: float
-    standard_error: float
+    standard_error: float | None
 
     def __str__(self) -> str:
         return self.text
@@ -58,10 +62,14 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A remark that a reader of the scores must know: `code` for programs, `message` for people."""
+    """A remark that a reader of the scores must know: `code` for programs, `message` for people.
+
+    `word` is the index of the word that it is about, None where it is about the whole text.
+    """
 
     code: str
     message: str
+    word: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +82,9 @@ class Fit:
         Share of the response's variance that the scores explain, adjusted for the number of coordinates; at most 1, below 0
         when the scores predict worse than a constant; None when there are too few rows to tell.
     split_half
-        Spearman correlation between the scores of two halves of the sample; None when a half is too small.
+        How far two halves of the sample agree about the 8 strongest words (in a text of fewer than 16, its stronger half):
+        the share of their summed absolute scores that belongs to words which a half also has among its own 8 strongest, mean
+        of both halves. None when a half is too small.
     condition
         Condition number of the design's second-moment matrix (relative to its law); 1 is ideal.
     n_queries, n_gradients
@@ -134,8 +144,9 @@ class Attribution:
 
     @property
     def standard_errors(self) -> Floats:
-        """Standard errors `(w,)` of the scores, read-only."""
-        return frozen(np.array([word.standard_error for word in self.word_scores], dtype=np.float64))
+        """Standard errors `(w,)` of the scores, read-only; NaN for scores that have none."""
+        errors = [np.nan if word.standard_error is None else word.standard_error for word in self.word_scores]
+        return frozen(np.array(errors, dtype=np.float64))
 
     @property
     def intercept(self) -> float:

@@ -46,14 +46,15 @@ class Explainer:
         `sigma` is a standard deviation of the coordinates, p of them, a covariance `(p, p)` or a function of p that returns
         one of these. `reference` is "zero", "mask", "unk" or "pad".
     seed
-        Seed of the perturbations. Same seed and text: same scores, whatever the order of texts.
+        Seed of the perturbations. Same seed, text and settings: same scores, whatever the order of texts.
     granularity
         "word": one coordinate per word; "token": one per token, word scores being their sums.
     tolerance, stable_top
         Stop before `n_samples` as soon as the relative standard error is at most `tolerance`, or the set of the `stable_top`
         highest words is certain (see `mase.stopping.Stopping`).
     batch_size
-        Rows per forward pass, or "auto".
+        Rows per forward pass, or "auto". The same settings on the same machine and versions give the same scores to the last
+        bit; another size changes them by rounding (up to 3e-7 of the largest, with one row at a time).
     precision
         "float32", or "bfloat16": half precision where it is fast and a trial shows it precise (see `mase.measure.Effort`).
     show_progress
@@ -169,6 +170,7 @@ class Explainer:
         index = _target(self.model.labels, target, chance)
         method = _with_sigma(self.method, probe)
         found = measure(probe, method, index, generator(self.seed, text), self.effort)
+        leads = () if found.lead is None else (found.lead.note(tokens, words, of_token),)
         return Attribution(
             text=text,
             prediction=prediction(self.model.labels, chance),
@@ -178,7 +180,7 @@ class Explainer:
             response=found.response,
             word_scores=word_scores(words, word_sums(found.estimate, of_token, words), text),
             tokens=token_scores(tokens, words, found.estimate.gamma if per_token else None, of_token),
-            fit=replace(found.fit, seconds=time.perf_counter() - began),
+            fit=replace(found.fit, seconds=time.perf_counter() - began, warnings=(*found.fit.warnings, *leads)),
             method=describe(method) | self._conditions(probe, per_token=per_token),
             model={"name": self.model.name, "sha256": self.model.sha256},
             seed=self.seed,

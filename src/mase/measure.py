@@ -138,12 +138,12 @@ def _regressed(oracle: ProbeOracle, method: Method, rng: np.random.Generator, ef
         oracle, more, tried = halved(oracle, method, rows)
         extra += more
     answers = _asked(oracle, method, law, sample, cap, base, effort.stopping, rng)
-    estimate, leads = answers.estimate, tuple[Note, ...]()
+    estimate, lead = answers.estimate, None
     if isinstance(design, LeadingDesign):
         n = effort.stopping.among(design.candidates(len(answers.responses) + reserved, oracle.size))
-        estimate, leads = led(oracle, estimate, n, float(answers.responses.std()))
+        estimate, lead = led(oracle, estimate, n, float(answers.responses.std()))
     r2 = adjusted_r2(answers.sample, answers.responses, answers.estimate)
-    halves = None if sample.exhaustive else split_half(answers.problem, estimator)
+    halves = None if sample.exhaustive else split_half(answers.problem, estimator, answers.estimate.gamma)
     fit = Fit(
         r2=r2,
         split_half=halves,
@@ -155,12 +155,11 @@ def _regressed(oracle: ProbeOracle, method: Method, rng: np.random.Generator, ef
             *_remarks(oracle, method, answers, r2, halves),
             *effort.stopping.remarks(answers.estimate),
             *_unfocused(design, len(answers.responses), cap),
-            *leads,
             *oracle.remarks(),
             *tried,
         ),
     )
-    return Measurement(estimate.embedded(oracle.active, p), oracle.text, fit)
+    return Measurement(estimate.embedded(oracle.active, p), oracle.text, fit, lead)
 
 
 def _law(method: Method, oracle: ProbeOracle) -> Law:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from mase.attribution import Fit
+from mase.leading import Lead
 from mase.sample import Estimate
 
 __all__ = ["Measurement"]
@@ -10,8 +11,9 @@ __all__ = ["Measurement"]
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """Coefficients of one probe for one target, with their fit: the part of an explanation that knows nothing of text."""
+    """Coefficients of one probe for one target, their fit, and the lead if one was raised: what knows nothing of text."""
 
     estimate: Estimate
     response: float
     fit: Fit
+    lead: Lead | None = None

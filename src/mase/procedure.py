@@ -91,6 +91,7 @@ class Procedure(Protocol):
     def run(self, oracle: Oracle, n_samples: int, rng: np.random.Generator) -> Estimate:
         """Return gamma `(p,)` with its covariance, from at most `n_samples` questions.
 
-        The covariance is that of a repetition with other random numbers: zero where nothing is drawn.
+        The covariance is that of a repetition with other random numbers: zero where nothing is drawn, NaN where gamma
+        estimates nothing.
         """
         ...

@@ -4,14 +4,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mase.arrays import Floats
-from mase.attribution import Note
+from mase.arrays import Bools, Floats
+from mase.attribution import LISTED, Note
 from mase.sample import Estimate, Estimator, Problem, Sample, Solver
 
 __all__ = ["adjusted_r2", "coefficients", "condition", "remarks", "split_half"]
 
 # Below these a reader should not lean on the scores: remarks say so.
-_POOR_R2, _UNSTABLE = 0.5, 0.7
+_POOR_R2 = 0.5
+# docs/decisions/2026-11-22-unstable.md has what another threshold costs.
+_UNSTABLE = 0.85
 # Digits of the scores, relative to the largest, that ranks are made of: what lies below is rounding, not an order of words.
 _DIGITS = 9
 # Probability beyond which a float32 softmax leaves few digits for differences.
@@ -56,25 +58,33 @@ def coefficients(estimator: Estimator, problem: Problem) -> Floats:
     return estimator.solve(problem) if isinstance(estimator, Solver) else estimator.fit(problem).gamma
 
 
-def split_half(problem: Problem, estimator: Estimator) -> float | None:
-    """Return the Spearman correlation between the scores of the even and the odd rows; None if a half is too small."""
+def split_half(problem: Problem, estimator: Estimator, gamma: Floats) -> float | None:
+    """Return how far two halves of the rows, the even and the odd ones, agree about the strongest of the scores `(p,)`.
+
+    It is the share of the summed magnitude of the k strongest scores that belongs to coordinates which a half also has among
+    its k strongest (ties count as among them), the mean of both halves. None if a half is too small, or all scores are 0.
+    """
     if problem.n // 2 < problem.p + 3 or problem.p < 3:
         return None
+    k = _strongest(problem.p)
+    first = np.argsort(-np.abs(gamma), kind="stable")[:k]
+    strength = np.abs(gamma[first])
+    if not strength.any():
+        return None
     halves = [coefficients(estimator, problem.rows(slice(start, None, 2))) for start in (0, 1)]
-    size = max(float(np.abs(half).max()) for half in halves)
-    if size == 0:
-        return None
-    ranks = [_ranks(np.round(half / size, _DIGITS)) for half in halves]
-    if any(np.ptp(rank) == 0 for rank in ranks):
-        return None
-    return float(np.asarray(np.corrcoef(ranks))[0, 1])
+    return float(np.mean([strength[_among(half, k)[first]].sum() / strength.sum() for half in halves]))
 
 
-def _ranks(values: Floats) -> Floats:
-    """Return average ranks `(p,)`; scipy.stats has them too, at half a second of import."""
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    averages: Floats = np.asarray(np.cumsum(counts) - (counts - 1) / 2, dtype=np.float64)
-    return averages[inverse]
+def _strongest(p: int) -> int:
+    """Return how many of p coordinates count as the strongest: as many as a screen lists, half of them in a short text."""
+    return min(LISTED, p // 2)
+
+
+def _among(values: Floats, k: int) -> Bools:
+    """Return which of the values `(p,)` are among the k of largest magnitude: ties are, zeros are not."""
+    strength = np.abs(values)
+    strength = np.round(strength / (strength.max() or 1.0), _DIGITS)
+    return np.asarray((strength >= np.sort(strength)[-k]) & (strength > 0))
 
 
 def condition(problem: Problem) -> float | None:
@@ -118,9 +128,11 @@ def remarks(
             f"the scores explain {max(r2, 0):.0%} of how the model answers around this text; the rest is {rest}",
         )
     if halves is not None and halves < _UNSTABLE:
+        k = _strongest(n_coordinates)
+        counted = f"{k} strongest words" if k > 1 else "strongest word"
         yield Note(
             "unstable",
-            f"two halves of the sample rank the words differently (correlation {halves:.2f}); use a larger n_samples",
+            f"half of the sample finds {halves:.0%} of the {counted} again, counted by strength; use a larger n_samples",
         )
     if link == "probability" and max(probability, 1 - probability) > _SATURATED:
         yield Note(

@@ -162,7 +162,8 @@ class Estimate:
     """What an estimator returns: gamma `(p,)`, its covariance and the number of parameters it used up.
 
     `covariance` is `(p, p)`, or of more than `mase.covariance.MOST_CORRELATED` coordinates the variances `(p,)` alone: the
-    covariances then count as 0. `remark` says in a sentence if the estimator had to do something else than it was asked for.
+    covariances then count as 0. It is NaN where gamma estimates nothing. `remark` says in a sentence if the estimator had to do
+    something else than it was asked for.
     """
 
     gamma: Floats

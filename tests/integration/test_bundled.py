@@ -150,6 +150,7 @@ def test_wrong_folders_say_what_is_wrong(tmp_path):
         bundled.load(copy)
 
 
+@pytest.mark.pages
 @every_model
 def test_card_and_configuration_tell_the_same(name):
     card = (bundled.folder(name) / "README.md").read_text(encoding="utf-8")
@@ -163,6 +164,7 @@ def test_card_and_configuration_tell_the_same(name):
     assert record["test_accuracy"] >= LEAST_ACCURACY[name]
 
 
+@pytest.mark.pages
 @every_model
 def test_reported_accuracy_is_that_of_the_complete_test_split(name):
     dataset = datasets.DATASETS[DATASET_OF[name]]

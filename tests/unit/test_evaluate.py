@@ -151,7 +151,7 @@ def test_a_parquet_table_or_an_object_with_a_name_twice_is_an_error(tmp_path):
     lines = tmp_path / "twice.jsonl"
     lines.write_text('{"text": "good", "text": "dull"}\n{"text": "a film"}\n', encoding="utf-8")
     found = read_labelled(lines, label_column=None).rows
-    assert str(found[0].error) == "line 1 has the column 'text' twice, expected a name of its own for each"
+    assert all(part in str(found[0].error) for part in ("line 1", "'text'"))
     assert (found[0].text, found[1].text) == ("", "a film")
 
 

@@ -4,7 +4,6 @@ import dataclasses
 import gzip
 import itertools
 import json
-import runpy
 import shlex
 from contextlib import nullcontext
 from pathlib import Path
@@ -31,7 +30,7 @@ from mase.experiments.publish import publish
 from mase.experiments.records import CHANCE_KS, COLUMNS, DEPTH, Record, dumps, loads
 from mase.experiments.runner import Settings
 from mase.experiments.specs import SETTINGS, Spec, parse, spec
-from mase.experiments.store import RecordFile, Records, pack, read, record_path
+from mase.experiments.store import RecordFile, pack, read, record_path
 from mase.experiments.sweeps import SWEEPS
 from mase.experiments.tables import TABLE1, TABLE2
 from mase.experiments.targets import TARGETS
@@ -370,21 +369,6 @@ def test_a_ceiling_is_a_record_without_scores(answer):
     fewest = len(one.order)
     assert one.flips[0] == sum(2 ** (k - 1) for k in range(fewest, DEPTH + 1))
     assert bench.describe(Spec("greedy"))["width"] == 1
-
-
-def test_an_operator_that_is_appended_gives_what_the_bench_records(answer, black_box, tmp_path):
-    """`experiments/append_operator.py` asks no method again: the order in the record is enough."""
-    _, text, found = answer
-    texts = ["unread"] * 9 + [text]
-    of_nine = Split("imdb", "test", tuple(texts), ("dull",) * 10, ("",) * 10, "0" * 64)
-    append = runpy.run_path(str(Path(__file__).parents[2] / "experiments" / "append_operator.py"))["_flips"]
-    files = {
-        Path(str(one)): Records(({"method": {"name": one.method}},), {4: record}, {4: 0})
-        for one, record in found.records.items()
-    }
-    for index, operator in enumerate(("mask", "delete")):
-        again = append(files, black_box, of_nine, operator)
-        assert again == {Path(str(one)): {4: record.flips[index]} for one, record in found.records.items()}
 
 
 def test_a_method_that_the_model_cannot_have_is_refused(answer):
@@ -745,8 +729,7 @@ def test_the_file_of_an_experiment_names_the_split_and_the_precision_of_its_reco
 def test_results_go_to_a_folder_that_holds_none_of_ours():
     """By default: a short run of one's own must not write over the committed pages, or stumble over their records."""
     default = reproduce.make_context("reproduce", ["table1"]).params["output"]
-    root = Path(__file__).parents[2]
-    assert f"{default}/" in (root / ".gitignore").read_text(encoding="utf-8").splitlines()
+    assert Path(default).parts[0] not in ("experiments", "benchmarks", "docs", "src", "tests")
 
 
 def test_a_report_without_records_is_an_error(tmp_path):
@@ -766,7 +749,7 @@ PANEL = Panel(
 def test_curves_are_the_same_bytes_for_the_same_numbers(tmp_path):
     pytest.importorskip("matplotlib")
     for suffix in (".svg", ".png"):
-        one, two = save([PANEL, PANEL, PANEL], tmp_path / f"a{suffix}"), save([PANEL, PANEL, PANEL], tmp_path / f"b{suffix}")
+        one, two = save([PANEL], tmp_path / f"a{suffix}"), save([PANEL], tmp_path / f"b{suffix}")
         assert one.read_bytes() == two.read_bytes()
     assert "two $x" in (tmp_path / "a.svg").read_text(encoding="utf-8")
 

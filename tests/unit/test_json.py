@@ -49,7 +49,7 @@ def test_the_schema_has_the_documented_keys():
     assert set(plain["prediction"]) == {"label", "index", "probability", "probabilities"}
     assert set(plain["words"][0]) == {"text", "start", "end", "score", "standard_error"}
     assert set(plain["fit"]) == {"r2", "split_half", "condition", "n_queries", "n_gradients", "seconds", "warnings"}
-    assert plain["fit"]["warnings"] == [{"code": "unstable", "message": "beware"}]
+    assert plain["fit"]["warnings"] == [{"code": "unstable", "message": "beware", "word": None}]
     assert plain["truncated"] == {"n_kept": 3, "n_total": 9, "kept": "end"}
     assert plain["intercept"] == made.intercept
     assert all(made.text[word["start"] : word["end"]] == word["text"] for word in plain["words"])

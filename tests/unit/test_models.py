@@ -310,25 +310,25 @@ def test_hugging_face_contract(minilm):
     check_model(HuggingFace(*minilm), "An unbelievably good film, isn't it?")
 
 
-def test_hugging_face_words_and_special_tokens(minilm):
-    found = mase.Explainer(*minilm, n_samples=40)("An unbelievably overcooked film, isn't it?")
+def test_hugging_face_words_and_special_tokens(small_bert):
+    found = mase.Explainer(*small_bert, n_samples=40)("An unbelievably overcooked film, isn't it?")
     assert found.words == ("An", "unbelievably", "overcooked", "film", ",", "isn't", "it", "?")
     assert found.tokens[0].text == "[CLS]"
     assert found.tokens[0].score == found.tokens[-1].score == 0.0
     assert len(found.tokens) > len(found.words) + 2
 
 
-def test_token_coordinates_sum_to_word_coordinates(minilm):
+def test_token_coordinates_sum_to_word_coordinates(small_bert):
     text = "An unbelievably overcooked film, isn't it?"
-    words = mase.Explainer(*minilm, method="mase-nlgp", n_samples=600, sigma=0.01)(text)
-    tokens = mase.Explainer(*minilm, method="mase-nlgp", n_samples=600, sigma=0.01, granularity="token")(text)
+    words = mase.Explainer(*small_bert, method="mase-nlgp", n_samples=600, sigma=0.01)(text)
+    tokens = mase.Explainer(*small_bert, method="mase-nlgp", n_samples=600, sigma=0.01, granularity="token")(text)
     assert tokens.scores == pytest.approx(words.scores, abs=0.02 * np.abs(words.scores).max())
     assert sum(token.score for token in tokens.tokens) == pytest.approx(tokens.scores.sum())
 
 
-def test_entering_before_the_layer_norm_would_explain_nothing(minilm):
+def test_entering_before_the_layer_norm_would_explain_nothing(small_bert):
     """The trap of R4: a scale of the whole input of a LayerNorm is undone by it; the two entries that we offer are not."""
-    module, tokenizer = minilm
+    module, tokenizer = small_bert
     ids = torch.tensor([tokenizer("A good film")["input_ids"]])
     norm = module.bert.embeddings.LayerNorm
     with torch.no_grad():
@@ -338,7 +338,7 @@ def test_entering_before_the_layer_norm_would_explain_nothing(minilm):
         handle.remove()
     assert scaled == pytest.approx(plain.numpy(), abs=1e-5)
     block, words = (
-        mase.Explainer(HuggingFace(*minilm, enter=enter), method="mase-nlgp", n_samples=200)("A good film").scores
+        mase.Explainer(HuggingFace(*small_bert, enter=enter), method="mase-nlgp", n_samples=200)("A good film").scores
         for enter in ("block", "words")
     )
     assert np.abs(block).max() > 1e-4
@@ -346,8 +346,8 @@ def test_entering_before_the_layer_norm_would_explain_nothing(minilm):
     assert np.abs(block - words).max() > 1e-4
 
 
-def test_mask_reference_equals_the_mask_token(minilm):
-    module, tokenizer = minilm
+def test_mask_reference_equals_the_mask_token(small_bert):
+    module, tokenizer = small_bert
     model = HuggingFace(module, tokenizer)
     from mase.methods import resolve
     from mase.models.protocol import Binding
@@ -361,21 +361,21 @@ def test_mask_reference_equals_the_mask_token(minilm):
     assert found == pytest.approx(expected.numpy(), abs=1e-5)
 
 
-def test_long_text_is_cut_at_the_models_limit(minilm):
+def test_long_text_is_cut_at_the_models_limit(small_bert):
     text = "good film " * 400
-    found = mase.Explainer(HuggingFace(*minilm, max_length=32), n_samples=80)(text)
+    found = mase.Explainer(HuggingFace(*small_bert, max_length=32), n_samples=80)(text)
     assert len(found.tokens) == 32
     assert found.tokens[-1].text == "[SEP]"
     assert found.truncation.n_total == 802
-    assert HuggingFace(*minilm).encode(text).truncation.n_kept == 512
-    last = HuggingFace(*minilm, max_length=8, keep="end").encode("one two three four five six seven eight")
+    assert HuggingFace(*small_bert).encode(text).truncation.n_kept == 512
+    last = HuggingFace(*small_bert, max_length=8, keep="end").encode("one two three four five six seven eight")
     assert last.pieces == ("[CLS]", "three", "four", "five", "six", "seven", "eight", "[SEP]")
 
 
 @pytest.mark.parametrize("family", ["gpt2", "roberta", "distilbert"])
-def test_other_families(family, minilm):
+def test_other_families(family, small_bert):
     """Tiny random models of other architectures, with the WordPiece tokenizer of MiniLM."""
-    tokenizer = minilm[1]
+    tokenizer = small_bert[1]
     shared = {"vocab_size": len(tokenizer), "num_labels": 3}
     torch.manual_seed(0)
     config = {
@@ -395,18 +395,18 @@ def test_other_families(family, minilm):
     assert config.pad_token_id is None or family != "gpt2"
 
 
-def test_multilabel_hugging_face(minilm):
-    module = copy.deepcopy(minilm[0])
+def test_multilabel_hugging_face(small_bert):
+    module = copy.deepcopy(small_bert[0])
     module.config.problem_type = "multi_label_classification"
-    chance = HuggingFace(module, minilm[1]).predict(["A good film"])
+    chance = HuggingFace(module, small_bert[1]).predict(["A good film"])
     assert chance.sum() != pytest.approx(1)
 
 
-def test_loading_by_folder_and_by_name(minilm, tmp_path):
-    minilm[0].save_pretrained(tmp_path / "saved")
-    minilm[1].save_pretrained(tmp_path / "saved")
+def test_loading_by_folder_and_by_name(small_bert, tmp_path):
+    small_bert[0].save_pretrained(tmp_path / "saved")
+    small_bert[1].save_pretrained(tmp_path / "saved")
     model = load(tmp_path / "saved")
-    assert model.predict(["A good film"]) == pytest.approx(HuggingFace(*minilm).predict(["A good film"]))
+    assert model.predict(["A good film"]) == pytest.approx(HuggingFace(*small_bert).predict(["A good film"]))
     with pytest.raises(UnknownNameError, match="did you mean 'lstm-imdb'"):
         load("lstm-imbd")
     with pytest.raises(DataError, match="download"):
@@ -416,9 +416,9 @@ def test_loading_by_folder_and_by_name(minilm, tmp_path):
         load(tmp_path / "empty")
 
 
-def saved(minilm, folder):
-    minilm[0].save_pretrained(folder)
-    minilm[1].save_pretrained(folder)
+def saved(small_bert, folder):
+    small_bert[0].save_pretrained(folder)
+    small_bert[1].save_pretrained(folder)
     return folder
 
 
@@ -598,69 +598,73 @@ def test_a_black_box_whose_columns_change_is_an_error():
         Callable(bag, labels="no")
 
 
-def test_a_folder_in_half_precision_is_loaded_in_single(minilm, tmp_path):
-    folder = saved((copy.deepcopy(minilm[0]).to(torch.bfloat16), minilm[1]), tmp_path)
+def test_a_folder_in_half_precision_is_loaded_in_single(small_bert, tmp_path):
+    folder = saved((copy.deepcopy(small_bert[0]).to(torch.bfloat16), small_bert[1]), tmp_path)
     assert {parameter.dtype for parameter in load(folder).module.parameters()} == {torch.float32}
 
 
-def test_a_model_whose_head_was_never_trained_is_an_error(minilm, tmp_path):
+def test_a_model_whose_head_was_never_trained_is_an_error(small_bert, tmp_path):
     """It would be drawn at random, and explain something else each time."""
-    saved((minilm[0].bert, minilm[1]), tmp_path)
+    saved((small_bert[0].bert, small_bert[1]), tmp_path)
     state = torch.random.get_rng_state()
     with pytest.raises(DataError, match=r"has no weights classifier\.bias, classifier\.weight, expected .* that was trained"):
         load(tmp_path)
     assert torch.equal(torch.random.get_rng_state(), state)
 
 
-def test_a_folder_without_a_tokenizer_is_an_error(minilm, tmp_path):
+def test_a_folder_without_a_tokenizer_is_an_error(small_bert, tmp_path):
     """Transformers would make one up that reads every word as unknown."""
-    minilm[0].save_pretrained(tmp_path)
+    small_bert[0].save_pretrained(tmp_path)
     with pytest.raises(DataError, match=r"has no tokenizer, expected one of .*tokenizer\.json"):
         load(tmp_path)
-    assert len(HuggingFace(tmp_path, minilm[1]).encode("a good film")) == 5
+    assert len(HuggingFace(tmp_path, small_bert[1]).encode("a good film")) == 5
 
 
 @pytest.mark.parametrize("content", [b"", b"version https://git-lfs.github.com/spec/v1", None])
-def test_damaged_weights_are_an_error(content, minilm, tmp_path):
-    path = saved(minilm, tmp_path) / "model.safetensors"
+def test_damaged_weights_are_an_error(content, small_bert, tmp_path):
+    path = saved(small_bert, tmp_path) / "model.safetensors"
     path.write_bytes(path.read_bytes()[:5000] if content is None else content)
     with pytest.raises(DataError, match="no Hugging Face classifier with safetensors weights at") as raised:
         load(tmp_path)
     assert "download" not in str(raised.value)  # it is here, only broken
 
 
-def test_weights_of_other_sizes_than_the_configuration_are_an_error(minilm, tmp_path):
-    path = saved(minilm, tmp_path) / "config.json"
+def test_weights_of_other_sizes_than_the_configuration_are_an_error(small_bert, tmp_path):
+    path = saved(small_bert, tmp_path) / "config.json"
     config = json.loads(path.read_text())
     path.write_text(json.dumps(config | {"id2label": {str(index): str(index) for index in range(5)}}))
     with pytest.raises(DataError, match="no Hugging Face classifier"):
         load(tmp_path)
 
 
-def test_token_types_that_would_be_dropped_are_an_error(minilm):
-    class Typed(type(minilm[1])):
+def test_token_types_that_would_be_dropped_are_an_error(small_bert):
+    class Typed(type(small_bert[1])):
         def __call__(self, *given, **options):
             encoded = super().__call__(*given, **options)
             encoded["token_type_ids"] = [2 * (index == 0) for index in range(len(encoded["input_ids"]))]
             return encoded
 
-    tokenizer = copy.deepcopy(minilm[1])
+    tokenizer = copy.deepcopy(small_bert[1])
     tokenizer.__class__ = Typed
     with pytest.raises(CapabilityError, match="token_type_ids other than 0"):
-        HuggingFace(minilm[0], tokenizer).encode("a good film")
+        HuggingFace(small_bert[0], tokenizer).encode("a good film")
 
 
-def test_where_blocks_that_mix_words_or_undo_scales_are_entered(minilm):
+def test_where_blocks_that_mix_words_or_undo_scales_are_entered(small_bert):
     """MobileBERT's block mixes three neighbours; Bloom's word vectors go through a LayerNorm at once."""
-    tokenizer, n = minilm[1], len(minilm[1])
+    tokenizer, n = small_bert[1], len(small_bert[1])
     sizes = {"hidden_size": 16, "num_attention_heads": 2, "vocab_size": n}
     mobile = transformers.MobileBertConfig(
         embedding_size=16, intra_bottleneck_size=16, intermediate_size=16, num_hidden_layers=1, **sizes
     )
     bloom = transformers.BloomConfig(hidden_size=16, n_head=2, n_layer=1, vocab_size=n, pad_token_id=0)
-    for config, expected in [(mobile, "embeddings.word_embeddings"), (bloom, "word_embeddings_layernorm")]:
+    for config, layer in [(mobile, "mobilebert.embeddings.word_embeddings"), (bloom, "transformer.word_embeddings_layernorm")]:
         module = transformers.AutoModelForSequenceClassification.from_config(config).eval()
-        assert HuggingFace(module, tokenizer)._engine.embedding.endswith(expected)
+        chosen, named = HuggingFace(module, tokenizer), HuggingFace(module, tokenizer, enter=layer)
+        scores = [
+            mase.Explainer(one, method="mase-nlgp", n_samples=60)("a good film").scores.tolist() for one in (chosen, named)
+        ]
+        assert scores[0] == scores[1]
     module = transformers.AutoModelForSequenceClassification.from_config(mobile).eval()
     model, text = HuggingFace(module, tokenizer), "a good film"
     ids = torch.tensor([model.encode(text).ids])
@@ -793,12 +797,12 @@ def test_references_that_a_model_does_not_have(lstm_model):
         mase.Explainer(lstm_model, method="mase-cone", reference="mask")
 
 
-def test_half_precision_is_used_where_it_is_precise_enough(minilm, fast_bfloat16):
+def test_half_precision_is_used_where_it_is_precise_enough(small_bert, fast_bfloat16):
     from scipy.stats import spearmanr
 
     text = "An unbelievably good film, isn't it? I would gladly see it again, although the middle drags."
-    exact = mase.Explainer(*minilm, method="mase-nlgp", n_samples=400, sigma=0.3)(text)
-    half = mase.Explainer(*minilm, method="mase-nlgp", n_samples=400, sigma=0.3, precision="bfloat16")(text)
+    exact = mase.Explainer(*small_bert, method="mase-nlgp", n_samples=400, sigma=0.3)(text)
+    half = mase.Explainer(*small_bert, method="mase-nlgp", n_samples=400, sigma=0.3, precision="bfloat16")(text)
     assert "float32-instead" not in {note.code for note in half.fit.warnings}
     assert half.scores.tolist() != exact.scores.tolist()
     assert spearmanr(half.scores, exact.scores).statistic > 0.99
@@ -806,11 +810,11 @@ def test_half_precision_is_used_where_it_is_precise_enough(minilm, fast_bfloat16
     assert half.method["precision"] == "bfloat16"
 
 
-def test_half_precision_falls_back_and_says_so(minilm, fast_bfloat16):
-    tiny = mase.Explainer(*minilm, method="mase-nlgp", n_samples=60, sigma=1e-4, precision="bfloat16")("A good film")
+def test_half_precision_falls_back_and_says_so(small_bert, fast_bfloat16):
+    tiny = mase.Explainer(*small_bert, method="mase-nlgp", n_samples=60, sigma=1e-4, precision="bfloat16")("A good film")
     assert "float32-instead" in {note.code for note in tiny.fit.warnings}
     assert tiny.scores == pytest.approx(
-        mase.Explainer(*minilm, method="mase-nlgp", n_samples=60, sigma=1e-4)("A good film").scores
+        mase.Explainer(*small_bert, method="mase-nlgp", n_samples=60, sigma=1e-4)("A good film").scores
     )
     with pytest.raises(CapabilityError, match="half precision"):
         mase.Explainer(Callable(bag), precision="bfloat16")("A good film")
@@ -819,9 +823,9 @@ def test_half_precision_falls_back_and_says_so(minilm, fast_bfloat16):
 
 
 @pytest.mark.parametrize("method", ["mase", "kernel-shap", "partition-shap", "occlusion", "mase-paper"])
-def test_without_instructions_for_half_precision_float32_answers(minilm, slow_bfloat16, method):
+def test_without_instructions_for_half_precision_float32_answers(small_bert, slow_bfloat16, method):
     asked, exact = (
-        mase.Explainer(*minilm, method=method, n_samples=60, precision=precision)("A good film")
+        mase.Explainer(*small_bert, method=method, n_samples=60, precision=precision)("A good film")
         for precision in ("bfloat16", "float32")
     )
     assert asked.scores.tolist() == exact.scores.tolist()
@@ -1045,11 +1049,12 @@ def test_modules_and_labels_of_another_type():
         TorchModule(SmallLSTM(), tokenize=whitespace_ids, labels="ab")
 
 
-def test_hugging_face_needs_a_tokenizer_and_takes_a_layer(minilm):
+def test_hugging_face_needs_a_tokenizer_and_takes_a_layer(small_bert):
     with pytest.raises(OptionError, match="tokenizer"):
-        HuggingFace(minilm[0])
-    named = HuggingFace(*minilm, enter="bert.embeddings")
-    assert mase.Explainer(named, n_samples=60)(TEXT).scores == pytest.approx(mase.Explainer(*minilm, n_samples=60)(TEXT).scores)
+        HuggingFace(small_bert[0])
+    named = HuggingFace(*small_bert, enter="bert.embeddings")
+    plain = mase.Explainer(*small_bert, n_samples=60)(TEXT)
+    assert mase.Explainer(named, n_samples=60)(TEXT).scores == pytest.approx(plain.scores)
 
 
 # --- a process of its own -------------------------------------------------------------------------------------------
@@ -1079,13 +1084,13 @@ def test_a_settled_process_keeps_its_memory_from_batch_to_batch(monkeypatch):
 
 
 @pytest.mark.parametrize("wrong", [0, 1, -3, 10_000, "3"])
-def test_hugging_face_input_lengths_are_checked(minilm, wrong):
+def test_hugging_face_input_lengths_are_checked(small_bert, wrong):
     with pytest.raises(OptionError, match=r"max_length is .* expected an integer from 3 to "):
-        HuggingFace(*minilm, max_length=wrong)
+        HuggingFace(*small_bert, max_length=wrong)
 
 
-def test_a_regression_is_no_classifier(minilm):
-    module, tokenizer = copy.deepcopy(minilm[0]), minilm[1]
+def test_a_regression_is_no_classifier(small_bert):
+    module, tokenizer = copy.deepcopy(small_bert[0]), small_bert[1]
     module.config.problem_type = "regression"
     with pytest.raises(CapabilityError, match="expected a classifier"):
         HuggingFace(module, tokenizer)

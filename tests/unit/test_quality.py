@@ -3,7 +3,6 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy.special import comb
-from scipy.stats import spearmanr
 
 from mase.covariance import covariance
 from mase.designs import DESIGNS
@@ -21,27 +20,47 @@ def noisy(n, p, seed=0):
     return Problem(z, z[:, 0] + rng.standard_normal(n), np.ones(n), 0.0, True, covariance(1.0, np.ones(p)))
 
 
-def test_split_half_is_the_spearman_correlation_of_even_and_odd_rows():
-    problem = noisy(200, 8)
-    halves = [LeastSquares().fit(problem.rows(slice(start, None, 2))).gamma for start in (0, 1)]
-    assert split_half(problem, LeastSquares()) == pytest.approx(spearmanr(*halves).statistic)
+def agreement(gamma, halves, k):
+    """Return split-half in slow lines: of the k strongest, the share by strength that a half has among its k, too."""
+    strength = np.abs(gamma)
+    first = sorted(range(len(gamma)), key=lambda i: -strength[i])[:k]
+    shares = []
+    for half in np.abs(halves):
+        among = sorted(range(len(gamma)), key=lambda i, half=half: -half[i])[:k]
+        shares.append(sum(strength[i] for i in first if i in among) / sum(strength[i] for i in first))
+    return np.mean(shares)
 
 
-def test_split_half_with_ties():
-    class Coarse:
+@pytest.mark.parametrize(("p", "k"), [(40, 8), (17, 8), (16, 8), (9, 4), (3, 1)])
+def test_split_half_is_the_agreement_of_even_and_odd_rows_about_the_strongest(p, k):
+    problem = noisy(2 * p + 30, p)
+    whole, *halves = (LeastSquares().fit(rows).gamma for rows in (problem, *(problem.rows(slice(i, None, 2)) for i in (0, 1))))
+    assert split_half(problem, LeastSquares(), whole) == pytest.approx(agreement(whole, halves, k))
+    if p == 40:
+        assert 0.2 < agreement(whole, halves, k) < 1
+
+
+def test_split_half_counts_ties_in_and_what_a_half_never_found_out():
+    """Of six equal scores any four are the strongest. A half that finds two words alone misses the others."""
+
+    class Fixed:
+        def __init__(self, *halves):
+            self.halves = list(halves)
+
         def fit(self, problem):
-            gamma = np.round(LeastSquares().fit(problem).gamma, 1)
-            return Estimate(gamma, np.eye(8), 8.0)
+            return Estimate(np.array(self.halves.pop(0)), np.eye(8), 8.0)
 
-    problem = noisy(400, 8)
-    halves = [Coarse().fit(problem.rows(slice(start, None, 2))).gamma for start in (0, 1)]
-    assert len(set(halves[0])) < 8
-    assert split_half(problem, Coarse()) == pytest.approx(spearmanr(*halves).statistic)
+    equal = np.array([1.0, 1, 1, 1, 1, 1, 0, 0])
+    jitter = 1e-13 * np.arange(8.0)
+    assert split_half(noisy(200, 8), Fixed(equal + jitter, equal - jitter), equal) == pytest.approx(1)
+    two = np.array([1.0, 1, 0, 0, 0, 0, 0, 0])
+    assert split_half(noisy(200, 8), Fixed(two, equal), equal) == pytest.approx(0.75)
+    assert split_half(noisy(200, 8), Fixed(), np.zeros(8)) is None
 
 
 def test_split_half_needs_two_sound_halves():
-    assert split_half(noisy(20, 8), LeastSquares()) is None
-    assert split_half(noisy(200, 2), LeastSquares()) is None
+    assert split_half(noisy(20, 8), LeastSquares(), np.ones(8)) is None
+    assert split_half(noisy(200, 2), LeastSquares(), np.ones(2)) is None
 
 
 @pytest.mark.parametrize("design", ["iid", "antithetic", "orthogonal", "sobol"])

@@ -135,7 +135,7 @@ def test_the_unit_of_the_scores_is_told():
     assert gloss(logit) == "logit: the model's raw score of the class"
     assert gloss(replace(logit, response=np.log(0.8 / 0.2))) == "logit: the log-odds of the class; +0.7 doubles the odds"
     assert summary(margin).splitlines()[-3:] == [
-        "8 strongest of 11 words; margin of pos in log-odds, ± 95 % interval", gloss(margin),
+        "8 strongest of 11 words; margin of pos in log-odds, ± 95 % interval (sampling)", gloss(margin),
         "R² 0.98 · 1,001 evaluations · 200 ms · mase, seed 0",
     ]  # fmt: skip
     put_back, scaled, told = (
@@ -158,7 +158,7 @@ def test_summary_is_plain_lines():
         "Attribution for pos by lstm-imdb: predicted pos 80.0 %",
         "  superb  +0.250 ± 0.020",
         "  dull    −0.125 ± 0.020",
-        "2 strongest of 11 words; probability of pos, ± 95 % interval",
+        "2 strongest of 11 words; probability of pos, ± 95 % interval (sampling)",
         "R² 0.98 · 1,001 evaluations · 200 ms · mase, seed 0",
         "cut off: the model read only the last 9 of 12 tokens",
         "warning: two halves differ [unstable]",
@@ -400,7 +400,7 @@ def test_bar_chart_shows_the_strongest_words_in_reading_order(tmp_path):
     axes = figure.axes[0]
     assert [tick.get_text() for tick in axes.get_yticklabels()] == ["cast", "superb", "plot", "dull"]
     assert [bar.get_width() for bar in axes.patches] == [0.03, 0.25, -0.04, -0.125]
-    assert axes.get_xlabel() == "probability of $x^2$, ± 95 % interval"
+    assert axes.get_xlabel() == "probability of $x^2$, ± 95 % interval (sampling)"
     assert attribution().plot().axes
     figure.savefig(tmp_path / "figure.png")
     assert (tmp_path / "figure.png").stat().st_size > 1000

@@ -114,15 +114,17 @@ def test_weights_are_rounded_to_what_is_stored():
     assert not torch.equal(module.head.weight, before)
 
 
-def test_held_out_texts_are_fixed_and_the_vocabulary_has_not_seen_them(data):
+def test_held_out_texts_are_fixed_and_the_vocabulary_has_not_seen_them(data, tmp_path):
     held_in, held_out = split_off(50, 0.1)
     assert sorted([*held_in, *held_out]) == list(range(50))
     assert len(held_out) == 5
     assert np.array_equal(split_off(50, 0.1)[1], held_out)
-    split = datasets.load("imdb", "train", data)
-    rare = [f"{text} rare{row} rare{row}" for row, text in enumerate(split.texts)]
-    prepared = running._prepare(dataclasses.replace(split, texts=tuple(rare)), RECIPES["lstm-imdb"])
-    known = {int(word[4:]) for word in prepared.vocabulary.ids if word.startswith("rare")}
+    table = pq.read_table(data / "imdb.parquet").to_pylist()
+    rare = [row | {"text": f"{row['text']} rare{number} rare{number}"} for number, row in enumerate(table)]
+    pq.write_table(pa.Table.from_pylist(rare), tmp_path / "imdb.parquet")
+    trained = train("lstm-imdb", tmp_path, tmp_path / "out", epochs=1)
+    words = (trained.path / "vocabulary.txt").read_text(encoding="utf-8").splitlines()
+    known = {int(word[4:]) for word in words if word.startswith("rare")}
     assert known == set(split_off(N_TRAIN, 0.1)[0].tolist())
 
 

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from mase.covariance import no_scatter
 from mase.procedure import Oracle
 from mase.sample import Estimate
 
@@ -19,7 +20,7 @@ class Random:
     needs_reference: ClassVar[bool] = False
 
     def run(self, oracle: Oracle, n_samples: int, rng: np.random.Generator) -> Estimate:
-        """Return p draws with the covariance I / 12 of their law."""
+        """Return p draws with a covariance of NaN: they estimate nothing, so that nothing could be their standard error."""
         del n_samples
         p = oracle.size
-        return Estimate(rng.random(p), np.eye(p) / 12, float(p))
+        return Estimate(rng.random(p), np.full_like(no_scatter(p), np.nan), float(p))

@@ -22,7 +22,7 @@ _FORMS = "package.module:name or file.py:name, as in classifier.py:predict_proba
 _MODULE = "__mase_model__"  # what a file is called among the modules: no module of another name is hidden
 
 
-def open_model(typed: str, *, download: bool, device: str | None) -> Model:
+def open_model(typed: str, *, download: bool, device: str | None, trust_remote_code: bool) -> Model:
     """Return the model that was typed: code as `module:name` or `file.py:name`, which runs, else as `mase.models.load` does.
 
     Raises
@@ -40,9 +40,10 @@ def open_model(typed: str, *, download: bool, device: str | None) -> Model:
 
     found = _place_and_name(typed)
     if found is None:
-        return load(typed, download=download, device=device)
-    if download or device is not None:
-        option = "--download" if download else "--device"
+        return load(typed, download=download, device=device, trust_remote_code=trust_remote_code)
+    given = {"--download": download, "--device": device is not None, "--trust-remote-code": trust_remote_code}
+    option = next((name for name, is_given in given.items() if is_given), None)
+    if option is not None:
         raise click.UsageError(f"got {option} with the code {typed!r}, expected it without: the code decides itself")
     try:
         return adapt(_object(typed, *found), name=typed)

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from mase.cli.options import model, options, precision, text_column
+from mase.cli.options import model, options, precision, text_column, trust_remote_code
 
 __all__ = ["evaluate"]
 
@@ -86,6 +86,7 @@ _what_is_judged = options(
 @click.option("--device", metavar="NAME", help="Where the model runs, as in cuda or cuda:1. [default: cpu]")
 @click.option("--threads", type=click.IntRange(1, 4096), metavar="N", help="Threads of the model. [default: torch's]")
 @click.option("--download", is_flag=True, help="Fetch the Hugging Face model if it is not on this machine.")
+@trust_remote_code
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and no table.")
 @click.option("-o", "--output", metavar="FILE.json", help="Also write JSON with the numbers of every text; - is --json.")
 @click.option("--overwrite", is_flag=True, help="Replace a file that is there once the new one is complete.")
@@ -106,6 +107,7 @@ def evaluate(
     device: str | None,
     threads: int | None,
     download: bool,
+    trust_remote_code: bool,
     as_json: bool,
     output: str | None,
     overwrite: bool,
@@ -150,7 +152,7 @@ def evaluate(
     claim = None if file is None else click.get_current_context().with_resource(file.claimed())
     texts = Source.read(source, text_column, label_column, where, renamed, attributions, labels_needed=only_correct)
     with aside():
-        loaded = open_model(model, download=download, device=device)
+        loaded = open_model(model, download=download, device=device, trust_remote_code=trust_remote_code)
         settle(threads)
         evaluator = Evaluator(loaded, methods=methods, metrics=named_metrics(metrics, ks), **how)
     with judge(evaluator, texts, n_texts, only_correct=only_correct) as found:

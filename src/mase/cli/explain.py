@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from mase.cli.options import model, options, precision, text_column
+from mase.cli.options import model, options, precision, text_column, trust_remote_code
 
 if TYPE_CHECKING:
     from mase.attribution import Attribution
@@ -70,6 +70,7 @@ _how = options(
     help="Threads of the model; on a busy machine try 1. [default: torch's]",
 )
 @click.option("--download", is_flag=True, help="Fetch the Hugging Face model if it is not on this machine.")
+@trust_remote_code
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, one line per text, and no heat maps.")
 @click.option("-o", "--output", metavar="FILE.jsonl", help="Also write JSON, one line per text, as it comes.")
 @click.option("--html", metavar="FILE", help="Also write one self-contained HTML page.")
@@ -86,6 +87,7 @@ def explain(
     device: str | None,
     threads: int | None,
     download: bool,
+    trust_remote_code: bool,
     as_json: bool,
     output: str | None,
     html: str | None,
@@ -138,7 +140,7 @@ def explain(
     from mase.models.process import settle
 
     with aside():
-        loaded = open_model(model, download=download, device=device)
+        loaded = open_model(model, download=download, device=device, trust_remote_code=trust_remote_code)
         settle(threads)
         explainer = Explainer(loaded, **how)
         expected = Expected.of(explainer, target)

@@ -1,6 +1,5 @@
 """`mase models`: the classifiers that come with the library, or one in a folder."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +35,10 @@ def models(name: str | None) -> None:
 def _config(name: str) -> dict[str, Any]:
     """Return what describes a model: one of ours, whose other files must be there too, or a Hugging Face folder's."""
     from mase.models.bundled import ADAPTED, BUNDLED, folder
+    from mase.models.document import is_folder
 
     given = Path(name) / "config.json"
-    if name not in (*BUNDLED, *ADAPTED) and given.is_file():
+    if name not in (*BUNDLED, *ADAPTED) and is_folder(given.parent) and given.is_file():
         config = _read(given)
         if _HUGGING_FACE in config:
             return config
@@ -47,11 +47,9 @@ def _config(name: str) -> dict[str, Any]:
 
 def _read(path: Path) -> dict[str, Any]:
     from mase.errors import DataError
+    from mase.models.document import read_json
 
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DataError(f"cannot read {str(path)!r}: {error}") from error
+    config = read_json(path)
     if not isinstance(config, dict):
         raise DataError(f"{str(path)!r} does not describe a model, expected an object")
     labels, training = config.get("labels", []), config.get("training", {})
@@ -94,12 +92,15 @@ def _description(name: str) -> list[str]:
 
 def _of_hugging_face(name: str, config: dict[str, Any]) -> list[str]:
     from mase.errors import DataError
+    from mase.models.sizes import check_numbers
 
+    check_numbers(Path(name) / "config.json", config)
     by_index = config.get("id2label", {"0": "LABEL_0", "1": "LABEL_1"})  # what the format leaves out stands for these
     try:
         labels = [str(by_index[index]) for index in sorted(by_index, key=int)]
     except (TypeError, ValueError) as error:
         raise DataError(f"{name!r} has the id2label {by_index!r:.80}, expected an object from index to label") from error
-    architecture = ", ".join(map(str, config.get("architectures") or [config[_HUGGING_FACE]]))
+    named = config.get("architectures")
+    architecture = ", ".join(map(str, named if isinstance(named, list) and named else [config[_HUGGING_FACE]]))
     lines = [name, f"  Hugging Face {architecture}", f"  path     {click.format_filename(Path(name).resolve())}"]
     return [*lines, "  labels   " + ", ".join(labels)]

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-__all__ = ["model", "options", "precision", "text_column"]
+__all__ = ["model", "options", "precision", "text_column", "trust_remote_code"]
 
 model = click.option(
     "-m",
@@ -24,6 +24,12 @@ precision = click.option(
     default="float32",
     show_default=True,
     help="bfloat16 is used only where the processor is fast at it and a trial shows that it is precise enough.",
+)
+
+trust_remote_code = click.option(
+    "--trust-remote-code",
+    is_flag=True,
+    help="Run Python code that comes with the model, which can do whatever you can do. Read it first.",
 )
 
 

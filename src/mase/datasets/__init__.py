@@ -85,8 +85,15 @@ def get(
     """
     dataset: Dataset = DATASETS[name]
     folder = Path(cache) if cache is not None else cache_folder()
-    if (folder / dataset.file).is_file():
+    if _is_file(folder / dataset.file):
         return folder / dataset.file
     from mase.datasets.download import build
 
     return build(dataset, folder, archive=Path(archive) if archive is not None else None, progress=progress)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # too long, or with a NUL: making the folder says so
+        return False

@@ -1,15 +1,25 @@
-"""Archives read member by member: nothing is extracted to disk."""
+"""Archives read member by member, within limits: nothing is extracted to disk."""
 
 import gzip
 import re
 import tarfile
 import zlib
 from collections.abc import Iterator
-from typing import IO
+from typing import IO, cast
 
 from mase.errors import DataError
 
-__all__ = ["members"]
+__all__ = ["ARCHIVE_BYTES", "HEADER_BYTES", "MEMBERS", "MEMBER_BYTES", "UNPACKED_BYTES", "decoded", "members", "number"]
+
+ARCHIVE_BYTES = 512 << 20  # of a download: IMDB has 84 MB
+UNPACKED_BYTES = 1 << 30  # of a whole archive: IMDB has about a third
+MEMBER_BYTES = 64 << 20  # of one member that is read: a file of Reuters has 1.5 MB
+HEADER_BYTES = 1 << 20  # of what describes a member, as a long name
+MEMBERS = 300_000  # IMDB has 100,022
+_DIGITS = 18  # of a number that always fits into 64 bits
+
+# What damaged and hostile archives make tarfile, gzip and zlib raise; of OSError gzip has its own.
+_DAMAGED = (tarfile.TarError, zlib.error, EOFError, OSError, ValueError, LookupError, ArithmeticError, RecursionError)
 
 
 def members(archive: IO[bytes], pattern: str) -> Iterator[tuple[re.Match[str], bytes]]:
@@ -18,16 +28,96 @@ def members(archive: IO[bytes], pattern: str) -> Iterator[tuple[re.Match[str], b
     Raises
     ------
     DataError
-        If the archive is cut short or is not a tar.gz.
+        If the archive is cut short, is not a tar.gz, unpacks to more than the limits of this module, or has a link or a
+        device where a file is wanted.
     """
     wanted = re.compile(pattern)
     try:
-        with tarfile.open(fileobj=archive, mode="r:gz") as tar:
-            for member in tar:
+        with gzip.GzipFile(fileobj=archive) as unpacked, tarfile.open(fileobj=_bounded(unpacked), mode="r:") as tar:
+            for count, member in enumerate(tar, 1):
+                if count > MEMBERS:
+                    raise DataError(f"the archive has more than {MEMBERS:,} members, expected at most so many")
+                tar.members = []  # type: ignore[attr-defined]  # else it keeps them all
                 match = wanted.fullmatch(member.name.removeprefix("./"))
-                if match and member.isfile():
-                    content = tar.extractfile(member)
-                    assert content is not None  # a regular file always has content
-                    yield match, content.read()
-    except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise DataError(f"the archive is not a whole tar.gz ({error}); download it again") from error
+                if match:
+                    yield match, _content(unpacked, member)
+    except DataError:
+        raise
+    except _DAMAGED as error:
+        raise DataError(f"the archive is not a whole tar.gz ({error or type(error).__name__}); download it again") from error
+
+
+def decoded(match: re.Match[str], content: bytes) -> str:
+    """Return the text of a member in UTF-8.
+
+    Raises
+    ------
+    DataError
+        If it is not.
+    """
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"member {match[0]!r:.200} of the archive is not UTF-8 at byte {error.start}, expected the official archive"
+        ) from error
+
+
+def number(digits: str, where: str) -> int:
+    """Return a whole number that fits into 64 bits.
+
+    Raises
+    ------
+    DataError
+        If it has too many digits.
+    """
+    if len(digits) > _DIGITS or not digits.isascii() or not digits.isdecimal():
+        raise DataError(
+            f"{where} has the number {digits[:20]!r} of {len(digits):,} characters, expected up to {_DIGITS} digits"
+        )
+    return int(digits)
+
+
+def _content(unpacked: gzip.GzipFile, member: tarfile.TarInfo) -> bytes:
+    if member.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or member.issparse():
+        raise DataError(f"member {member.name!r:.200} of the archive is a link, a folder or a device, expected a regular file")
+    if member.size > MEMBER_BYTES:
+        raise DataError(
+            f"member {member.name!r:.200} of the archive has {member.size:,} bytes, expected at most {MEMBER_BYTES:,}"
+        )
+    unpacked.seek(member.offset_data)
+    content = unpacked.read(member.size)
+    if len(content) < member.size:
+        raise EOFError("it ends within a member")
+    return content
+
+
+def _bounded(file: gzip.GzipFile) -> IO[bytes]:
+    return cast(IO[bytes], _Bounded(file))
+
+
+class _Bounded:
+    """A file that is read and skipped only up to a limit: a few bytes can unpack to any number."""
+
+    def __init__(self, file: gzip.GzipFile) -> None:
+        self._file = file
+
+    def read(self, size: int) -> bytes:
+        """Return so many bytes of a header."""
+        if not 0 <= size <= HEADER_BYTES:
+            raise DataError(f"the archive has a header of {size:,} bytes, expected at most {HEADER_BYTES:,}")
+        self._check(self._file.tell())
+        return self._file.read(size)
+
+    def seek(self, place: int) -> int:
+        """Go to a place from the start, which for a gzip file means to unpack what is before it."""
+        self._check(place)
+        return self._file.seek(place)
+
+    def tell(self) -> int:
+        """Return the place from the start."""
+        return self._file.tell()
+
+    def _check(self, place: int) -> None:
+        if place > UNPACKED_BYTES:
+            raise DataError(f"the archive unpacks to more than {UNPACKED_BYTES:,} bytes, expected at most so many")

@@ -80,8 +80,11 @@ def find(dataset: Dataset, data_dir: str | os.PathLike[str] | None) -> Path:
         environment = os.environ.get("MASE_DATA")
         folders = [*([Path(environment)] if environment else []), cache_folder()]
     for folder in folders:
-        if (folder / dataset.file).is_file():
-            return folder / dataset.file
+        try:
+            if (folder / dataset.file).is_file():
+                return folder / dataset.file
+        except (OSError, ValueError) as error:
+            raise DataError(f"{str(folder)!r:.200} cannot be the path of a folder: {error}") from error
     raise DataError(
         f"no file {dataset.file} in {' or '.join(map(str, folders))}, expected the table of data set {dataset.name!r}; "
         f"pass the folder that holds it (data_dir, or the variable MASE_DATA), or run mase.datasets.get({dataset.name!r}) "

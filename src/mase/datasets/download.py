@@ -9,9 +9,11 @@ from typing import IO
 
 import httpx
 
+from mase.datasets.archive import ARCHIVE_BYTES
 from mase.datasets.dataset import Dataset, Row
 from mase.datasets.table import require_pyarrow, write_rows
 from mase.errors import DataError
+from mase.files import writing
 
 __all__ = ["Progress", "build", "download"]
 
@@ -20,6 +22,7 @@ Progress = Callable[[int, int | None], None]
 
 _CHUNK = 1 << 20
 _TIMEOUT_S = 60.0
+_LONGEST_LENGTH = 18  # digits that a server may tell the length in
 
 
 def build(
@@ -53,8 +56,8 @@ def build(
     require_pyarrow()  # before the download, not after
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(f"cannot make the folder {folder}: {error.strerror}; choose another") from error
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot make the folder {str(folder)!r:.200}: {_reason(error)}; choose another") from error
     source = _local(archive) if archive is not None else _remote(dataset, folder, client, progress)
     with source as (file, md5):
         _check_md5(dataset, md5)
@@ -71,14 +74,18 @@ def download(url: str, target: IO[bytes], client: httpx.Client, progress: Progre
     ------
     httpx.HTTPError
         If the server cannot be reached, answers with an error or stops half-way.
+    DataError
+        If it sends more than any official archive has.
     """
     digest = hashlib.md5(usedforsecurity=False)
     # Some servers declare a .tar.gz as an encoding of the answer; the checksum is of the file as published.
     with client.stream("GET", url, headers={"Accept-Encoding": "identity"}) as response:
         response.raise_for_status()
         length = response.headers.get("Content-Length", "")
-        total = int(length) if length.isdigit() else None
+        total = int(length) if length.isdecimal() and len(length) < _LONGEST_LENGTH else None
         for chunk in response.iter_raw(_CHUNK):
+            if response.num_bytes_downloaded > ARCHIVE_BYTES:
+                raise DataError(f"{url} sends more than {ARCHIVE_BYTES:,} bytes, expected at most so many")
             target.write(chunk)
             digest.update(chunk)
             if progress is not None:
@@ -89,9 +96,13 @@ def download(url: str, target: IO[bytes], client: httpx.Client, progress: Progre
 @contextmanager
 def _local(archive: Path) -> Iterator[tuple[IO[bytes], str]]:
     try:
+        if archive.exists() and not archive.is_file():  # a pipe would be waited for
+            raise DataError(f"{archive} is a folder, a pipe or a device, expected the official archive")
         file = archive.open("rb")
-    except OSError as error:
-        raise DataError(f"cannot read {archive} ({error.strerror}), expected the official archive") from error
+    except DataError:
+        raise
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot read {str(archive)!r:.200} ({_reason(error)}), expected the official archive") from error
     with file:
         md5 = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
         file.seek(0)
@@ -106,7 +117,7 @@ def _remote(
 
     The file has no name (where the system allows it): nothing is left behind, not even by a killed process.
     """
-    with tempfile.TemporaryFile(dir=folder) as file:
+    with writing(folder), tempfile.TemporaryFile(dir=folder) as file:
         if client is not None:
             md5 = _first_answer(dataset, file, client, progress)
         else:
@@ -140,12 +151,16 @@ def _first_answer(dataset: Dataset, file: IO[bytes], client: httpx.Client, progr
         file.truncate()
         try:
             return download(url, file, client, progress)
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:  # the last for headers that cannot be read
             failures.append(f"{url}: {error or type(error).__name__}")
     raise DataError(
         f"could not download data set {dataset.name!r} ({'; '.join(failures)}); check the connection, or fetch the archive "
         f"by other means and run mase.datasets.get({dataset.name!r}, archive='path/to/it')"
     )
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return error.strerror or str(error) if isinstance(error, OSError) else str(error)
 
 
 def _check_md5(dataset: Dataset, md5: str) -> None:

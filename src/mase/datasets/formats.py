@@ -59,7 +59,9 @@ def read_rows(path: Path, columns: Sequence[str]) -> Iterator[TableRow]:
     except UnicodeDecodeError as error:
         raise DataError(f"{os.fspath(path)!r} is not UTF-8 at byte {_not_utf8(path, error)}; convert it") from error
     except OSError as error:
-        raise DataError(f"cannot read {os.fspath(path)!r}: {error.strerror or error}") from error
+        raise DataError(f"cannot read {os.fspath(path)!r:.300}: {error.strerror or error}") from error
+    except ValueError as error:  # a NUL in the name
+        raise DataError(f"cannot read {os.fspath(path)!r:.300}: {error}") from error
 
 
 def _not_utf8(path: Path, error: UnicodeDecodeError) -> int:

@@ -2,12 +2,12 @@
 
 from typing import IO
 
-from mase.datasets.archive import members
+from mase.datasets.archive import decoded, members, number
 from mase.datasets.dataset import Dataset, Row
 
 __all__ = ["IMDB", "rebuild"]
 
-_MEMBER = r"aclImdb/(?P<split>train|test)/(?P<label>neg|pos)/(?P<id>\d+)_(?P<rating>\d+)\.txt"
+_MEMBER = r"aclImdb/(?P<split>train|test)/(?P<label>neg|pos)/(?P<id>[0-9]+)_(?P<rating>[0-9]+)\.txt"
 
 
 def rebuild(archive: IO[bytes]) -> list[Row]:
@@ -18,15 +18,15 @@ def rebuild(archive: IO[bytes]) -> list[Row]:
     Raises
     ------
     DataError
-        If the archive is not a whole tar.gz.
+        If the archive is not a whole tar.gz within the limits, or a review is not UTF-8.
     """
     rows: list[Row] = [
         {
             "split": match["split"],
-            "id": int(match["id"]),
+            "id": number(match["id"], match[0][:100]),
             "label": match["label"],
-            "rating": int(match["rating"]),
-            "text": content.decode("utf-8"),
+            "rating": number(match["rating"], match[0][:100]),
+            "text": decoded(match, content),
         }
         for match, content in members(archive, _MEMBER)
     ]

@@ -48,13 +48,29 @@ def read_labelled(
     where: Mapping[str, str] | None = None,
     labels_optional: bool = False,
 ) -> Labelled:
-    """Return the texts and labels of a table, all at once; parameters and errors are those of `iter_labelled`."""
+    """Return the texts and labels of a table, all at once; parameters and errors are those of `iter_labelled`.
+
+    Raises
+    ------
+    DataError
+        Also if it is no regular file: what comes through a pipe can be read only once, and its checksum is wanted too.
+    """
+    if _is_other(path):
+        raise DataError(f"{os.fspath(path)!r} is a folder, a pipe or a device, expected a file")
     found = iter_labelled(
         path, text_column=text_column, label_column=label_column, where=where, labels_optional=labels_optional
     )
     rows = tuple(found)
     with Path(path).open("rb") as file:
         return Labelled(os.fspath(path), rows, hashlib.file_digest(file, "sha256").hexdigest())
+
+
+def _is_other(path: str | os.PathLike[str]) -> bool:
+    """Return whether there is such a path, but no regular file; what cannot be a path is told when it is opened."""
+    try:
+        return Path(path).exists() and not Path(path).is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def iter_labelled(

@@ -12,11 +12,12 @@ which words of a story were changed.
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from typing import IO
 
 import numpy as np
 
-from mase.datasets.archive import members
+from mase.datasets.archive import members, number
 from mase.datasets.dataset import Dataset, Row
 
 __all__ = ["REUTERS", "rebuild", "stories"]
@@ -26,15 +27,10 @@ _MIN_STORIES = 15
 _TRAIN_SHARE = 0.8
 _SPLIT_SEED = 113  # the seed of the split in common use, that of Keras
 
-_STORY = re.compile(r"<REUTERS\b(?P<head>[^>]*)>(?P<inside>.*?)</REUTERS>", re.DOTALL)
-_NEWID = re.compile(r'\bNEWID="(\d+)"')
-_TOPICS = re.compile(r"<TOPICS>(.*?)</TOPICS>", re.DOTALL)
-_TEXT = re.compile(r"<TEXT\b[^>]*>(.*?)</TEXT>", re.DOTALL)
-_TITLE = re.compile(r"<TITLE>(.*?)</TITLE>", re.DOTALL)
-_BODY = re.compile(r"<BODY>(.*?)</BODY>", re.DOTALL)
+_NEWID = re.compile(r'\bNEWID="([0-9]+)"')
 _TAG = re.compile(r"</?(?:AUTHOR|DATELINE|TITLE|BODY)>")
 _CONTROL = re.compile(r"&#\d+;|[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # entities of control codes, and the codes themselves
-_SIGNATURE = re.compile(r"\s*\breuter\s*\Z", re.IGNORECASE)
+_SIGNATURE = re.compile(r"\breuter\Z", re.IGNORECASE)
 
 
 def rebuild(archive: IO[bytes]) -> list[Row]:
@@ -43,7 +39,7 @@ def rebuild(archive: IO[bytes]) -> list[Row]:
     Raises
     ------
     DataError
-        If the archive is not a whole tar.gz.
+        If the archive is not a whole tar.gz within the limits.
     """
     found = [story for _, content in members(archive, _MEMBER) for story in stories(content.decode("latin-1"))]
     counts = Counter(story["label"] for story in found)
@@ -57,27 +53,40 @@ def rebuild(archive: IO[bytes]) -> list[Row]:
 def stories(sgml: str) -> list[Row]:
     """Return the stories of one SGML file that have a topic: id (NEWID), label (first topic), all topics, and text."""
     rows: list[Row] = []
-    for match in _STORY.finditer(sgml):
-        topics = re.findall(r"<D>(.*?)</D>", _inside(_TOPICS, match["inside"]))
-        number = _NEWID.search(match["head"])
-        if topics and number:
-            text = _story_text(_inside(_TEXT, match["inside"]))
-            rows.append({"id": int(number[1]), "label": topics[0], "topics": topics, "text": text})
+    for head, inside in _elements(sgml, "REUTERS"):
+        _, marked = next(_elements(inside, "TOPICS"), ("", ""))
+        topics, found = [topic for _, topic in _elements(marked, "D")], _NEWID.search(head)
+        if topics and found:
+            _, text = next(_elements(inside, "TEXT"), ("", ""))
+            row = {"id": number(found[1], "a story"), "label": topics[0], "topics": topics, "text": _story_text(text)}
+            rows.append(row)
     return rows
 
 
 def _story_text(marked: str) -> str:
     """Return "title. body" in one line; author, dateline and the closing "Reuter" of a structured story are left out."""
-    title = _inside(_TITLE, marked)
-    body = _inside(_BODY, marked) if _BODY.search(marked) else _TAG.sub("", _TITLE.sub("", marked))
-    plain = _SIGNATURE.sub("", _plain(body)).strip()
+    _, title = next(_elements(marked, "TITLE"), ("", ""))
+    _, body = next(_elements(marked, "BODY"), ("", _TAG.sub("", _without_titles(marked))))
+    plain = _SIGNATURE.sub("", _plain(body).rstrip()).strip()
     parts = [part for part in (_plain(title), plain) if part.strip()]
     return " ".join(". ".join(parts).split())
 
 
-def _inside(element: re.Pattern[str], marked: str) -> str:
-    match = element.search(marked)
-    return match[1] if match else ""
+def _without_titles(marked: str) -> str:
+    *titled, rest = marked.split("</TITLE>")
+    return "".join([*(part.partition("<TITLE>")[0] for part in titled), rest])
+
+
+def _elements(marked: str, name: str) -> Iterator[tuple[str, str]]:
+    """Yield the attributes and the inside of each element, in time linear in the text: what is not closed ends the search."""
+    opening, closing, place = re.compile(rf"<{name}\b"), f"</{name}>", 0
+    while start := opening.search(marked, place):
+        inside = marked.find(">", start.end()) + 1
+        end = marked.find(closing, inside)
+        if not inside or end < 0:
+            return
+        yield marked[start.end() : inside - 1], marked[inside:end]
+        place = end + len(closing)
 
 
 def _plain(marked: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from mase.datasets.dataset import Row, Split
 from mase.errors import DataError, MissingDependencyError, OptionError
-from mase.files import replacing
+from mase.files import replacing, writing
 
 __all__ = ["read_split", "require_pyarrow", "write_rows"]
 
@@ -30,14 +30,17 @@ def read_split(path: Path, name: str, split: str) -> Split:
     try:
         table = parquet.read_table(path, columns=_COLUMNS)
         columns = {column: table.column(column).to_pylist() for column in _COLUMNS}
-    except (pa.ArrowException, KeyError, OSError) as error:
+    except (pa.ArrowException, LookupError, OSError, ValueError, OverflowError) as error:
         raise DataError(
             f"{path} could not be read ({error}), expected a Parquet table with columns {', '.join(_COLUMNS)}; "
             f"remove it and run mase.datasets.get({name!r})"
         ) from error
+    strange = next((name for name in ("split", "label", "text") if not all(isinstance(v, str) for v in columns[name])), None)
+    if strange is not None:
+        raise DataError(f"{path} has a {strange} that is no string, expected the table that mase.datasets.get({name!r}) writes")
     rows = [index for index, value in enumerate(columns["split"]) if value == split]
     if not rows:
-        known = {str(value) for value in columns["split"] if value is not None}
+        known = set(columns["split"])
         known |= {"validation"} if "train" in known else set()
         raise OptionError(f"data set {name!r} has no split {split!r}, expected one of: {', '.join(sorted(known))}")
     labels, ids = columns["label"], columns["id"]
@@ -56,12 +59,14 @@ def write_rows(path: Path, rows: Sequence[Row]) -> None:
 
     Raises
     ------
+    DataError
+        If it cannot be written.
     MissingDependencyError
         If pyarrow is not installed.
     """
     pa, parquet = require_pyarrow()
     table = pa.Table.from_pylist(list(rows))
-    with replacing(path) as draft:
+    with writing(path), replacing(path) as draft:
         parquet.write_table(table, draft, compression="zstd")
 
 

@@ -132,11 +132,12 @@ def glance(found: Mapping[Target, Mapping[Spec, Outcomes]], subject: Spec) -> st
         }
         if not rivals:
             continue
-        row = [f"{target.title} ({len(own):,})"]
+        row = [f"{target.introduced} ({len(own):,})"]
         for k in KS:
             means = {spec: float(one.flips[one.common(own)[0], 0, k - 1].mean()) for spec, one in rivals.items()}
             best = max(means, key=lambda spec: means[spec])
-            row.append(f"**{own.flips[:, 0, k - 1].mean():.3f}** / {means[best]:.3f} `{best}`")
+            ours, theirs = markdown.marked([f"{own.flips[:, 0, k - 1].mean():.3f}", f"{means[best]:.3f}"])
+            row.append(f"{ours} / {theirs} `{best}`")
         rows.append(row)
     return markdown.table(["target (texts)", *(f"T-{k}: `{subject}` / best rival" for k in KS)], rows) if rows else ""
 

@@ -42,14 +42,16 @@ _VARIANTS = (
     "mase-path+link=margin", "mase-path+link=margin+reference=auto", "mase-nlgp", "mase-paper", "occlusion",
 )  # fmt: skip
 _READING = """\
-The best rival of a cell is the best of those that explained all of these texts. Below, a method that explained fewer has
-their number beside it; with few of them only a large lead leaves out 0.
+**Bold** above: the higher of the two figures, both where they are equal. The best rival of a cell is the best of those that
+explained all of these texts. Below, a method that explained fewer has their number beside it; with few of them only a large
+lead leaves out 0.
 
 `{subject}` against each other explainer on the same correctly classified texts. Each cell: the other one's Delta Accuracy
 at k, and below it the difference ({subject} minus the other) with its paired 95 % interval (Newcombe's square-and-add on the
-texts that both explained). **Bold**: the other one is ahead, its interval leaves out 0. No correction is made for the number of
-comparisons: of those between equals, one in forty is expected to look lost, and one in forty won. The settings of `mase` were
-chosen on validation texts by this metric at these k; the other explainers have their packages' or papers' settings.
+texts that both explained). **Bold** below: the other one is ahead, its interval leaves out 0. No correction is made for the
+number of comparisons: of those between equals, one in forty is expected to look lost, and one in forty won. The settings of
+`mase` were chosen on validation texts by this metric at these k; the other explainers have their packages' or papers'
+settings.
 
 The ceiling is a search over the metric itself (greedy, and a beam of 5), which no explainer may do: the smallest set of words
 that it finds whose masking changes the prediction. Such a search is no bound: an explainer may flip a text that it does not,
@@ -111,9 +113,9 @@ class Faithfulness:
     ) -> str:
         explainers = duels.explainers(outcomes)
         if not explainers:
-            return f"## {target.title}\n\n(no records of explainers yet)"
+            return f"## {target.introduced}\n\n(no records of explainers yet)"
         split = next(iter(explainers.values())).header["data"]["split"]
-        parts = [f"## {target.title} ({max(map(len, explainers.values())):,} texts of the {split} split)"]
+        parts = [f"## {target.introduced} ({max(map(len, explainers.values())):,} texts of the {split} split)"]
         for index, operator in enumerate(next(iter(outcomes.values())).header["operators"]):
             own = [duel for duel in pairs if duel.target == target.name and duel.operator == operator]
             parts += [f"### {target.title}, masked by {markdown.operator(operator)}"]

@@ -65,7 +65,7 @@ class Figure4:
         return Report({"points": points}, "\n\n".join(parts) + "\n", figures, columns=4 if len(found) > 1 else 2)
 
     def _section(self, target: Target, outcomes: Mapping[Spec, Outcomes], swept: Sampled, scope: Scope) -> str:
-        parts = [f"## {target.title}"]
+        parts = [f"## {target.introduced}"]
         if swept:
             n_texts = max(len(one) for by_budget in swept.values() for one in by_budget.values())
             rows = [

@@ -10,7 +10,7 @@ from mase.experiments.outcomes import Outcomes
 from mase.experiments.specs import Spec
 from mase.metrics.intervals import Difference, Summary
 
-__all__ = ["costs", "operator", "plain", "signed", "table"]
+__all__ = ["costs", "marked", "operator", "plain", "signed", "table"]
 
 _OPERATORS = {
     "mask": "the model's mask token", "unk": "the model's unknown token", "pad": "the padding token", "zero": "a zero vector",
@@ -36,6 +36,18 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def operator(name: str) -> str:
     """Return a masking operator in words."""
     return _OPERATORS.get(name, name)
+
+
+def marked(figures: Sequence[str]) -> list[str]:
+    """Return figures, all with the same number of decimals, with the highest in bold: whoever has it, and all that share it.
+
+    Examples
+    --------
+    >>> marked(["0.947", "0.948"]), marked(["0.480", "0.480"])
+    (['0.947', '**0.948**'], ['**0.480**', '**0.480**'])
+    """
+    highest = max(map(float, figures), default=0.0)
+    return [f"**{figure}**" if float(figure) == highest else figure for figure in figures]
 
 
 def signed(value: float) -> str:

@@ -93,7 +93,7 @@ class Sweeps:
         return Report({"points": points}, "\n\n".join(parts) + "\n", {"sigma": panels} if panels else {}, max(1, len(panels)))
 
     def _section(self, target: Target, outcomes: Mapping[Spec, Outcomes], scope: Scope) -> str:
-        parts = [f"## {target.title} ({max(map(len, outcomes.values())):,} texts)"]
+        parts = [f"## {target.introduced} ({max(map(len, outcomes.values())):,} texts)"]
         for axis in AXES:
             rows = [[f"`{spec}`", *_shares(one)] for spec, one in _of(axis, outcomes, scope).items()]
             if len(rows) > 1:

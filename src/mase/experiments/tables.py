@@ -26,7 +26,7 @@ Each cell: the share of correctly classified texts whose prediction changes when
 (Delta Accuracy, T-k), mean ± standard deviation over batches of 1,000 texts (left out with fewer texts); below it the 95 %
 interval of the mean (Wilson, each text once); below that the paper's figure, and in brackets ours minus the paper's. Words are
 masked whole, in signed descending order of their scores, ties in reading order. Every explainer that samples asks the model
-1,000 times.
+1,000 times. **Bold**: the highest figure of the column.
 
 The paper does not say what its ± is, nor what it masks with, and its models are not published: a difference is one between two
 models as much as between two runs. Its baselines look as if some were not set up as their authors meant (on LSTM-IMDB its LIME
@@ -65,12 +65,13 @@ class Table:
         label = f" (`{PAPER[target.name].label}`)" if target.name in PAPER else ""
         head = ["method", *(f"T-{k}" for k in KS)]
         parts = [
-            f"## {target.title}{label}",
+            f"## {target.introduced}{label}",
             f"{n_texts:,} texts of the {split} split{spread}; masked by {operators[0]}.",
-            markdown.table(head, [_row(target, spec, one, scope, n_texts) for spec, one in outcomes.items()]),
+            markdown.table(head, _rows(target, outcomes, scope, n_texts)),
         ]
         for index, operator in enumerate(operators[1:], 1):
-            rows = [[f"`{spec}`", *(f"{one.flips[:, index, k - 1].mean():.3f}" for k in KS)] for spec, one in outcomes.items()]
+            columns = [_means(outcomes, index, k) for k in KS]
+            rows = [[f"`{spec}`", *means] for spec, *means in zip(outcomes, *columns, strict=True)]
             parts += [f"### {target.title}, masked by {operator}", markdown.table(head, rows)]
         shown = next((spec for spec in outcomes if spec.method == "mase-paper"), next(iter(outcomes)))
         parts += [f"### {target.title}, cost of one explanation", markdown.costs(outcomes)]
@@ -79,18 +80,25 @@ class Table:
         return "\n\n".join(parts)
 
 
-def _row(target: Target, spec: Spec, outcomes: Outcomes, scope: Scope, n_texts: int) -> list[str]:
-    paper = METHODS.get(spec.method) if not spec.settings else None
-    enough = len(outcomes) >= BATCH_SIZE
-    cells = [_cell(share(outcomes.flips[:, 0, k - 1], scope.batches), target, spec, k, spread=enough) for k in KS]
-    fewer = f"<br>{len(outcomes):,} texts" if len(outcomes) < n_texts else ""
-    return [f"`{spec}`" + (f"<br>paper: {paper}" if paper else "") + fewer, *cells]
+def _rows(target: Target, outcomes: Mapping[Spec, Outcomes], scope: Scope, n_texts: int) -> Iterator[list[str]]:
+    """Yield a row for each explainer; the number of texts is told of those that explained fewer than others."""
+    columns = [_means(outcomes, 0, k) for k in KS]
+    for (spec, one), *means in zip(outcomes.items(), *columns, strict=True):
+        paper = METHODS.get(spec.method) if not spec.settings else None
+        fewer = f"<br>{len(one):,} texts" if len(one) < n_texts else ""
+        name = f"`{spec}`" + (f"<br>paper: {paper}" if paper else "") + fewer
+        cells = zip(KS, means, strict=True)
+        yield [name, *(_cell(mean, share(one.flips[:, 0, k - 1], scope.batches), target, spec, k) for k, mean in cells)]
 
 
-def _cell(summary: Summary, target: Target, spec: Spec, k: int, *, spread: bool) -> str:
+def _means(outcomes: Mapping[Spec, Outcomes], index: int, k: int) -> list[str]:
+    """Return one column: what each explainer reaches at k under one operator, the highest in bold."""
+    return markdown.marked([f"{one.flips[:, index, k - 1].mean():.3f}" for one in outcomes.values()])
+
+
+def _cell(mean: str, summary: Summary, target: Target, spec: Spec, k: int) -> str:
     """Return one cell; the spread of batches says nothing where all texts together make less than one."""
-    mean = f"**{summary.mean:.3f}**" + (f" ± {summary.sd:.3f}" if spread else "")
-    lines = [mean, f"{summary.low:.3f} to {summary.high:.3f}"]
+    lines = [mean + (f" ± {summary.sd:.3f}" if summary.n >= BATCH_SIZE else ""), f"{summary.low:.3f} to {summary.high:.3f}"]
     figure = None if spec.settings else printed(target.name, spec.method, k)
     if figure is not None:
         lines.append(f"paper {figure.mean:.3f} ± {figure.spread:.3f} ({markdown.signed(summary.mean - figure.mean)})")

@@ -39,7 +39,7 @@ def to_dict(attribution: Attribution) -> dict[str, Any]:
         "words": [_fields(word, "text", "start", "end", "score", "standard_error") for word in a.word_scores],
         "tokens": [_fields(token, "text", "start", "end", "word", "score") for token in a.tokens],
         "fit": _fields(a.fit, "r2", "split_half", "condition", "n_queries", "n_gradients", "seconds")
-        | {"warnings": [_fields(note, "code", "message") for note in a.fit.warnings]},
+        | {"warnings": [_fields(note, "code", "message", "word") for note in a.fit.warnings]},
         "method": dict(a.method),
         "model": dict(a.model),
         "seed": a.seed,

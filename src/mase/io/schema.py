@@ -67,7 +67,7 @@ def from_dict(mapping: Mapping[str, Any], *, place: str = "the mapping") -> Attr
         response=record.number("response"),
         word_scores=words,
         tokens=tuple(_token(token, len(text), len(words)) for token in _some(record, "tokens")),
-        fit=_fit(record.record("fit")),
+        fit=_fit(record.record("fit"), len(words)),
         method=_named(record, "method"),
         model=_named(record, "model"),
         seed=record.count("seed"),
@@ -132,9 +132,10 @@ def _word(record: Record, text: str) -> Word:
         raise record.wrong("text", f"{text[start:end]!r:.60}, which the text has from {start} to {end}")
     if start == end:
         raise record.wrong("end", "more than 'start': no word is empty")
-    if record.number("standard_error") < 0:
-        raise record.wrong("standard_error", "a number >= 0")
-    return Word(text[start:end], start, end, record.number("score"), record.number("standard_error"))
+    error = record.optional_number("standard_error")
+    if error is not None and error < 0:
+        raise record.wrong("standard_error", "a number >= 0, or null")
+    return Word(text[start:end], start, end, record.number("score"), error)
 
 
 def _check_span(record: Record, start: int, end: int, length: int) -> None:
@@ -151,7 +152,14 @@ def _token(record: Record, length: int, n_words: int) -> Token:
     return Token(record.get("text", str), start, end, word, record.optional_number("score"))
 
 
-def _fit(record: Record) -> Fit:
+def _note(record: Record, n_words: int) -> Note:
+    word = record.optional("word", int) if "word" in record.values else None  # absent in files of earlier releases
+    if word is not None and not 0 <= word < n_words:
+        raise record.wrong("word", f"the number of one of the {n_words} words, from 0 on")
+    return Note(record.name("code"), record.get("message", str), word)
+
+
+def _fit(record: Record, n_words: int) -> Fit:
     return Fit(
         r2=record.optional_within("r2", -math.inf, 1),
         split_half=record.optional_within("split_half", -1, 1),
@@ -159,7 +167,7 @@ def _fit(record: Record) -> Fit:
         n_queries=record.count("n_queries"),
         n_gradients=record.count("n_gradients"),
         seconds=record.within("seconds", 0),
-        warnings=tuple(Note(note.name("code"), note.get("message", str)) for note in record.records("warnings")),
+        warnings=tuple(_note(note, n_words) for note in record.records("warnings")),
     )
 
 

@@ -13,7 +13,13 @@ from mase.registry import unknown
 __all__ = ["adapt", "load", "require"]
 
 
-def load(name_or_path: str | os.PathLike[str], *, download: bool = False, device: str | None = None) -> Model:
+def load(
+    name_or_path: str | os.PathLike[str],
+    *,
+    download: bool = False,
+    device: str | None = None,
+    trust_remote_code: bool = False,
+) -> Model:
     """Return a model by name: a bundled one, a folder written by `mase train`, or a Hugging Face classifier.
 
     Parameters
@@ -25,11 +31,15 @@ def load(name_or_path: str | os.PathLike[str], *, download: bool = False, device
         Whether a Hugging Face model that is not on this machine may be fetched.
     device
         Where to put the model, for example ``"cuda"``; the CPU by default.
+    trust_remote_code
+        Whether code that comes with a Hugging Face model may run. A model that needs it is refused otherwise.
 
     Raises
     ------
     UnknownNameError
         If there is no such model.
+    DataError
+        If its files cannot be read, are beyond the limits (`mase.models.limits`), or would run code.
     MissingDependencyError
         If torch (or transformers) is not installed.
     """
@@ -55,7 +65,7 @@ def load(name_or_path: str | os.PathLike[str], *, download: bool = False, device
     require("transformers", "hf")
     from mase.models.transformers import HuggingFace
 
-    return HuggingFace(name, download=download, device=device)
+    return HuggingFace(name, download=download, device=device, trust_remote_code=trust_remote_code)
 
 
 def adapt(model: Any, tokenizer: Any = None, *, name: str | None = None) -> Model:
@@ -121,14 +131,14 @@ def _exists(name: str) -> bool:
     """Return whether there is such a path; no path can be as long as a text may be."""
     try:
         return Path(name).exists()
-    except OSError:
+    except (OSError, ValueError):
         return False
 
 
 def _cached(name: str) -> bool:
     """Return whether the Hugging Face cache of this machine holds a model of this (one-word) name."""
     home = Path(os.environ.get("HF_HOME", Path.home() / ".cache" / "huggingface"))
-    return (Path(os.environ.get("HF_HUB_CACHE", home / "hub")) / f"models--{name}").is_dir()
+    return _exists(os.fspath(Path(os.environ.get("HF_HUB_CACHE", home / "hub")) / f"models--{name}"))
 
 
 def require(package: str, extra: str) -> None:

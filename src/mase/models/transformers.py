@@ -1,14 +1,11 @@
 """Hugging Face sequence classifiers, entered after the embedding block or at the word vectors."""
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import torch
-import transformers
 from torch import nn
 
 from mase.arrays import Floats
@@ -16,9 +13,10 @@ from mase.errors import CapabilityError, DataError, EmptyTextError, OptionError
 from mase.links import Output
 from mase.models.borrow import alone, moved
 from mase.models.checksum import Checksum
+from mase.models.document import is_taken
 from mase.models.engine import Engine, find_embedding
 from mase.models.outputs import Scores, class_scores
-from mase.models.pretrained import UNREADABLE, read_tokenizer
+from mase.models.pretrained import locate, read_classifier, read_tokenizer, whole_text
 from mase.models.protocol import Binding
 from mase.models.torch_module import predict_tokens
 from mase.models.torch_probe import TorchProbe, bind
@@ -58,6 +56,9 @@ class HuggingFace:
         is read.
     download
         Whether a name that is not in the local cache may be fetched from the hub. Only safetensors weights are loaded.
+    trust_remote_code
+        Whether code that comes with a folder or name may run. Such a model is refused otherwise: its code could do whatever
+        you can do. Nothing is asked. A module and a tokenizer that you loaded yourself are taken as they are.
     device
         Where to put a model that is loaded by name.
 
@@ -76,6 +77,7 @@ class HuggingFace:
         max_length: int | None = None,
         keep: Side = "start",
         download: bool = False,
+        trust_remote_code: bool = False,
         device: str | None = None,
         name: str | None = None,
     ) -> None:
@@ -83,7 +85,7 @@ class HuggingFace:
             raise OptionError(f"{type(model).__name__} came without a tokenizer, expected HuggingFace(model, tokenizer)")
         if keep not in ("start", "end"):
             raise OptionError(f"keep is {keep!r}, expected 'start' or 'end'")
-        module, self._tokenizer = _loaded(model, tokenizer, download=download)
+        module, self._tokenizer = _loaded(model, tokenizer, download=download, trust_remote_code=trust_remote_code)
         module = moved(module, device)
         if not getattr(self._tokenizer, "is_fast", False):
             raise CapabilityError(
@@ -146,7 +148,7 @@ class HuggingFace:
         EmptyTextError
             If there are only special tokens.
         """
-        with alone(self.module), self._whole_text():
+        with alone(self.module), whole_text(self._tokenizer):
             encoded = self._tokenizer(
                 check_text(text), return_offsets_mapping=True, return_special_tokens_mask=True, verbose=False, truncation=False
             )
@@ -175,21 +177,6 @@ class HuggingFace:
         own = [index for index, flag in enumerate(fixed) if not flag]
         dropped = set(own[len(own) - excess :] if self._keep == "start" else own[:excess])
         return [index for index in range(len(fixed)) if index not in dropped]
-
-    @contextmanager
-    def _whole_text(self) -> Iterator[None]:
-        """Switch off padding and truncation that a saved tokenizer may carry, and put them back."""
-        backend = self._tokenizer.backend_tokenizer
-        truncation, padding = backend.truncation, backend.padding
-        backend.no_truncation()
-        backend.no_padding()
-        try:
-            yield
-        finally:
-            if truncation is not None:
-                backend.enable_truncation(**truncation)
-            if padding is not None:
-                backend.enable_padding(**padding)
 
     def bind(self, binding: Binding) -> TorchProbe:
         """Return the probe of one text."""
@@ -235,27 +222,26 @@ class HuggingFace:
         return min(limits, default=None)
 
 
-def _loaded(model: Any, tokenizer: Any, *, download: bool) -> tuple[Any, Any]:
+def _loaded(model: Any, tokenizer: Any, *, download: bool, trust_remote_code: bool) -> tuple[Any, Any]:
     if not isinstance(model, str | os.PathLike):
         return model, tokenizer
-    source, local = os.fspath(model), not download
+    source = os.fspath(model)
     try:
+        folder = locate(model, download=download, trust_remote_code=trust_remote_code)
         with torch.random.fork_rng(devices=[]):  # what the file lacks is drawn at random before it is refused
-            module, found = transformers.AutoModelForSequenceClassification.from_pretrained(
-                source, local_files_only=local, use_safetensors=True, dtype=torch.float32, output_loading_info=True
-            )
-    except UNREADABLE as error:
-        known = download or Path(source).exists()
+            module, missing = read_classifier(folder, trust_remote_code=trust_remote_code)
+    except DataError as error:
+        known = download or is_taken(source)
         remedy = "" if known else "; pass download=True (mase explain --download) to fetch it from the hub"
         raise DataError(
-            f"no Hugging Face classifier with safetensors weights at {source!r} on this machine{remedy}: {error}"
+            f"no Hugging Face classifier with safetensors weights at {source!r:.200} on this machine{remedy}: {error}"
         ) from error
-    if found["missing_keys"]:
+    if missing:
         raise DataError(
-            f"{source!r} has no weights {', '.join(sorted(found['missing_keys'])[:4])}, expected a sequence classifier that "
+            f"{source!r} has no weights {', '.join(sorted(missing)[:4])}, expected a sequence classifier that "
             f"was trained: as a {type(module).__name__} it would answer at random; fine-tune it first"
         )
-    return module.eval(), tokenizer or read_tokenizer(source, local=local)
+    return module.eval(), tokenizer or read_tokenizer(folder, trust_remote_code=trust_remote_code)
 
 
 def _entry(module: nn.Module, enter: str) -> str:

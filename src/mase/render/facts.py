@@ -4,10 +4,22 @@ import math
 from collections.abc import Iterable
 
 from mase.attribution import Attribution
-from mase.render.palette import is_unsigned
+from mase.render.palette import has_intervals, is_unsigned
 from mase.render.pieces import inline
 
-__all__ = ["counted", "cut_off", "duration", "fit_facts", "gloss", "meaning", "origin", "percent", "top_classes", "unit"]
+__all__ = [
+    "counted",
+    "cut_off",
+    "duration",
+    "fit_facts",
+    "gloss",
+    "meaning",
+    "measured",
+    "origin",
+    "percent",
+    "top_classes",
+    "unit",
+]
 
 
 def percent(probability: float) -> str:
@@ -60,12 +72,21 @@ def top_classes(attribution: Attribution, k: int) -> list[tuple[str, float]]:
 
 def unit(attribution: Attribution) -> str:
     """Return the number that the scores are parts of, in words."""
+    if not has_intervals(attribution):
+        return "estimates of nothing, so without an interval"
     measure = " in log-odds" if attribution.link == "margin" else ""
     return f"{attribution.link} of {inline(attribution.target)}{measure}"
 
 
+def measured(attribution: Attribution) -> str:
+    """Return what the scores measure, and of what their intervals are."""
+    return unit(attribution) + (", ± 95 % interval (sampling)" if has_intervals(attribution) else "")
+
+
 def gloss(attribution: Attribution) -> str | None:
-    """Return what that number is for who does not know its name; None for a probability."""
+    """Return what that number is for who does not know its name; None for a probability, or for nothing at all."""
+    if not has_intervals(attribution):
+        return None
     chances = attribution.prediction.probabilities
     chance = chances.get(attribution.target, 0.0)
     separate = abs(sum(chances.values()) - 1) > _ROUNDING  # questions of their own: a class has no rival but its absence
@@ -85,6 +106,8 @@ def meaning(attributions: Iterable[Attribution]) -> list[str]:
 
 
 def _what_a_score_says(attribution: Attribution) -> str:
+    if not has_intervals(attribution):
+        return "a score of this method estimates nothing and says nothing about its word: it is what a method has to beat"
     if is_unsigned(attribution):
         return "a score says how much the word matters, whether it speaks for the class or against it"
     design, space = attribution.method.get("design"), attribution.method.get("space")

@@ -6,8 +6,8 @@ import numpy as np
 
 from mase.attribution import Attribution
 from mase.errors import MissingDependencyError, OptionError
-from mase.render.facts import percent, unit
-from mase.render.palette import BLUE, NEUTRAL, RED, error95, is_sure, is_unsigned
+from mase.render.facts import measured, percent
+from mase.render.palette import BLUE, NEUTRAL, RED, error95, has_intervals, is_sure, is_unsigned
 from mase.render.pieces import inline
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _LONGEST_WORD = 30
 
 
 def bar_chart(attribution: Attribution, k: int = 20) -> "Figure":
-    """Return a figure of the k words of largest absolute score with 95 % intervals, in reading order.
+    """Return a figure of the k words of largest absolute score with 95 % intervals (if they have any), in reading order.
 
     Bars to the right speak for the target, bars to the left against it; pale ones have an interval that includes 0. Scores
     without a direction have a colour of their own.
@@ -43,11 +43,12 @@ def bar_chart(attribution: Attribution, k: int = 20) -> "Figure":
     figure = Figure(figsize=(7, _FRAME + _ROW * max(4, len(words))), layout="constrained")
     axes = figure.subplots()
     places = range(len(words))
+    errors = [np.nan if (half := error95(word)) is None else half for word in words]
     hues = (NEUTRAL, NEUTRAL) if is_unsigned(attribution) else (BLUE, RED)
     axes.barh(
         places,
         [word.score for word in words],
-        xerr=[error95(word) for word in words],
+        xerr=errors if has_intervals(attribution) else None,
         color=[(hues[word.score > 0], 1.0 if is_sure(word) else 0.35) for word in words],
         error_kw={"ecolor": "#555555", "elinewidth": 1.2, "capsize": 2.5},
         height=0.7,
@@ -58,7 +59,7 @@ def bar_chart(attribution: Attribution, k: int = 20) -> "Figure":
     axes.axvline(0, color="#555555", linewidth=0.8)
     axes.tick_params(axis="y", length=0)
     axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.set_xlabel(f"{unit(attribution)}, ± 95 % interval", parse_math=False)
+    axes.set_xlabel(measured(attribution), parse_math=False)
     a = attribution.prediction
     axes.set_title(f"predicted {inline(a.label)} {percent(a.probability)}", loc="left", fontsize="medium", parse_math=False)
     return figure

@@ -6,7 +6,7 @@ its own style sheet, by checksum, and nothing else.
 
 import base64
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -18,7 +18,8 @@ from markupsafe import Markup
 from mase.attribution import Attribution, Word
 from mase.files import write_text
 from mase.render.facts import cut_off, fit_facts, gloss, meaning, origin, percent, top_classes, unit
-from mase.render.palette import Scale, error95, is_sure, is_unsigned, scale_of
+from mase.render.legend import heading, legend, reading
+from mase.render.palette import Scale, error95, has_intervals, is_sure, is_unsigned, scale_of
 from mase.render.pieces import Piece, inline, pieces
 
 __all__ = ["fragment", "page", "write_page"]
@@ -57,9 +58,9 @@ def page(attributions: Iterable[Attribution], *, numbers: Sequence[int] | None =
             title=_title(many),
             style=Markup(style),
             style_hash="sha256-" + base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
-            legend=Markup("").join(_LEGENDS[unsigned] for unsigned in sorted({is_unsigned(a) for a in many} or {False})),
+            legend=legend(frozenset().union(*(view.marks for view in views))),
             missing=f"{n_failed:,} more could not be explained." if n_failed else "",
-            reading=" ".join([*meaning(many), _READING]),
+            reading=" ".join([*meaning(many), *reading(many, hints=hints)]),
             views=views,
             origins=list(dict.fromkeys(" · ".join(origin(attribution)) for attribution in many)),
         )
@@ -107,8 +108,7 @@ class _WordRow:
     number: str
     side: str
     bar: str
-    low: str
-    high: str
+    whisker: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,10 @@ class _View:
     chance: str
     target: str
     other_target: bool
+    heading: Markup
     unsigned: bool
+    intervals: bool
+    marks: frozenset[str]
     text: Markup
     classes: Sequence[_ClassRow]
     words: Sequence[_WordRow]
@@ -131,20 +134,43 @@ class _View:
 
 def _view(attribution: Attribution, *, number: int, hints: bool) -> _View:
     a, scale = attribution, scale_of(attribution)
+    shown = pieces(a, longest_unread=_UNREAD_SHOWN)
+    marks = frozenset(mark for piece in shown for mark in _marks(a, piece, scale))
     return _View(
         number=number,
         predicted=inline(a.prediction.label),
         chance=percent(a.prediction.probability),
         target=inline(a.target),
         other_target=a.target != a.prediction.label,
+        heading=heading(marks),
         unsigned=is_unsigned(a),
-        text=Markup("").join(_piece(piece, scale, hints=hints) for piece in pieces(a, longest_unread=_UNREAD_SHOWN)),
+        intervals=has_intervals(a),
+        marks=marks,
+        text=Markup("").join(_piece(piece, scale, hints=hints) for piece in shown),
         classes=_class_rows(a),
         words=_word_rows(a.top(_listed(len(a.words)), by="magnitude"), scale),
         facts=" · ".join([f"Scores: {unit(a)}", *fit_facts(a)]),
         cut=cut_off(a),
         warnings=[inline(note.message) for note in a.fit.warnings],
     )
+
+
+def _marks(attribution: Attribution, piece: Piece, scale: Scale) -> Iterator[str]:
+    """Yield by what marks a piece can be told, as `legend` explains them."""
+    word = piece.word
+    if piece.unread:
+        yield "unread"
+    if word is None or not scale.level(word, len(_SURE)):
+        return
+    side = "for" if word.score > 0 else "against"
+    if not has_intervals(attribution):
+        yield "arbitrary"
+    elif is_unsigned(attribution):
+        yield "strong"
+    else:
+        yield side
+    if not is_sure(word):
+        yield f"unsure {side}"
 
 
 def _piece(piece: Piece, scale: Scale, *, hints: bool) -> Markup:
@@ -167,10 +193,14 @@ def _class_rows(attribution: Attribution) -> list[_ClassRow]:
 
 def _word_rows(words: Sequence[Word], scale: Scale) -> list[_WordRow]:
     """Return the strongest words with bars about the middle of a drawing 100 wide; the longest whisker ends at its edge."""
-    widest = max((abs(word.score) + error95(word) for word in words), default=0.0) or 1.0
+    widest = max((abs(word.score) + (error95(word) or 0.0) for word in words), default=0.0) or 1.0
 
-    def place(value: float) -> str:
-        return f"{50 + 49 * value / widest:.3g}"
+    def whisker(word: Word) -> str:
+        error = error95(word)
+        if error is None:
+            return ""
+        low, high = (50 + 49 * value / widest for value in (word.score - error, word.score + error))
+        return f"M{low:.3g} 6H{high:.3g}"
 
     return [
         _WordRow(
@@ -178,8 +208,7 @@ def _word_rows(words: Sequence[Word], scale: Scale) -> list[_WordRow]:
             number=scale.interval(word),
             side="p" if word.score > 0 else "n",
             bar=f"{49 * word.score / widest:.3g}",
-            low=place(word.score - error95(word)),
-            high=place(word.score + error95(word)),
+            whisker=whisker(word),
         )
         for word in words
     ]
@@ -210,20 +239,3 @@ def _templates() -> Environment:
 @cache
 def _css(name: str) -> str:
     return resources.files("mase.render").joinpath(name).read_text(encoding="utf-8")
-
-
-# By whether scores have no direction.
-_LEGENDS = {
-    True: Markup("<p class='legend plain'><span><b e>violet</b> matters, for the class or against it</span></p>"),
-    False: Markup(
-        "<p class=legend><span><b e>solid red</b> speaks for the class</span> "
-        "<span><i e>dashed blue</i> speaks against it</span> "
-        "<span><b l>not</b> <i l>underlined</i>: the 95 % interval includes 0</span> "
-        "<span><s>grey</s>: not read by the model</span></p>"
-    ),
-}
-_READING = (
-    "Shades are relative to the strongest word of each text; words below a tenth of it are not marked. Point at a word to see "
-    "its score and half the width of its 95 % interval. R² is the share of the variation of the model's answers that "
-    "the scores explain; split-half is the rank correlation between the scores from two halves of the sample."
-)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from mase.attribution import Attribution, Word
 
-__all__ = ["BLUE", "NEUTRAL", "RED", "Z95", "Scale", "error95", "is_sure", "is_unsigned", "scale_of"]
+__all__ = ["BLUE", "NEUTRAL", "RED", "Z95", "Scale", "error95", "has_intervals", "is_sure", "is_unsigned", "scale_of"]
 
 # Apart for every common kind of colour blindness, and visible on light and on dark grounds.
 RED, BLUE = "#dc2f45", "#2f7fe0"
@@ -17,19 +17,25 @@ Z95 = 1.959964
 _UNMARKED = 0.1
 
 
-def error95(word: Word) -> float:
-    """Return half the width of the 95 % interval of a word's score."""
-    return Z95 * word.standard_error
+def error95(word: Word) -> float | None:
+    """Return half the width of the 95 % interval of a word's score; None if it has none."""
+    return None if word.standard_error is None else Z95 * word.standard_error
+
+
+def has_intervals(attribution: Attribution) -> bool:
+    """Return whether the scores estimate something, so that they have intervals; those of no word do."""
+    return not attribution.word_scores or any(word.standard_error is not None for word in attribution.word_scores)
 
 
 def is_unsigned(attribution: Attribution) -> bool:
-    """Return whether the scores say how much a word matters, and not for which side it speaks."""
-    return any(note.code == "unsigned" for note in attribution.fit.warnings)
+    """Return whether the scores do not say for which side a word speaks: how much it matters at most."""
+    return not has_intervals(attribution) or any(note.code == "unsigned" for note in attribution.fit.warnings)
 
 
 def is_sure(word: Word) -> bool:
-    """Return whether the 95 % interval of a word's score leaves out 0."""
-    return abs(word.score) > error95(word)
+    """Return whether the 95 % interval of a word's score leaves out 0, or there is none that could include it."""
+    error = error95(word)
+    return error is None or abs(word.score) > error
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +75,9 @@ class Scale:
         return f"{math.ceil(value * unit - 1e-9) / unit:.{self.decimals}f}"
 
     def interval(self, word: Word, between: str = " ± ") -> str:
-        """Return a word's score and half the width of its 95 % interval."""
-        return f"{self.signed(word.score)}{between}{self.error(error95(word))}"
+        """Return a word's score and half the width of its 95 % interval, if it has one."""
+        error = error95(word)
+        return self.signed(word.score) + ("" if error is None else f"{between}{self.error(error)}")
 
 
 def scale_of(attribution: Attribution) -> Scale:

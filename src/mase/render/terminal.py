@@ -8,9 +8,9 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.style import Style
 from rich.text import Text
 
-from mase.attribution import Attribution, Word
-from mase.render.facts import counted, cut_off, fit_facts, gloss, percent, top_classes, unit
-from mase.render.palette import BLUE, NEUTRAL, RED, Scale, is_sure, is_unsigned, scale_of
+from mase.attribution import LISTED, Attribution, Word
+from mase.render.facts import counted, cut_off, fit_facts, gloss, measured, percent, top_classes
+from mase.render.palette import BLUE, NEUTRAL, RED, Scale, has_intervals, is_sure, is_unsigned, scale_of
 from mase.render.pieces import Piece, inline, pieces
 
 __all__ = ["HeatMap", "heat_map", "summary"]
@@ -42,7 +42,7 @@ class HeatMap:
     """
 
     attribution: Attribution
-    top: int = 8
+    top: int = LISTED
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         ink = _Ink(
@@ -55,12 +55,12 @@ class HeatMap:
             yield from console.render(part, narrow)
 
 
-def heat_map(attribution: Attribution, *, top: int = 8) -> HeatMap:
+def heat_map(attribution: Attribution, *, top: int = LISTED) -> HeatMap:
     """Return a rich renderable: the running text in colours, with the `top` strongest words listed below."""
     return HeatMap(attribution, top)
 
 
-def summary(attribution: Attribution, *, top: int = 8) -> str:
+def summary(attribution: Attribution, *, top: int = LISTED) -> str:
     """Return an attribution as a few lines of plain text."""
     a, scale = attribution, scale_of(attribution)
     words = a.top(top, by="magnitude")
@@ -136,14 +136,20 @@ def _prediction(attribution: Attribution, ink: _Ink) -> Text:
     line = Text.assemble((inline(a.prediction.label), "bold"), f" {percent(a.prediction.probability)}")
     others = [(label, chance) for label, chance in top_classes(a, 3) if label != inline(a.prediction.label)]
     line.append("".join(f" · {label} {percent(chance)}" for label, chance in others), _FAINT)
+    if not has_intervals(a):
+        return line.append("   scores that estimate nothing, for ").append(inline(a.target), "bold")
     if ink.unsigned:
         return line.append("   words that ").append("matter", _STRONG[0]).append(" to ").append(inline(a.target), "bold")
-    line.append("   words ")
-    line.append("for" + ink.plus, _FOR[0])
-    line.append(" and ")
-    line.append("against" + ink.minus, _AGAINST[0])
-    line.append(" ").append(inline(a.target), "bold")
-    return line
+    return line.append_text(_sides(a, ink)).append(" ").append(inline(a.target), "bold")
+
+
+def _sides(attribution: Attribution, ink: _Ink) -> Text:
+    """Return the key to the marks that words of the text have."""
+    scale = scale_of(attribution)
+    signs = {word.score > 0 for word in attribution.word_scores if scale.level(word, 3)}
+    sides = [Text("for" + ink.plus, _FOR[0])] if True in signs else []
+    sides += [Text("against" + ink.minus, _AGAINST[0])] if False in signs else []
+    return Text("   words ").append_text(Text(" and ").join(sides)) if sides else Text("   no word for or against")
 
 
 def _rows(words: tuple[Word, ...], scale: Scale, ink: _Ink, room: int) -> Text:
@@ -179,6 +185,6 @@ def _closing(attribution: Attribution, shown: int) -> list[str]:
     listed = f"{shown} strongest of {len(a.words)} words" if shown < len(a.words) else counted(len(a.words), "word")
     method = f"{inline(str(a.method.get('name')))}, seed {a.seed}"
     explained, cut = gloss(a), cut_off(a)
-    lines = [f"{listed}; {unit(a)}, ± 95 % interval", *([] if explained is None else [explained])]
+    lines = [f"{listed}; {measured(a)}", *([] if explained is None else [explained])]
     lines += [" · ".join([*fit_facts(a), method]), *([] if cut is None else [f"cut off: {cut}"])]
     return lines + [f"warning: {inline(note.message)} [{inline(note.code)}]" for note in a.fit.warnings]

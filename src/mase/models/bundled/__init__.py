@@ -4,13 +4,16 @@ A model is a folder: `model.safetensors` (float16), `config.json` and a model ca
 `vocabulary.txt` too, while a transformer's `config.json` names the pretrained model that the weights are added to.
 """
 
-import json
 import os
 from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mase.errors import DataError, MissingDependencyError
+from mase.models import limits
+from mase.models.bundled.reader import check_reader
+from mase.models.document import is_folder, read_json
+from mase.models.sizes import whole_number
 from mase.registry import unknown
 
 if TYPE_CHECKING:
@@ -37,7 +40,7 @@ def folder(name_or_path: str | os.PathLike[str]) -> Path:
     """
     name = os.fspath(name_or_path)
     place = Path(__file__).parent / name if named(name_or_path, (*BUNDLED, *ADAPTED)) else Path(name)
-    if not place.is_dir():
+    if not is_folder(place):
         raise unknown("bundled model", name, [*BUNDLED, *ADAPTED])
     files = ADAPTED_FILES if is_adapted(place) else FILES
     missing = [file for file in files if not (place / file).is_file()]
@@ -70,13 +73,10 @@ def is_adapted(name_or_path: str | os.PathLike[str]) -> bool:
     """
     if named(name_or_path, ADAPTED):
         return True
-    path = Path(name_or_path) / "config.json"
-    if not path.is_file():
+    place = Path(name_or_path)
+    if not is_folder(place) or not (place / "config.json").is_file():
         return False
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DataError(f"cannot read {path}: {error}") from error
+    config = read_json(place / "config.json")
     return isinstance(config, dict) and isinstance(config.get("base"), dict)
 
 
@@ -157,14 +157,12 @@ def load(name_or_path: str | os.PathLike[str], *, device: str | None = None) -> 
 
 def _read_config(path: Path) -> dict[str, Any]:
     expected = {"name", "labels", "max_length", "keep", "embedding_width", "hidden_width", "pool"}
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DataError(f"cannot read {path}: {error}") from error
+    config = read_json(path)
     if not isinstance(config, dict) or not expected <= config.keys():
         raise DataError(f"{path} does not describe a model, expected an object with {', '.join(sorted(expected))}")
-    numbers = [key for key in ("max_length", "embedding_width", "hidden_width") if type(config[key]) is not int]
-    if numbers or config["pool"] not in ("last", "max") or not isinstance(config["labels"], list):
-        key = numbers[0] if numbers else "pool" if isinstance(config["labels"], list) else "labels"
-        raise DataError(f"{path} has {key} {config[key]!r:.60}, expected integers, labels in a list, and pool 'last' or 'max'")
+    for name in ("embedding_width", "hidden_width"):
+        whole_number(path, name, config[name], 1, limits.WIDTH)
+    if config["pool"] not in ("last", "max"):
+        raise DataError(f"{path} has pool {config['pool']!r:.60}, expected 'last' or 'max'")
+    check_reader(path, config)
     return config

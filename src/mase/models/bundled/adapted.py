@@ -4,20 +4,22 @@ A model is a folder: `model.safetensors` (float16: low-rank factors, LayerNorms,
 the pretrained model and its checksum, and a model card, `README.md`.
 """
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 
 from mase.errors import DataError
+from mase.models import limits
 from mase.models.borrow import moved
 from mase.models.bundled.base import PACKAGE, base_folder, base_sha256, classifier, tokenizer
 from mase.models.bundled.merging import merge
+from mase.models.bundled.reader import check_reader
+from mase.models.bundled.reading import read_tensors
+from mase.models.document import read_json
+from mase.models.sizes import whole_number
 from mase.models.transformers import HuggingFace
 
 __all__ = ["assemble", "read"]
@@ -46,10 +48,7 @@ def read(place: Path, *, base: str | os.PathLike[str] | None = None, device: str
     config = _read_config(place / "config.json")
     folder = base_folder(base, config["base"]["name"])
     _check_base(folder, config["base"]["sha256"])
-    try:
-        stored = load_file(place / "model.safetensors")
-    except (SafetensorError, OSError) as error:
-        raise DataError(f"cannot read the weights {place / 'model.safetensors'}: {error}") from error
+    stored = read_tensors(place / "model.safetensors")
     with torch.random.fork_rng(devices=[]):  # the head is drawn at random before it is replaced
         module = assemble(folder, config["labels"], stored, config["alpha"] / config["rank"])
     return HuggingFace(
@@ -84,14 +83,15 @@ def _check_base(folder: Path, expected: str) -> None:
 
 
 def _read_config(path: Path) -> dict[str, Any]:
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DataError(f"cannot read {path}: {error}") from error
+    config = read_json(path)
     if not isinstance(config, dict) or not set(_FIELDS) <= config.keys() or not _names_base(config["base"]):
         raise DataError(f"{path} does not describe an adapted model, expected an object with {', '.join(_FIELDS)}")
+    check_reader(path, config)
+    whole_number(path, "rank", config["rank"], 1, limits.WIDTH)
+    if type(config["alpha"]) not in (int, float) or not abs(config["alpha"]) <= limits.WIDTH:
+        raise DataError(f"{path} has alpha {config['alpha']!r:.60}, expected a number of at most {limits.WIDTH:,}")
     return config
 
 
 def _names_base(base: Any) -> bool:
-    return isinstance(base, dict) and base.keys() >= {"name", "sha256"}
+    return isinstance(base, dict) and all(isinstance(base.get(name), str) for name in ("name", "sha256"))

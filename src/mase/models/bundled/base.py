@@ -8,11 +8,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import torch
 import transformers
 
 from mase.errors import DataError
-from mase.models.pretrained import UNREADABLE, read_tokenizer
+from mase.models.document import is_folder
+from mase.models.pretrained import read_classifier, read_tokenizer
 
 __all__ = ["BASE", "PACKAGE", "base_folder", "base_sha256", "classifier", "tokenizer"]
 
@@ -63,19 +63,16 @@ def classifier(folder: Path, labels: Sequence[str]) -> Any:
         If the folder's model cannot be loaded.
     """
     names = {"id2label": dict(enumerate(labels)), "label2id": {label: index for index, label in enumerate(labels)}}
-    try:
-        with _silent():
-            return transformers.AutoModelForSequenceClassification.from_pretrained(
-                folder,
-                num_labels=len(labels),
-                local_files_only=True,
-                use_safetensors=True,
-                dtype=torch.float32,
-                ignore_mismatched_sizes=True,  # a head for other classes is replaced
+    with _silent():
+        module, _ = read_classifier(
+            folder,
+            settings={
+                "num_labels": len(labels),
+                "ignore_mismatched_sizes": True,
                 **names,
-            )
-    except UNREADABLE as error:
-        raise DataError(f"cannot load a Hugging Face model from {folder}: {error}") from error
+            },  # a head for other classes is replaced
+        )
+    return module
 
 
 def tokenizer(folder: Path) -> Any:
@@ -86,7 +83,7 @@ def tokenizer(folder: Path) -> Any:
     DataError
         If there is none, or it cannot be loaded.
     """
-    return read_tokenizer(folder, local=True)
+    return read_tokenizer(folder)
 
 
 def _remedy(name: str) -> str:
@@ -96,7 +93,7 @@ def _remedy(name: str) -> str:
 
 
 def _find(name: str) -> Path | None:
-    if Path(name).is_dir():
+    if is_folder(Path(name)):
         return Path(name)
     return (_installed() if name == BASE else None) or _cached(name)
 
@@ -112,7 +109,7 @@ def _cached(name: str) -> Path | None:
 
     try:
         return Path(snapshot_download(name, local_files_only=True))
-    except (LocalEntryNotFoundError, HFValidationError):
+    except (LocalEntryNotFoundError, HFValidationError, ValueError, OSError):
         return None
 
 

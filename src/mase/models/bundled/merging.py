@@ -42,7 +42,11 @@ def merge(module: nn.Module, stored: Mapping[str, torch.Tensor], scale: float) -
                 raise DataError(f"the model has no weight {target!r}, expected a model of the configured base")
             value = tensor.to(torch.float32)
             if name.endswith(UP):
-                value = own[target] + scale * (value @ _down(stored, target, value).to(torch.float32))
+                down = _down(stored, target, value)
+                if (len(value), down.shape[1]) != own[target].shape:  # before a product that may be far larger than the factors
+                    got = (len(value), down.shape[1])
+                    raise DataError(f"{name} and its down factor make {got}, expected {tuple(own[target].shape)}")
+                value = own[target] + scale * (value @ down.to(torch.float32))
             if value.shape != own[target].shape:
                 raise DataError(f"{name} is of shape {tuple(value.shape)}, expected {tuple(own[target].shape)}")
             own[target].copy_(value)

@@ -8,6 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from mase.errors import DataError
+from mase.models import limits
+from mase.models.document import read_text
 from mase.text import Span
 
 __all__ = ["PAD_ID", "UNKNOWN_ID", "Vocabulary", "words"]
@@ -59,10 +61,7 @@ class Vocabulary:
         DataError
             If the file cannot be read or does not begin with the two special entries.
         """
-        try:
-            lines = path.read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise DataError(f"cannot read the vocabulary {path}: {error}") from error
+        lines = read_text(path, limits.VOCABULARY_BYTES).splitlines()
         if tuple(lines[:2]) != _SPECIAL or len(set(lines)) != len(lines):
             raise DataError(f"{path} is not a vocabulary, expected the lines {', '.join(_SPECIAL)} and then words, each once")
         return cls.of(lines[2:])

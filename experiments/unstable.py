@@ -1,0 +1,126 @@
+"""Count how often the note `unstable` is right: `docs/decisions/2026-11-22-unstable.md` has the table that this prints.
+
+Validation texts are explained under two seeds. The seeds agree if the words that one lists under the other seed, too, have at
+least four fifths of the strength (the summed absolute scores) of its list. The note is to fire where they do not.
+
+    python experiments/unstable.py DATA_DIR lstm-reuters --skip 80 --n-texts 80
+"""
+
+import argparse
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+
+import numpy as np
+from scipy.stats import spearmanr
+
+import mase
+from mase.arrays import Floats
+from mase.attribution import LISTED
+from mase.datasets import load as load_split
+from mase.experiments.targets import TARGETS
+from mase.experiments.texts import Chosen, choose
+from mase.models import load
+from mase.models.process import settle
+from mase.models.protocol import Model
+from mase.sample import Estimate, Estimator, Problem
+
+SETTINGS = (("mase", 1000), ("mase", 500), ("mase", 250), ("lime", 1000), ("kernel-shap", 1000), ("mase-paper", 1000))
+THRESHOLDS = (0.75, 0.8, 0.85, 0.9)
+AGREED = 0.8
+OLD = 0.7  # The note used to fire where the rank correlation of all words between the halves was below this.
+
+
+@dataclass(frozen=True)
+class Recorder:
+    """An estimator that keeps the problems it was asked to solve."""
+
+    inner: Estimator
+    problems: list[Problem] = field(default_factory=list)
+
+    @property
+    def needs_base(self) -> bool:
+        """Whether it subtracts the response at the centre."""
+        return self.inner.needs_base
+
+    @property
+    def needs_gradients(self) -> bool:
+        """Whether it works on gradients."""
+        return self.inner.needs_gradients
+
+    def fit(self, problem: Problem) -> Estimate:
+        """Return what the estimator finds."""
+        self.problems.append(problem)
+        return self.inner.fit(problem)
+
+    def rank_correlation(self) -> float:
+        """Return the Spearman correlation between the scores of the even and the odd rows of the whole problem."""
+        whole = max(self.problems, key=lambda problem: problem.n)
+        halves = [self.inner.fit(whole.rows(slice(start, None, 2))).gamma for start in (0, 1)]
+        return float(spearmanr(*halves).statistic)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One explanation: how far the halves of its sample agree, by the rule and by the one before, and another seed with it."""
+
+    split_half: float
+    rank_correlation: float
+    repeated: float
+
+
+def listed(scores: Floats) -> set[int]:
+    """Return the words that a screen lists; half of them in a short text."""
+    return set(np.argsort(-np.abs(scores), kind="stable")[: min(LISTED, len(scores) // 2)].tolist())
+
+
+def judged(model: Model, text: str, method: str, n_samples: int) -> Iterator[Judged]:
+    """Yield the judgement of two explanations by each other; nothing of texts that are too short for halves."""
+    runs = []
+    for seed in (0, 1):
+        recorder = Recorder(mase.METHODS[method].estimator)
+        found = mase.Explainer(model, method=method, n_samples=n_samples, estimator=recorder, seed=seed)(text)
+        if found.fit.split_half is None:
+            return
+        runs.append((found, recorder.rank_correlation()))
+    for (one, correlation), (other, _) in (runs, runs[::-1]):
+        strength, mine = np.abs(one.scores), listed(one.scores)
+        shared = strength[list(mine & listed(other.scores))].sum() / strength[list(mine)].sum()
+        yield Judged(one.fit.split_half, correlation, float(shared))
+
+
+def counted(fires: list[bool], agreed: list[bool]) -> str:
+    """Return false alarms of the explanations that agree, and misses of those that do not."""
+    alarms = sum(fire and agree for fire, agree in zip(fires, agreed, strict=True))
+    return f"{alarms} + {sum(not fire and not agree for fire, agree in zip(fires, agreed, strict=True))}"
+
+
+def main() -> None:
+    """Print a table of false alarms + misses."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data_dir")
+    parser.add_argument("target", choices=list(TARGETS))
+    parser.add_argument("--skip", type=int, default=0, help="texts that are left out first")
+    parser.add_argument("--n-texts", type=int, default=80)
+    args = parser.parse_args()
+    settle(1)
+    model = load(args.target)
+    split = load_split(TARGETS[args.target].dataset, "validation", args.data_dir)
+    texts: list[Chosen] = list(islice(choose(model, split, 0), args.skip, args.skip + args.n_texts))
+    found: dict[str, list[Judged]] = defaultdict(list)
+    for method, n_samples in SETTINGS:
+        for chosen in texts:
+            found[f"`{method}`, N = {n_samples:,}"] += judged(model, chosen.text, method, n_samples)
+    found["all"] = [one for many in list(found.values()) for one in many]
+    rules = " | ".join([*(f"below {at:.2f}" for at in THRESHOLDS), "before"])
+    print(f"| {TARGETS[args.target].title} | agree, differ | {rules} |\n|---|---:|{'---:|' * (len(THRESHOLDS) + 1)}")  # noqa: T201
+    for setting, many in found.items():
+        agreed = [one.repeated >= AGREED for one in many]
+        cells = [counted([one.split_half < at for one in many], agreed) for at in THRESHOLDS]
+        cells.append(counted([one.rank_correlation < OLD for one in many], agreed))
+        print(f"| {setting} | {sum(agreed)}, {len(agreed) - sum(agreed)} | {' | '.join(cells)} |")  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()
