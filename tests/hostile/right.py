@@ -71,7 +71,9 @@ def invalid(found: Attribution) -> str:
     spans, fit = found.spans, found.fit
     laws = {
         "has scores that are not finite": np.isfinite(found.scores).all(),
-        "has standard errors that are negative or not finite": bool((found.standard_errors >= 0).all()),
+        "has standard errors that are negative or not finite": all(
+            word.standard_error is None or 0 <= word.standard_error < np.inf for word in found.word_scores
+        ),
         "has no words": len(found.words) > 0,
         "has words that are not where their spans are": all(found.text[w.start : w.end] == w.text for w in found.word_scores),
         "has empty words": all(start < end for start, end in spans),

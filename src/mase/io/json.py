@@ -90,7 +90,7 @@ def load(path: str | PathLike[str]) -> Attribution:
     if len(found) != 1:
         raise DataError(f"{fspath(path)!r} holds {len(found)} results, expected one; read it with mase.io.json.load_many(path)")
     if isinstance(found[0], Failure):
-        raise DataError(f"{fspath(path)!r} holds no attribution but a failure ({found[0].error}: {found[0].message})")
+        raise DataError(f"{fspath(path)!r} holds no attribution but a failure ({found[0].error:.80}: {found[0].message:.400})")
     return found[0]
 
 
