@@ -620,3 +620,21 @@ def test_train(tmp_path, monkeypatch):
     assert "85.00% right on the test split" in found.stderr
     monkeypatch.undo()
     assert "unknown recipe 'lstm-imbd'" in CliRunner().invoke(main, ["train", "lstm-imbd"]).stderr
+
+
+def test_names_of_files_command_no_terminal(tmp_path):
+    found = CliRunner().invoke(
+        main, ["explain", GOOD, "-q", "--n-samples", "16", "--html", str(tmp_path / "a\x1b[31m\x9b.html")]
+    )
+    assert found.exit_code == 0
+    assert "wrote" in found.stderr
+    assert not {"\x1b", "\x9b"} & set(found.stderr)
+
+
+def test_an_error_is_one_line(monkeypatch):
+    def load(*_, **__):
+        raise DataError("first\n\n  second\r\nthird\n")
+
+    monkeypatch.setattr("mase.models.load", load)
+    found = CliRunner().invoke(main, ["explain", GOOD])
+    assert found.stderr.splitlines() == ["mase: error: first second third"]

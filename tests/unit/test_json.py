@@ -196,3 +196,27 @@ def test_files_that_cannot_be_read(tmp_path):
 def test_unknown_keys_are_ignored():
     assert from_dict(to_dict(attribution()) | {"added": "later"}) == attribution()
     assert dataclasses.replace(attribution(), seed=9) != attribution()
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda found: found["words"].reverse(), "words"),
+        (lambda found: found["words"].insert(1, found["words"][0]), "words"),
+        (lambda found: found["prediction"].update(probability=0.7), "probability"),
+        (lambda found: found.update(schema="x" * 10_000), "schema"),
+    ],
+)
+def test_a_result_that_contradicts_itself_is_refused(change, named):
+    found = to_dict(attribution())
+    change(found)
+    with pytest.raises(DataError, match=named) as caught:
+        from_dict(found)
+    assert len(str(caught.value)) < 500
+
+
+def test_a_number_too_large_for_a_float_is_refused_wherever_it_stands(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text(dumps(attribution()).replace('"sigma": 0.1', '"sigma": 1e999'), encoding="utf-8")
+    with pytest.raises(DataError, match="1e999"):
+        load(path)

@@ -104,12 +104,18 @@ def _end(message: str, code: int = _FAILED) -> NoReturn:
 
 
 def complain(message: str) -> None:
-    """Write an error to standard error."""
-    tell(f"{click.style('mase: error:', fg='red', bold=True)} {_printable(message)}")
+    """Write an error to standard error, in one line: those that other packages raise may have several."""
+    one_line = " ".join(line.strip() for line in message.splitlines() if line.strip())
+    _write(f"{click.style('mase: error:', fg='red', bold=True)} {_printable(one_line)}")
 
 
 def tell(message: str) -> None:
-    """Write a line to standard error, without colours where the user wants none."""
+    """Write a line to standard error."""
+    _write(_printable(message))
+
+
+def _write(message: str) -> None:
+    """Write to standard error, without colours where the user wants none."""
     click.echo(message, err=True, color=False if os.environ.get("NO_COLOR") else None)
 
 

@@ -2,10 +2,11 @@
 
 import codecs
 import json
+import math
 import re
 from numbers import Integral, Real
 from os import PathLike, fspath
-from typing import Any
+from typing import Any, NoReturn
 
 from mase.attribution import Attribution
 from mase.errors import DataError
@@ -89,7 +90,7 @@ def load(path: str | PathLike[str]) -> Attribution:
     if len(found) != 1:
         raise DataError(f"{fspath(path)!r} holds {len(found)} results, expected one; read it with mase.io.json.load_many(path)")
     if isinstance(found[0], Failure):
-        raise DataError(f"{fspath(path)!r} holds no attribution but a failure ({found[0].error}: {found[0].message})")
+        raise DataError(f"{fspath(path)!r} holds no attribution but a failure ({found[0].error:.80}: {found[0].message:.400})")
     return found[0]
 
 
@@ -160,10 +161,15 @@ def _is_json(line: bytes) -> bool:
 def _parse(line: str | bytes) -> Any:
     text = line.decode("utf-8") if isinstance(line, bytes) else line
     try:
-        return json.loads(text, parse_constant=_refuse)
+        return json.loads(text, parse_constant=_refuse, parse_float=_finite)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
 
 
-def _refuse(constant: str) -> None:
+def _finite(digits: str) -> float:
+    number = float(digits)
+    return number if math.isfinite(number) else _refuse(digits[:40])
+
+
+def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no number in JSON")

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from mase.attribution import Attribution, Fit, Note, Prediction, Token, Word
@@ -53,10 +54,10 @@ def from_dict(mapping: Mapping[str, Any], *, place: str = "the mapping") -> Attr
     prediction = _prediction(record.record("prediction"))
     text, labels = record.get("text", str), prediction.probabilities
     if record.get("target", str) not in labels:
-        raise record.wrong("target", f"one of the labels that have a probability, {', '.join(list(labels)[:5])}")
+        raise record.wrong("target", f"one of the labels that have a probability, {', '.join(list(labels)[:5]):.200}")
     if record.get("link", str) not in links():
         raise record.wrong("link", f"one of {', '.join(links())}")
-    words = tuple(_word(word, text) for word in _some(record, "words"))
+    words = _words(record, text)
     return Attribution(
         text=text,
         prediction=prediction,
@@ -81,10 +82,22 @@ def _prediction(record: Record) -> Prediction:
     labels = list(chances.values)
     label, index = record.get("label", str), record.count("index")
     if label not in labels:
-        raise record.wrong("label", f"one of the labels that have a probability, {', '.join(labels[:5])}")
+        raise record.wrong("label", f"one of the labels that have a probability, {', '.join(labels[:5]):.200}")
     if labels.index(label) != index:
         raise record.wrong("index", f"{labels.index(label)}, the place of {label!r:.40} among the probabilities")
-    return Prediction(label, index, record.probability("probability"), {name: chances.probability(name) for name in labels})
+    probability, stated = chances.probability(label), record.probability("probability")
+    if not math.isclose(stated, probability, rel_tol=1e-6, abs_tol=1e-9):
+        raise record.wrong("probability", f"{probability:g}, that of {label!r:.40}")
+    return Prediction(label, index, stated, {name: chances.probability(name) for name in labels})
+
+
+def _words(record: Record, text: str) -> tuple[Word, ...]:
+    """Return the words, in reading order."""
+    words = tuple(_word(word, text) for word in _some(record, "words"))
+    for before, after in pairwise(words):
+        if after.start < before.end:
+            raise record.wrong("words", f"each word behind the one before, unlike {before.text!r:.40} and {after.text!r:.40}")
+    return words
 
 
 def _some(record: Record, key: str) -> list[Record]:
@@ -107,7 +120,7 @@ def _check_schema(record: Record) -> None:
     found = record.values.get("schema")
     if found != SCHEMA:
         raise DataError(
-            f"{record.place} has the schema {found!r}, expected {SCHEMA!r}; "
+            f"{record.place} has the schema {found!r:.80}, expected {SCHEMA!r}; "
             "if a later release wrote it, read it with that release"
         )
 
