@@ -415,6 +415,8 @@ def test_what_is_no_text_is_refused(given_, lstm_model):
     for model in (answering([[0.5, 0.5]]), lstm_model):
         explainer = mase.Explainer(model, n_samples=16)
         for ask in (explainer, lambda texts, it=explainer: list(it.stream(texts)), model.predict):
+            if ask == model.predict and isinstance(given_, tuple):
+                continue  # it takes nothing but several texts, so that a tuple cannot be meant otherwise
             with pytest.raises(InvalidTextError, match="str"):
                 ask(given_)
 

@@ -3,6 +3,7 @@
 import copy
 import ctypes
 import json
+import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -624,7 +625,7 @@ def test_a_folder_without_a_tokenizer_is_an_error(small_bert, tmp_path):
 def test_damaged_weights_are_an_error(content, small_bert, tmp_path):
     path = saved(small_bert, tmp_path) / "model.safetensors"
     path.write_bytes(path.read_bytes()[:5000] if content is None else content)
-    with pytest.raises(DataError, match="no Hugging Face classifier with safetensors weights at") as raised:
+    with pytest.raises(DataError, match=re.escape(str(tmp_path))) as raised:
         load(tmp_path)
     assert "download" not in str(raised.value)  # it is here, only broken
 
@@ -633,7 +634,7 @@ def test_weights_of_other_sizes_than_the_configuration_are_an_error(small_bert, 
     path = saved(small_bert, tmp_path) / "config.json"
     config = json.loads(path.read_text())
     path.write_text(json.dumps(config | {"id2label": {str(index): str(index) for index in range(5)}}))
-    with pytest.raises(DataError, match="no Hugging Face classifier"):
+    with pytest.raises(DataError, match=re.escape(str(tmp_path))):
         load(tmp_path)
 
 

@@ -231,8 +231,9 @@ def _loaded(model: Any, tokenizer: Any, *, download: bool, trust_remote_code: bo
         with torch.random.fork_rng(devices=[]):  # what the file lacks is drawn at random before it is refused
             module, missing = read_classifier(folder, trust_remote_code=trust_remote_code)
     except DataError as error:
-        known = download or is_taken(source)
-        remedy = "" if known else "; pass download=True (mase explain --download) to fetch it from the hub"
+        if is_taken(source):
+            raise DataError(f"cannot load a Hugging Face classifier from {source!r:.200}: {error}") from error
+        remedy = "" if download else "; pass download=True (mase explain --download) to fetch it from the hub"
         raise DataError(
             f"no Hugging Face classifier with safetensors weights at {source!r:.200} on this machine{remedy}: {error}"
         ) from error
