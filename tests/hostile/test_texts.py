@@ -51,8 +51,11 @@ def test_a_sample_of_texts_and_models(judge):
 
 
 def refuse(family, name):
-    """Judge a model that cannot be entered: an error of the library's says so."""
-    return typed(lambda: kinds.kind(family, name).explainer("the film was good"))
+    """Judge a model that cannot be entered, or only with some texts: an error of the library's, or the truth."""
+    refused = typed(lambda: kinds.kind(family, name).explainer("the film was good"))
+    if refused is None or family == "module":
+        return refused
+    return answered(kinds.kind(family, name).explainer, "the film was good", kinds.kind(family, name).own)
 
 
 @pytest.mark.hostile

@@ -448,6 +448,7 @@ def test_numbers_beyond_the_limits_are_refused_by_name(changes, folder):
         {"num_attention_heads": 3},  # 8 is no multiple
         {"id2label": {str(index): str(index) for index in range(50_000)}, "hidden_size": 4_096},
         {"id2label": {"x": "y"}},
+        {"id2label": {}},
         {"id2label": ["a", "b"]},
         {"id2label": 5},
         {"hidden_act": "no-such-function"},

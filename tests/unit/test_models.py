@@ -678,6 +678,13 @@ def test_where_blocks_that_mix_words_or_undo_scales_are_entered(small_bert):
     assert found.scores[1] == pytest.approx(margins[0] - margins[1], abs=1e-5)
 
 
+def test_a_model_that_reads_characters_has_no_words_to_enter_at(small_bert):
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    module = transformers.AutoModelForSequenceClassification.from_config(transformers.CanineConfig(**sizes)).eval()
+    with pytest.raises(CapabilityError, match="CanineForSequenceClassification"):
+        HuggingFace(module, small_bert[1])
+
+
 def test_a_name_as_long_as_a_text_is_no_model():
     with pytest.raises(UnknownNameError, match="unknown model"):
         load("x" * 300)

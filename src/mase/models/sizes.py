@@ -60,8 +60,9 @@ def check_numbers(path: Path, config: dict[str, Any]) -> None:
             whole_number(path, name, int(value), -most, most)
     for name in _MAPS:
         found = config.get(name)
-        if isinstance(found, dict) and len(found) > limits.LABELS:
-            raise DataError(f"{path} has an {name} of {len(found):,} classes, expected at most {limits.LABELS:,}")
+        least = 1 if name == "id2label" else 0
+        if isinstance(found, dict) and not least <= len(found) <= limits.LABELS:
+            raise DataError(f"{path} has an {name} of {len(found):,} classes, expected {least} to {limits.LABELS:,}")
 
 
 def whole_number(path: Path, name: str, value: Any, least: int, most: int) -> int:

@@ -201,7 +201,8 @@ def _widths(binding: Binding, text: torch.Tensor, direction: torch.Tensor) -> Fl
     token_widths = as_float64(binding.space.widths(text))
     widths = np.full(binding.n_coordinates, np.inf)
     inside = (binding.coordinate_of_token >= 0) & moved
-    np.minimum.at(widths, binding.coordinate_of_token[inside], token_widths[inside])
+    with np.errstate(invalid="ignore"):  # vectors that are not finite give no width; the model's answer is refused for them
+        np.minimum.at(widths, binding.coordinate_of_token[inside], token_widths[inside])
     return np.where(np.isfinite(widths), widths, 0.0)
 
 

@@ -249,7 +249,13 @@ def _entry(module: nn.Module, enter: str) -> str:
     """Return the dotted name of the layer to enter: the block around the word vectors, or the word vectors' own."""
     if enter not in ("block", "words"):
         return find_embedding(module, enter)
-    words = module.get_input_embeddings()  # type: ignore[operator]
+    try:
+        words = module.get_input_embeddings()  # type: ignore[operator]
+    except NotImplementedError as error:
+        raise CapabilityError(
+            f"{type(module).__name__} has no table of word vectors (it reads characters, for example), expected one to enter "
+            "at; wrap the model in mase.models.Callable"
+        ) from error
     names = {layer: name for name, layer in module.named_modules()}
     name: str = names[words]
     parent = name.rpartition(".")[0]
