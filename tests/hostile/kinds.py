@@ -77,7 +77,8 @@ def _module(name: str) -> Kind:
     torch.manual_seed(1)
     module = (modules.MODULES | modules.REFUSED)[name]()
     longest = 512 if name == "transformer" else None
-    model = TorchModule(module, tokenize=modules.ids_and_spans, max_length=longest)
+    labels = ["no", "yes"] if name == "one column" else None  # nobody guesses what a single one means
+    model = TorchModule(module, tokenize=modules.ids_and_spans, max_length=longest, labels=labels)
     own = modules.own_answer(module)
     cut = own if longest is None else lambda text: own(" ".join(text.split()[:longest]))
     return Kind(Explainer(model, n_samples=_N), cut, module, 2e-2 if name == "half precision" else 1e-4)

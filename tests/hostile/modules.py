@@ -238,6 +238,7 @@ MODULES: dict[str, Callable[[], nn.Module]] = {
 }
 # Modules that are no classifier, or cannot be entered.
 REFUSED: dict[str, Callable[[], nn.Module]] = {
+    "one column without labels": lambda: Bag(1).eval(),
     "reads time first": lambda: TimeFirst().eval(),
     "scores every token": lambda: PerToken().eval(),
     "sums inside the embedding": lambda: Summed().eval(),

@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import resource
+import signal
 import sys
 import time
 import traceback
@@ -172,6 +173,7 @@ def _command(words: tuple[str, ...], scratch: Path, cwd: Path, limits: Limits, e
     sys.argv = ["mase", *words]
     os.environ.update(environment)
     os.chdir(cwd)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # who runs the tests in the background ignores it
     limits.impose()
     from mase.cli import main
 
