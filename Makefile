@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 # One thread per process: two were several times slower when both cores are busy.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test planted lint format hostile bench bench-peers pages clean
+.PHONY: demo test planted pin lint format hostile bench bench-peers pages clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -32,6 +32,10 @@ format: $(STAMP)
 
 test: lint
 	$(BIN)/pytest
+
+# Compare every result of this working tree with that of a commit, on this machine: make pin BASE=main
+pin: $(STAMP)
+	$(BIN)/python tools/pin.py $(BASE)
 
 # Everything hostile that we know, in under 30 minutes on two cores; writes the table of docs/reliability.md.
 hostile: $(STAMP)

@@ -1,0 +1,143 @@
+"""Show that a change leaves every result as it was: explain the same texts with two checkouts and compare.
+
+    python tools/pin.py BASE          # this working tree against the commit BASE
+    python tools/pin.py --print       # the fingerprints of the library that is imported, as JSON
+
+Each fingerprint is the SHA-256 of the scores, standard errors, R2, costs and notes (codes and words, not wording) of one
+explanation. Fingerprints of another machine count for nothing: floating point differs. Two runs on one machine agree, with
+one thread.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+SETTINGS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "few": {"n_samples": 64},
+    "tolerance": {"tolerance": 0.2},
+    "stable-top": {"stable_top": 3},
+    "token": {"granularity": "token"},
+    "probability": {"link": "probability"},
+    "small batches": {"batch_size": 7},
+    "seed 1": {"seed": 1},
+}
+SHORT = ("Not bad at all.", "good", "A dull start, but the last hour is wonderful.")
+
+
+def black_box(texts: list[str]) -> list[list[float]]:
+    """Return probabilities of a function whose words interact."""
+    found = []
+    for text in texts:
+        words = text.lower().split()
+        score = 0.4 * ("good" in text) - 0.3 * ("dull" in words) + 0.2 * ("not" in words) * ("bad" in text) + len(words) / 1000
+        chance = min(max(0.4 + score, 0.01), 0.99)
+        found.append([1 - chance, chance])
+    return found
+
+
+def texts(name: str) -> tuple[str, ...]:
+    """Return the texts of an example file."""
+    return tuple((ROOT / "examples" / name).read_text(encoding="utf-8").splitlines())
+
+
+def explanations() -> Iterator[tuple[str, Any]]:
+    """Yield a name and the explanation, or the error, of every case."""
+    import mase
+
+    models = {
+        "lstm-imdb": ("lstm-imdb", texts("reviews.txt")[:2]),
+        "lstm-reuters": ("lstm-reuters", texts("news.txt")[:2]),
+        "black box": (mase.models.Callable(black_box, labels=["neg", "pos"]), (*SHORT, texts("reviews.txt")[0])),
+    }
+    for model, (source, many) in models.items():
+        loaded = mase.models.load(source) if isinstance(source, str) else source
+        for method in mase.METHODS:
+            for setting, options in SETTINGS.items():
+                yield from _cases(f"{model}, {method}, {setting}", loaded, method, options, many)
+    for setting in ("default", "few"):
+        yield from _bert(SETTINGS[setting], setting)
+
+
+def _bert(options: dict[str, Any], setting: str) -> Iterator[tuple[str, Any]]:
+    import mase
+
+    try:
+        loaded = mase.models.load("bert-imdb")
+    except mase.MaseError:  # the pretrained model is not installed
+        return
+    for method in ("mase", "mase-nlgp", "lime", "kernel-shap", "occlusion", "integrated-gradients"):
+        yield from _cases(f"bert-imdb, {method}, {setting}", loaded, method, {"n_samples": 64} | options, SHORT)
+
+
+def _cases(name: str, model: Any, method: str, options: dict[str, Any], many: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+    import mase
+
+    for number, text in enumerate(many):
+        try:
+            yield f"{name}, text {number}", mase.Explainer(model, method=method, **options)(text)
+        except mase.MaseError as error:
+            yield f"{name}, text {number}", error
+
+
+def fingerprint(found: Any) -> str:
+    """Return the SHA-256 of what must not change, or the type of the error."""
+    if isinstance(found, Exception):
+        return type(found).__name__
+    fit = found.fit
+    notes = [(note.code, getattr(note, "word", None)) for note in fit.warnings]
+    values = [found.scores.tobytes().hex(), found.standard_errors.tobytes().hex(), list(found.words), found.target]
+    values += [fit.r2, fit.split_half, fit.condition, fit.n_queries, fit.n_gradients, found.response, notes]
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()
+
+
+def printed(source: Path) -> dict[str, str]:
+    """Return the fingerprints of the library in the folder `source`."""
+    environment = os.environ | {"PYTHONPATH": os.fspath(source), "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+    command = [sys.executable, os.fspath(Path(__file__).resolve()), "--print"]
+    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    found: dict[str, str] = json.loads(done.stdout)
+    return found
+
+
+def compare(base: str) -> int:
+    """Return 1 if this working tree gives another result than the commit `base` somewhere, and say where."""
+    with tempfile.TemporaryDirectory() as folder:
+        other = Path(folder) / "base"
+        subprocess.run(["git", "worktree", "add", "--detach", "--quiet", other, base], cwd=ROOT, check=True)
+        try:
+            before = printed(other / "src")
+        finally:
+            subprocess.run(["git", "worktree", "remove", "--force", other], cwd=ROOT, check=True)
+    after = printed(ROOT / "src")
+    changed = [name for name in before.keys() | after.keys() if before.get(name) != after.get(name)]
+    for name in sorted(changed):
+        sys.stdout.write(f"{name}: {before.get(name, 'missing')[:12]} became {after.get(name, 'missing')[:12]}\n")
+    sys.stdout.write(f"{len(before.keys() | after.keys()) - len(changed)} results as before, {len(changed)} changed\n")
+    return int(bool(changed))
+
+
+def main() -> int:
+    """Read the arguments and return the exit code."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("base", nargs="?", help="commit to compare with")
+    parser.add_argument("--print", action="store_true", help="print the fingerprints of the library that is imported")
+    arguments = parser.parse_args()
+    if arguments.print:
+        json.dump({name: fingerprint(found) for name, found in explanations()}, sys.stdout, indent=0)
+        return 0
+    if arguments.base is None:
+        parser.error("expected BASE, a commit to compare with, or --print")
+    return compare(arguments.base)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
