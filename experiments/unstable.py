@@ -24,7 +24,7 @@ from mase.experiments.texts import Chosen, choose
 from mase.models import load
 from mase.models.process import settle
 from mase.models.protocol import Model
-from mase.sample import Estimate, Estimator, Problem
+from mase.regression.problem import Estimate, Estimator, Problem
 
 SETTINGS = (("mase", 1000), ("mase", 500), ("mase", 250), ("lime", 1000), ("kernel-shap", 1000), ("mase-paper", 1000))
 THRESHOLDS = (0.75, 0.8, 0.85, 0.9)

@@ -10,7 +10,7 @@ import numpy as np
 
 from mase.arrays import Floats, Ints
 from mase.attribution import Prediction, Token, Word
-from mase.sample import Estimate
+from mase.regression.problem import Estimate
 from mase.text import Tokens, Words
 
 __all__ = ["installed", "prediction", "token_scores", "word_scores", "word_sums"]

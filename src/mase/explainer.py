@@ -20,8 +20,8 @@ from mase.models.protocol import Binding, Model, Probe
 from mase.precision import Precision
 from mase.query import check_batch_size, check_start
 from mase.registry import unknown
+from mase.regression.stopping import Stopping
 from mase.rng import generator, stream_key, untouched
-from mase.stopping import Stopping
 from mase.text import Tokens, Words, check_text, check_texts, group_words
 
 __all__ = ["Explainer", "Granularity", "explain"]
@@ -51,7 +51,7 @@ class Explainer:
         "word": one coordinate per word; "token": one per token, word scores being their sums.
     tolerance, stable_top
         Stop before `n_samples` as soon as the relative standard error is at most `tolerance`, or the set of the `stable_top`
-        highest words is certain (see `mase.stopping.Stopping`).
+        highest words is certain (see `mase.regression.stopping.Stopping`).
     batch_size
         Rows per forward pass, or "auto". The same settings on the same machine and versions give the same scores to the last
         bit; another size changes them by rounding (up to 3e-7 of the largest, with one row at a time).

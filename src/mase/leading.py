@@ -7,7 +7,7 @@ import numpy as np
 from mase.arrays import Ints
 from mase.attribution import Note
 from mase.oracle import ProbeOracle
-from mase.sample import Estimate
+from mase.regression.problem import Estimate
 from mase.text import Tokens, Words
 
 __all__ = ["Lead", "led"]

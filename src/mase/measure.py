@@ -10,8 +10,6 @@ import numpy as np
 
 from mase.arrays import Floats, Ints
 from mase.attribution import Fit, Note
-from mase.consistency import Consistency
-from mase.covariance import covariance, no_scatter
 from mase.errors import OptionError
 from mase.leading import led
 from mase.links import probabilities
@@ -21,10 +19,12 @@ from mase.models.protocol import Probe
 from mase.oracle import ProbeOracle
 from mase.precision import TRIAL_ROWS, Precision, coins, halved
 from mase.procedure import Procedure
-from mase.quality import adjusted_r2, coefficients, condition, remarks, split_half
+from mase.regression.consistency import Consistency
+from mase.regression.covariance import covariance, no_scatter
+from mase.regression.diagnostics import adjusted_r2, coefficients, condition, remarks, split_half
+from mase.regression.problem import AdaptiveDesign, Design, Estimate, Estimator, Law, LeadingDesign, OwnLaw, Problem, Sample
+from mase.regression.stopping import NEVER, Stopping
 from mase.repetition import asked_anew
-from mase.sample import AdaptiveDesign, Design, Estimate, Estimator, Law, LeadingDesign, OwnLaw, Problem, Sample
-from mase.stopping import NEVER, Stopping
 
 __all__ = ["Effort", "Measurement", "measure"]
 

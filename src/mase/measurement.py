@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from mase.attribution import Fit
 from mase.leading import Lead
-from mase.sample import Estimate
+from mase.regression.problem import Estimate
 
 __all__ = ["Measurement"]
 

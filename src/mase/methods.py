@@ -13,7 +13,7 @@ from mase.estimators import ESTIMATORS
 from mase.links import Link
 from mase.procedure import Procedure
 from mase.registry import Registry, unknown
-from mase.sample import Design, Estimator, OwnLaw
+from mase.regression.problem import Design, Estimator, OwnLaw
 from mase.spaces import SPACES
 from mase.spaces.protocol import Space
 
@@ -25,8 +25,9 @@ class Method:
     """One way to explain: what a coordinate does, where to ask, which number to explain and how to solve for the scores.
 
     `design` and `estimator` say where to ask and how to solve; a `procedure` does both and takes their place. `sigma` is a
-    standard deviation, p of them or a covariance `(p, p)` (see `mase.covariance.covariance`), `center` the mean of the
-    coordinates (1: the text itself, 0: the reference); both are None where the design has a law of its own, and for procedures.
+    standard deviation, p of them or a covariance `(p, p)` (see `mase.regression.covariance.covariance`). `center` is the mean
+    of the coordinates (1: the text itself, 0: the reference). Both are None for procedures, and where the design has a law of
+    its own.
     `without_embeddings` names the row that takes this one's place for a model that reads strings only.
     """
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from mase.arrays import Floats, Ints
 from mase.attribution import Note
-from mase.consistency import Consistency
 from mase.errors import CapabilityError
 from mase.links import FLOOR, Link, floored, respond
 from mase.models.protocol import AttributionProbe, ExchangeProbe, GradientProbe, NormProbe, Probe, RememberingProbe, SeededProbe
 from mase.query import ask, ask_exchanged, ask_gradients, ask_norms
+from mase.regression.consistency import Consistency
 
 __all__ = ["ProbeOracle"]
 

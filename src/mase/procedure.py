@@ -5,7 +5,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from mase.arrays import Floats, Ints
-from mase.sample import Estimate
+from mase.regression.problem import Estimate
 
 __all__ = ["Oracle", "Procedure"]
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 
 from mase.arrays import Floats
-from mase.consistency import Consistency, note
-from mase.covariance import MOST_CORRELATED, no_scatter
 from mase.measurement import Measurement
 from mase.models.protocol import RememberingProbe
 from mase.oracle import ProbeOracle
-from mase.sample import Estimate
+from mase.regression.consistency import Consistency, note
+from mase.regression.covariance import MOST_CORRELATED, no_scatter
+from mase.regression.problem import Estimate
 
 __all__ = ["asked_anew"]
 

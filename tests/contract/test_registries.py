@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from mase.baselines import PROCEDURES
-from mase.covariance import covariance
 from mase.designs import DESIGNS
 from mase.estimators import ESTIMATORS
 from mase.methods import METHODS, describe
 from mase.models import load
-from mase.sample import Law, OwnLaw
+from mase.regression.covariance import covariance
+from mase.regression.problem import Law, OwnLaw
 from mase.spaces import SPACES
 from mase.testing import check_design, check_estimator, check_procedure, check_space
 

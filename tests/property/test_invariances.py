@@ -5,12 +5,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from mase.covariance import covariance
 from mase.designs import DESIGNS
 from mase.estimators import ESTIMATORS
 from mase.measure import measure
 from mase.methods import resolve
-from mase.sample import Law, OwnLaw, Problem
+from mase.regression.covariance import covariance
+from mase.regression.problem import Law, OwnLaw, Problem
 from mase.testing import FunctionProbe, smooth
 from mase.text import Tokens, find_words, group_words
 

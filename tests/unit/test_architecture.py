@@ -25,11 +25,10 @@ SOURCE = Path(mase.__file__).parent
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"errors"}),
     frozenset({"arrays", "files", "registry", "rng", "text"}),
-    frozenset({"attribution", "covariance", "links", "spaces.protocol"}),
-    frozenset({"models.protocol", "sample"}),
-    frozenset({"consistency"}),
+    frozenset({"attribution", "links", "spaces.protocol"}),
+    frozenset({"models.protocol", "regression"}),
     frozenset({"procedure", "query"}),
-    frozenset({"baselines", "designs", "estimators", "spaces", "models", "assemble", "quality", "stopping"}),
+    frozenset({"baselines", "designs", "estimators", "spaces", "models", "assemble"}),
     frozenset({"methods", "oracle"}),
     frozenset({"leading", "precision"}),
     frozenset({"measurement"}),
@@ -176,7 +175,7 @@ def test_every_exception_is_needed():
         ("mase.render.html", "from mase.io.json import to_dict", True),
         ("mase.attribution", "from mase.io.json import to_dict", True),
         ("mase.attribution", "def save():\n    from mase.io.json import save", False),
-        ("mase.quality", "if TYPE_CHECKING:\n    from mase.stopping import Stopping", True),
+        ("mase.regression.diagnostics", "if TYPE_CHECKING:\n    from mase.methods import Method", True),
         ("mase.cli.explain", "import mase", False),
     ],
 )
@@ -187,8 +186,8 @@ def test_the_rule_of_imports_can_fail(module, code, wrong):
 @pytest.mark.parametrize(
     ("module", "code", "wrong"),
     [
-        ("mase.quality", "import torch", True),
-        ("mase.quality", "def fit():\n    from torch import nn", True),
+        ("mase.regression.diagnostics", "import torch", True),
+        ("mase.regression.diagnostics", "def fit():\n    from torch import nn", True),
         ("mase.models.new", "import torch.nn", False),
         ("mase.models.new", "import transformers", True),
         ("mase.models.transformers", "import transformers", False),

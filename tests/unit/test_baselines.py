@@ -16,8 +16,8 @@ from mase.errors import CapabilityError, MissingDependencyError, ModelError, Opt
 from mase.measure import Effort, measure
 from mase.methods import METHODS, Method, describe, resolve
 from mase.models import Callable, load
-from mase.sample import Problem
-from mase.stopping import Stopping
+from mase.regression.problem import Problem
+from mase.regression.stopping import Stopping
 from mase.testing import FunctionProbe, linear, smooth
 
 TEXT = "I went in expecting a dull film and left delighted: superb acting, a clever story and a wonderful ending"

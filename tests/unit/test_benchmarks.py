@@ -9,7 +9,6 @@ import pytest
 import torch
 
 import mase
-from mase.covariance import covariance
 from mase.designs.focused import Focused
 from mase.estimators.least_squares import LeastSquares
 from mase.experiments.targets import TARGETS
@@ -17,7 +16,8 @@ from mase.measure import measure
 from mase.methods import resolve
 from mase.models.protocol import Binding, OpenProbe
 from mase.query import ask
-from mase.sample import Problem
+from mase.regression.covariance import covariance
+from mase.regression.problem import Problem
 from mase.spaces.token_scale import TokenScale
 from mase.testing import FunctionProbe, linear
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from mase.covariance import covariance
 from mase.errors import NonFiniteError, OptionError, ShapeError
+from mase.regression.covariance import covariance
 
 FULL = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0.0, 0.2, 0.5]])
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import mase
-from mase.covariance import MOST_CORRELATED, Covariance
 from mase.designs.orthogonal import Orthogonal
 from mase.estimators.constrained import Constrained
 from mase.estimators.fixed_ridge import FixedRidge
@@ -15,7 +14,8 @@ from mase.estimators.lasso import Lasso
 from mase.estimators.least_squares import LeastSquares
 from mase.estimators.moment import Moment
 from mase.estimators.ridge import Ridge
-from mase.sample import Estimate, Law, Problem
+from mase.regression.covariance import MOST_CORRELATED, Covariance
+from mase.regression.problem import Estimate, Law, Problem
 
 LONG = MOST_CORRELATED + 100
 WORDS = 6000  # an array of words x words is 288 MB

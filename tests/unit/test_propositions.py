@@ -10,14 +10,14 @@ from sklearn.linear_model import Lasso as SklearnLasso
 from sklearn.linear_model import Ridge as SklearnRidge
 
 import mase
-from mase.covariance import covariance
 from mase.designs import DESIGNS
 from mase.estimators.fixed_ridge import FixedRidge
 from mase.estimators.lasso import Lasso
 from mase.measure import measure
 from mase.methods import METHODS, resolve
 from mase.models import load
-from mase.sample import Problem
+from mase.regression.covariance import covariance
+from mase.regression.problem import Problem
 from mase.testing import linear, smooth
 
 TEXT = "slow and dull , yet good in places"

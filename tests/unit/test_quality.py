@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy.special import comb
 
-from mase.covariance import covariance
 from mase.designs import DESIGNS
 from mase.estimators.least_squares import LeastSquares
 from mase.measure import measure
 from mase.methods import resolve
-from mase.quality import adjusted_r2, condition, split_half
-from mase.sample import Estimate, Law, Problem
+from mase.regression.covariance import covariance
+from mase.regression.diagnostics import adjusted_r2, condition, split_half
+from mase.regression.problem import Estimate, Law, Problem
 from mase.testing import FunctionProbe, linear, smooth
 
 

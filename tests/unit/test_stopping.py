@@ -7,8 +7,8 @@ import mase
 from mase.errors import OptionError
 from mase.measure import Effort, measure
 from mase.methods import resolve
-from mase.sample import Estimate
-from mase.stopping import Stopping, relative_error, top_margin
+from mase.regression.problem import Estimate
+from mase.regression.stopping import Stopping, relative_error, top_margin
 from mase.testing import linear, smooth
 
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from mase.covariance import covariance
 from mase.designs import DESIGNS
 from mase.designs.focused import Focused
 from mase.errors import OptionError
@@ -15,8 +14,9 @@ from mase.estimators.ridge import Ridge
 from mase.estimators.sparse import Sparse, soft_threshold
 from mase.measure import Effort, measure
 from mase.methods import resolve
-from mase.sample import OwnLaw, Problem
-from mase.stopping import Stopping
+from mase.regression.covariance import covariance
+from mase.regression.problem import OwnLaw, Problem
+from mase.regression.stopping import Stopping
 from mase.testing import FunctionProbe, linear, quadratic, smooth
 
 P = 20
@@ -89,7 +89,7 @@ def test_moment_matched_rows_make_theorem_1_equal_least_squares():
 
 
 def _law(sigma):
-    from mase.sample import Law
+    from mase.regression.problem import Law
 
     return Law(1.0, covariance(sigma, np.ones(P)))
 

@@ -6,10 +6,10 @@ from typing import ClassVar
 import numpy as np
 
 from mase.arrays import Ints
-from mase.covariance import scatter
 from mase.errors import TooFewSamplesError
 from mase.procedure import Oracle
-from mase.sample import Estimate
+from mase.regression.covariance import scatter
+from mase.regression.problem import Estimate
 
 __all__ = ["PermutationImportance"]
 

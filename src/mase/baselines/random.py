@@ -5,9 +5,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from mase.covariance import no_scatter
 from mase.procedure import Oracle
-from mase.sample import Estimate
+from mase.regression.covariance import no_scatter
+from mase.regression.problem import Estimate
 
 __all__ = ["Random"]
 

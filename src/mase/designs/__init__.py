@@ -1,8 +1,17 @@
 """Designs: where to put the points at which the model is asked. One file per scheme."""
 
+from typing import TYPE_CHECKING, Any
+
 from mase.registry import Registry
 
-__all__ = ["DESIGNS"]
+if TYPE_CHECKING:
+    from mase.regression.problem import AdaptiveDesign as AdaptiveDesign
+    from mase.regression.problem import Design as Design
+    from mase.regression.problem import Law as Law
+    from mase.regression.problem import OwnLaw as OwnLaw
+    from mase.regression.problem import Sample as Sample
+
+__all__ = ["DESIGNS", "AdaptiveDesign", "Design", "Law", "OwnLaw", "Sample"]
 
 DESIGNS = Registry(
     "design",
@@ -23,3 +32,12 @@ DESIGNS = Registry(
         "text-only": "mase.designs.text_only:TextOnly",
     },
 )
+
+
+def __getattr__(name: str) -> Any:
+    """Give the values and protocols that an addition to this folder needs; they load NumPy, which the names above do not."""
+    if name not in __all__:
+        raise AttributeError(f"module 'mase.designs' has no attribute {name!r}")
+    from mase.regression import problem
+
+    return getattr(problem, name)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mase.designs.placement import mirrored, pair_count
-from mase.sample import Law, Sample
+from mase.regression.problem import Law, Sample
 
 __all__ = ["Antithetic"]
 

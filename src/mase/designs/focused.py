@@ -6,9 +6,9 @@ import numpy as np
 from scipy.special import expit
 
 from mase.arrays import Floats
-from mase.covariance import Covariance
 from mase.errors import OptionError
-from mase.sample import Law, Sample
+from mase.regression.covariance import Covariance
+from mase.regression.problem import Law, Sample
 
 __all__ = ["Focused"]
 

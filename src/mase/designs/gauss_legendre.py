@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mase.arrays import Floats
-from mase.covariance import Covariance
-from mase.sample import Law, Sample
+from mase.regression.covariance import Covariance
+from mase.regression.problem import Law, Sample
 
 __all__ = ["GaussLegendre"]
 

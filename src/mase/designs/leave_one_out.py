@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mase.covariance import Covariance
 from mase.errors import TooFewSamplesError
-from mase.sample import Law, Sample
+from mase.regression.covariance import Covariance
+from mase.regression.problem import Law, Sample
 
 __all__ = ["LeaveOneOut"]
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mase.covariance import Covariance
 from mase.designs.placement import proximity
 from mase.errors import OptionError
-from mase.sample import Law, Sample
+from mase.regression.covariance import Covariance
+from mase.regression.problem import Law, Sample
 
 __all__ = ["LimePaper"]
 

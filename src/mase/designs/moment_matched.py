@@ -6,7 +6,7 @@ import numpy as np
 
 from mase.designs.placement import single
 from mase.errors import TooFewSamplesError
-from mase.sample import Law, Sample
+from mase.regression.problem import Law, Sample
 
 __all__ = ["MomentMatched"]
 

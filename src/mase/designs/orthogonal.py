@@ -6,7 +6,7 @@ import numpy as np
 
 from mase.arrays import Floats
 from mase.designs.placement import mirrored, pair_count
-from mase.sample import Law, Sample
+from mase.regression.problem import Law, Sample
 
 __all__ = ["Orthogonal"]
 

@@ -7,7 +7,7 @@ import numpy as np
 from mase.arrays import Floats
 from mase.designs.orthogonal import Orthogonal
 from mase.designs.placement import mirrored
-from mase.sample import Law, Sample
+from mase.regression.problem import Law, Sample
 
 __all__ = ["Path"]
 

@@ -3,9 +3,9 @@
 import numpy as np
 
 from mase.arrays import Floats, Ints
-from mase.covariance import MOST_CORRELATED, Covariance, covariance
 from mase.errors import OptionError
-from mase.sample import Law, Sample
+from mase.regression.covariance import MOST_CORRELATED, Covariance, covariance
+from mase.regression.problem import Law, Sample
 
 __all__ = ["exchangeable", "mirrored", "pair_count", "proximity", "single"]
 

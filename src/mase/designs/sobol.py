@@ -8,7 +8,7 @@ from scipy.stats import qmc
 
 from mase.designs.placement import single
 from mase.errors import OptionError
-from mase.sample import Law, Sample
+from mase.regression.problem import Law, Sample
 
 __all__ = ["Sobol"]
 

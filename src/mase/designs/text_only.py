@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mase.covariance import Covariance
-from mase.sample import Law, Sample
+from mase.regression.covariance import Covariance
+from mase.regression.problem import Law, Sample
 
 __all__ = ["TextOnly"]
 

@@ -1,8 +1,16 @@
 """Estimators: from coordinates and responses to coefficients with a covariance. One file per estimator."""
 
+from typing import TYPE_CHECKING, Any
+
 from mase.registry import Registry
 
-__all__ = ["ESTIMATORS"]
+if TYPE_CHECKING:
+    from mase.regression.problem import Estimate as Estimate
+    from mase.regression.problem import Estimator as Estimator
+    from mase.regression.problem import Problem as Problem
+    from mase.regression.problem import Solver as Solver
+
+__all__ = ["ESTIMATORS", "Estimate", "Estimator", "Problem", "Solver"]
 
 ESTIMATORS = Registry(
     "estimator",
@@ -17,3 +25,12 @@ ESTIMATORS = Registry(
         "mean-gradient": "mase.estimators.mean_gradient:MeanGradient",
     },
 )
+
+
+def __getattr__(name: str) -> Any:
+    """Give the values and protocols that an addition to this folder needs; they load NumPy, which the names above do not."""
+    if name not in __all__:
+        raise AttributeError(f"module 'mase.estimators' has no attribute {name!r}")
+    from mase.regression import problem
+
+    return getattr(problem, name)

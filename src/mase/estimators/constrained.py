@@ -6,9 +6,9 @@ from typing import ClassVar
 import numpy as np
 
 from mase.arrays import Floats
-from mase.covariance import MOST_CORRELATED, Covariance
 from mase.estimators.least_squares import LeastSquares
-from mase.sample import Estimate, Problem
+from mase.regression.covariance import MOST_CORRELATED, Covariance
+from mase.regression.problem import Estimate, Problem
 
 __all__ = ["Constrained"]
 

@@ -6,9 +6,9 @@ from typing import ClassVar
 import numpy as np
 
 from mase.arrays import Floats
-from mase.covariance import scatter
 from mase.errors import OptionError
-from mase.sample import Estimate, Problem
+from mase.regression.covariance import scatter
+from mase.regression.problem import Estimate, Problem
 
 __all__ = ["FixedRidge"]
 

@@ -7,10 +7,10 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from mase.arrays import Floats
-from mase.covariance import scatter
 from mase.errors import OptionError
 from mase.estimators.gram import Gram
-from mase.sample import Estimate, Problem
+from mase.regression.covariance import scatter
+from mase.regression.problem import Estimate, Problem
 
 __all__ = ["Lasso", "solve_lasso"]
 

@@ -7,9 +7,9 @@ import numpy as np
 from scipy.linalg.lapack import dpotrs, dtrtri
 
 from mase.arrays import Floats
-from mase.covariance import MOST_CORRELATED, scatter
 from mase.estimators.ridge import Ridge
-from mase.sample import Estimate, Problem
+from mase.regression.covariance import MOST_CORRELATED, scatter
+from mase.regression.problem import Estimate, Problem
 
 __all__ = ["LeastSquares"]
 

@@ -5,9 +5,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from mase.covariance import scatter
 from mase.errors import CapabilityError
-from mase.sample import Estimate, Problem
+from mase.regression.covariance import scatter
+from mase.regression.problem import Estimate, Problem
 
 __all__ = ["MeanGradient"]
 

@@ -7,7 +7,6 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from mase.arrays import Floats, Ints
-from mase.covariance import covariance
 from mase.designs.path import Path
 from mase.errors import NonFiniteError, OptionError
 from mase.explainer import Explainer
@@ -17,8 +16,9 @@ from mase.metrics.curves import check_scores
 from mase.metrics.protocol import Case, Column
 from mase.models.protocol import Binding, Model, Probe
 from mase.query import ask
+from mase.regression.covariance import covariance
+from mase.regression.problem import Law
 from mase.rng import generator, stream_key, untouched
-from mase.sample import Law
 from mase.text import group_words
 
 __all__ = ["Infidelity", "infidelities"]

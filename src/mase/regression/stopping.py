@@ -8,7 +8,7 @@ from scipy.special import ndtri
 
 from mase.attribution import Note
 from mase.errors import OptionError
-from mase.sample import Estimate, Problem, Sample
+from mase.regression.problem import Estimate, Problem, Sample
 
 __all__ = ["NEVER", "Stopping", "relative_error", "top_margin"]
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from mase.arrays import Bools, Floats
 from mase.attribution import LISTED, Note
-from mase.sample import Estimate, Estimator, Problem, Sample, Solver
+from mase.regression.problem import Estimate, Estimator, Problem, Sample, Solver
 
 __all__ = ["adjusted_r2", "coefficients", "condition", "remarks", "split_half"]
 

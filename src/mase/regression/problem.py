@@ -6,7 +6,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from mase.arrays import Floats, Ints
-from mase.covariance import Covariance, no_scatter
+from mase.regression.covariance import Covariance, no_scatter
 
 __all__ = ["AdaptiveDesign", "Design", "Estimate", "Estimator", "Law", "LeadingDesign", "OwnLaw", "Problem", "Sample", "Solver"]
 
@@ -161,9 +161,9 @@ class Problem:
 class Estimate:
     """What an estimator returns: gamma `(p,)`, its covariance and the number of parameters it used up.
 
-    `covariance` is `(p, p)`, or of more than `mase.covariance.MOST_CORRELATED` coordinates the variances `(p,)` alone: the
-    covariances then count as 0. It is NaN where gamma estimates nothing. `remark` says in a sentence if the estimator had to do
-    something else than it was asked for.
+    `covariance` is `(p, p)`. Of more than `mase.regression.covariance.MOST_CORRELATED` coordinates it holds variances `(p,)`
+    alone, and covariances count as 0. It is NaN where gamma estimates nothing. `remark` says in a sentence if the estimator had
+    to do something else than it was asked for.
     """
 
     gamma: Floats

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from mase.attribution import Note
-from mase.sample import Estimate
+from mase.regression.problem import Estimate
 
 __all__ = ["Consistency", "Kind", "note"]
 
