@@ -35,23 +35,25 @@ def asked_anew(
     careful, runs, n_text = _careful(oracle, watch), [found], 0
     if careful is not None:
         runs.append(solve(careful))
-    estimate = runs[-1].estimate
+    estimate, response = runs[-1].estimate, runs[-1].response
     if watch.kind == "not-deterministic" and not estimate.variances.any():
         n_text = _n_runs(budget, runs[-1].fit.n_queries)
         repetitions = [solve((careful or oracle).retold(seed)) for seed in range(n_text)]
         estimate, runs = _mean([one.estimate for one in repetitions]), runs + repetitions
+        response = float(np.mean([one.response for one in repetitions]))  # at the text, which was asked anew each time
     setup = oracle.probe.n_setup
     n_queries = setup + n_text + sum(run.fit.n_queries - setup for run in runs)
     fit = replace(runs[-1].fit, n_queries=n_queries, warnings=(note(watch), *runs[-1].fit.warnings))
-    return replace(runs[-1], estimate=estimate, fit=fit)
+    return replace(runs[-1], estimate=estimate, response=response, fit=fit)
 
 
 def _careful(oracle: ProbeOracle, watch: Consistency) -> ProbeOracle | None:
     """Return the oracle that asks every row anew, and alone where rows depend on each other; None where this one does."""
-    alone, remembers = watch.kind == "batch-dependent", isinstance(oracle.probe, RememberingProbe)
-    if not alone and not remembers:
+    alone, probe = watch.kind == "batch-dependent", oracle.probe
+    if isinstance(probe, RememberingProbe):
+        probe = probe.afresh(remember=alone)
+    elif not alone:
         return None
-    probe = oracle.probe.afresh(remember=alone) if isinstance(oracle.probe, RememberingProbe) else oracle.probe
     return replace(oracle, probe=probe, batch_size=1 if alone else oracle.batch_size)
 
 

@@ -160,3 +160,16 @@ def test_stopping_rules_work_on_a_noisy_function(stopping):
     found = mase.explain(TEXT, noisy(0.5), **stopping)
     assert "not-deterministic" in codes(found)
     assert (found.standard_errors > 0).all()
+
+
+def test_the_response_is_that_of_all_repetitions():
+    answered = []
+
+    def answer(texts):
+        answered.extend(rng.standard_normal(len(texts)))
+        return answered[-len(texts) :]
+
+    rng = np.random.default_rng(0)
+    found = mase.explain("a", Asked(answer), method="occlusion", link="margin", target=1)
+    assert "not-deterministic" in codes(found)
+    assert np.abs(np.array(answered) - found.response).min() > 1e-9  # a mean, and no single answer

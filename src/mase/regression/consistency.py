@@ -75,7 +75,7 @@ def note(found: Consistency) -> Note:
         return Note(
             found.kind,
             f"the model answers {found.alone:.4g} to a text alone and {found.among:.4g} to the same text beside others: each "
-            "copy was asked alone; a model in evaluation mode that does not mix the texts of a batch is faster",
+            "copy was asked alone, which is slower; check whether the model normalises over the batch",
         )
     return Note(
         found.kind,
