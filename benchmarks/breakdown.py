@@ -14,7 +14,7 @@ import mase
 import mase.measure as measuring
 import mase.models.torch_module as modules
 import mase.models.torch_probe as probes
-import mase.oracle as oracles
+import mase.regression.oracle as oracles
 from core import TEXT
 from timing import provenance, write
 

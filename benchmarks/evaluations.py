@@ -26,7 +26,7 @@ from mase.experiments.targets import TARGETS
 from mase.experiments.texts import choose
 from mase.metrics import evaluate
 from mase.metrics.evaluation import Evaluation
-from mase.precision import Precision
+from mase.regression.precision import Precision
 from timing import provenance, write
 
 LITERAL = 1000

@@ -1,9 +1,6 @@
 """The parts of an attribution, put together from tokens, words and coefficients."""
 
-import platform
 from collections.abc import Sequence
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from math import isnan
 
 import numpy as np
@@ -13,7 +10,7 @@ from mase.attribution import Prediction, Token, Word
 from mase.regression.problem import Estimate
 from mase.text import Tokens, Words
 
-__all__ = ["installed", "prediction", "token_scores", "word_scores", "word_sums"]
+__all__ = ["prediction", "token_scores", "word_scores", "word_sums"]
 
 
 def word_sums(estimate: Estimate, of_token: Ints, words: Words) -> tuple[Floats, Floats]:
@@ -50,15 +47,3 @@ def prediction(labels: Sequence[str], chance: Floats) -> Prediction:
     """Return the most probable class and all probabilities `(k,)` by label."""
     index = int(np.argmax(chance))
     return Prediction(labels[index], index, float(chance[index]), dict(zip(labels, chance.tolist(), strict=True)))
-
-
-@cache
-def installed() -> dict[str, str]:
-    """Return the versions of Python and of the packages that scores depend on."""
-    found = {"python": platform.python_version()}
-    for package in ("mase-xai", "numpy", "scipy", "torch", "transformers"):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found

@@ -9,17 +9,18 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from mase.arrays import Floats, Ints
-from mase.assemble import installed, prediction, token_scores, word_scores, word_sums
+from mase.assemble import prediction, token_scores, word_scores, word_sums
 from mase.attribution import Attribution
 from mase.errors import CapabilityError, EmptyTextError, MaseError, ModelError, OptionError
 from mase.links import Link, probabilities
 from mase.measure import Effort, measure
 from mase.methods import Method, describe, resolve
 from mase.models import adapt
+from mase.models.batching import check_batch_size, check_start
 from mase.models.protocol import Binding, Model, Probe
-from mase.precision import Precision
-from mase.query import check_batch_size, check_start
+from mase.provenance import installed
 from mase.registry import unknown
+from mase.regression.precision import Precision
 from mase.regression.stopping import Stopping
 from mase.rng import generator, stream_key, untouched
 from mase.text import Tokens, Words, check_text, check_texts, group_words

@@ -11,20 +11,20 @@ import numpy as np
 from mase.arrays import Floats, Ints
 from mase.attribution import Fit, Note
 from mase.errors import OptionError
-from mase.leading import led
 from mase.links import probabilities
-from mase.measurement import Measurement
 from mase.methods import Method
 from mase.models.protocol import Probe
-from mase.oracle import ProbeOracle
-from mase.precision import TRIAL_ROWS, Precision, coins, halved
-from mase.procedure import Procedure
 from mase.regression.consistency import Consistency
 from mase.regression.covariance import covariance, no_scatter
 from mase.regression.diagnostics import adjusted_r2, coefficients, condition, remarks, split_half
+from mase.regression.measurement import Measurement
+from mase.regression.oracle import ProbeOracle
+from mase.regression.precision import TRIAL_ROWS, Precision, coins, halved
 from mase.regression.problem import AdaptiveDesign, Design, Estimate, Estimator, Law, LeadingDesign, OwnLaw, Problem, Sample
+from mase.regression.procedure import Procedure
+from mase.regression.promotion import led
+from mase.regression.repetition import asked_anew
 from mase.regression.stopping import NEVER, Stopping
-from mase.repetition import asked_anew
 
 __all__ = ["Effort", "Measurement", "measure"]
 
@@ -102,7 +102,7 @@ def _proceeded(
         raise OptionError(f"method {method.name!r} asks as it sees fit, expected no tolerance and no stable_top")
     extra, tried = 0, list[Note]()
     if effort.precision == "bfloat16":
-        oracle, extra, tried = halved(oracle, method, coins(rng, oracle.size))
+        oracle, extra, tried = halved(oracle, coins(rng, oracle.size), needs_gradients=method.needs_gradients)
     estimate = procedure.run(oracle, method.n_samples, rng)
     noted = [] if estimate.remark is None else [Note("fallback", estimate.remark)]
     if not estimate.gamma.any() and estimate.remark is None:
@@ -135,7 +135,7 @@ def _regressed(oracle: ProbeOracle, method: Method, rng: np.random.Generator, ef
     if effort.precision == "bfloat16":
         enough = len(sample.coordinates) >= TRIAL_ROWS
         rows = sample.coordinates[:TRIAL_ROWS] if enough else coins(rng, oracle.size)
-        oracle, more, tried = halved(oracle, method, rows)
+        oracle, more, tried = halved(oracle, rows, needs_gradients=method.needs_gradients)
         extra += more
     answers = _asked(oracle, method, law, sample, cap, base, effort.stopping, rng)
     estimate, lead = answers.estimate, None

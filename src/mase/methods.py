@@ -11,9 +11,9 @@ from mase.designs import DESIGNS
 from mase.errors import OptionError
 from mase.estimators import ESTIMATORS
 from mase.links import Link
-from mase.procedure import Procedure
 from mase.registry import Registry, unknown
 from mase.regression.problem import Design, Estimator, OwnLaw
+from mase.regression.procedure import Procedure
 from mase.spaces import SPACES
 from mase.spaces.protocol import Space
 

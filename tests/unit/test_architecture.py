@@ -21,18 +21,16 @@ from mase.registry import Registry
 SOURCE = Path(mase.__file__).parent
 
 # Imports point upwards in this list: a unit may import itself and units of earlier layers, never a neighbour.
-# A unit is a module of src/mase, a folder, or one of the two protocol modules that stand below their folders.
+# A unit is a module of src/mase, a folder, or one of the modules that stand below their folders.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"errors"}),
-    frozenset({"arrays", "files", "registry", "rng", "text"}),
+    frozenset({"arrays", "files", "provenance", "registry", "rng", "text"}),
     frozenset({"attribution", "links", "spaces.protocol"}),
-    frozenset({"models.protocol", "regression"}),
-    frozenset({"procedure", "query"}),
+    frozenset({"models.protocol"}),
+    frozenset({"models.batching"}),
+    frozenset({"regression"}),
     frozenset({"baselines", "designs", "estimators", "spaces", "models", "assemble"}),
-    frozenset({"methods", "oracle"}),
-    frozenset({"leading", "precision"}),
-    frozenset({"measurement"}),
-    frozenset({"repetition"}),
+    frozenset({"methods"}),
     frozenset({"measure"}),
     frozenset({"explainer"}),
     frozenset({"datasets", "io", "render", "testing"}),
@@ -93,7 +91,7 @@ def unit(name: str) -> str:
     parts = name.split(".")[1:]
     if not parts:
         return "mase"
-    return ".".join(parts[:2]) if ".".join(parts[:2]) in ("models.protocol", "spaces.protocol") else parts[0]
+    return ".".join(parts[:2]) if ".".join(parts[:2]) in ("models.batching", "models.protocol", "spaces.protocol") else parts[0]
 
 
 def layer(name: str) -> int:

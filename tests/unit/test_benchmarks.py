@@ -14,8 +14,8 @@ from mase.estimators.least_squares import LeastSquares
 from mase.experiments.targets import TARGETS
 from mase.measure import measure
 from mase.methods import resolve
+from mase.models.batching import ask
 from mase.models.protocol import Binding, OpenProbe
-from mase.query import ask
 from mase.regression.covariance import covariance
 from mase.regression.problem import Problem
 from mase.spaces.token_scale import TokenScale

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from mase.errors import ModelError, NonFiniteError, OptionError
-from mase.query import ask, ask_gradients, check_batch_size
+from mase.models.batching import ask, ask_gradients, check_batch_size
 from mase.testing import FunctionProbe, smooth
 
 

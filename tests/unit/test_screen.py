@@ -19,9 +19,9 @@ from mase.errors import DataError
 from mase.experiments.markdown import marked
 from mase.experiments.targets import TARGETS
 from mase.io.json import from_dict
-from mase.leading import Lead
 from mase.measure import measure
 from mase.methods import resolve
+from mase.regression.promotion import Lead
 from mase.render.figure import bar_chart
 from mase.render.html import fragment, page
 from mase.render.terminal import heat_map, summary

@@ -5,9 +5,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from mase.procedure import Oracle
 from mase.regression.covariance import no_scatter
 from mase.regression.problem import Estimate
+from mase.regression.procedure import Oracle
 
 __all__ = ["GradientNorm"]
 

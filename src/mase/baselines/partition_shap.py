@@ -9,9 +9,9 @@ import numpy as np
 
 from mase.arrays import Floats
 from mase.errors import OptionError
-from mase.procedure import Oracle
 from mase.regression.covariance import no_scatter
 from mase.regression.problem import Estimate
+from mase.regression.procedure import Oracle
 
 __all__ = ["PartitionShap"]
 

@@ -7,9 +7,9 @@ import numpy as np
 
 from mase.arrays import Ints
 from mase.errors import TooFewSamplesError
-from mase.procedure import Oracle
 from mase.regression.covariance import scatter
 from mase.regression.problem import Estimate
+from mase.regression.procedure import Oracle
 
 __all__ = ["PermutationImportance"]
 

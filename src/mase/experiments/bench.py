@@ -23,7 +23,7 @@ from mase.metrics.protocol import Case, Memory
 from mase.metrics.ranking import ranking, without_top
 from mase.metrics.rationales import ERASER_SHARES, eraser
 from mase.models.protocol import Model
-from mase.precision import Precision
+from mase.regression.precision import Precision
 
 __all__ = ["ERASER_SHARES", "Answer", "Bench"]
 

@@ -6,12 +6,12 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from mase.assemble import installed
 from mase.datasets import Split
 from mase.experiments.bench import Bench
 from mase.experiments.records import CHANCE_KS, COLUMNS, DEPTH
 from mase.experiments.specs import Spec
 from mase.experiments.targets import Target
+from mase.provenance import installed
 
 __all__ = ["SCHEMA", "hardware", "header"]
 

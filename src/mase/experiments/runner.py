@@ -23,7 +23,7 @@ from mase.experiments.specs import Spec
 from mase.experiments.store import RecordFile, pack, record_path
 from mase.experiments.targets import TARGETS, Target
 from mase.experiments.texts import Chosen, choose
-from mase.precision import Precision
+from mase.regression.precision import Precision
 
 __all__ = ["Settings", "Watch", "Work", "run"]
 

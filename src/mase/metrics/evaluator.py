@@ -18,7 +18,7 @@ from mase.metrics.masking import Operator, masker, operators, remembering
 from mase.metrics.protocol import Case, Column, Metric, Rescore
 from mase.models import adapt
 from mase.models.protocol import Model
-from mase.precision import Precision
+from mase.regression.precision import Precision
 from mase.rng import stream_key
 from mase.text import check_text
 

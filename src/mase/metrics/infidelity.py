@@ -14,8 +14,8 @@ from mase.links import probabilities
 from mase.methods import Method, describe, resolve
 from mase.metrics.curves import check_scores
 from mase.metrics.protocol import Case, Column
+from mase.models.batching import ask
 from mase.models.protocol import Binding, Model, Probe
-from mase.query import ask
 from mase.regression.covariance import covariance
 from mase.regression.problem import Law
 from mase.rng import generator, stream_key, untouched

@@ -10,8 +10,8 @@ import numpy as np
 from mase.arrays import Bools, Floats, Ints
 from mase.errors import CapabilityError, EmptyTextError, NonFiniteError, OptionError, ShapeError
 from mase.links import probabilities
+from mase.models.batching import ask, check_start
 from mase.models.protocol import Binding, Model, Probe, TokenModel
-from mase.query import ask, check_start
 from mase.rng import untouched
 from mase.spaces.token_mask import TokenMask
 from mase.text import Tokens, Words, group_words

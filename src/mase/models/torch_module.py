@@ -10,12 +10,12 @@ from torch import nn
 from mase.arrays import Floats
 from mase.errors import EmptyTextError, MaseError, ModelError, NonFiniteError, OptionError, ShapeError
 from mase.links import probabilities
+from mase.models.batching import in_batches
 from mase.models.checksum import Checksum
 from mase.models.engine import Engine, as_float64, find_embedding
 from mase.models.outputs import Kind, Scores, recognise, score_labels
 from mase.models.protocol import Binding
 from mase.models.torch_probe import TorchProbe, bind
-from mase.query import in_batches
 from mase.text import Side, Span, Tokens, Truncation, check_text, check_texts
 
 __all__ = ["TorchModule", "predict_tokens"]

@@ -5,9 +5,9 @@ import numpy as np
 from mase.explainer import Explainer
 from mase.methods import Method
 from mase.models.protocol import Model
-from mase.procedure import Procedure
 from mase.regression.covariance import covariance
 from mase.regression.problem import Design, Estimator, Law, OwnLaw, Problem, Sample
+from mase.regression.procedure import Procedure
 from mase.spaces import SPACES
 from mase.spaces.protocol import Noise, Space
 

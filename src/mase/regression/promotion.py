@@ -6,7 +6,7 @@ import numpy as np
 
 from mase.arrays import Ints
 from mase.attribution import Note
-from mase.oracle import ProbeOracle
+from mase.regression.oracle import ProbeOracle
 from mase.regression.problem import Estimate
 from mase.text import Tokens, Words
 

@@ -7,9 +7,8 @@ import numpy as np
 from mase.arrays import Floats
 from mase.attribution import Note
 from mase.errors import CapabilityError
-from mase.methods import Method
 from mase.models.protocol import HalfProbe
-from mase.oracle import ProbeOracle
+from mase.regression.oracle import ProbeOracle
 
 __all__ = ["TRIAL_ROWS", "Precision", "coins", "halved"]
 
@@ -23,7 +22,7 @@ def coins(rng: np.random.Generator, p: int) -> Floats:
     return rng.spawn(1)[0].integers(0, 2, size=(TRIAL_ROWS, p)).astype(np.float64)
 
 
-def halved(oracle: ProbeOracle, method: Method, rows: Floats) -> tuple[ProbeOracle, int, list[Note]]:
+def halved(oracle: ProbeOracle, rows: Floats, *, needs_gradients: bool) -> tuple[ProbeOracle, int, list[Note]]:
     """Return the oracle in half precision if that is fast, and precise enough on some rows `(n, p)`; the cost; why it is not.
 
     Raises
@@ -31,7 +30,7 @@ def halved(oracle: ProbeOracle, method: Method, rows: Floats) -> tuple[ProbeOrac
     CapabilityError
         If the probe has no half precision.
     """
-    if method.needs_gradients:
+    if needs_gradients:
         return oracle, 0, [Note("float32-instead", "half precision is for answers; gradients were taken in float32")]
     if not isinstance(oracle.probe, HalfProbe):
         raise CapabilityError("half precision is for torch models, expected precision='float32' for a function of texts")

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from mase.attribution import Fit
-from mase.leading import Lead
 from mase.regression.problem import Estimate
+from mase.regression.promotion import Lead
 
 __all__ = ["Measurement"]
 

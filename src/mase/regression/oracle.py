@@ -1,4 +1,4 @@
-"""The oracle over a probe: what `mase.procedure.Oracle` promises, by way of `mase.query`."""
+"""The oracle over a probe: what `mase.regression.procedure.Oracle` promises, by way of `mase.models.batching`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -11,8 +11,8 @@ from mase.arrays import Floats, Ints
 from mase.attribution import Note
 from mase.errors import CapabilityError
 from mase.links import FLOOR, Link, floored, respond
+from mase.models.batching import ask, ask_exchanged, ask_gradients, ask_norms
 from mase.models.protocol import AttributionProbe, ExchangeProbe, GradientProbe, NormProbe, Probe, RememberingProbe, SeededProbe
-from mase.query import ask, ask_exchanged, ask_gradients, ask_norms
 from mase.regression.consistency import Consistency
 
 __all__ = ["ProbeOracle"]

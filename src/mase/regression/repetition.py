@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 
 from mase.arrays import Floats
-from mase.measurement import Measurement
 from mase.models.protocol import RememberingProbe
-from mase.oracle import ProbeOracle
 from mase.regression.consistency import Consistency, note
 from mase.regression.covariance import MOST_CORRELATED, no_scatter
+from mase.regression.measurement import Measurement
+from mase.regression.oracle import ProbeOracle
 from mase.regression.problem import Estimate
 
 __all__ = ["asked_anew"]
