@@ -24,7 +24,7 @@ from mase.files import write_text
 from mase.metrics.masking import Masker, masker
 from mase.metrics.ranking import without_top
 from mase.models import load
-from mase.models.process import settle
+from mase.models.runtime import settle
 
 _KS = tuple(range(1, DEPTH + 1))
 

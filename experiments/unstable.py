@@ -22,8 +22,8 @@ from mase.datasets import load as load_split
 from mase.experiments.targets import TARGETS
 from mase.experiments.texts import Chosen, choose
 from mase.models import load
-from mase.models.process import settle
 from mase.models.protocol import Model
+from mase.models.runtime import settle
 from mase.regression.problem import Estimate, Estimator, Problem
 
 SETTINGS = (("mase", 1000), ("mase", 500), ("mase", 250), ("lime", 1000), ("kernel-shap", 1000), ("mase-paper", 1000))

@@ -48,7 +48,7 @@ FRAMEWORKS: dict[str, tuple[str, ...]] = {
     "torch": ("mase.models", "mase.training"),
     "captum": ("mase.models.deep_lift",),
     "safetensors": ("mase.models", "mase.training"),
-    "transformers": ("mase.models.transformers", "mase.models.pretrained", "mase.models.bundled.base"),
+    "transformers": ("mase.models.transformers", "mase.models.pretrained", "mase.models.bundled.minilm"),
     "matplotlib": ("mase.render.figure", "mase.render.curves"),
     "pyarrow": ("mase.datasets",),
 }

@@ -21,8 +21,8 @@ import mase
 from mase import datasets
 from mase.errors import DataError, NonFiniteError, OptionError
 from mase.models import bundled
-from mase.models.bundled.base import BASE, base_folder, classifier
-from mase.models.bundled.merging import merge
+from mase.models.bundled.low_rank import merge
+from mase.models.bundled.minilm import BASE, base_folder, classifier
 from mase.training import RECIPES, bert_run, train
 from mase.training.bert import Checkpoint, fit
 from mase.training.bert_recipe import AdapterRecipe

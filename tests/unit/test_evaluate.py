@@ -22,7 +22,7 @@ from mase.errors import DataError, ModelError, UnknownNameError
 from mase.metrics import METRICS
 from mase.metrics.attributions import read_attributions
 from mase.metrics.masking import Operator
-from mase.models.borrow import multiplies_bfloat16
+from mase.models.devices import multiplies_bfloat16
 
 TEXTS = ["a good film", "a dull film", "good, not dull", 'the film\nof "all" time; dull', "such a good good cast", "a film"]
 LABELS = ["pos", "neg", "pos", "neg", "pos", "pos"]

@@ -25,7 +25,7 @@ from mase.errors import (
     UnknownNameError,
 )
 from mase.models import Callable, HuggingFace, TorchModule, load
-from mase.models.process import settle
+from mase.models.runtime import settle
 from mase.testing import check_model
 
 TEXT = "this is a rather good film , though slow"
@@ -843,7 +843,7 @@ def test_without_instructions_for_half_precision_float32_answers(small_bert, slo
 
 
 def test_which_processors_multiply_bfloat16(monkeypatch):
-    from mase.models.borrow import multiplies_bfloat16
+    from mase.models.devices import multiplies_bfloat16
 
     cpu, cuda = torch.device("cpu"), torch.device("cuda")
     monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: True)
@@ -988,7 +988,7 @@ def test_out_of_memory_halves_the_batches_of_predictions_too():
 
 
 def test_out_of_memory_on_a_cpu_is_recognised():
-    from mase.models.borrow import out_of_memory
+    from mase.models.devices import out_of_memory
 
     with pytest.raises(RuntimeError) as caught:
         torch.empty(10**15)

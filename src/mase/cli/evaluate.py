@@ -143,7 +143,7 @@ def evaluate(
     from mase.cli.scoreboard import show
     from mase.cli.streams import aside
     from mase.metrics.evaluator import Evaluator, named_metrics
-    from mase.models.process import settle
+    from mase.models.runtime import settle
 
     as_json, output = standard_output(output, as_json=as_json)
     given = {f"--attributions {name}": file for name, file in attributions.items()}

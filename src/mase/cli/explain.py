@@ -138,7 +138,7 @@ def explain(
     from mase.cli.code import open_model
     from mase.cli.streams import aside
     from mase.explainer import Explainer
-    from mase.models.process import settle
+    from mase.models.runtime import settle
 
     with aside():
         loaded = open_model(model, download=download, device=device, trust_remote_code=trust_remote_code)

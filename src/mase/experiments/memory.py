@@ -14,7 +14,7 @@ import numpy as np
 from mase.arrays import Floats, Ints
 from mase.links import Output
 from mase.models.protocol import Binding, HalfProbe, Model, Probe
-from mase.models.stand_in import StandIn
+from mase.models.wrapper import Wrapper
 
 __all__ = ["Remembering"]
 
@@ -27,7 +27,7 @@ class _Memory:
     saved: float = 0.0
 
 
-class Remembering(StandIn):
+class Remembering(Wrapper):
     """A model whose probes remember their answers until `forget` is called. See `mase.models.protocol.Model`.
 
     It is for methods that ask for scores at coordinates; its probes have none of the model's other powers (gradients).

@@ -45,7 +45,7 @@ def header(bench: Bench, target: Target, spec: Spec, split: Split, text_seed: in
 
 def hardware(device: str | None) -> Mapping[str, Any]:
     """Return the processor, the device that models run on and whether it multiplies bfloat16, and the threads."""
-    from mase.models.borrow import multiplies_bfloat16  # reports need no torch, runs do
+    from mase.models.devices import multiplies_bfloat16  # reports need no torch, runs do
 
     where = device or "cpu"
     return {

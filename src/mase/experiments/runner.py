@@ -180,7 +180,7 @@ def _answer(setup: _Setup, task: _Task) -> Answer:
 @cache
 def _bench(setup: _Setup) -> Bench:
     from mase.models import load
-    from mase.models.process import settle
+    from mase.models.runtime import settle
 
     settle(1)
     target = TARGETS[setup.target]

@@ -8,13 +8,13 @@ from mase.arrays import Floats, Ints
 from mase.errors import CapabilityError
 from mase.links import Link, Output
 from mase.models.protocol import Binding, GradientProbe, HalfProbe, Model, NormProbe, Probe
-from mase.models.stand_in import StandIn
+from mase.models.wrapper import Wrapper
 from mase.spaces.token_scale import TokenScale
 
 __all__ = ["Nearby"]
 
 
-class Nearby(StandIn):
+class Nearby(Wrapper):
     """A model that reads, in place of word i's embedding e_i, r_i + factors[i] (e_i - r_i), r being the space's reference.
 
     Explaining it explains the real model at a neighbouring point of embedding space: coordinate c of the neighbour is

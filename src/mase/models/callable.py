@@ -12,10 +12,9 @@ from mase.arrays import Floats, Ints
 from mase.errors import CapabilityError, EmptyTextError, MaseError, ModelError, OptionError, ShapeError
 from mase.links import Output, probabilities
 from mase.models.answers import Answers
-from mase.models.exchange import token_sources
+from mase.models.locks import alone
 from mase.models.protocol import Binding
 from mase.models.rewriting import rewritten
-from mase.models.turns import alone
 from mase.text import Tokens, check_text, check_texts, find_words
 
 __all__ = ["Callable"]
@@ -210,7 +209,7 @@ class CallableProbe:
 
     def exchanged(self, sources: Ints) -> Floats:
         """Return scores `(b, k)` where words i of the text are written as words `sources[:, i]` are, `(b, p)`."""
-        return self._scores([self._rewritten(row) for row in token_sources(self.binding.coordinate_of_token, sources)])
+        return self._scores([self._rewritten(row) for row in self.binding.token_sources(sources)])
 
     def afresh(self, *, remember: bool) -> "CallableProbe":
         """Return the same probe without the answers so far; it keeps no new ones unless `remember`."""

@@ -11,7 +11,8 @@ from torch import nn
 
 from mase.arrays import Floats, Ints
 from mase.errors import CapabilityError, MaseError, ModelError
-from mase.models.borrow import borrowed, device_of, out_of_memory
+from mase.models.borrow import borrowed
+from mase.models.devices import device_of, out_of_memory
 from mase.models.entry import check_entry
 from mase.models.outputs import class_scores
 

@@ -10,9 +10,8 @@ import torch
 from mase.arrays import Floats, Ints
 from mase.errors import CapabilityError
 from mase.links import FLOOR, Link, Output
-from mase.models.borrow import multiplies_bfloat16
+from mase.models.devices import multiplies_bfloat16
 from mase.models.engine import Engine, as_float64
-from mase.models.exchange import token_sources
 from mase.models.outputs import Scores
 from mase.models.protocol import Binding
 from mase.rng import row_noise
@@ -105,7 +104,7 @@ class TorchProbe:
 
         A word of several tokens takes the other's vectors in turn, from the first again where it has more of them.
         """
-        token = torch.as_tensor(token_sources(self.binding.coordinate_of_token, sources), device=self.text.device)
+        token = torch.as_tensor(self.binding.token_sources(sources), device=self.text.device)
         ids = self.ids.repeat(len(sources), 1)
         return as_float64(self.kind.table(self.engine.forward_from(ids, lambda: self.text[token].to(self.dtype))))
 

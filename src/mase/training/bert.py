@@ -16,7 +16,7 @@ from torch import nn
 from mase.arrays import Ints
 from mase.errors import DataError, NonFiniteError
 from mase.files import replacing, writing
-from mase.models.bundled.merging import is_head
+from mase.models.bundled.low_rank import is_head
 from mase.training.bert_recipe import AdapterRecipe
 from mase.training.classify import logits
 from mase.training.examples import Examples, shuffled_batches, sorted_batches

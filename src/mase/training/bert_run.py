@@ -13,8 +13,8 @@ from safetensors.torch import save
 from mase.arrays import Ints
 from mase.datasets import DATASETS, Split, load, split_off
 from mase.files import replacing, write_text, writing
-from mase.models.bundled.adapted import assemble
-from mase.models.bundled.base import BASE, base_folder, base_sha256, classifier, tokenizer
+from mase.models.bundled.bert import assemble
+from mase.models.bundled.minilm import BASE, base_folder, base_sha256, classifier, tokenizer
 from mase.models.transformers import HuggingFace
 from mase.training.bert import Checkpoint, accuracy, fit, set_dropout
 from mase.training.bert_card import AdapterReport, Base, card, configuration

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from mase.errors import OptionError
-from mase.models.bundled.merging import DOWN, UP, is_head
+from mase.models.bundled.low_rank import DOWN, UP, is_head
 
 __all__ = ["Adapter", "attach", "changes", "trainable"]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mase.errors import DataError, MissingDependencyError
 from mase.models import limits
-from mase.models.bundled.reader import check_reader
+from mase.models.bundled.configuration import check_configuration
 from mase.models.document import is_folder, read_json
 from mase.models.sizes import whole_number
 from mase.registry import unknown
@@ -109,7 +109,7 @@ def load_adapted(
         import safetensors.torch  # noqa: F401
         import torch  # noqa: F401
 
-        from mase.models.bundled.adapted import read
+        from mase.models.bundled.bert import read
     except ImportError as error:
         raise MissingDependencyError(f"{error.name} is not installed; run: pip install 'mase-xai[hf]'") from error
     return read(place, base=base, device=device)
@@ -133,9 +133,9 @@ def load(name_or_path: str | os.PathLike[str], *, device: str | None = None) -> 
         import torch  # noqa: F401
     except ImportError as error:
         raise MissingDependencyError(f"{error.name} is not installed; run: pip install 'mase-xai[torch]'") from error
-    from mase.models.borrow import moved
-    from mase.models.bundled.reading import read_module
+    from mase.models.bundled.lstm import read_module
     from mase.models.bundled.vocabulary import PAD_ID, UNKNOWN_ID, Vocabulary
+    from mase.models.devices import moved
     from mase.models.torch_module import TorchModule
 
     config = _read_config(place / "config.json")
@@ -164,5 +164,5 @@ def _read_config(path: Path) -> dict[str, Any]:
         whole_number(path, name, config[name], 1, limits.WIDTH)
     if config["pool"] not in ("last", "max"):
         raise DataError(f"{path} has pool {config['pool']!r:.60}, expected 'last' or 'max'")
-    check_reader(path, config)
+    check_configuration(path, config)
     return config

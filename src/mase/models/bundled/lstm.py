@@ -1,14 +1,19 @@
 """The LSTM text classifier of the bundled models."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import torch
 from torch import nn
 
+from mase.errors import DataError
 from mase.models.bundled.vocabulary import PAD_ID
+from mase.models.bundled.weights import read_tensors
+from mase.models.weights import tensors
 
-__all__ = ["LSTMClassifier", "LSTMShape", "Pool"]
+__all__ = ["LSTMClassifier", "LSTMShape", "Pool", "read_module"]
 
 Pool = Literal["last", "max"]
 
@@ -72,3 +77,25 @@ class LSTMClassifier(nn.Module):
             return states[torch.arange(len(states), device=states.device), lengths - 1]
         beyond = positions[: states.shape[1]] > lengths[:, None]
         return states.masked_fill(beyond[:, :, None], -torch.inf).amax(1)
+
+
+def read_module(path: Path, config: Mapping[str, Any], n_words: int) -> LSTMClassifier:
+    """Return the classifier whose weights are at `path`, float32, in evaluation mode, no gradients asked of it.
+
+    Raises
+    ------
+    DataError
+        If the weights cannot be read or do not fit the configuration and a vocabulary of `n_words`.
+    """
+    shape = LSTMShape(n_words, len(config["labels"]), config["embedding_width"], config["hidden_width"], config["pool"])
+    with torch.device("meta"):  # no memory and no random numbers for weights that are replaced at once
+        module = LSTMClassifier(shape)
+    expected = {name: tuple(tensor.shape) for name, tensor in module.state_dict().items()}
+    got = tensors(path)
+    if got != expected:
+        wrong = {name: (got.get(name), expected.get(name)) for name in got | expected if got.get(name) != expected.get(name)}
+        listed = "; ".join(f"{name:.60} {has}, expected {wants}" for name, (has, wants) in sorted(wrong.items())[:8])
+        raise DataError(f"{path} does not fit its config.json and vocabulary.txt of {n_words} entries: {listed}")
+    state = {name: tensor.to(torch.float32) for name, tensor in read_tensors(path).items()}
+    module.load_state_dict(state, assign=True)
+    return module.requires_grad_(requires_grad=False).eval()

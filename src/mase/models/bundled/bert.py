@@ -13,11 +13,11 @@ import torch
 
 from mase.errors import DataError
 from mase.models import limits
-from mase.models.borrow import moved
-from mase.models.bundled.base import PACKAGE, base_folder, base_sha256, classifier, tokenizer
-from mase.models.bundled.merging import merge
-from mase.models.bundled.reader import check_reader
-from mase.models.bundled.reading import read_tensors
+from mase.models.bundled.configuration import check_configuration
+from mase.models.bundled.low_rank import merge
+from mase.models.bundled.minilm import PACKAGE, base_folder, base_sha256, classifier, tokenizer
+from mase.models.bundled.weights import read_tensors
+from mase.models.devices import moved
 from mase.models.document import read_json
 from mase.models.sizes import whole_number
 from mase.models.transformers import HuggingFace
@@ -86,7 +86,7 @@ def _read_config(path: Path) -> dict[str, Any]:
     config = read_json(path)
     if not isinstance(config, dict) or not set(_FIELDS) <= config.keys() or not _names_base(config["base"]):
         raise DataError(f"{path} does not describe an adapted model, expected an object with {', '.join(_FIELDS)}")
-    check_reader(path, config)
+    check_configuration(path, config)
     whole_number(path, "rank", config["rank"], 1, limits.WIDTH)
     if type(config["alpha"]) not in (int, float) or not abs(config["alpha"]) <= limits.WIDTH:
         raise DataError(f"{path} has alpha {config['alpha']!r:.60}, expected a number of at most {limits.WIDTH:,}")

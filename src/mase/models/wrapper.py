@@ -7,10 +7,10 @@ import numpy as np
 from mase.models.protocol import Model
 from mase.text import Tokens
 
-__all__ = ["StandIn"]
+__all__ = ["Wrapper"]
 
 
-class StandIn:
+class Wrapper:
     """All of a `mase.models.protocol.Model` but `bind`, answered by `model`."""
 
     def __init__(self, model: Model) -> None:

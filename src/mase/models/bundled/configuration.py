@@ -8,10 +8,10 @@ from mase.errors import DataError
 from mase.models import limits
 from mase.models.sizes import whole_number
 
-__all__ = ["check_reader"]
+__all__ = ["check_configuration"]
 
 
-def check_reader(path: Path, config: Mapping[str, Any]) -> None:
+def check_configuration(path: Path, config: Mapping[str, Any]) -> None:
     """Check name, labels, max_length and keep of a stored model's `config.json`.
 
     Raises

@@ -1,0 +1,55 @@
+"""Devices: where a module is, where it can go, and what the device can do."""
+
+from typing import TypeVar
+
+import torch
+from torch import nn
+
+from mase.errors import OptionError
+
+__all__ = ["device_of", "moved", "multiplies_bfloat16", "out_of_memory"]
+
+M = TypeVar("M", bound=nn.Module)
+
+
+def device_of(module: nn.Module) -> torch.device:
+    """Return the device of the module's first parameter or buffer; the CPU if it has none."""
+    for tensor in (*module.parameters(), *module.buffers()):
+        return tensor.device
+    return torch.device("cpu")
+
+
+def multiplies_bfloat16(device: torch.device | str) -> bool:
+    """Return whether the device has instructions for bfloat16: where it has none, half precision costs more than float32."""
+    device = torch.device(device)
+    if device.type == "cpu":
+        asked = getattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", None)  # missing in builds without oneDNN
+        return asked is not None and bool(asked())
+    if device.type == "cuda" and torch.version.hip is None:
+        return torch.cuda.get_device_capability(device) >= (8, 0)
+    return True
+
+
+def moved(module: M, device: str | None) -> M:
+    """Return `module` on the device of that name; where it is, for None.
+
+    Raises
+    ------
+    OptionError
+        If there is no such device here.
+    """
+    if device is None:
+        return module
+    try:
+        return module.to(device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        first = str(error).strip().splitlines()[0]
+        raise OptionError(f"device {device!r} cannot be used here ({first}), expected for example 'cpu'") from error
+
+
+def out_of_memory(error: Exception) -> bool:
+    """Return whether an exception is torch's way to say that memory ran out: a type on GPUs, words on CPUs."""
+    said = ("out of memory", "not enough memory", "can't allocate memory", "Cannot allocate memory")
+    return isinstance(error, torch.OutOfMemoryError) or (
+        isinstance(error, RuntimeError) and any(words in str(error) for words in said)
+    )
