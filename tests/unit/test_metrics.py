@@ -32,7 +32,7 @@ from mase.metrics.intervals import (
 )
 from mase.metrics.masking import Masker, masker, operators, remembering
 from mase.metrics.max_sensitivity import MaxSensitivity
-from mase.metrics.nearby import Nearby
+from mase.metrics.perturbed_model import Nearby
 from mase.metrics.protocol import Case, Memory
 from mase.metrics.ranking import ranking, share_counts, without_top
 from mase.metrics.rationales import eraser

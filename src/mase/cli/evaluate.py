@@ -137,10 +137,10 @@ def evaluate(
     if batches > n_texts:
         raise click.UsageError(f"got {batches} batches of {n_texts} texts, expected at least one text in each")
     from mase.cli.code import open_model
-    from mase.cli.judging import Source, judge
-    from mase.cli.outputs import Output, Policy
+    from mase.cli.evaluation_run import Source, judge
+    from mase.cli.output_files import Output, Policy
     from mase.cli.paths import check_files, standard_output
-    from mase.cli.scoreboard import show
+    from mase.cli.result_tables import show
     from mase.cli.streams import aside
     from mase.metrics.evaluator import Evaluator, named_metrics
     from mase.models.runtime import settle

@@ -114,11 +114,11 @@ def explain(
       cut -f2 table.tsv | mase explain -m lstm-reuters --json > news.jsonl
       mase explain -m classifier.py:predict_proba "Not bad at all."
     """
-    from mase.cli.lines import read_texts
-    from mase.cli.outputs import Output, Policy
+    from mase.cli.explanation_run import Outputs, run
+    from mase.cli.inputs import read_texts
+    from mase.cli.output_files import Output, Policy
     from mase.cli.paths import check_files, standard_output
     from mase.cli.resume import Expected
-    from mase.cli.run import Outputs, run
     from mase.datasets.formats import is_table
 
     named = click.get_current_context().get_parameter_source("text_column") is not ParameterSource.DEFAULT

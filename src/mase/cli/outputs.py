@@ -1,232 +1,155 @@
-"""A file that a command writes, and what becomes of what it holds: it is left alone, added to or replaced."""
+"""Where results go: lines of JSON, heat maps on the terminal, one HTML page. Each takes one result at a time."""
 
 import os
-import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from enum import Enum
-from pathlib import Path
-from typing import IO
+from contextlib import AbstractContextManager
+from io import FileIO
+from types import TracebackType
+from typing import BinaryIO, Protocol, Self
 
 import click
+from rich.console import Console
+from rich.rule import Rule
+from rich.text import Text
 
+from mase.attribution import Attribution
 from mase.cli.group import tell
-from mase.errors import DataError
-from mase.files import lock, write_text, writing
+from mase.cli.output_files import Claim
+from mase.cli.progress import Progress
+from mase.cli.resume import Earlier
+from mase.files import writing
+from mase.io.json import Failure, dumps
+from mase.render.html import page
+from mase.render.terminal import heat_map
 
-__all__ = ["Claim", "Output", "Policy"]
-
-
-class Policy(Enum):
-    """What a command may do to a file that is not empty."""
-
-    REFUSE = "refuse"
-    APPEND = "append"
-    OVERWRITE = "overwrite"
-
-    @classmethod
-    def of(cls, *, append: bool = False, overwrite: bool = False) -> "Policy":
-        """Return the policy that the options ask for.
-
-        Raises
-        ------
-        UsageError
-            If they ask for two.
-        """
-        if append and overwrite:
-            raise click.UsageError("got --append and --overwrite, expected one of the two")
-        return cls.APPEND if append else cls.OVERWRITE if overwrite else cls.REFUSE
+__all__ = ["HeatMaps", "HtmlPage", "JsonFile", "JsonLines", "Sink"]
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
-    """A file that a command writes.
+class Sink(Protocol):
+    """What takes results, in order."""
 
-    Attributes
-    ----------
-    name
-        Its path as the user gave it.
-    policy
-        What may be done if it is not empty.
-    by_line
-        Whether it holds one line per text, to which a later run can add. Other files are written in one go at the end.
-    """
+    def add(self, result: Attribution | Failure) -> None:
+        """Take the next result."""
+        ...
 
-    name: str
-    policy: Policy
-    by_line: bool
 
-    @property
-    def path(self) -> Path:
-        """The file itself: a link stays a link."""
-        return Path(os.path.realpath(self.name))
+class JsonLines:
+    """Writes one line of JSON per result at once, so that no later failure can lose it."""
 
-    @property
-    def draft(self) -> Path:
-        """Where new results wait until they are complete, if there are older ones."""
-        return self.path.with_name(f"{self.path.name}.draft")
+    def __init__(self, stream: BinaryIO) -> None:
+        self.stream = stream
 
-    @property
-    def is_stream(self) -> bool:
-        """Whether it is a pipe or a device, which holds nothing that could be lost."""
-        return _found(Path(self.name)) is not None and not self.path.is_file()
+    def add(self, result: Attribution | Failure) -> None:
+        """Write a line and see it through to the system."""
+        self.stream.write(dumps(result).encode() + b"\n")
+        self.stream.flush()
 
-    def place(self) -> Path:
-        """Return where to write: to the file itself, or to the draft that takes its place at the end.
+
+class JsonFile(AbstractContextManager["JsonFile"]):
+    """Lines of JSON in a file: whole ones, whatever goes wrong."""
+
+    def __init__(self, claim: Claim) -> None:
+        self.claim = claim
+        self._file: FileIO | None = None
+        self._end = 0  # of the last whole line
+        self._lasts = not claim.output.is_stream
+
+    def earlier(self) -> Iterator[Attribution | Failure]:
+        """Yield the results that are there already; a torn last line is cut off when all of them have been asked for.
 
         Raises
         ------
         DataError
-            If the file or its draft holds something that the user did not ask to change.
+            If the file holds something else, or cannot be read or written.
         """
-        if self.is_stream:
-            return Path(self.name)
-        if _holds_something(self.draft):
-            if self.policy is not Policy.APPEND:
-                raise DataError(self._unfinished())
-            return self.draft
-        if not _holds_something(self.path):
-            return self.path
-        if self.policy is Policy.REFUSE:
-            raise DataError(self._refusal())
-        return self.path if self.by_line and self.policy is Policy.APPEND else self.draft
+        found = Earlier(self.claim.place)
+        yield from found
+        self._end = found.end
+        if found.is_torn:
+            self._open()
+            tell(f"{click.format_filename(self.claim.place)}: the last line is not whole; it is cut off and explained again")
 
-    def _unfinished(self) -> str:
-        draft = os.fspath(self.draft)
-        if self.by_line:
-            return f"{draft!r} holds the results of a run that did not end; --append finishes it, or remove that file"
-        return f"{draft!r} is what a run that did not end has left; rename that file to keep it, or remove it"
-
-    def _refusal(self) -> str:
-        if self.by_line:
-            return (
-                f"{self.name!r} is not empty; --append goes on where its results end, --overwrite replaces them once all new "
-                "ones are there"
-            )
-        return f"{self.name!r} is not empty; --overwrite replaces it once the new one is complete, or name another file"
-
-    @contextmanager
-    def claimed(self) -> Iterator["Claim"]:
-        """Make the file this run's alone until the block ends; what is still empty then is removed.
-
-        Raises
-        ------
-        DataError
-            As `place`, or if another run is writing it, or the system refuses.
-        """
-        if self.is_stream:
-            yield Claim(self, Path(self.name))
-            return
-        with self._held():
-            with writing(self.name):
-                place = self.place()
-                if place == self.draft and not _holds_something(place):
-                    _begin(place, self.path)
+    def add(self, result: Attribution | Failure) -> None:
+        """Write a line and see it through to the system; of a line that does not fit, nothing is left."""
+        line = dumps(result).encode() + b"\n"
+        with writing(self.claim.output.name):
+            file, left = self._open(), memoryview(line)
             try:
-                yield Claim(self, place)
-            finally:
-                if place == self.draft and not _holds_something(place):
-                    place.unlink(missing_ok=True)
+                while left:
+                    left = left[file.write(left) :]
+            except BaseException:
+                if self._lasts:
+                    file.truncate(self._end)
+                raise
+        self._end += len(line)
 
-    @contextmanager
-    def _held(self) -> Iterator[None]:
-        with writing(self.name):
-            is_new = not self.path.exists()
-            file = self._locked()
-        if os.name != "posix":  # an open file cannot be replaced there, and there is no lock to be kept
-            file.close()
-        try:
-            yield
-        finally:
-            if is_new and not _holds_something(self.path):
-                self.path.unlink(missing_ok=True)
-            file.close()
+    def _open(self) -> FileIO:
+        """Return the file, open behind the last whole line."""
+        if self._file is None:
+            with writing(self.claim.output.name):
+                self._file = FileIO(self.claim.place, "r+" if self._lasts else "w")
+                if self._lasts:
+                    self._file.truncate(self._end)
+                    self._file.seek(self._end)
+        return self._file
 
-    def _locked(self) -> IO[bytes]:
-        while True:
-            file = self.path.open("ab")
-            if not lock(file):
-                file.close()
-                raise DataError(f"{self.name!r} is being written by another run; wait for it, or name another file")
-            if _is_at(file, self.path):
-                return file
-            file.close()  # another run has just replaced or removed it
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """An output that is this run's alone; `place` is where to write."""
-
-    output: Output
-    place: Path
-
-    @property
-    def has_results(self) -> bool:
-        """Whether there are lines to go on after."""
-        return self.output.by_line and self.output.policy is Policy.APPEND and _holds_something(self.place)
-
-    def finish(self) -> None:
-        """Let a draft, now complete, take the place of the output.
-
-        Raises
-        ------
-        DataError
-            If the system refuses.
-        """
-        if self.is_draft:
-            with writing(self.output.name):
-                self.place.chmod(stat.S_IMODE(self.output.path.stat().st_mode))
-                self.place.replace(self.output.path)
-
-    def write(self, text: str, *, complete: bool) -> None:
-        """Write the whole content, and say where; what is not complete replaces nothing.
-
-        Raises
-        ------
-        DataError
-            If the system refuses.
-        """
-        with writing(self.output.name):
-            write_text(self.place, text)
-        if complete:
-            self.finish()
-        self.report(complete=complete)
-
-    def report(self, *, complete: bool) -> None:
-        """Say what was written, on standard error."""
-        if complete or not self.is_draft:
-            tell(f"wrote {click.format_filename(self.output.name)}")
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        is_new = self._file is not None
+        if self._file is not None:
+            with writing(self.claim.output.name), self._file as file:
+                if self._lasts:
+                    os.fsync(file.fileno())
+        if not self._end:
             return
-        kept = f"{click.format_filename(self.output.name)} is as it was"
-        tell(f"wrote {click.format_filename(self.place)}; {kept}" + ("; --append goes on" if self.output.by_line else ""))
-
-    @property
-    def is_draft(self) -> bool:
-        """Whether what is written has still to take the place of the output."""
-        return self.place == self.output.draft and not self.output.is_stream
+        if kind is None:
+            self.claim.finish()
+        if is_new or self.claim.is_draft:
+            self.claim.report(complete=kind is None)
 
 
-def _found(path: Path) -> os.stat_result | None:
-    """Return what the system knows of a file, None if it is not there or its name is too long to be."""
-    try:
-        return path.stat()
-    except OSError:
-        return None
+class HeatMaps:
+    """Prints a heat map per attribution; several are kept apart by their numbers, of which `n_before` are gone."""
+
+    def __init__(self, console: Console, progress: Progress, *, numbered: bool, n_before: int = 0) -> None:
+        self.console, self.progress, self.numbered = console, progress, numbered
+        self.number = n_before
+
+    def add(self, result: Attribution | Failure) -> None:
+        """Print an attribution; a failure is told on standard error instead."""
+        self.number += 1
+        if isinstance(result, Failure):
+            return
+        with self.progress.paused():
+            if self.numbered:
+                self.console.print(Rule(Text(f"{self.number}"), align="left", style="dim"))
+            self.console.print(heat_map(result))
+            if self.numbered:
+                self.console.print()
+        self.console.file.flush()
 
 
-def _holds_something(path: Path) -> bool:
-    found = _found(path)
-    return found is not None and stat.S_ISREG(found.st_mode) and found.st_size > 0
+class HtmlPage:
+    """Collects attributions and writes the page when the run is over, however it ended."""
 
+    def __init__(self, claim: Claim) -> None:
+        self.claim = claim
+        self.attributions: list[Attribution] = []
+        self.numbers: list[int] = []
+        self.n_results = 0
 
-def _is_at(file: IO[bytes], path: Path) -> bool:
-    found = _found(path)
-    return found is not None and os.path.samestat(os.fstat(file.fileno()), found)
+    def add(self, result: Attribution | Failure) -> None:
+        """Keep an attribution for the page, with its number."""
+        self.n_results += 1
+        if not isinstance(result, Failure):
+            self.attributions.append(result)
+            self.numbers.append(self.n_results)
 
+    def __enter__(self) -> Self:
+        return self
 
-def _begin(draft: Path, like: Path) -> None:
-    """Make an empty draft for those who may read the file that it will replace, and for nobody else."""
-    draft.unlink(missing_ok=True)
-    os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    draft.chmod(stat.S_IMODE(like.stat().st_mode) | 0o600)
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self.attributions:
+            n_failed = self.n_results - len(self.attributions)
+            self.claim.write(page(self.attributions, numbers=self.numbers, n_failed=n_failed), complete=kind is None)
+        elif self.n_results:
+            tell(f"no text was explained: {click.format_filename(self.claim.output.name)} was not written")

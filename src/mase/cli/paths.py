@@ -10,7 +10,7 @@ from typing import TextIO
 
 import click
 
-from mase.cli.outputs import Output
+from mase.cli.output_files import Output
 from mase.errors import DataError
 from mase.files import check_writable
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from mase.arrays import Floats
 from mase.errors import CapabilityError, OptionError
-from mase.metrics.nearby import Nearby
+from mase.metrics.perturbed_model import Nearby
 from mase.metrics.protocol import Case, Column
 from mase.rng import generator
 

@@ -1,6 +1,8 @@
 """What the model says without the top share of the words, and to them alone: comprehensiveness, sufficiency, log-odds."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -8,9 +10,18 @@ from mase.arrays import Floats, Ints
 from mase.metrics.curves import check_scores
 from mase.metrics.masking import Masker
 from mase.metrics.protocol import Better, Case, Column
-from mase.metrics.ranking import ranking, share_counts, without_top
+from mase.metrics.ranking import check_ks, ranking, share_counts, without_top
 
-__all__ = ["ERASER_SHARES", "LOG_ODDS_SHARE", "drops", "eraser", "log_change", "rationale_columns"]
+__all__ = [
+    "ERASER_SHARES",
+    "LOG_ODDS_SHARE",
+    "Comprehensiveness",
+    "Sufficiency",
+    "drops",
+    "eraser",
+    "log_change",
+    "rationale_columns",
+]
 
 # DeYoung et al., ERASER, ACL 2020, section 4: the top 1 %, 5 %, 10 %, 20 % and 50 % of the words.
 ERASER_SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
@@ -67,3 +78,61 @@ def _chances(
     rows = np.concatenate([np.concatenate([without_top(order, taken), ~without_top(order, kept)]) for order in orders])
     chance = masker.probabilities(rows)[:, target].reshape(len(orders), -1)
     return chance[:, : len(taken)], chance[:, len(taken) :]
+
+
+@dataclass(frozen=True, slots=True)
+class Comprehensiveness:
+    """p(target | text) - p(target | text without its top words), averaged over shares of the words; the higher the better.
+
+    Parameters
+    ----------
+    shares
+        Of the words, rounded up; by default those of ERASER (DeYoung et al., ACL 2020), whose code averages over them.
+    ks
+        Numbers of words to report besides.
+    """
+
+    shares: tuple[float, ...] = ERASER_SHARES
+    ks: tuple[int, ...] = ()
+    needs_rescore: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        share_counts(1, self.shares), check_ks(self.ks)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The mean, each k, each share."""
+        return rationale_columns(self.shares, self.ks, "higher")
+
+    def judge(self, case: Case) -> Floats:
+        """Return the losses of probability `(1 + len(ks) + len(shares),)`."""
+        return drops(case, self.shares, self.ks, keep_top=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Sufficiency:
+    """p(target | text) - p(target | its top words alone), averaged over shares of the words; the lower the better.
+
+    Parameters
+    ----------
+    shares
+        Of the words, rounded up; by default those of ERASER (DeYoung et al., ACL 2020).
+    ks
+        Numbers of words to report besides.
+    """
+
+    shares: tuple[float, ...] = ERASER_SHARES
+    ks: tuple[int, ...] = ()
+    needs_rescore: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        share_counts(1, self.shares), check_ks(self.ks)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The mean, each k, each share."""
+        return rationale_columns(self.shares, self.ks, "lower")
+
+    def judge(self, case: Case) -> Floats:
+        """Return the losses of probability `(1 + len(ks) + len(shares),)`."""
+        return drops(case, self.shares, self.ks, keep_top=True)

@@ -10,9 +10,9 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from mase.cli.judging import Found
-from mase.cli.outputs import Claim
-from mase.cli.run import open_console
+from mase.cli.evaluation_run import Found
+from mase.cli.explanation_run import open_console
+from mase.cli.output_files import Claim
 from mase.metrics.evaluation import Evaluation
 from mase.metrics.intervals import Summary
 from mase.metrics.protocol import Column

@@ -1,4 +1,4 @@
-"""Insertion: the area under the target's probability while words come back, the top one first."""
+"""Deletion and insertion: the area under the target's probability while words go, or come back, the top one first."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,7 +10,26 @@ from mase.metrics.curves import area, chances, stepwise
 from mase.metrics.protocol import Case, Column
 from mase.metrics.ranking import ranking, without_top
 
-__all__ = ["Insertion"]
+__all__ = ["Deletion", "Insertion"]
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """Area under p(target) over the share of words taken out, from none to all, by trapezoids; the lower the better.
+
+    Petsiuk et al., RISE, BMVC 2018. Costs one evaluation per word.
+    """
+
+    needs_rescore: ClassVar[bool] = False
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """One number."""
+        return (Column("area", "lower"),)
+
+    def judge(self, case: Case) -> Floats:
+        """Return the area `(1,)`."""
+        return np.array([area(chances(case, without_top(ranking(case.scores), stepwise(len(case.masker.words)))))])
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,11 @@ from rich.console import Console
 
 from mase.attribution import Attribution
 from mase.cli.group import complain, tell
-from mase.cli.lines import Line, Texts
-from mase.cli.outputs import Claim
+from mase.cli.inputs import Line, Texts
+from mase.cli.output_files import Claim
+from mase.cli.outputs import HeatMaps, HtmlPage, JsonFile, JsonLines, Sink
 from mase.cli.progress import Progress
 from mase.cli.resume import Expected
-from mase.cli.sinks import HeatMaps, HtmlPage, JsonFile, JsonLines, Sink
 from mase.errors import (
     CapabilityError,
     DataError,

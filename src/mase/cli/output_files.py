@@ -1,0 +1,232 @@
+"""A file that a command writes, and what becomes of what it holds: it is left alone, added to or replaced."""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import IO
+
+import click
+
+from mase.cli.group import tell
+from mase.errors import DataError
+from mase.files import lock, write_text, writing
+
+__all__ = ["Claim", "Output", "Policy"]
+
+
+class Policy(Enum):
+    """What a command may do to a file that is not empty."""
+
+    REFUSE = "refuse"
+    APPEND = "append"
+    OVERWRITE = "overwrite"
+
+    @classmethod
+    def of(cls, *, append: bool = False, overwrite: bool = False) -> "Policy":
+        """Return the policy that the options ask for.
+
+        Raises
+        ------
+        UsageError
+            If they ask for two.
+        """
+        if append and overwrite:
+            raise click.UsageError("got --append and --overwrite, expected one of the two")
+        return cls.APPEND if append else cls.OVERWRITE if overwrite else cls.REFUSE
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A file that a command writes.
+
+    Attributes
+    ----------
+    name
+        Its path as the user gave it.
+    policy
+        What may be done if it is not empty.
+    by_line
+        Whether it holds one line per text, to which a later run can add. Other files are written in one go at the end.
+    """
+
+    name: str
+    policy: Policy
+    by_line: bool
+
+    @property
+    def path(self) -> Path:
+        """The file itself: a link stays a link."""
+        return Path(os.path.realpath(self.name))
+
+    @property
+    def draft(self) -> Path:
+        """Where new results wait until they are complete, if there are older ones."""
+        return self.path.with_name(f"{self.path.name}.draft")
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether it is a pipe or a device, which holds nothing that could be lost."""
+        return _found(Path(self.name)) is not None and not self.path.is_file()
+
+    def place(self) -> Path:
+        """Return where to write: to the file itself, or to the draft that takes its place at the end.
+
+        Raises
+        ------
+        DataError
+            If the file or its draft holds something that the user did not ask to change.
+        """
+        if self.is_stream:
+            return Path(self.name)
+        if _holds_something(self.draft):
+            if self.policy is not Policy.APPEND:
+                raise DataError(self._unfinished())
+            return self.draft
+        if not _holds_something(self.path):
+            return self.path
+        if self.policy is Policy.REFUSE:
+            raise DataError(self._refusal())
+        return self.path if self.by_line and self.policy is Policy.APPEND else self.draft
+
+    def _unfinished(self) -> str:
+        draft = os.fspath(self.draft)
+        if self.by_line:
+            return f"{draft!r} holds the results of a run that did not end; --append finishes it, or remove that file"
+        return f"{draft!r} is what a run that did not end has left; rename that file to keep it, or remove it"
+
+    def _refusal(self) -> str:
+        if self.by_line:
+            return (
+                f"{self.name!r} is not empty; --append goes on where its results end, --overwrite replaces them once all new "
+                "ones are there"
+            )
+        return f"{self.name!r} is not empty; --overwrite replaces it once the new one is complete, or name another file"
+
+    @contextmanager
+    def claimed(self) -> Iterator["Claim"]:
+        """Make the file this run's alone until the block ends; what is still empty then is removed.
+
+        Raises
+        ------
+        DataError
+            As `place`, or if another run is writing it, or the system refuses.
+        """
+        if self.is_stream:
+            yield Claim(self, Path(self.name))
+            return
+        with self._held():
+            with writing(self.name):
+                place = self.place()
+                if place == self.draft and not _holds_something(place):
+                    _begin(place, self.path)
+            try:
+                yield Claim(self, place)
+            finally:
+                if place == self.draft and not _holds_something(place):
+                    place.unlink(missing_ok=True)
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        with writing(self.name):
+            is_new = not self.path.exists()
+            file = self._locked()
+        if os.name != "posix":  # an open file cannot be replaced there, and there is no lock to be kept
+            file.close()
+        try:
+            yield
+        finally:
+            if is_new and not _holds_something(self.path):
+                self.path.unlink(missing_ok=True)
+            file.close()
+
+    def _locked(self) -> IO[bytes]:
+        while True:
+            file = self.path.open("ab")
+            if not lock(file):
+                file.close()
+                raise DataError(f"{self.name!r} is being written by another run; wait for it, or name another file")
+            if _is_at(file, self.path):
+                return file
+            file.close()  # another run has just replaced or removed it
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """An output that is this run's alone; `place` is where to write."""
+
+    output: Output
+    place: Path
+
+    @property
+    def has_results(self) -> bool:
+        """Whether there are lines to go on after."""
+        return self.output.by_line and self.output.policy is Policy.APPEND and _holds_something(self.place)
+
+    def finish(self) -> None:
+        """Let a draft, now complete, take the place of the output.
+
+        Raises
+        ------
+        DataError
+            If the system refuses.
+        """
+        if self.is_draft:
+            with writing(self.output.name):
+                self.place.chmod(stat.S_IMODE(self.output.path.stat().st_mode))
+                self.place.replace(self.output.path)
+
+    def write(self, text: str, *, complete: bool) -> None:
+        """Write the whole content, and say where; what is not complete replaces nothing.
+
+        Raises
+        ------
+        DataError
+            If the system refuses.
+        """
+        with writing(self.output.name):
+            write_text(self.place, text)
+        if complete:
+            self.finish()
+        self.report(complete=complete)
+
+    def report(self, *, complete: bool) -> None:
+        """Say what was written, on standard error."""
+        if complete or not self.is_draft:
+            tell(f"wrote {click.format_filename(self.output.name)}")
+            return
+        kept = f"{click.format_filename(self.output.name)} is as it was"
+        tell(f"wrote {click.format_filename(self.place)}; {kept}" + ("; --append goes on" if self.output.by_line else ""))
+
+    @property
+    def is_draft(self) -> bool:
+        """Whether what is written has still to take the place of the output."""
+        return self.place == self.output.draft and not self.output.is_stream
+
+
+def _found(path: Path) -> os.stat_result | None:
+    """Return what the system knows of a file, None if it is not there or its name is too long to be."""
+    try:
+        return path.stat()
+    except OSError:
+        return None
+
+
+def _holds_something(path: Path) -> bool:
+    found = _found(path)
+    return found is not None and stat.S_ISREG(found.st_mode) and found.st_size > 0
+
+
+def _is_at(file: IO[bytes], path: Path) -> bool:
+    found = _found(path)
+    return found is not None and os.path.samestat(os.fstat(file.fileno()), found)
+
+
+def _begin(draft: Path, like: Path) -> None:
+    """Make an empty draft for those who may read the file that it will replace, and for nobody else."""
+    draft.unlink(missing_ok=True)
+    os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    draft.chmod(stat.S_IMODE(like.stat().st_mode) | 0o600)
