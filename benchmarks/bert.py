@@ -22,8 +22,12 @@ def main() -> None:
     torch.set_num_threads(1)
     model = mase.models.load(NAME)
     ids = list(model.encode(TEXT).ids)
-    explainers = {precision: mase.Explainer(model, n_samples=N, precision=precision) for precision in ("float32", "bfloat16")}
-    cases: dict[str, Case] = {f"bare forwards, batch {b}": lambda b=b: bare(model.module, ids, b, N) for b in (8, 16, 32)}
+    explainers = {
+        precision: mase.Explainer(model, n_samples=N, precision=precision) for precision in ("float32", "bfloat16")
+    }
+    cases: dict[str, Case] = {
+        f"bare forwards, batch {b}": lambda b=b: bare(model.module, ids, b, N) for b in (8, 16, 32)
+    }
     cases |= {f"explanation, {precision}": lambda e=one: e(TEXT) for precision, one in explainers.items()}
     seconds = interleaved(cases, ROUNDS)
     medians = {name: statistics.median(values) for name, values in seconds.items()}
@@ -38,7 +42,10 @@ def main() -> None:
         "ratio to best bare": ratios,
         "half precision": {"times faster": speedup, "Spearman": agreement},
     }
-    lines = [f"{NAME}, {len(ids)} tokens, N = {N}, one thread, {ROUNDS} interleaved rounds: median seconds, median ratio.", ""]
+    lines = [
+        f"{NAME}, {len(ids)} tokens, N = {N}, one thread, {ROUNDS} interleaved rounds: median seconds, median ratio.",
+        "",
+    ]
     lines += ["| case | seconds | ratio to the best bare forwards |", "|---|---|---|"]
     lines += [f"| {name} | {value:.2f} | {ratios[name]:.2f} |" for name, value in medians.items()]
     lines += ["", "| half precision | measured | goal |", "|---|---|---|", f"| times faster | {speedup:.2f} | >= 1.8 |"]

@@ -84,7 +84,9 @@ def main() -> None:
     lines += ["| part | " + " | ".join(f"`{method}`" for method in METHODS) + " |", "|---|" + "---:|" * len(METHODS)]
     lines += [f"| 1,000 bare forward passes, batch 64 | {1e3 * best:.1f} | {1e3 * best:.1f} |"]
     for name in ("the whole explanation", "inside it: the LSTM layer", *PARTS.values()):
-        lines += [f"| {name} | " + " | ".join(f"{1e3 * medians[method].get(name, 0.0):.1f}" for method in METHODS) + " |"]
+        lines += [
+            f"| {name} | " + " | ".join(f"{1e3 * medians[method].get(name, 0.0):.1f}" for method in METHODS) + " |"
+        ]
     write("breakdown", provenance("make bench", ROUNDS) | {"bare": best, "seconds": medians}, "\n".join(lines) + "\n")
 
 

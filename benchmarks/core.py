@@ -85,7 +85,8 @@ def main() -> None:
     ]
     lines += ["| case | seconds | ratio to the best bare forwards |", "|---|---|---|"]
     lines += [
-        f"| {name} | {value:.4f} | {f'{ratios[name]:.2f}' if name in ratios else ''} |" for name, value in medians.items()
+        f"| {name} | {value:.4f} | {f'{ratios[name]:.2f}' if name in ratios else ''} |"
+        for name, value in medians.items()
     ]
     write("core", result, "\n".join(lines) + "\n")
 

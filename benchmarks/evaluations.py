@@ -32,15 +32,17 @@ from timing import provenance, write
 LITERAL = 1000
 ERROR_GRID = (50, 75, 100, 150, 200, 300, 500, 1000)
 ACCURACY_GRID = (50, 100, 200, 1000)
-# Texts for Delta Accuracy, texts for the error, rows of the long-run value, seeds and precision: a BERT costs a hundred times
-# an LSTM. Half precision is used where a trial shows that its noise is small (a tenth of the signal at most).
+# Texts for Delta Accuracy, texts for the error, rows of the long-run value, seeds and precision: a BERT costs a hundred
+# times an LSTM. Half precision is used where a trial shows that its noise is small (a tenth of the signal at most).
 SIZES: dict[str, tuple[int, int, int, int, Precision]] = {
     "lstm": (100, 10, 20_000, 3, "float32"),
     "bert": (8, 1, 4_000, 2, "bfloat16"),
 }
 
 
-def relative_errors(model: Any, method: str, n: int, seeds: int, precision: Precision, truths: dict[str, np.ndarray]) -> float:
+def relative_errors(
+    model: Any, method: str, n: int, seeds: int, precision: Precision, truths: dict[str, np.ndarray]
+) -> float:
     """Return the root mean square, over texts and seeds, of |scores - truth| / |truth| with n evaluations."""
     squares = []
     for seed in range(1, seeds + 1):

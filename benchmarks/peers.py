@@ -1,7 +1,8 @@
 """Explanations by mase and by its peers: same model, same text, same number of samples, one thread, taking turns.
 
-`make bench-peers` runs it in an environment of its own with the peers pinned. Each peer runs with its defaults (but for the
-number of samples) and with a large batch where it has an option for one. What is timed is the whole call that a user writes.
+`make bench-peers` runs it in an environment of its own with the peers pinned. Each peer runs with its defaults (but for
+the number of samples) and with a large batch where it has an option for one. What is timed is the whole call that a
+user writes.
 """
 
 import importlib.util
@@ -65,7 +66,9 @@ def by_captum(
         for label, size in (("defaults", 1), (f"{BATCH} per forward", BATCH)):
             yield (
                 f"captum {name}, {label}",
-                lambda m=method, s=size: m.attribute(row, baselines=absent, target=1, n_samples=n, perturbations_per_eval=s),
+                lambda m=method, s=size: m.attribute(
+                    row, baselines=absent, target=1, n_samples=n, perturbations_per_eval=s
+                ),
             )
 
 

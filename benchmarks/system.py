@@ -93,7 +93,9 @@ def cold_start() -> dict[str, float]:
     def case(command: Sequence[str]) -> Case:
         return lambda: subprocess.run(command, check=True, capture_output=True, env=environment)
 
-    medians = {name: statistics.median(v) for name, v in interleaved({n: case(c) for n, c in commands.items()}, ROUNDS).items()}
+    medians = {
+        name: statistics.median(v) for name, v in interleaved({n: case(c) for n, c in commands.items()}, ROUNDS).items()
+    }
     return {
         "mase explain / loading torch and the model": medians["mase explain"] / medians["loading"],
         "import mase, seconds": medians["import mase"],
@@ -152,7 +154,9 @@ def batch_sizes() -> dict[str, float]:
             cases[str(size)] = lambda e=explainer, t=text: e(t)
         seconds = interleaved(cases, 3 * ROUNDS)
         units = [statistics.mean(values) for values in zip(*seconds.values(), strict=True)]
-        medians = {n: statistics.median(one / unit for one, unit in zip(v, units, strict=True)) for n, v in seconds.items()}
+        medians = {
+            n: statistics.median(one / unit for one, unit in zip(v, units, strict=True)) for n, v in seconds.items()
+        }
         found[f"auto batch / best of grid, {length} words"] = medians["auto"] / min(medians.values())
     return found
 
@@ -199,7 +203,9 @@ def main() -> None:
     lines = ["One thread per process, medians.", "", "| what | measured | goal |", "|---|---|---|"]
     lines += [f"| {name} | {value:.3g} | {GOALS[name]} |" for name, value in figures.items()]
     took = {"wall_seconds": known["wall_seconds"]} if sys.argv[1:] else {}
-    made = provenance(" ".join(["make bench", *(f"and python benchmarks/system.py {name}" for name in sys.argv[1:])]), ROUNDS)
+    made = provenance(
+        " ".join(["make bench", *(f"and python benchmarks/system.py {name}" for name in sys.argv[1:])]), ROUNDS
+    )
     write("system", made | took | {"figures": figures, "goals": GOALS}, "\n".join(lines) + "\n")
 
 

@@ -1,7 +1,7 @@
 """Add one more masking operator to records that were made without it, without explaining anything again.
 
-A record holds the order of its highest words, which is all that masking needs; a ceiling searches anew. What it writes is what
-the command in the header writes since `mase.experiments.targets` has that operator.
+A record holds the order of its highest words, which is all that masking needs; a ceiling searches anew. What it writes
+is what the command in the header writes since `mase.experiments.targets` has that operator.
 
     python experiments/append_operator.py zero DATA_DIR experiments/results/records/bert-imdb/*.jsonl.gz
 """
@@ -36,7 +36,9 @@ def main() -> None:
     files = {path: read(path) for path in paths}
     heads = [head for file in files.values() for head in file.headers]
     ((target, of_split),) = {(head["target"], head["data"]["split"]) for head in heads}
-    assert all([*head["operators"], operator] == [head["operators"][0], *TARGETS[target].operators[1:]] for head in heads)
+    assert all(
+        [*head["operators"], operator] == [head["operators"][0], *TARGETS[target].operators[1:]] for head in heads
+    )
     settle(1)
     found = _flips(files, load(target), load_split(TARGETS[target].dataset, of_split, data_dir), operator)
     for path, file in files.items():

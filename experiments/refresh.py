@@ -1,7 +1,8 @@
 """Bring the rows of figures in README.md and docs/ up to date with the pages beside this file: `make pages`.
 
-Between `<!-- rows:begin -->` and `<!-- rows:end -->` a page quotes tables that `mase reproduce` wrote. Each row there is
-replaced by the row of the same name in the table with the same head and caption; so are captions and the counts of comparisons.
+Between `<!-- rows:begin -->` and `<!-- rows:end -->` a page quotes tables that `mase reproduce` wrote. Each row there
+is replaced by the row of the same name in the table with the same head and caption; so are captions and the counts of
+comparisons.
 """
 
 import re

@@ -1,7 +1,8 @@
 """Count how often the note `unstable` is right: `docs/decisions/2026-11-22-unstable.md` has the table that this prints.
 
-Validation texts are explained under two seeds. The seeds agree if the words that one lists under the other seed, too, have at
-least four fifths of the strength (the summed absolute scores) of its list. The note is to fire where they do not.
+Validation texts are explained under two seeds. The seeds agree if the words that one lists under the other seed, too,
+have at least four fifths of the strength (the summed absolute scores) of its list. The note is to fire where they do
+not.
 
     python experiments/unstable.py DATA_DIR lstm-reuters --skip 80 --n-texts 80
 """

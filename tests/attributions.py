@@ -8,7 +8,16 @@ SCORES = {"superb": 0.25, "dull": -0.125, "plot": -0.04, "cast": 0.03}
 
 
 def attribution(
-    text=PLAIN, scores=None, *, se=0.01, label="pos", other="neg", name="lstm-imdb", truncation=None, notes=(), **changed
+    text=PLAIN,
+    scores=None,
+    *,
+    se=0.01,
+    label="pos",
+    other="neg",
+    name="lstm-imdb",
+    truncation=None,
+    notes=(),
+    **changed,
 ):
     """Return an attribution whose words are those of `find_words`, with scores by text or in order, 0 if there is none."""
     spans = find_words(text)
@@ -29,7 +38,12 @@ def attribution(
             *(Token(w.text, w.start, w.end, i, None) for i, w in enumerate(words)),
         ),
         "fit": Fit(0.98, None, 1.25, 1001, 0, 0.2, tuple(Note(*note) for note in notes)),
-        "method": {"name": "mase", "sigma": 0.1, "space": {"name": "token-scale", "reference": "zero"}, "n_samples": 1000},
+        "method": {
+            "name": "mase",
+            "sigma": 0.1,
+            "space": {"name": "token-scale", "reference": "zero"},
+            "n_samples": 1000,
+        },
         "model": {"name": name, "sha256": "ab" * 32},
         "seed": 0,
         "versions": {"mase-xai": "0.1.0", "python": "3.11.2"},

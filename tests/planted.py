@@ -74,7 +74,9 @@ def main() -> int:
     named = sorted({test for fault in planted for test in fault.tests})
     as_it_is = ran(named, ROOT / "src")
     if as_it_is.returncode != PASSED:
-        print(as_it_is.stdout, "the tests do not pass on the code as it is: nothing can be said of the faults", sep="\n")
+        print(
+            as_it_is.stdout, "the tests do not pass on the code as it is: nothing can be said of the faults", sep="\n"
+        )
         return 1
     caught = 0
     for fault in planted:

@@ -3,9 +3,9 @@
     python tools/pin.py BASE          # this working tree against the commit BASE
     python tools/pin.py --print       # the fingerprints of the library that is imported, as JSON
 
-Each fingerprint is the SHA-256 of the scores, standard errors, R2, costs and notes (codes and words, not wording) of one
-explanation. Fingerprints of another machine count for nothing: floating point differs. Two runs on one machine agree, with
-one thread.
+Each fingerprint is the SHA-256 of the scores, standard errors, R2, costs and notes (codes and words, not wording) of
+one explanation. Fingerprints of another machine count for nothing: floating point differs. Two runs on one machine
+agree, with one thread.
 """
 
 import argparse
@@ -38,7 +38,12 @@ def black_box(texts: list[str]) -> list[list[float]]:
     found = []
     for text in texts:
         words = text.lower().split()
-        score = 0.4 * ("good" in text) - 0.3 * ("dull" in words) + 0.2 * ("not" in words) * ("bad" in text) + len(words) / 1000
+        score = (
+            0.4 * ("good" in text)
+            - 0.3 * ("dull" in words)
+            + 0.2 * ("not" in words) * ("bad" in text)
+            + len(words) / 1000
+        )
         chance = min(max(0.4 + score, 0.01), 0.99)
         found.append([1 - chance, chance])
     return found
@@ -78,7 +83,9 @@ def _bert(options: dict[str, Any], setting: str) -> Iterator[tuple[str, Any]]:
         yield from _cases(f"bert-imdb, {method}, {setting}", loaded, method, {"n_samples": 64} | options, SHORT)
 
 
-def _cases(name: str, model: Any, method: str, options: dict[str, Any], many: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+def _cases(
+    name: str, model: Any, method: str, options: dict[str, Any], many: tuple[str, ...]
+) -> Iterator[tuple[str, Any]]:
     import mase
 
     for number, text in enumerate(many):

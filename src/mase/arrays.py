@@ -25,7 +25,9 @@ def as_floats(value: Any, shape: tuple[int | None, ...], name: str) -> Floats:
         If an entry is NaN or infinite.
     """
     array = np.asarray(value, dtype=np.float64)
-    matches = array.ndim == len(shape) and all(want in (None, got) for want, got in zip(shape, array.shape, strict=True))
+    matches = array.ndim == len(shape) and all(
+        want in (None, got) for want, got in zip(shape, array.shape, strict=True)
+    )
     if not matches:
         expected = ", ".join("any" if want is None else str(want) for want in shape)
         raise ShapeError(f"{name} has shape {array.shape}, expected ({expected})")

@@ -36,7 +36,9 @@ def word_scores(words: Words, scored: tuple[Floats, Floats], text: str) -> tuple
 def token_scores(tokens: Tokens, words: Words, gamma: Floats | None, of_token: Ints) -> tuple[Token, ...]:
     """Return the tokens; `gamma` `(p,)` are their scores, None where words were moved as one."""
     found = []
-    for piece, span, word, coordinate in zip(tokens.pieces, tokens.spans, words.of_token, of_token.tolist(), strict=True):
+    for piece, span, word, coordinate in zip(
+        tokens.pieces, tokens.spans, words.of_token, of_token.tolist(), strict=True
+    ):
         score = 0.0 if coordinate < 0 else None if gamma is None else float(gamma[coordinate])
         start, end = (None, None) if span is None else span
         found.append(Token(piece, start, end, word if word >= 0 else None, score))

@@ -22,8 +22,8 @@ LISTED = 8
 class Word:
     """One word with its score: `start` and `end` are its span in the original text.
 
-    `standard_error` has the unit of `score`: change of the explained response per unit of the word's coordinate. It is None
-    where scores estimate nothing (random ones), so that they have no interval.
+    `standard_error` has the unit of `score`: change of the explained response per unit of the word's coordinate. It is
+    None where scores estimate nothing (random ones), so that they have no interval.
     """
 
     text: str
@@ -79,12 +79,12 @@ class Fit:
     Attributes
     ----------
     r2
-        Share of the response's variance that the scores explain, adjusted for the number of coordinates; at most 1, below 0
-        when the scores predict worse than a constant; None when there are too few rows to tell.
+        Share of the response's variance that the scores explain, adjusted for the number of coordinates; at most 1,
+        below 0 when the scores predict worse than a constant; None when there are too few rows to tell.
     split_half
-        How far two halves of the sample agree about the 8 strongest words (in a text of fewer than 16, its stronger half):
-        the share of their summed absolute scores that belongs to words which a half also has among its own 8 strongest, mean
-        of both halves. None when a half is too small.
+        How far two halves of the sample agree about the 8 strongest words (in a text of fewer than 16, its stronger
+        half): the share of their summed absolute scores that belongs to words which a half also has among its own 8
+        strongest, mean of both halves. None when a half is too small.
     condition
         Condition number of the design's second-moment matrix (relative to its law); 1 is ideal.
     n_queries, n_gradients

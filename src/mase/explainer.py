@@ -41,23 +41,25 @@ class Explainer:
     tokenizer
         The tokenizer of a Hugging Face model.
     method
-        A row of `mase.METHODS` by name, or a `Method`. On a model without embeddings "mase-nlgp" stands for "mase-mask".
+        A row of `mase.METHODS` by name, or a `Method`. On a model without embeddings "mase-nlgp" stands for
+        "mase-mask".
     n_samples, sigma, center, reference, link, design, estimator, space
-        Replace that part of the method; None keeps it. Parts are values or names, with settings as in "focused(rounds=3)".
-        `sigma` is a standard deviation of the coordinates, p of them, a covariance `(p, p)` or a function of p that returns
-        one of these. `reference` is "zero", "mask", "unk" or "pad".
+        Replace that part of the method; None keeps it. Parts are values or names, with settings as in
+        "focused(rounds=3)". `sigma` is a standard deviation of the coordinates, p of them, a covariance `(p, p)` or a
+        function of p that returns one of these. `reference` is "zero", "mask", "unk" or "pad".
     seed
         Seed of the perturbations. Same seed, text and settings: same scores, whatever the order of texts.
     granularity
         "word": one coordinate per word; "token": one per token, word scores being their sums.
     tolerance, stable_top
-        Stop before `n_samples` as soon as the relative standard error is at most `tolerance`, or the set of the `stable_top`
-        highest words is certain (see `mase.regression.stopping.Stopping`).
+        Stop before `n_samples` as soon as the relative standard error is at most `tolerance`, or the set of the
+        `stable_top` highest words is certain (see `mase.regression.stopping.Stopping`).
     batch_size
-        Rows per forward pass, or "auto". The same settings on the same machine and versions give the same scores to the last
-        bit; another size changes them by rounding (up to 3e-7 of the largest, with one row at a time).
+        Rows per forward pass, or "auto". The same settings on the same machine and versions give the same scores to the
+        last bit; another size changes them by rounding (up to 3e-7 of the largest, with one row at a time).
     precision
-        "float32", or "bfloat16": half precision where it is fast and a trial shows it precise (see `mase.measure.Effort`).
+        "float32", or "bfloat16": half precision where it is fast and a trial shows it precise (see
+        `mase.measure.Effort`).
     show_progress
         Whether a list of texts shows a progress bar on stderr.
 
@@ -95,7 +97,9 @@ class Explainer:
         stream_key(seed, "")
         self.model: Model = adapt(model, tokenizer)
         overrides = {"n_samples": n_samples, "sigma": sigma, "center": center, "reference": reference, "link": link}
-        self.method = _for_model(self.model, method, overrides | {"design": design, "estimator": estimator, "space": space})
+        self.method = _for_model(
+            self.model, method, overrides | {"design": design, "estimator": estimator, "space": space}
+        )
         self.seed, self.granularity = int(seed), granularity
         self.effort = Effort(check_batch_size(batch_size), Stopping(tolerance, stable_top), precision)
         self.show_progress = show_progress
@@ -106,7 +110,9 @@ class Explainer:
     @overload
     def __call__(self, texts: Iterable[str], *, target: str | int | None = None) -> list[Attribution]: ...
 
-    def __call__(self, texts: str | Iterable[str], *, target: str | int | None = None) -> Attribution | list[Attribution]:
+    def __call__(
+        self, texts: str | Iterable[str], *, target: str | int | None = None
+    ) -> Attribution | list[Attribution]:
         """Return the attribution of one text (a str), or a list of them for several (a list, a generator or a Series of str).
 
         `target` is a label or index; the predicted class by default.
@@ -166,7 +172,9 @@ class Explainer:
         try:
             probe = self.model.bind(self._binding(tokens, of_token))
         except MemoryError as error:
-            raise ModelError("the model ran out of memory on a single text; shorten it or use a larger device") from error
+            raise ModelError(
+                "the model ran out of memory on a single text; shorten it or use a larger device"
+            ) from error
         chance = probabilities(check_start(probe.start), probe.output)[0]
         index = _target(self.model.labels, target, chance)
         method = _with_sigma(self.method, probe)
@@ -197,7 +205,9 @@ class Explainer:
         sigma = np.asarray(self.method.sigma)
         level = float(sigma) if sigma.ndim == 0 and sigma.dtype.kind in "fiu" else 0.0
         if self.method.space.noisy and not level:
-            raise OptionError("sigma is not a number, expected one standard deviation for a space with noise in all directions")
+            raise OptionError(
+                "sigma is not a number, expected one standard deviation for a space with noise in all directions"
+            )
         return Binding(tokens, self.method.space, of_token, n_coordinates, stream_key(self.seed, tokens.text), level)
 
     def _conditions(self, probe: Probe, *, per_token: bool) -> dict[str, Any]:
@@ -234,7 +244,9 @@ def _for_model(model: Model, method: str | Method, overrides: dict[str, Any]) ->
     if wanted == "auto":
         return resolve(chosen, reference=model.references[0])
     if wanted not in model.references:
-        raise CapabilityError(f"reference is {wanted!r}, expected one that {model.name} has: {', '.join(model.references)}")
+        raise CapabilityError(
+            f"reference is {wanted!r}, expected one that {model.name} has: {', '.join(model.references)}"
+        )
     return chosen
 
 

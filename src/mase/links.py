@@ -11,8 +11,8 @@ from mase.errors import NonFiniteError, OptionError
 
 __all__ = ["FLOOR", "Link", "Output", "floored", "links", "probabilities", "respond"]
 
-# The smallest probability that a logarithm is taken of, where a model answers with probabilities: low enough for the small ones
-# that models mean, high enough that one rounded to 0 does not outweigh all others.
+# The smallest probability that a logarithm is taken of, where a model answers with probabilities: low enough for the
+# small ones that models mean, high enough that one rounded to 0 does not outweigh all others.
 FLOOR = 1e-9
 
 Link = Literal["probability", "log-probability", "logit", "margin"]
@@ -41,16 +41,16 @@ def probabilities(scores: Floats, output: Output) -> Floats:
 def respond(scores: Floats, output: Output, link: Link, target: int) -> Floats:
     """Return the explained response `(n,)` from scores `(n, k)`, in float64.
 
-    ``probability`` is the paper's; ``log-probability`` its logarithm, more exact where the probability saturates; ``logit``
-    the raw score of the class; ``margin`` the target's log-probability minus that of the best other class (of "not the
-    target" for separate questions).
+    ``probability`` is the paper's; ``log-probability`` its logarithm, more exact where the probability saturates;
+    ``logit`` the raw score of the class; ``margin`` the target's log-probability minus that of the best other class (of
+    "not the target" for separate questions).
 
     Notes
     -----
     As sigma goes to 0, probability and log-probability rank words alike (d log p = dp / p). The raw logit of one class
-    among k does not: it leaves out what the other logits do.
-    A model that answers with probabilities may answer with exact zeros and ones, whose logarithms are infinite: the links with
-    a logarithm count a probability below `FLOOR` as `FLOOR`. Logits have no such floor.
+    among k does not: it leaves out what the other logits do. A model that answers with probabilities may answer with
+    exact zeros and ones, whose logarithms are infinite: the links with a logarithm count a probability below `FLOOR` as
+    `FLOOR`. Logits have no such floor.
 
     Raises
     ------

@@ -20,7 +20,17 @@ from mase.regression.diagnostics import adjusted_r2, coefficients, condition, re
 from mase.regression.measurement import Measurement
 from mase.regression.oracle import ProbeOracle
 from mase.regression.precision import TRIAL_ROWS, Precision, coins, halved
-from mase.regression.problem import AdaptiveDesign, Design, Estimate, Estimator, Law, LeadingDesign, OwnLaw, Problem, Sample
+from mase.regression.problem import (
+    AdaptiveDesign,
+    Design,
+    Estimate,
+    Estimator,
+    Law,
+    LeadingDesign,
+    OwnLaw,
+    Problem,
+    Sample,
+)
 from mase.regression.procedure import Procedure
 from mase.regression.promotion import led
 from mase.regression.repetition import asked_anew
@@ -33,7 +43,8 @@ __all__ = ["Effort", "Measurement", "measure"]
 class Effort:
     """How to ask: rows per forward pass (None: what suits the model), when to stop, and in which precision.
 
-    ``"bfloat16"`` is used only where the processor is made for it and its noise on 16 rows small; a remark says what was done.
+    ``"bfloat16"`` is used only where the processor is made for it and its noise on 16 rows small; a remark says what
+    was done.
     """
 
     batch_size: int | None = None
@@ -73,7 +84,9 @@ def measure(
     """
     began = time.perf_counter()
     procedure = method.procedure
-    moving = probe.widths > 0 if procedure is None or procedure.needs_reference else np.ones(len(probe.widths), dtype=bool)
+    moving = (
+        probe.widths > 0 if procedure is None or procedure.needs_reference else np.ones(len(probe.widths), dtype=bool)
+    )
     active = np.flatnonzero(moving)
     oracle = ProbeOracle(probe, method.name, method.link, target, active, effort.batch_size, binary=method.space.binary)
     if not len(active):
@@ -83,7 +96,11 @@ def measure(
     if not watch.matters(found.estimate.at(active)):
         return found
     return asked_anew(
-        lambda one: _solved(one, method, deepcopy(rng), effort, time.perf_counter()), oracle, found, watch, method.n_samples
+        lambda one: _solved(one, method, deepcopy(rng), effort, time.perf_counter()),
+        oracle,
+        found,
+        watch,
+        method.n_samples,
     )
 
 
@@ -108,7 +125,9 @@ def _proceeded(
     if not estimate.gamma.any() and estimate.remark is None:
         noted.append(Note("constant", "nothing that was asked changed the model's answer: all scores are 0"))
     if not getattr(procedure, "signed", True):
-        noted.append(Note("unsigned", "scores are lengths: how much a word matters, not whether it speaks for the class"))
+        noted.append(
+            Note("unsigned", "scores are lengths: how much a word matters, not whether it speaks for the class")
+        )
     fit = Fit(
         r2=None,
         split_half=None,
@@ -121,7 +140,9 @@ def _proceeded(
     return Measurement(estimate.embedded(oracle.active, len(oracle.probe.widths)), oracle.text, fit)
 
 
-def _regressed(oracle: ProbeOracle, method: Method, rng: np.random.Generator, effort: Effort, began: float) -> Measurement:
+def _regressed(
+    oracle: ProbeOracle, method: Method, rng: np.random.Generator, effort: Effort, began: float
+) -> Measurement:
     """Return what an estimator makes of the rows of a design."""
     design, estimator = method.regression
     p = len(oracle.probe.widths)
@@ -224,7 +245,9 @@ def _unfocused(design: Design, n: int, cap: int) -> Iterator[Note]:
     if isinstance(design, AdaptiveDesign) and n < cap:
         done, size = n / cap * design.rounds, _round_size(cap, design)
         if -(-n // size) < design.rounds:
-            message = f"stopped after {done:.1f} of {design.rounds} rounds: the later ones look behind the words found so far"
+            message = (
+                f"stopped after {done:.1f} of {design.rounds} rounds: the later ones look behind the words found so far"
+            )
             yield Note("early", f"{message}, and may rank others higher; a smaller tolerance asks more of them")
 
 

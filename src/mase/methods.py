@@ -24,11 +24,11 @@ __all__ = ["METHODS", "Method", "describe", "resolve", "with_reference"]
 class Method:
     """One way to explain: what a coordinate does, where to ask, which number to explain and how to solve for the scores.
 
-    `design` and `estimator` say where to ask and how to solve; a `procedure` does both and takes their place. `sigma` is a
-    standard deviation, p of them or a covariance `(p, p)` (see `mase.regression.covariance.covariance`). `center` is the mean
-    of the coordinates (1: the text itself, 0: the reference). Both are None for procedures, and where the design has a law of
-    its own.
-    `without_embeddings` names the row that takes this one's place for a model that reads strings only.
+    `design` and `estimator` say where to ask and how to solve; a `procedure` does both and takes their place. `sigma`
+    is a standard deviation, p of them or a covariance `(p, p)` (see `mase.regression.covariance.covariance`). `center`
+    is the mean of the coordinates (1: the text itself, 0: the reference). Both are None for procedures, and where the
+    design has a law of its own. `without_embeddings` names the row that takes this one's place for a model that reads
+    strings only.
     """
 
     name: str
@@ -208,8 +208,8 @@ METHODS: Mapping[str, Method] = _Methods()
 def resolve(method: str | Method, **overrides: Any) -> Method:
     """Return the method of that name (or the one given) with the overrides that are not None.
 
-    `space`, `design`, `estimator` and `procedure` may be names or values; `reference` replaces the reference of the space. A
-    design with a law of its own takes sigma and centre away.
+    `space`, `design`, `estimator` and `procedure` may be names or values; `reference` replaces the reference of the
+    space. A design with a law of its own takes sigma and centre away.
 
     Raises
     ------
@@ -242,7 +242,9 @@ def with_reference(method: Method, reference: str) -> Method:
     """
     if method.space.reference is None:
         name = SPACES.name_of(method.space)
-        raise OptionError(f"reference {reference!r} given, but the space {name} has none; use method='mase' or leave it out")
+        raise OptionError(
+            f"reference {reference!r} given, but the space {name} has none; use method='mase' or leave it out"
+        )
     return replace(method, space=replace(method.space, reference=reference))  # type: ignore[type-var]
 
 

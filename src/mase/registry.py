@@ -68,7 +68,9 @@ class Registry:
         try:
             return made(**given)
         except TypeError as error:
-            raise OptionError(f"{self.kind} is {text!r}, with a value of another type than it takes: {error}") from error
+            raise OptionError(
+                f"{self.kind} is {text!r}, with a value of another type than it takes: {error}"
+            ) from error
 
     def _setting(self, part: str, text: str) -> tuple[str, Any]:
         name, sign, value = (piece.strip() for piece in part.partition("="))

@@ -11,7 +11,18 @@ from typing import Any, Literal
 
 from mase.errors import InvalidTextError, ShapeError
 
-__all__ = ["Side", "Span", "Tokens", "Truncation", "Words", "check_text", "check_texts", "find_words", "group_words", "joins"]
+__all__ = [
+    "Side",
+    "Span",
+    "Tokens",
+    "Truncation",
+    "Words",
+    "check_text",
+    "check_texts",
+    "find_words",
+    "group_words",
+    "joins",
+]
 
 Span = tuple[int, int]
 Side = Literal["start", "end"]
@@ -87,9 +98,9 @@ def check_text(text: object) -> str:
 def check_texts(texts: object, *, tuples: bool = False) -> Iterable[Any]:
     """Return `texts` if it can be several texts: a list, a generator or a Series; `check_text` looks at each of them.
 
-    What could be meant otherwise is refused: a tuple or a mapping may be one input of several fields, iterating over a table
-    gives the names of its columns, and a set has no order. With `tuples` a tuple counts as several texts, for callers that take
-    no single input.
+    What could be meant otherwise is refused: a tuple or a mapping may be one input of several fields, iterating over a
+    table gives the names of its columns, and a set has no order. With `tuples` a tuple counts as several texts, for
+    callers that take no single input.
 
     Raises
     ------

@@ -53,7 +53,8 @@ DECODERS: dict[str, dict[str, Any]] = {
     "bloom": {"vocab_size": _V, "hidden_size": 16, "n_head": 2, "n_layer": 1, "pad_token_id": 0, "initializer_range": 0.4},
 }  # fmt: skip
 ARCHITECTURES = ENCODERS | DECODERS
-# Families that cannot be entered, and must say so by a typed error: two-part models, time first, windows that pad, no words.
+# Families that cannot be entered, and must say so by a typed error: two-part models, time first, windows that pad, no
+# words.
 REFUSED: dict[str, dict[str, Any]] = {
     "xlnet": {"vocab_size": _V, "d_model": 16, "n_layer": 1, "n_head": 2, "d_inner": 24},
     "longformer": _BASIC | {"attention_window": 4},
@@ -74,10 +75,23 @@ def word_pieces() -> Any:
     from transformers import PreTrainedTokenizerFast
 
     letters = string.ascii_letters + string.digits + string.punctuation
-    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *("##" + c for c in letters), "film", "good", "the"]
+    pieces = [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "[MASK]",
+        *letters,
+        *("##" + c for c in letters),
+        "film",
+        "good",
+        "the",
+    ]
     raw = Tokenizer(models.WordPiece({piece: number for number, piece in enumerate(pieces)}, unk_token="[UNK]"))
     raw.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    raw.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
+    raw.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
     return PreTrainedTokenizerFast(
         tokenizer_object=raw, model_max_length=_LONGEST - 4,
         unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]", mask_token="[MASK]",

@@ -43,7 +43,9 @@ CODE: dict[str, Damage] = {
     "map is a list": _code({"auto_map": ["evil.C", "evil.M"], "model_type": "evil"}),
     "map is a string": _code({"auto_map": "evil.C", "model_type": "evil"}),
     "says itself that it is trusted": _code({"auto_map": _MODEL_MAP, "model_type": "evil", "trust_remote_code": True}),
-    "tokenizer is code": _code({"auto_map": {"AutoTokenizer": ["evil.T", "evil.T"]}, "tokenizer_class": "T"}, _TOKENIZER),
+    "tokenizer is code": _code(
+        {"auto_map": {"AutoTokenizer": ["evil.T", "evil.T"]}, "tokenizer_class": "T"}, _TOKENIZER
+    ),
     "tokenizer of the configuration is code": _code({"auto_map": {"AutoTokenizer": ["evil.T", "evil.T"]}}),
     "custom pipeline": _code({"custom_pipelines": {"x": {"impl": "evil.P", "pt": ["M"]}}, "auto_map": _MODEL_MAP}),
     "pickled weights": all_of(pickled("pytorch_model.bin"), removed("model.safetensors")),
@@ -160,7 +162,9 @@ WEIGHTS: dict[str, Damage] = {
     "tensor beyond the file": header(_beyond),
     "unknown type": header(_unknown_type),
     "a tensor is missing": tensors(lambda found: found.pop("classifier.weight")),
-    "a tensor has another shape": tensors(lambda found: found.update({"classifier.bias": found["classifier.bias"][:1]})),
+    "a tensor has another shape": tensors(
+        lambda found: found.update({"classifier.bias": found["classifier.bias"][:1]})
+    ),
     "weights are NaN": tensors(lambda found: found["classifier.bias"].fill_(float("nan"))),
     "weights are infinite": tensors(lambda found: found["bert.embeddings.word_embeddings.weight"].fill_(float("inf"))),
     "weights are 1e38": tensors(lambda found: found["bert.embeddings.word_embeddings.weight"].fill_(1e38)),

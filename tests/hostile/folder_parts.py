@@ -51,7 +51,9 @@ def _vocabulary(change: Callable[[dict[str, Any]], None]) -> Damage:
 
 
 def _shift(found: dict[str, Any]) -> None:
-    found["model"]["vocab"] = {piece: number + 10**6 * (number > 4) for piece, number in found["model"]["vocab"].items()}
+    found["model"]["vocab"] = {
+        piece: number + 10**6 * (number > 4) for piece, number in found["model"]["vocab"].items()
+    }
 
 
 def _template(found: dict[str, Any]) -> None:
@@ -87,7 +89,9 @@ TOKENIZERS: dict[str, Damage] = {
     "grows tenfold, twelve times": _part("normalizer", _grow(12)),
     "grows tenfold, five times": _part("normalizer", _grow(5)),
     "prepends 10 MB": _part("normalizer", {"type": "Prepend", "prepend": "x" * 10**7}),
-    "replaces nothing by something": _part("normalizer", {"type": "Replace", "pattern": {"String": ""}, "content": "xx"}),
+    "replaces nothing by something": _part(
+        "normalizer", {"type": "Replace", "pattern": {"String": ""}, "content": "xx"}
+    ),
     "catastrophic pattern": _part("normalizer", _regex("(y|o|o*)*$z")),
     "catastrophic split": _part("pre_tokenizer", _split("(o+)+$z|(.*)*x")),
     "pattern that is none": _part("normalizer", _regex("(((")),
@@ -115,7 +119,9 @@ TOKENIZERS: dict[str, Damage] = {
             "pad_token": "[PAD]",
         },
     ),
-    "cuts to none": _part("truncation", {"direction": "Right", "max_length": 0, "strategy": "LongestFirst", "stride": 0}),
+    "cuts to none": _part(
+        "truncation", {"direction": "Right", "max_length": 0, "strategy": "LongestFirst", "stride": 0}
+    ),
     "class that needs another package": config({"tokenizer_class": "BertJapaneseTokenizer"}, file=_CONFIG),
     "class that is a path": config({"tokenizer_class": "os.system"}, file=_CONFIG),
     "class that is a number": config({"tokenizer_class": 5}, file=_CONFIG),
@@ -129,7 +135,9 @@ TOKENIZERS: dict[str, Damage] = {
     "files out of the folder": config(
         {"tokenizer_file": "../outside/tokenizer.json", "vocab_file": "/etc/passwd"}, file=_CONFIG
     ),
-    "settings for another release": config({"fast_tokenizer_files": ["tokenizer.4.0.0.json", "../../x.json"]}, file=_CONFIG),
+    "settings for another release": config(
+        {"fast_tokenizer_files": ["tokenizer.4.0.0.json", "../../x.json"]}, file=_CONFIG
+    ),
     "template is code": config({"chat_template": "{{ ''.__class__.__mro__[1].__subclasses__() }}"}, file=_CONFIG),
 }
 
@@ -137,11 +145,27 @@ _VALUES: dict[str, tuple[Any, ...]] = {
     "hidden_width": (-1, 0, 10**12, 10**30, "5", True, None, 5.0),
     "embedding_width": (-1, 10**12, 7),
     "max_length": (0, -3, 10**30, True, None),
-    "labels": ([], ["pos"], ["a", "a"], [1, 2], [None, {}], "ab", ["a", "b", "c"], ["x"] * 10**6, ["neg\x1b[31m", "<script>"]),
+    "labels": (
+        [],
+        ["pos"],
+        ["a", "a"],
+        [1, 2],
+        [None, {}],
+        "ab",
+        ["a", "b", "c"],
+        ["x"] * 10**6,
+        ["neg\x1b[31m", "<script>"],
+    ),
     "pool": ("evil", ["last"], None),
     "keep": ("middle", 3, []),
     "name": (None, 5, ["a"], "\x1b[31mred", "x" * 10**6),
-    "base": ("../outside", {}, {"name": "../outside"}, {"name": "../outside", "sha256": "0" * 64}, {"name": 5, "sha256": None}),
+    "base": (
+        "../outside",
+        {},
+        {"name": "../outside"},
+        {"name": "../outside", "sha256": "0" * 64},
+        {"name": 5, "sha256": None},
+    ),
 }
 _WORDS = "<pad>\n<unk>\nthe\nfilm\nwas\ngood\nbad\ny\n"
 

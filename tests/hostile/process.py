@@ -51,7 +51,8 @@ def each(
 ) -> Iterator[tuple[tuple[Any, ...], Verdict]]:
     """Yield every item with the verdict of `function(*item)`.
 
-    The items share a process until one hangs or ends it; the next one then gets a new process. The time limit is per item.
+    The items share a process until one hangs or ends it; the next one then gets a new process. The time limit is per
+    item.
     """
     limits, done = limits or Limits(), 0
     while done < len(items):
@@ -81,7 +82,9 @@ def _received(ours: Connection, process: BaseProcess, seconds: float) -> tuple[V
         return f"the process ended with {process.exitcode}", True
 
 
-def _judge(function: Callable[..., Verdict], items: Sequence[tuple[Any, ...]], limits: Limits, theirs: Connection) -> None:
+def _judge(
+    function: Callable[..., Verdict], items: Sequence[tuple[Any, ...]], limits: Limits, theirs: Connection
+) -> None:
     limits.impose()
     _quiet()
     for item in items:

@@ -75,7 +75,9 @@ def invalid(found: Attribution) -> str:
             word.standard_error is None or 0 <= word.standard_error < np.inf for word in found.word_scores
         ),
         "has no words": len(found.words) > 0,
-        "has words that are not where their spans are": all(found.text[w.start : w.end] == w.text for w in found.word_scores),
+        "has words that are not where their spans are": all(
+            found.text[w.start : w.end] == w.text for w in found.word_scores
+        ),
         "has empty words": all(start < end for start, end in spans),
         "has words that overlap": all(a[1] <= b[0] for a, b in pairwise(spans)),
         "has probabilities outside 0 to 1": bool(((chances >= -1e-6) & (chances <= 1 + 1e-6)).all()),

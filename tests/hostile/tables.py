@@ -89,7 +89,9 @@ TABLES: dict[str, Table] = {
     "JSONL: lone surrogate": Table("a.jsonl", b'{"text": "good \\ud800 film"}\n' + _rows({"text": "bad film"}), 2),
     "JSONL: NaN and null": Table("a.jsonl", b'{"text": NaN}\n{"text": null}\n{"text": "good film"}\n[]\n5\n', 5),
     "JSONL: one array": Table("a.jsonl", b'[{"text": "good film"}]', None),
-    "JSONL: texts that are no strings": Table("a.jsonl", _rows(*({"text": value} for value in (5, [], {}, True, "good"))), 5),
+    "JSONL: texts that are no strings": Table(
+        "a.jsonl", _rows(*({"text": value} for value in (5, [], {}, True, "good"))), 5
+    ),
     "JSONL: cell of 2 MB": Table("a.jsonl", lambda: _rows({"text": "good film " * 200_000}, {"text": "bad film"}), 2),
     "Parquet: empty": Table("a.parquet", b"", None),
     "Parquet: no Parquet": Table("a.parquet", b"PAR1" + b"\xff" * 100 + b"PAR1", None),

@@ -72,7 +72,10 @@ def killed(scene, arguments, output, seed, n_kills):
         lines = whole(output.read_bytes()) if output.exists() else []
         told = (folder / "streams" / "stderr").read_text(encoding="utf-8")
         lost = lines[: len(kept)] != kept
-        yield number, "finished rows were lost" if lost else f"ended with {early}: {told[-300:]}" if early is not None else None
+        yield (
+            number,
+            "finished rows were lost" if lost else f"ended with {early}: {told[-300:]}" if early is not None else None,
+        )
         kept = lines
 
 
@@ -86,7 +89,12 @@ def test_kills(seed, scene, judge):
     found, expected = list(killed(scene, calls, output, seed, N_KILLS)), straight(scene)
     ran = process.mase(*calls, scratch=folder / "streams", limits=LIMITS)
     same = ran.code == 0 and timeless(output.read_bytes()) == expected
-    judge([*found, ("the end", None if same else f"another file than without kills, exit code {ran.code}: {ran.err[-300:]}")])
+    judge(
+        [
+            *found,
+            ("the end", None if same else f"another file than without kills, exit code {ran.code}: {ran.err[-300:]}"),
+        ]
+    )
 
 
 def test_a_kill(scene, judge):
@@ -111,7 +119,9 @@ def test_kills_while_overwriting(seed, scene, judge):
     time.sleep(np.random.default_rng(seed).uniform(0.2, 0.8))
     early = running.process.exitcode
     running.kill()
-    verdicts = [("the finished file", None if output.read_bytes() == before or early == 0 else "was changed by a killed run")]
+    verdicts = [
+        ("the finished file", None if output.read_bytes() == before or early == 0 else "was changed by a killed run")
+    ]
     ran = process.mase(*arguments, "-o", output, "--append", scratch=folder / "streams", limits=LIMITS)
     same = ran.code == 0 and timeless(output.read_bytes()) == expected
     judge([*verdicts, ("the end", None if same else f"another file, exit code {ran.code}: {ran.err[-300:]}")])
@@ -122,7 +132,12 @@ def test_a_finished_file_is_never_emptied(scene, judge):
     output, page = folder / "out.jsonl", folder / "page.html"
     assert process.mase(*arguments, "-o", output, "--html", page, scratch=folder / "streams", limits=LIMITS).code == 0
     before, verdicts = (output.read_bytes(), page.read_bytes()), []
-    for again in (("-o", output), ("--html", page), ("-o", output, "--html", page), ("-o", output, "--n-samples", "64")):
+    for again in (
+        ("-o", output),
+        ("--html", page),
+        ("-o", output, "--html", page),
+        ("-o", output, "--n-samples", "64"),
+    ):
         ran = process.mase(*arguments, *again, scratch=folder / "streams", limits=LIMITS)
         wrong = streams.complaint(ran) or ("was accepted" if ran.code == 0 else None)
         verdicts.append(
@@ -134,13 +149,18 @@ def test_a_finished_file_is_never_emptied(scene, judge):
     )
     ran = process.mase(*arguments, "-o", output, "--append", "--seed", "5", scratch=folder / "streams", limits=LIMITS)
     verdicts.append(
-        ("append with another seed", None if ran.code in (1, 2) and output.read_bytes() == before[0] else "was accepted")
+        (
+            "append with another seed",
+            None if ran.code in (1, 2) and output.read_bytes() == before[0] else "was accepted",
+        )
     )
     judge(verdicts)
 
 
 @pytest.mark.hostile
-@pytest.mark.parametrize("size", [0, 1, 100, 4096, 4097, *np.random.default_rng(16).integers(5000, 90_000, 15).tolist()])
+@pytest.mark.parametrize(
+    "size", [0, 1, 100, 4096, 4097, *np.random.default_rng(16).integers(5000, 90_000, 15).tolist()]
+)
 def test_full_disks(size, scene, judge):
     """A disk that takes `size` bytes: whole lines, one line of error, and a run that goes on once there is room."""
     folder, arguments = scene
@@ -195,7 +215,9 @@ def test_an_input_is_no_output(way, scene, judge):
             scratch=folder / "streams", limits=Limits(seconds=20),
         )  # fmt: skip
         wrong = streams.complaint(ran) or ("was accepted" if ran.code == 0 else None)
-        verdicts.append(((way, *flags), wrong or (None if source.read_bytes() == before else "the input was destroyed")))
+        verdicts.append(
+            ((way, *flags), wrong or (None if source.read_bytes() == before else "the input was destroyed"))
+        )
         source.write_bytes(before)
     judge(verdicts)
 
@@ -228,7 +250,10 @@ def test_a_torn_file_is_read_and_taken_up(scene, judge):
     ran = process.mase(*arguments, "-o", output, "--append", scratch=folder / "streams", limits=LIMITS)
     same = ran.code == 0 and timeless(output.read_bytes()) == expected
     judge(
-        [("load_many", None if sound else f"{len(found)} results of {n_whole}"), ("append", None if same else ran.err[-300:])]
+        [
+            ("load_many", None if sound else f"{len(found)} results of {n_whole}"),
+            ("append", None if same else ran.err[-300:]),
+        ]
     )
 
 

@@ -89,7 +89,9 @@ def markup(payload):
         outline = Outline(shown)
         if foreign(outline):
             return foreign(outline)
-        styled = [style for style in outline.styles if any(sign in style for sign in ("url", "expression", "@", "javascript"))]
+        styled = [
+            style for style in outline.styles if any(sign in style for sign in ("url", "expression", "@", "javascript"))
+        ]
         if styled:
             return f"has the styles {styled}"
         if COMMANDS & set(shown):
@@ -115,7 +117,10 @@ def payload_of(number):
 
 @pytest.mark.hostile
 def test_payloads(judge):
-    judge((PAYLOADS[number], verdict) for (number,), verdict in process.each(payload_of, [(n,) for n in range(len(PAYLOADS))]))
+    judge(
+        (PAYLOADS[number], verdict)
+        for (number,), verdict in process.each(payload_of, [(n,) for n in range(len(PAYLOADS))])
+    )
 
 
 def test_a_sample_of_payloads(judge):
@@ -131,7 +136,9 @@ def test_the_outline_sees_markup():
 
 
 @pytest.mark.hostile
-@pytest.mark.parametrize("numbers", [range(start, min(start + 40, len(PAYLOADS))) for start in range(0, len(PAYLOADS), 40)])
+@pytest.mark.parametrize(
+    "numbers", [range(start, min(start + 40, len(PAYLOADS))) for start in range(0, len(PAYLOADS), 40)]
+)
 def test_payloads_through_the_command(numbers, tmp_path, judge):
     """Lines of texts, heat maps and errors: standard output and error hold no command, the page no element of theirs."""
     texts = [" ".join(PAYLOADS[number].splitlines()) for number in numbers]

@@ -80,7 +80,9 @@ def torn(length):
     good = lines()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "results.jsonl"
-        path.write_bytes((good[0] + "\n" + good[1] + "\n" + good[2]).encode()[: len((good[0] + good[1]).encode()) + 2 + length])
+        path.write_bytes(
+            (good[0] + "\n" + good[1] + "\n" + good[2]).encode()[: len((good[0] + good[1]).encode()) + 2 + length]
+        )
         found = load_many(path)
     if [dumps(one) for one in found[:2]] != good[:2]:
         return "the good lines were lost"

@@ -102,7 +102,9 @@ def explained(seed, method, tmp_path):
     text = "The cast is superb, but the plot is dull and far too long."
     command = [sys.executable, "-m", "mase", "explain", text, "--json", "--n-samples", "100", "--method", method]
     environment = os.environ | {"PYTHONHASHSEED": seed}
-    found = subprocess.run(command, capture_output=True, text=True, check=True, env=environment, cwd=tmp_path, timeout=200)
+    found = subprocess.run(
+        command, capture_output=True, text=True, check=True, env=environment, cwd=tmp_path, timeout=200
+    )
     document = json.loads(found.stdout)
     del document["fit"]["seconds"]
     return document
@@ -113,7 +115,9 @@ def explained(seed, method, tmp_path):
 def test_other_seeds_of_hashes(method, tmp_path, judge):
     """Real processes, as a user starts them: a fork would share the seed."""
     first = explained("0", method, tmp_path)
-    judge((seed, None if explained(seed, method, tmp_path) == first else "other scores") for seed in ("1", "2", "random"))
+    judge(
+        (seed, None if explained(seed, method, tmp_path) == first else "other scores") for seed in ("1", "2", "random")
+    )
 
 
 @pytest.mark.hostile
@@ -125,12 +129,16 @@ def test_ctrl_c_during_a_long_text(tmp_path, judge):
     source.write_text(" ".join(f"w{i}" for i in range(20_000)) + "\n", encoding="utf-8")
     verdicts = []
     for delay in (1.0, 2.0, 3.0, 4.0):
-        running = process.start("explain", "-i", source, "-m", box, "-q", "--n-samples", "500", scratch=tmp_path / "streams")
+        running = process.start(
+            "explain", "-i", source, "-m", box, "-q", "--n-samples", "500", scratch=tmp_path / "streams"
+        )
         time.sleep(delay)
         alive = running.process.exitcode is None
         os.kill(running.process.pid, signal.SIGINT)
         began, ran = time.monotonic(), running.ended(30)
         waited = time.monotonic() - began
         wrong = ran.code not in (0, 130) or "Traceback" in ran.err or waited > 5
-        verdicts.append((delay, f"exit code {ran.code} after {waited:.1f} s: {ran.err[-300:]}" if wrong and alive else None))
+        verdicts.append(
+            (delay, f"exit code {ran.code} after {waited:.1f} s: {ran.err[-300:]}" if wrong and alive else None)
+        )
     judge(verdicts)

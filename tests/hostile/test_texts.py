@@ -46,8 +46,14 @@ def test_every_text(family, name, judge):
 
 def test_a_sample_of_texts_and_models(judge):
     rng, usual = np.random.default_rng(16), [label for label in TEXTS if len(TEXTS[label]) < 2000]
-    names = [KINDS[index] for index in rng.choice(len(KINDS), 12, replace=False) if not KINDS[index][1].startswith("bert-")]
-    judge(process.each(explain, [(*name, label) for name in names for label in rng.choice(usual, 5, replace=False)], LIMITS))
+    names = [
+        KINDS[index] for index in rng.choice(len(KINDS), 12, replace=False) if not KINDS[index][1].startswith("bert-")
+    ]
+    judge(
+        process.each(
+            explain, [(*name, label) for name in names for label in rng.choice(usual, 5, replace=False)], LIMITS
+        )
+    )
 
 
 def refuse(family, name):
@@ -60,7 +66,10 @@ def refuse(family, name):
 
 @pytest.mark.hostile
 def test_models_that_cannot_be_entered(judge):
-    names = [*(("architecture", name) for name in architectures.REFUSED), *(("module", name) for name in modules.REFUSED)]
+    names = [
+        *(("architecture", name) for name in architectures.REFUSED),
+        *(("module", name) for name in modules.REFUSED),
+    ]
     judge(process.each(refuse, names, LIMITS))
 
 

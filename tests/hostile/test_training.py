@@ -100,7 +100,9 @@ def finished(arguments, tmp_path):
     for folder in ("killed", "straight"):
         ran = process.mase(*arguments, "-o", tmp_path / folder, scratch=tmp_path / "streams", limits=LIMITS)
         if ran.code != 0 and folder == "killed" and "--overwrite" in ran.err:  # the last kill came after its end
-            ran = process.mase(*arguments, "-o", tmp_path / folder, "--overwrite", scratch=tmp_path / "streams", limits=LIMITS)
+            ran = process.mase(
+                *arguments, "-o", tmp_path / folder, "--overwrite", scratch=tmp_path / "streams", limits=LIMITS
+            )
         yield folder, streams.complaint(ran) or (None if ran.code == 0 else ran.err[-300:])
     yield (
         "the end",

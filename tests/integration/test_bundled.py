@@ -113,7 +113,9 @@ def test_models_answer_plain_questions():
     reviews = ["A wonderful, moving film; I loved it.", "Terrible acting and a boring, awful plot. A waste of time."]
     imdb = bundled.load("lstm-imdb")
     assert [imdb.labels[index] for index in imdb.predict(reviews).argmax(1)] == ["pos", "neg"]
-    news = ["BANK OF DUCKVILLE RAISES DISCOUNT RATE. The central bank raised its key interest rate to six pct from five pct."]
+    news = [
+        "BANK OF DUCKVILLE RAISES DISCOUNT RATE. The central bank raised its key interest rate to six pct from five pct."
+    ]
     reuters = bundled.load("lstm-reuters")
     assert reuters.labels[int(reuters.predict(news).argmax())] == "interest"
 

@@ -91,7 +91,11 @@ def unit(name: str) -> str:
     parts = name.split(".")[1:]
     if not parts:
         return "mase"
-    return ".".join(parts[:2]) if ".".join(parts[:2]) in ("models.batching", "models.protocol", "spaces.protocol") else parts[0]
+    return (
+        ".".join(parts[:2])
+        if ".".join(parts[:2]) in ("models.batching", "models.protocol", "spaces.protocol")
+        else parts[0]
+    )
 
 
 def layer(name: str) -> int:

@@ -122,7 +122,9 @@ def test_names_of_gigabytes_are_an_error(kind):
 
 
 def test_names_within_names_are_an_error():
-    one = info("././@LongLink", type=tarfile.GNUTYPE_LONGNAME, size=1).tobuf(tarfile.GNU_FORMAT) + bytes(tarfile.BLOCKSIZE)
+    one = info("././@LongLink", type=tarfile.GNUTYPE_LONGNAME, size=1).tobuf(tarfile.GNU_FORMAT) + bytes(
+        tarfile.BLOCKSIZE
+    )
     with pytest.raises(DataError):
         imdb(gzip.compress(one * 5_000))
 

@@ -187,7 +187,10 @@ def test_gates_have_the_shapley_value_of_a_product():
         cells.append(cell[0, 0].detach().double())
     logits = module.head(module.lstm(placed)[0][:, -1]).detach()
     both, only_gate, only_content, neither = cells
-    by_gate, by_content = (both - only_content + only_gate - neither) / 2, (both - only_gate + only_content - neither) / 2
+    by_gate, by_content = (
+        (both - only_content + only_gate - neither) / 2,
+        (both - only_gate + only_content - neither) / 2,
+    )
     found = contributions(module, lambda raw: raw[:, 1], placed, logits)
     leave = torch.sigmoid((module.lstm.bias_ih_l0 + module.lstm.bias_hh_l0)[3 * h :]).detach().double()
     slope = leave * (both.tanh() - neither.tanh()) / (both - neither) * module.head.weight[1].detach().double()
@@ -230,7 +233,9 @@ def test_one_call_for_all(lstm, method, link):
     assert "nan" not in json.dumps(first.to_dict()).lower()
 
 
-@pytest.mark.parametrize("method", [name for name in BASELINES if name not in ("gradient", "random", "permutation-importance")])
+@pytest.mark.parametrize(
+    "method", [name for name in BASELINES if name not in ("gradient", "random", "permutation-importance")]
+)
 def test_superb_speaks_for_a_positive_review(lstm, method):
     found = mase.Explainer(lstm, method=method)(TEXT, target="pos")
     assert found.scores[found.words.index("superb")] > 0
@@ -256,7 +261,9 @@ def test_black_boxes(method):
         assert found.scores == pytest.approx([0, 0.3, 0, 0, 0.3, 0], abs=1e-9)
 
 
-@pytest.mark.parametrize("method", ["kernel-shap", "partition-shap", "gradient", "sequential-ig", "integrated-gradients"])
+@pytest.mark.parametrize(
+    "method", ["kernel-shap", "partition-shap", "gradient", "sequential-ig", "integrated-gradients"]
+)
 def test_half_precision_is_tried_first_and_never_for_gradients(small_bert, fast_bfloat16, method):
     found = mase.Explainer(*small_bert, method=method, precision="bfloat16", n_samples=40)("a dull story")
     exact = mase.Explainer(*small_bert, method=method, n_samples=40)("a dull story")
@@ -280,7 +287,9 @@ def test_a_users_inference_mode_changes_nothing(lstm, method):
 
 
 def test_half_precision_leaves_the_draws_alone(small_bert, fast_bfloat16):
-    plain, half = (mase.Explainer(*small_bert, method="random", precision=p)("a dull story") for p in ("float32", "bfloat16"))
+    plain, half = (
+        mase.Explainer(*small_bert, method="random", precision=p)("a dull story") for p in ("float32", "bfloat16")
+    )
     assert plain.scores.tolist() == half.scores.tolist()
 
 
@@ -332,7 +341,9 @@ def test_a_design_with_a_law_takes_sigma_and_centre_away():
 def test_procedures_stop_when_they_want(lstm):
     with pytest.raises(OptionError, match="asks as it sees fit"):
         mase.Explainer(lstm, method="partition-shap", tolerance=0.1)(TEXT)
-    assert measure(smooth(4), resolve("partition-shap", link="logit"), 0, np.random.default_rng(0), Effort(stopping=Stopping()))
+    assert measure(
+        smooth(4), resolve("partition-shap", link="logit"), 0, np.random.default_rng(0), Effort(stopping=Stopping())
+    )
 
 
 def test_rows_that_stand_still_need_gradients(lstm):
@@ -389,6 +400,8 @@ def test_kernel_shap_is_the_package(case):
 @pytest.mark.parametrize("case", GOLDEN["partition-shap"], ids=lambda case: f"p={case['p']}, {case['n']} evaluations")
 def test_partition_shap_is_the_package(case):
     found = run(
-        game(case["p"]), Method("x", "", METHODS["mase-mask"].space, procedure=PartitionShap(per_round=1)), n_samples=case["n"]
+        game(case["p"]),
+        Method("x", "", METHODS["mase-mask"].space, procedure=PartitionShap(per_round=1)),
+        n_samples=case["n"],
     )
     assert found.estimate.gamma == pytest.approx(case["scores"], abs=1e-10)

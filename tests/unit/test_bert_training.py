@@ -38,7 +38,9 @@ VOCABULARY = {word: index for index, word in enumerate([*SPECIAL, *FILLER, "awfu
 FAMILIES = {
     "bert": transformers.BertConfig(hidden_size=16, intermediate_size=24, num_hidden_layers=2, num_attention_heads=2),
     "distilbert": transformers.DistilBertConfig(dim=16, hidden_dim=24, n_layers=2, n_heads=2),
-    "roberta": transformers.RobertaConfig(hidden_size=16, intermediate_size=24, num_hidden_layers=2, num_attention_heads=2),
+    "roberta": transformers.RobertaConfig(
+        hidden_size=16, intermediate_size=24, num_hidden_layers=2, num_attention_heads=2
+    ),
 }
 
 
@@ -49,7 +51,13 @@ def write_base(folder, family):
     backend.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[(token, VOCABULARY[token]) for token in ("[CLS]", "[SEP]")]
     )
-    roles = {"unk_token": "[UNK]", "pad_token": "[PAD]", "cls_token": "[CLS]", "sep_token": "[SEP]", "mask_token": "[MASK]"}
+    roles = {
+        "unk_token": "[UNK]",
+        "pad_token": "[PAD]",
+        "cls_token": "[CLS]",
+        "sep_token": "[SEP]",
+        "mask_token": "[MASK]",
+    }
     transformers.PreTrainedTokenizerFast(tokenizer_object=backend, **roles).save_pretrained(folder)
     config = copy.deepcopy(FAMILIES[family])
     config.vocab_size, config.pad_token_id = len(VOCABULARY), 0
@@ -81,7 +89,13 @@ def data(tmp_path_factory):
 
 
 SMALL = dataclasses.replace(
-    RECIPES["bert-imdb"], max_length=10, rank=4, alpha=8.0, learning_rate=0.02, head_learning_rate=0.02, hidden_dropout=0.1
+    RECIPES["bert-imdb"],
+    max_length=10,
+    rank=4,
+    alpha=8.0,
+    learning_rate=0.02,
+    head_learning_rate=0.02,
+    hidden_dropout=0.1,
 )
 
 
@@ -112,7 +126,9 @@ def test_an_adapter_is_its_formula_and_its_gradients_are_those_of_autograd():
     wanted = torch.autograd.grad((slow * weights).sum(), [inputs, adapter.up, adapter.down])
     fast = adapter(inputs)
     torch.testing.assert_close(fast, slow)
-    for got, want in zip(torch.autograd.grad((fast * weights).sum(), [inputs, adapter.up, adapter.down]), wanted, strict=True):
+    for got, want in zip(
+        torch.autograd.grad((fast * weights).sum(), [inputs, adapter.up, adapter.down]), wanted, strict=True
+    ):
         torch.testing.assert_close(got, want)
 
 

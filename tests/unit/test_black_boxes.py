@@ -221,7 +221,9 @@ def test_one_column_of_a_module_is_a_class_only_if_somebody_says_so():
         with pytest.raises(OptionError, match="labels="):
             ask("a good film")
     named = {"labels": ["yes"]}, {"labels": ["no", "yes"]}, {"outputs": "logits"}
-    predicted = [TorchModule(OneScore(), tokenize=whitespace_ids, **said).predict(["a good film"])[0, 1] for said in named]
+    predicted = [
+        TorchModule(OneScore(), tokenize=whitespace_ids, **said).predict(["a good film"])[0, 1] for said in named
+    ]
     assert predicted == [predicted[0]] * 3
     bounded = TorchModule(OneScore(torch.sigmoid), tokenize=whitespace_ids)
     assert bounded.predict(["a good film"])[0, 1] == pytest.approx(predicted[0])
@@ -235,8 +237,16 @@ def tokenizer():
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *(f"w{i}" for i in range(10))]
     backend = Tokenizer(models.WordLevel({word: index for index, word in enumerate(words)}, unk_token="[UNK]"))
     backend.pre_tokenizer = pre_tokenizers.Whitespace()
-    backend.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
-    special = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]", "mask_token": "[MASK]"}
+    backend.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    special = {
+        "pad_token": "[PAD]",
+        "unk_token": "[UNK]",
+        "cls_token": "[CLS]",
+        "sep_token": "[SEP]",
+        "mask_token": "[MASK]",
+    }
     return transformers.PreTrainedTokenizerFast(tokenizer_object=backend, model_max_length=30, **special)
 
 
@@ -424,7 +434,13 @@ def test_what_is_no_text_is_refused(given_, lstm_model):
 @pytest.mark.parametrize("given_", NO_TEXTS, ids=lambda given_: type(given_).__name__)
 def test_what_is_no_single_text_is_refused(given_, lstm_model):
     box = answering([[0.5, 0.5]], ["a", "b"])
-    for ask in (Evaluator(box), Evaluator(lstm_model), lambda text: mase.explain(text, box), box.encode, lstm_model.encode):
+    for ask in (
+        Evaluator(box),
+        Evaluator(lstm_model),
+        lambda text: mase.explain(text, box),
+        box.encode,
+        lstm_model.encode,
+    ):
         with pytest.raises(InvalidTextError):
             ask(given_)
 
@@ -503,7 +519,10 @@ def test_a_black_box_may_ask_itself_and_two_do_not_wait_for_each_other():
         return [[0.5, 0.5]] * len(texts)
 
     with ThreadPoolExecutor(2) as pool:
-        assert len(list(pool.map(lambda one: one.predict(["a"]), [Callable(met, ["a", "b"]), Callable(met, ["a", "b"])]))) == 2
+        assert (
+            len(list(pool.map(lambda one: one.predict(["a"]), [Callable(met, ["a", "b"]), Callable(met, ["a", "b"])])))
+            == 2
+        )
 
 
 def halves(texts):
@@ -529,11 +548,15 @@ def encoder_decoder(**more):
 
 REFUSED = {
     "xlnet": lambda: transformers.XLNetConfig(d_model=16, n_layer=1, n_head=2, d_inner=16, **PLAIN),
-    "longformer": lambda: transformers.LongformerConfig(**SIZES, **PLAIN, max_position_embeddings=66, attention_window=4),
+    "longformer": lambda: transformers.LongformerConfig(
+        **SIZES, **PLAIN, max_position_embeddings=66, attention_window=4
+    ),
     "t5": lambda: transformers.T5Config(
         d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2, eos_token_id=3, decoder_start_token_id=0, **PLAIN
     ),
-    "bart": lambda: transformers.BartConfig(**encoder_decoder(max_position_embeddings=64, forced_eos_token_id=3), **PLAIN),
+    "bart": lambda: transformers.BartConfig(
+        **encoder_decoder(max_position_embeddings=64, forced_eos_token_id=3), **PLAIN
+    ),
 }
 
 
@@ -589,7 +612,10 @@ def test_rows_that_tell_batch_from_time_are_counted(text, n_rows, small_lstm):
 
 # --- estimators -----------------------------------------------------------------------------------------------------
 
-LEARNT = (["a good film", "a dull film", "good", "dull , dull", "a law", "the law"], ["pos", "neg", "pos", "neg", "law", "law"])
+LEARNT = (
+    ["a good film", "a dull film", "good", "dull , dull", "a law", "the law"],
+    ["pos", "neg", "pos", "neg", "law", "law"],
+)
 
 
 def pipeline(last, answers=LEARNT[1]):
@@ -682,4 +708,7 @@ def test_no_framework_is_loaded_for_a_black_box():
         "import sys, mase; mase.Explainer(lambda texts: [[0.5, 0.5]] * len(texts), n_samples=8)('a b'); "
         "print({'torch', 'transformers', 'sklearn', 'pandas'} & set(sys.modules))"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "set()"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+        == "set()"
+    )

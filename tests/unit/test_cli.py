@@ -116,7 +116,9 @@ def test_one_text_is_a_heat_map(mase_cli):
 
 
 def test_json_is_alone_on_standard_output(mase_cli):
-    found = mase_cli(GOOD, "--json", "--target", "neg", "--seed", "5", "--link", "log-probability", "--batch-size", "16")
+    found = mase_cli(
+        GOOD, "--json", "--target", "neg", "--seed", "5", "--link", "log-probability", "--batch-size", "16"
+    )
     plain = json.loads(found.stdout)
     assert (plain["text"], plain["target"], plain["seed"], plain["link"]) == (GOOD, "neg", 5, "log-probability")
     assert plain["method"]["batch_size"] == 16
@@ -325,9 +327,14 @@ def test_colours_may_be_forced_on_a_log_but_no_bar(mase_cli, monkeypatch):
 
 def test_an_error_of_the_command_stops_at_the_first_text_only(mase_cli):
     assert mase_cli(GOOD, BAD, "--target", "positive").stderr.count("unknown target") == 1
-    too_long = mase_cli("one two three four five six seven", GOOD, "--method", "occlusion", "--n-samples", "5", "--json")
+    too_long = mase_cli(
+        "one two three four five six seven", GOOD, "--method", "occlusion", "--n-samples", "5", "--json"
+    )
     assert "text 1: n_samples is 5, expected at least 7" in too_long.stderr  # of this text, and not of the others
-    assert [json.loads(line)["schema"] for line in too_long.stdout.splitlines()] == ["mase.error/1", "mase.attribution/1"]
+    assert [json.loads(line)["schema"] for line in too_long.stdout.splitlines()] == [
+        "mase.error/1",
+        "mase.attribution/1",
+    ]
     with_failures = mase_cli("crash", "crash")
     assert with_failures.stderr.count(ModelError.__name__) == 0
     assert "text 1: " in with_failures.stderr
@@ -347,7 +354,9 @@ def write_table(path, column):
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     else:
         separator = "," if path.suffix == ".csv" else "\t"
-        path.write_text("".join(f"{first}{separator}{second}\n" for first, second in [rows[0], *map(dict.values, rows)]))
+        path.write_text(
+            "".join(f"{first}{separator}{second}\n" for first, second in [rows[0], *map(dict.values, rows)])
+        )
     return path
 
 
@@ -407,7 +416,9 @@ main(sys.argv[1:])
 
 
 def slow(*arguments, **settings):
-    return subprocess.Popen([sys.executable, "-c", SLOW, "explain", "--n-samples", "32", *arguments], text=True, **settings)
+    return subprocess.Popen(
+        [sys.executable, "-c", SLOW, "explain", "--n-samples", "32", *arguments], text=True, **settings
+    )
 
 
 @pytest.mark.parametrize(("text", "closed", "code"), [("", "<&-", 2), (GOOD, ">&-", 0), (GOOD, ">&- 2>&-", 0)])
@@ -493,7 +504,9 @@ def test_what_the_machine_refuses_is_one_line(mase_cli, monkeypatch, error):
 
 def test_no_bars_of_others_where_standard_error_is_no_terminal(tmp_path):
     write_classifier(tmp_path)
-    found = command("explain", GOOD, "-m", tmp_path, "-q", "--n-samples", "32", env=os.environ | {"OMP_NUM_THREADS": "1"})
+    found = command(
+        "explain", GOOD, "-m", tmp_path, "-q", "--n-samples", "32", env=os.environ | {"OMP_NUM_THREADS": "1"}
+    )
     assert (found.returncode, found.stderr) == (0, "")
 
 
@@ -532,7 +545,9 @@ def test_methods():
     for name, method in mase.METHODS.items():
         assert re.search(rf"^{name} +{re.escape(method.summary)}$", listed, re.MULTILINE)
     described = CliRunner().invoke(main, ["methods", "mase-paper"]).stdout
-    assert re.search(r"space +token-scale \(reference zero, step relative\)\n +design +iid\n +estimator +moment", described)
+    assert re.search(
+        r"space +token-scale \(reference zero, step relative\)\n +design +iid\n +estimator +moment", described
+    )
     unknown = CliRunner().invoke(main, ["methods", "mase-papre"])
     assert (unknown.exit_code, unknown.stdout) == (1, "")
     assert "did you mean 'mase-paper'" in unknown.stderr
@@ -563,7 +578,9 @@ def test_models_that_are_damaged(tmp_path, monkeypatch):
 
 def test_models_describes_a_hugging_face_folder_by_its_configuration(tmp_path):
     config = {"model_type": "bert", "architectures": ["BertForSequenceClassification"]}
-    by_index = {str(index): f"class {index}" for index in (0, 1, 10, 2)}  # in the order of the file, which is of strings
+    by_index = {
+        str(index): f"class {index}" for index in (0, 1, 10, 2)
+    }  # in the order of the file, which is of strings
     for given, labels in [({"id2label": by_index}, "class 0, class 1, class 2, class 10"), ({}, "LABEL_0, LABEL_1")]:
         (tmp_path / "config.json").write_text(json.dumps(config | given))
         found = CliRunner().invoke(main, ["models", str(tmp_path)])

@@ -134,7 +134,9 @@ def test_reuters_text(marked, expected):
 
 def test_reuters_story_without_topic_is_left_out():
     marked = sgml(story(1, [], "<TEXT>a</TEXT>"), story(2, ["hog", "earn"], "<TEXT>b</TEXT>")).decode()
-    assert [(found["id"], found["label"], found["topics"]) for found in stories(marked)] == [(2, "hog", ["hog", "earn"])]
+    assert [(found["id"], found["label"], found["topics"]) for found in stories(marked)] == [
+        (2, "hog", ["hog", "earn"])
+    ]
 
 
 def test_reuters_rule_keeps_topics_of_fifteen_stories_and_shuffles_in_order_of_newid():

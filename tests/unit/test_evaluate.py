@@ -24,7 +24,14 @@ from mase.metrics.attributions import read_attributions
 from mase.metrics.masking import Operator
 from mase.models.devices import multiplies_bfloat16
 
-TEXTS = ["a good film", "a dull film", "good, not dull", 'the film\nof "all" time; dull', "such a good good cast", "a film"]
+TEXTS = [
+    "a good film",
+    "a dull film",
+    "good, not dull",
+    'the film\nof "all" time; dull',
+    "such a good good cast",
+    "a film",
+]
 LABELS = ["pos", "neg", "pos", "neg", "pos", "pos"]
 
 
@@ -52,10 +59,14 @@ def table(tmp_path):
 @pytest.fixture
 def run(monkeypatch):
     """Run `mase evaluate ...` on a black box that takes the place of every model."""
-    monkeypatch.setattr("mase.models.load", lambda *_a, **_k: mase.models.Callable(predict, labels=["neg", "pos"], name="box"))
+    monkeypatch.setattr(
+        "mase.models.load", lambda *_a, **_k: mase.models.Callable(predict, labels=["neg", "pos"], name="box")
+    )
 
     def run(*arguments):
-        return CliRunner().invoke(main, ["evaluate", "--methods", "mase-mask", "--n-samples", "32", *map(str, arguments)])
+        return CliRunner().invoke(
+            main, ["evaluate", "--methods", "mase-mask", "--n-samples", "32", *map(str, arguments)]
+        )
 
     return run
 
@@ -79,7 +90,9 @@ def rows():
 def write_parquet(path):
     pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     splits = ["test" if index % 2 else "train" for index in range(len(TEXTS))]
-    parquet.write_table(pa.table({"text": TEXTS, "label": LABELS, "split": splits, "other": list(range(len(TEXTS)))}), path)
+    parquet.write_table(
+        pa.table({"text": TEXTS, "label": LABELS, "split": splits, "other": list(range(len(TEXTS)))}), path
+    )
 
 
 def write_lines(path):
@@ -166,7 +179,11 @@ def test_a_missing_column_is_told_whatever_the_others_hold(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.csv", "text,label\nunquoted, comma,pos\n", "row 1: another number of fields than the heading, got 3, expected 2"),
+        (
+            "a.csv",
+            "text,label\nunquoted, comma,pos\n",
+            "row 1: another number of fields than the heading, got 3, expected 2",
+        ),
         ("a.csv", "text,label\na\n", "row 1: another number of fields than the heading, got 1, expected 2"),
         ("a.csv", 'text,label\n"open,pos\n', "cannot be read at line"),
         ("a.csv", "text,label\n", "has no row, expected at least one text"),
@@ -284,7 +301,9 @@ def test_the_table_on_standard_output(run, table):
 def test_json_with_provenance_and_the_numbers_of_every_text(run, table, tmp_path):
     output = tmp_path / "results.json"
     path = table()
-    found = run("-i", path, "-o", output, "--json", "--batches", "3", "--seed", "7", "--metrics", "delta-accuracy,naopc")
+    found = run(
+        "-i", path, "-o", output, "--json", "--batches", "3", "--seed", "7", "--metrics", "delta-accuracy,naopc"
+    )
     assert found.exit_code == 0
     document = json.loads(found.stdout)
     assert document == json.loads(output.read_text(encoding="utf-8"))
@@ -323,9 +342,18 @@ def test_a_file_in_the_order_of_rows_needs_them(run, table, tmp_path):
 
 def test_the_mean_of_a_single_text_has_no_bootstrap_interval(run, table):
     found = run(
-        "-i", table(), "--n-texts", "1", "--metrics", "delta-accuracy,comprehensiveness", "--methods", "mase-mask,random"
+        "-i",
+        table(),
+        "--n-texts",
+        "1",
+        "--metrics",
+        "delta-accuracy,comprehensiveness",
+        "--methods",
+        "mase-mask,random",
     )
-    flips, loss = (re.search(rf"^{name}.*\n(mase-mask.*)$", found.stdout, re.M)[1] for name in ("delta-acc", "comprehens"))
+    flips, loss = (
+        re.search(rf"^{name}.*\n(mase-mask.*)$", found.stdout, re.M)[1] for name in ("delta-acc", "comprehens")
+    )
     assert "[" in flips
     assert "[" not in loss
     document = json.loads(run("-i", table(), "--n-texts", "1", "--metrics", "comprehensiveness", "--json").stdout)
@@ -401,7 +429,9 @@ def test_a_row_without_a_text_costs_that_row(run, table):
     assert "row 2: 'text' is of type NoneType, expected a string" in found.stderr
     assert "row 3: 'text' is of type int" in found.stderr
     path = table([None, None], ["pos", "neg"])
-    with pytest.raises(DataError, match="has no row that can be used; row 1: 'text' is of type NoneType, expected a string"):
+    with pytest.raises(
+        DataError, match="has no row that can be used; row 1: 'text' is of type NoneType, expected a string"
+    ):
         read_labelled(path)
 
 
@@ -413,7 +443,12 @@ def test_a_row_that_cannot_be_read_costs_that_row(run, tmp_path):
     assert found.exit_code == 1
     assert sorted(json.loads(found.stdout)["rows"]) == [1, 7]
     assert "row 2: no column 'text', expected one of: label; name the columns" in found.stderr
-    for row, message in [(3, "is not JSON"), (4, "is a list, expected an object"), (5, "can't decode byte"), (6, "not JSON")]:
+    for row, message in [
+        (3, "is not JSON"),
+        (4, "is a list, expected an object"),
+        (5, "can't decode byte"),
+        (6, "not JSON"),
+    ]:
         assert re.search(rf"row {row}: line {row} .*{message}", found.stderr)
     assert "2 texts judged, 5 failed" in found.stderr
 
@@ -526,7 +561,9 @@ def test_attributions_made_elsewhere(run, table, tmp_path):
     assert found.exit_code == 1
     assert re.search(r"row 1, mine: (word 'good' at position 2 has no score|the scores)", found.stderr)
     assert "mase-mask" in found.stdout  # the method is judged all the same
-    pairs.write_text(json.dumps([worth, {"good": "high"}, worth, worth | {"film": None}, worth, worth]), encoding="utf-8")
+    pairs.write_text(
+        json.dumps([worth, {"good": "high"}, worth, worth | {"film": None}, worth, worth]), encoding="utf-8"
+    )
     found = run("-i", table(), "--attributions", f"mine={pairs}", "--json")
     assert json.loads(found.stdout)["methods"]["mine"]["summaries"][0]["n"] == 4
     assert "row 4, mine: the attribution holds ('film', None), expected (word, score) with a number" in found.stderr
@@ -563,7 +600,8 @@ def test_attributions_in_order_are_as_many_as_rows(run, table, tmp_path):
     given = ("--attributions", f"mine={scores}")
     path = Path(table())
     rows = [
-        json.loads(line) | {"split": "test" if number else "train"} for number, line in enumerate(path.read_text().splitlines())
+        json.loads(line) | {"split": "test" if number else "train"}
+        for number, line in enumerate(path.read_text().splitlines())
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     for n, where, expected in [
@@ -581,7 +619,9 @@ def test_attributions_in_order_are_as_many_as_rows(run, table, tmp_path):
 def test_attributions_of_another_model_or_class_are_not_judged(run, table, tmp_path, monkeypatch):
     mine = tmp_path / "mine.jsonl"
     model = mase.models.Callable(predict, labels=["neg", "pos"])
-    explained = [replace(mase.Explainer(model, n_samples=32)(text, target="pos"), model={"name": "b"}) for text in TEXTS]
+    explained = [
+        replace(mase.Explainer(model, n_samples=32)(text, target="pos"), model={"name": "b"}) for text in TEXTS
+    ]
     mine.write_text("".join(json.dumps(one.to_dict()) + "\n" for one in explained), encoding="utf-8")
     found = run("-i", table(), "--attributions", f"mine={mine}", "--json")
     document = json.loads(found.stdout)

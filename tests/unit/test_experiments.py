@@ -102,7 +102,13 @@ def write(folder, target, name, flips, *, header=HEADER, **changed):
 
 @pytest.mark.parametrize(
     "text",
-    ["mase", "mase-paper+n_samples=250", "mase+reference=pad+sigma=0.3", "lime+seed=4", "mase+center=0.5+link=margin+seed=1"],
+    [
+        "mase",
+        "mase-paper+n_samples=250",
+        "mase+reference=pad+sigma=0.3",
+        "lime+seed=4",
+        "mase+center=0.5+link=margin+seed=1",
+    ],
 )
 def test_specs_are_what_they_are_written_as(text):
     assert str(parse(text)) == text
@@ -614,7 +620,9 @@ def test_other_metrics_say_by_how_much_the_subject_is_better(records):
     assert "lead" not in rows["mase"]
     means = {name: lead["mean"] for name, lead in rows["occlusion"]["lead"].items()}
     assert means == {"comprehensiveness": 0.1, "sufficiency": 0.1, "log_odds": 0.5, "unexplained": -0.2}
-    assert "| 0.200<br>+0.100 (+0.100 to +0.100) | -1.500<br>+0.500 (+0.500 to +0.500) | **0.050**<br>−0.200" in found.page
+    assert (
+        "| 0.200<br>+0.100 (+0.100 to +0.100) | -1.500<br>+0.500 (+0.500 to +0.500) | **0.050**<br>−0.200" in found.page
+    )
     assert "unexplained" not in rows["gradient"]
     assert set(rows["gradient"]["lead"]) == {"comprehensiveness", "sufficiency", "log_odds"}
 

@@ -80,9 +80,9 @@ def test_odd_targets_and_numpy_options(lstm_model):
     for target in ("--1", "-1", "१"):
         with pytest.raises(mase.MaseError, match="target"):
             mase.Explainer(lstm_model, n_samples=40)(TEXTS[0], target=target)
-    found = mase.Explainer(lstm_model, method="mase-nlgp", n_samples=np.int64(40), seed=np.int64(3), sigma=np.float32(0.1))(
-        TEXTS[0]
-    )
+    found = mase.Explainer(
+        lstm_model, method="mase-nlgp", n_samples=np.int64(40), seed=np.int64(3), sigma=np.float32(0.1)
+    )(TEXTS[0])
     assert json.loads(json.dumps(found.to_dict()))["method"]["n_samples"] == 40
 
 
@@ -134,9 +134,9 @@ def test_small_sigma_is_gradient_times_input(lstm_model, small_lstm):
 def test_full_embedding_noise_estimates_the_same_local_slope(lstm_model):
     """The law of vec Z is isotropic, so <gamma_i, e_i> tends to gradient x input as well; its error is far larger."""
     scaled = mase.Explainer(lstm_model, method="mase-nlgp", sigma=0.01)(TEXTS[0])
-    full = mase.Explainer(lstm_model, method="standard-gaussian", sigma=0.01, n_samples=20_000, estimator="least-squares")(
-        TEXTS[0]
-    )
+    full = mase.Explainer(
+        lstm_model, method="standard-gaussian", sigma=0.01, n_samples=20_000, estimator="least-squares"
+    )(TEXTS[0])
     assert (np.abs(full.scores - scaled.scores) < 4 * full.standard_errors).all()
     assert (full.standard_errors > 2 * scaled.standard_errors).all()
 

@@ -30,7 +30,11 @@ def test_what_is_saved_loads_back_equal_for_every_method(lstm_model, method, tmp
     assert back.to_dict() == found.to_dict()
 
 
-@given(scores=st.lists(floats, min_size=2, max_size=2), error=floats, text=st.text(st.characters(exclude_categories=["Cs"])))
+@given(
+    scores=st.lists(floats, min_size=2, max_size=2),
+    error=floats,
+    text=st.text(st.characters(exclude_categories=["Cs"])),
+)
 def test_every_finite_float_and_every_text_survives(scores, error, text):
     made = attribution("two words", scores, se=abs(error), label=text, response=scores[0])
     line = dumps(made)

@@ -68,7 +68,9 @@ def test_probabilities_of_zero_and_one_have_finite_log_odds():
 
 
 def test_a_black_box_of_hard_labels_is_explained_and_told():
-    found = mase.Explainer(lambda texts: [[1.0, 0.0] if "dull" in text else [0.0, 1.0] for text in texts])("a dull film")
+    found = mase.Explainer(lambda texts: [[1.0, 0.0] if "dull" in text else [0.0, 1.0] for text in texts])(
+        "a dull film"
+    )
     assert found.top(1)[0].text == "dull"
     (note,) = [note for note in found.fit.warnings if note.code == "floored"]
     assert "1000 of 1001 answers" in note.message

@@ -102,7 +102,8 @@ def test_a_token_in_place_of_words_is_the_text_with_these_ids(name, operator):
         kept[:, -1] = True  # real padding at the end of a row is not read at all, while the vector in a word's place is
     replaced = [
         replace(
-            tokens, ids=tuple(i if w < 0 or row[w] else token for i, w in zip(tokens.ids, bound.words.of_token, strict=True))
+            tokens,
+            ids=tuple(i if w < 0 or row[w] else token for i, w in zip(tokens.ids, bound.words.of_token, strict=True)),
         )
         for row in kept
     ]
@@ -288,10 +289,14 @@ def test_delta_accuracy_is_the_share_of_flipped_texts(additive_model):
     opposite = {word: -worth for word, worth in WORTH.items()}
     given = {"true": [WORTH, WORTH, opposite]}
     found = evaluate(
-        additive_model, [TEXT, "a good film", "a dull film"], [], attributions=given, metrics={"da": DeltaAccuracy((1, 3))}
+        additive_model,
+        [TEXT, "a good film", "a dull film"],
+        [],
+        attributions=given,
+        metrics={"da": DeltaAccuracy((1, 3))},
     )
-    # Without "superb" 0.61 is 0.41; without "good" 0.59 is 0.5, a tie that goes to the first class; without "dull" 0.39 is
-    # 0.5, which stays with it.
+    # Without "superb" 0.61 is 0.41; without "good" 0.59 is 0.5, a tie that goes to the first class; without "dull" 0.39
+    # is 0.5, which stays with it.
     assert found.values("true")[:, 0].tolist() == [1.0, 1.0, 0.0]
     assert found.summaries("true")[0].mean == pytest.approx(2 / 3)
 
@@ -352,7 +357,9 @@ def test_masking_metrics_in_one_slow_line_each():
     kept = [whole - only[k] for k in ks]
     assert np.allclose(METRICS["sufficiency"](ks=(3,)).judge(one), [np.mean(kept), whole - only[3], *kept])
     assert np.allclose(METRICS["log-odds"]().judge(one), np.log(out[2] / whole))
-    assert np.allclose(METRICS["aopc"]().judge(one), [np.mean([whole - q for q in curve[1:]]) for curve in (out, bottom)])
+    assert np.allclose(
+        METRICS["aopc"]().judge(one), [np.mean([whole - q for q in curve[1:]]) for curve in (out, bottom)]
+    )
     assert np.allclose(METRICS["deletion"]().judge(one), np.trapezoid(out, dx=1 / n))
     assert np.allclose(METRICS["insertion"]().judge(one), np.trapezoid(only, dx=1 / n))
 
@@ -490,9 +497,13 @@ def test_beam_search_against_a_slow_one(goal, beam):
 
 
 def test_naopc_of_an_additive_model_is_1_for_its_worths_and_0_for_their_opposite(additive_model):
-    found = METRICS["naopc"]().judge(case(additive_model, "superb cast but dull plot", worths("superb cast but dull plot")))
+    found = METRICS["naopc"]().judge(
+        case(additive_model, "superb cast but dull plot", worths("superb cast but dull plot"))
+    )
     assert np.allclose(found[:2], [1, 0])
-    opposite = METRICS["naopc"]().judge(case(additive_model, "superb cast but dull plot", -worths("superb cast but dull plot")))
+    opposite = METRICS["naopc"]().judge(
+        case(additive_model, "superb cast but dull plot", -worths("superb cast but dull plot"))
+    )
     assert np.allclose(opposite[:2], [0, 1])
 
 
@@ -600,7 +611,9 @@ def test_infidelity_asks_at_the_perturbed_texts(lstm_model, monkeypatch):
 
 
 def test_mase_is_more_faithful_than_random_scores_and_than_its_opposite(lstm_model):
-    gamma = np.array(Explainer(lstm_model, method="mase-paper", design="orthogonal", estimator="least-squares")(TEXT).scores)
+    gamma = np.array(
+        Explainer(lstm_model, method="mase-paper", design="orthogonal", estimator="least-squares")(TEXT).scores
+    )
     bound = masker(lstm_model, TEXT)
     rng = np.random.default_rng(0)
     unexplained = [
@@ -641,7 +654,8 @@ def test_infidelity_at_the_best_scale_has_no_unit(unit):
 def test_the_neighbour_at_no_distance_is_the_model_itself(method, lstm_model):
     words = "one two three four five"
     ours, near = (
-        Explainer(model, method=method, n_samples=64)(words, target=0) for model in (lstm_model, Nearby(lstm_model, np.ones(5)))
+        Explainer(model, method=method, n_samples=64)(words, target=0)
+        for model in (lstm_model, Nearby(lstm_model, np.ones(5)))
     )
     assert np.allclose(near.scores, ours.scores, atol=1e-6)
     assert near.prediction.probability == pytest.approx(ours.prediction.probability, abs=1e-6)
@@ -696,7 +710,9 @@ def test_a_neighbours_own_scores_are_asked_once(lstm_model, monkeypatch):
 def test_methods_without_neighbours_say_so(method, what):
     model = load("lstm-imdb")
     metrics = {"sensitivity": MaxSensitivity(n_draws=1)}
-    with pytest.raises(CapabilityError, match=rf"{what}.* cannot be asked about the neighbours of a text, which max-sens"):
+    with pytest.raises(
+        CapabilityError, match=rf"{what}.* cannot be asked about the neighbours of a text, which max-sens"
+    ):
         Evaluator(model, methods=[method], metrics=metrics, n_samples=20)("a superb film")
     (found,) = Evaluator(model, methods=["gradient"], metrics=metrics)("a superb film").by_method["gradient"].values
     assert 0 < found < 1
@@ -778,7 +794,13 @@ def test_agreement_against_scipy_and_sets():
 
 @pytest.mark.parametrize(
     ("count", "n", "low", "high"),
-    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718), (29, 29, 0.8830, 1)],
+    [
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0.0, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+        (29, 29, 0.8830, 1),
+    ],
 )
 def test_wilson_against_newcombes_table(count, n, low, high):
     """Newcombe, Statistics in Medicine 17 (1998), p. 861, table I, method 3 (and its mirror image at the other end)."""
@@ -825,7 +847,8 @@ def test_paired_share_of_newcombes_example():
 def test_newcombes_correction_takes_half_of_n_from_a_positive_product_only(table, interval):
     """Both, only the first, only the second, neither.
 
-    The first is the worked example of Newcombe and Altman, Statistics with Confidence (2000), chapter 6: 0.122, 0.011 to
+    The first is the worked example of Newcombe and Altman, Statistics with Confidence (2000), chapter 6: 0.122, 0.011
+    to
     0.226. The second is from table II of Newcombe, Statistics in Medicine 17 (1998), p. 2635; the third is Bentur's, as in
     Fagerland, Lydersen and Laake, Statistics in Medicine 33 (2014): a product of 5, less than n / 2, counts as 0.
     """
@@ -873,7 +896,9 @@ def test_the_bootstrap_in_one_slow_line():
     values[3, 1] = values[[0, 5, 9], 3] = np.nan
     for column, found in zip(values.T, summaries_of_means(values, seed=5), strict=True):
         known, rng = column[~np.isnan(column)], np.random.default_rng(5)
-        means = np.concatenate([known[rng.integers(len(known), size=(100, len(known)))].mean(axis=1) for _ in range(20)])
+        means = np.concatenate(
+            [known[rng.integers(len(known), size=(100, len(known)))].mean(axis=1) for _ in range(20)]
+        )
         assert (found.low, found.high) == pytest.approx(np.quantile(means, [0.025, 0.975]), abs=1e-12)
         assert (found.mean, found.n) == (pytest.approx(known.mean()), len(known))
         assert astuple(summary_of_mean(column, seed=5)) == pytest.approx(astuple(found))
@@ -930,7 +955,13 @@ class Shap:
 
 
 def test_pairs_add_up_within_words_and_share_between_them(additive_model):
-    assert align([("Not", 1.0), ("so-good!", 8.0)], additive_model, "Not so-good!").tolist() == [1.0, 2.0, 1.0, 4.0, 1.0]
+    assert align([("Not", 1.0), ("so-good!", 8.0)], additive_model, "Not so-good!").tolist() == [
+        1.0,
+        2.0,
+        1.0,
+        4.0,
+        1.0,
+    ]
     pieces = [("un", 1.0), ("put", 2.0), ("down", 3.0), (" ", 9.0), ("ably", 4.0)]
     assert align(pieces, additive_model, "Unputdown ably").tolist() == [6.0, 4.0]
 
@@ -951,7 +982,10 @@ def test_pairs_of_the_read_part_or_of_the_whole_text(small_lstm):
     model = TorchModule(small_lstm, tokenize=whitespace_ids, max_length=2, keep="end")
     for pairs in ([("one", 7.0), ("two", 1.0), ("one", 2.0)], [("two", 1.0), ("one", 2.0)]):
         assert align(pairs, model, "one two one").tolist() == [1.0, 2.0]
-    assert align([("one", 1.0), ("three", 2.0)], model, "one two one three").tolist() == [1.0, 2.0]  # begins as the text does
+    assert align([("one", 1.0), ("three", 2.0)], model, "one two one three").tolist() == [
+        1.0,
+        2.0,
+    ]  # begins as the text does
 
 
 @pytest.mark.parametrize(
@@ -986,7 +1020,12 @@ def test_what_is_no_attribution_is_said(additive_model):
 
 
 def test_mappings_reach_every_occurrence(additive_model):
-    assert align({"the": 2.0, "dull": -1.0, "elsewhere": 9.0}, additive_model, "the dull, the").tolist() == [2, -1, 0, 2]
+    assert align({"the": 2.0, "dull": -1.0, "elsewhere": 9.0}, additive_model, "the dull, the").tolist() == [
+        2,
+        -1,
+        0,
+        2,
+    ]
     assert align({"doesn": 2.0, "t": 1.0}, additive_model, "it doesn't").tolist() == [0, 3]
 
 
@@ -1051,7 +1090,10 @@ def test_what_json_can_hold_of_tensors_and_of_shap(small_bert, additive_model):
     values, data = np.array([[9.0, 0.0], [1.0, -1.0], [2.0, -2.0]]), ["", "good ", "film"]
     given = json.loads(json.dumps({"values": values.tolist(), "data": data}))
     assert align(given, additive_model, "good film", target=1).tolist() == [-1.0, -2.0]
-    assert align({"values": 1.0, "data": 2.0}, additive_model, "data values").tolist() == [2.0, 1.0]  # words like any other
+    assert align({"values": 1.0, "data": 2.0}, additive_model, "data values").tolist() == [
+        2.0,
+        1.0,
+    ]  # words like any other
 
 
 def test_attributions_of_the_same_text_only(additive_model):
@@ -1068,7 +1110,10 @@ def test_attributions_of_the_same_class_and_model_only(additive_model, lstm_mode
         align(found, additive_model, "a good film", target=0)
     with pytest.raises(OptionError, match="explains the class"):
         evaluate(
-            additive_model, ["a dull film"], [], attributions={"mine": [Explainer(additive_model)("a dull film", target=1)]}
+            additive_model,
+            ["a dull film"],
+            [],
+            attributions={"mine": [Explainer(additive_model)("a dull film", target=1)]},
         )
     one = Explainer(lstm_model, n_samples=64)("a good film")
     assert one.model["sha256"] == lstm_model.sha256 is not None
@@ -1076,7 +1121,9 @@ def test_attributions_of_the_same_class_and_model_only(additive_model, lstm_mode
     other = replace(one, model=one.model | {"sha256": "0" * 64})
     with pytest.raises(OptionError, match=r"sha256 000000000000\), expected .*, which is judged"):
         align(other, lstm_model, "a good film")
-    assert np.array_equal(align(replace(one, model={"name": "x", "sha256": None}), lstm_model, "a good film"), one.scores)
+    assert np.array_equal(
+        align(replace(one, model={"name": "x", "sha256": None}), lstm_model, "a good film"), one.scores
+    )
 
 
 # --- many texts -----------------------------------------------------------------------------------------------------
@@ -1104,7 +1151,9 @@ def test_evaluation_of_methods_and_given_scores(additive_model):
 def test_a_method_that_cannot_explain_a_text_has_no_value_there(additive_model):
     """Two texts fit a budget of 8, one does not fit that of occlusion: its numbers are missing for this method alone."""
     texts, told = ["a good film", TEXT, "the cast is dull"], []
-    evaluator = Evaluator(additive_model, methods=["occlusion", "random"], metrics=["delta-accuracy", "aopc"], n_samples=8)
+    evaluator = Evaluator(
+        additive_model, methods=["occlusion", "random"], metrics=["delta-accuracy", "aopc"], n_samples=8
+    )
     judged = [evaluator(text, {"true": WORTH}, on_error=lambda *what: told.append(what)) for text in texts]
     assert [name for name, _ in told] == ["occlusion"]
     assert judged[1].by_method["occlusion"] is None
@@ -1146,7 +1195,9 @@ def test_every_summary_difference_and_agreement_is_that_of_its_methods(additive_
         assert [astuple(one) for one in summaries] == [pytest.approx(astuple(one)) for one in alone]
         for (_, column), values, one in zip(found.columns, found.values(method).T, summaries, strict=True):
             slow = (
-                summary_of_share(values == 1, [[0, 1], [2, 3]]) if column.share else summary_of_mean(values, [[0, 1], [2, 3]])
+                summary_of_share(values == 1, [[0, 1], [2, 3]])
+                if column.share
+                else summary_of_mean(values, [[0, 1], [2, 3]])
             )
             assert (one.mean, one.low, one.high, one.sd) == pytest.approx((slow.mean, slow.low, slow.high, slow.sd))
     for (first, second), differences in found.every_difference().items():

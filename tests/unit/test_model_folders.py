@@ -32,7 +32,9 @@ def good(tmp_path_factory):
     (folder / "vocab.txt").write_text("\n".join(words) + "\n")
     transformers.BertTokenizerFast.from_pretrained(folder).save_pretrained(folder)
     sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
-    transformers.BertForSequenceClassification(transformers.BertConfig(vocab_size=len(words), **sizes)).save_pretrained(folder)
+    transformers.BertForSequenceClassification(transformers.BertConfig(vocab_size=len(words), **sizes)).save_pretrained(
+        folder
+    )
     return folder
 
 
@@ -134,7 +136,11 @@ def test_no_code_of_a_folder_runs_by_the_command(where, folder):
     canary, file = with_code(folder, where)
     texts = folder.parent / "texts.txt"
     texts.write_text("y\nA good film\n")
-    for arguments, given in ((["-i", str(texts)], "y\n" * 9), ([], "y\nA good film\n"), (["-i", "-"], "y\nA good film\n")):
+    for arguments, given in (
+        (["-i", str(texts)], "y\n" * 9),
+        ([], "y\nA good film\n"),
+        (["-i", "-"], "y\nA good film\n"),
+    ):
         found = CliRunner().invoke(main, ["explain", "-m", str(folder), "--json", *arguments], input=given)
         assert (found.exit_code, found.stdout) == (1, "")
         assert found.stderr.count("mase: error:") == 1
@@ -245,7 +251,9 @@ class Hub(BaseHTTPRequestHandler):
         files, parts = self.server.folder, self.path.partition("?")[0].split("/")
         if "/api/" in self.path:
             siblings = [{"rfilename": path.name} for path in sorted(files.iterdir())]
-            entries = [{"type": "file", "path": path.name, "size": path.stat().st_size, "oid": "1"} for path in files.iterdir()]
+            entries = [
+                {"type": "file", "path": path.name, "size": path.stat().st_size, "oid": "1"} for path in files.iterdir()
+            ]
             plain = entries if "/tree/" in self.path else {"id": "someone/model", "sha": "1" * 40, "siblings": siblings}
             content, status = json.dumps(plain).encode(), 200
         else:
@@ -334,7 +342,10 @@ def test_what_would_be_taken_from_elsewhere_is_refused(file, changes, folder):
     [
         ("config.json", {"_name_or_path": "nobody/has-this"}),
         ("config.json", {"custom_pipelines": {"x": {"impl": "own.P"}}}),
-        ("config.json", {"_attn_implementation": "eager", "_attn_implementation_autoset": True, "torch_dtype": "bfloat16"}),
+        (
+            "config.json",
+            {"_attn_implementation": "eager", "_attn_implementation_autoset": True, "torch_dtype": "bfloat16"},
+        ),
         ("config.json", {"time_step_limit": [0.0, float("inf")]}),
         ("tokenizer_config.json", {"chat_template": "{{ ''.__class__.__mro__[1].__subclasses__() }}"}),
         (
@@ -388,7 +399,9 @@ def test_adapters_and_parts_of_checkpoints_are_refused(folder):
     with pytest.raises(DataError, match="shard-00000"):
         load(folder)
     (folder / "shard-00000-model-00000-of-00001.safetensors").unlink()
-    (folder / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": "someone/else", "peft_type": "LORA"}))
+    (folder / "adapter_config.json").write_text(
+        json.dumps({"base_model_name_or_path": "someone/else", "peft_type": "LORA"})
+    )
     with pytest.raises(DataError, match=r"adapter_config\.json"):
         load(folder)
     (folder / "config.json").unlink()
@@ -530,7 +543,9 @@ def test_files_that_are_no_good_json_are_refused(name, content, folder):
         assert found.stderr.count("mase: error:") == 1
 
 
-@pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json", "tokenizer.json", "vocab.txt", "added_tokens.json"])
+@pytest.mark.parametrize(
+    "name", ["config.json", "tokenizer_config.json", "tokenizer.json", "vocab.txt", "added_tokens.json"]
+)
 def test_files_beyond_the_limits_are_refused(name, folder):
     with (folder / name).open("wb") as file:
         file.truncate(1 << 30)  # a hole
@@ -683,7 +698,11 @@ def test_tokenizers_that_explode_are_refused(changes, folder):
 @pytest.mark.parametrize("step", ["normalizer", "pre_tokenizer", "decoder"])
 def test_patterns_that_may_search_for_ever_are_refused(step, pattern, folder):
     edit(folder, "tokenizer_config.json", tokenizer_class="TokenizersBackend")
-    edit(folder, "tokenizer.json", **{step: split(pattern) if step == "pre_tokenizer" else replacing({"Regex": pattern}, "")})
+    edit(
+        folder,
+        "tokenizer.json",
+        **{step: split(pattern) if step == "pre_tokenizer" else replacing({"Regex": pattern}, "")},
+    )
     with pytest.raises(DataError, match="regular expression"):
         load(folder)
 
@@ -733,7 +752,9 @@ def test_tables_of_sentencepiece_models_are_checked_too(folder):
     edit(folder, "tokenizer_config.json", tokenizer_class="TokenizersBackend")
     map_of = struct.pack("<I", 1024) + bytes(1024)
     pieces = field(1, field(1, b"<unk>") + b"\x15\0\0\0\0\x18\x02")
-    (folder / "tokenizer.model").write_bytes(pieces + field(3, field(1, b"nfkc") + field(2, map_of + b"a" * 10_000 + b"\0")))
+    (folder / "tokenizer.model").write_bytes(
+        pieces + field(3, field(1, b"nfkc") + field(2, map_of + b"a" * 10_000 + b"\0"))
+    )
     with pytest.raises(DataError, match=r"tokenizer\.model may make 10,000 characters of one"):
         load(folder)
     for content in (pieces + field(3, field(2, b"\xff" * 8)), b"\xff" * 100, b"", b"no message"):
@@ -772,7 +793,9 @@ def test_published_patterns_are_read(pattern, folder):
 
 
 def byte_level():
-    letters = {character: index for index, character in enumerate(sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet()), 4)}
+    letters = {
+        character: index for index, character in enumerate(sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet()), 4)
+    }
     vocabulary = {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3} | letters
     backend = tokenizers.Tokenizer(tokenizers.models.BPE(vocabulary, []))
     backend.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=True)
@@ -793,7 +816,15 @@ def llama():
 
 def unigram():
     """As of T5 and XLM-R: a table of normal forms whose longest has 18 characters, then spaces become marks."""
-    pieces = [("<s>", 0.0), ("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), ("▁a", -1.0), ("▁good", -1.0), ("▁film", -1.0)]
+    pieces = [
+        ("<s>", 0.0),
+        ("<pad>", 0.0),
+        ("</s>", 0.0),
+        ("<unk>", 0.0),
+        ("▁a", -1.0),
+        ("▁good", -1.0),
+        ("▁film", -1.0),
+    ]
     backend = tokenizers.Tokenizer(tokenizers.models.Unigram(pieces, unk_id=3))
     backend.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace()
     backend.normalizer = tokenizers.normalizers.Replace(tokenizers.Regex(" {2,}"), " ")
@@ -809,13 +840,20 @@ def spaces():
     backend = tokenizers.Tokenizer(tokenizers.models.BPE(vocabulary, [], byte_fallback=True, unk_token="<unk>"))
     normal = tokenizers.normalizers
     backend.normalizer = normal.Sequence([normal.Prepend("▁"), normal.Replace(" ", "▁")])
-    backend.decoder = tokenizers.decoders.Sequence([tokenizers.decoders.Replace("▁", " "), tokenizers.decoders.ByteFallback()])
+    backend.decoder = tokenizers.decoders.Sequence(
+        [tokenizers.decoders.Replace("▁", " "), tokenizers.decoders.ByteFallback()]
+    )
     return backend
 
 
 def albert():
     steps = unigram()
-    known = [replacing({"String": "``"}, '"'), replacing({"String": "''"}, '"'), {"type": "NFKD"}, {"type": "StripAccents"}]
+    known = [
+        replacing({"String": "``"}, '"'),
+        replacing({"String": "''"}, '"'),
+        {"type": "NFKD"},
+        {"type": "StripAccents"},
+    ]
     steps["normalizer"] = sequence([*known, {"type": "Lowercase"}, *steps["normalizer"]["normalizers"]])
     return steps
 
@@ -928,7 +966,19 @@ def test_vocabularies_that_do_not_fit_are_refused(tmp_path):
 
 # --- names and the command --------------------------------------------------------------------------------------------
 
-NAMES = ["x\0y", "x\0/y", "/", "a" * 5_000, "a/" + "b" * 5_000, "../../..", "", "a b/c", "--x/y", "owner/name/more", "\ud800/x"]
+NAMES = [
+    "x\0y",
+    "x\0/y",
+    "/",
+    "a" * 5_000,
+    "a/" + "b" * 5_000,
+    "../../..",
+    "",
+    "a b/c",
+    "--x/y",
+    "owner/name/more",
+    "\ud800/x",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -957,7 +1007,12 @@ def test_models_describes_hostile_folders_or_says_what_is_wrong(folder):
         found = CliRunner().invoke(main, ["models", str(folder)])
         assert (found.exit_code, found.stdout, found.stderr.count("mase: error:")) == (1, "", 1)
         edit(folder, id2label=..., num_hidden_layers=1, labels=...)
-    for changes in ({"architectures": 5}, {"architectures": [{}]}, {"id2label": {"0": ["\x1b[31m"]}}, {"model_type": [1]}):
+    for changes in (
+        {"architectures": 5},
+        {"architectures": [{}]},
+        {"id2label": {"0": ["\x1b[31m"]}},
+        {"model_type": [1]},
+    ):
         edit(folder, **changes)
         found = CliRunner().invoke(main, ["models", str(folder)])
         assert (found.exit_code, "\x1b" in found.stdout, found.stderr) == (0, False, "")

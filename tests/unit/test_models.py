@@ -199,7 +199,9 @@ def test_small_noise_survives_a_module_in_half_precision():
     found = mase.Explainer(
         TorchModule(Wrapped(lambda z: z).to(torch.bfloat16), tokenize=whitespace_ids), method="mase-nlgp", sigma=0.02
     )(TEXT)
-    plain = mase.Explainer(TorchModule(Wrapped(lambda z: z), tokenize=whitespace_ids), method="mase-nlgp", sigma=0.02)(TEXT)
+    plain = mase.Explainer(TorchModule(Wrapped(lambda z: z), tokenize=whitespace_ids), method="mase-nlgp", sigma=0.02)(
+        TEXT
+    )
     assert found.scores == pytest.approx(plain.scores, abs=0.1 * float(np.abs(plain.scores).max()))
 
 
@@ -211,7 +213,9 @@ def test_least_squares_recovers_a_linear_torch_model_in_double_precision():
             self.weight = torch.nn.Parameter(torch.randn(8, dtype=torch.float64))
 
         def forward(self, ids):
-            return torch.stack([(self.embed(ids) @ self.weight).sum(dim=1), torch.zeros(len(ids), dtype=torch.float64)], dim=1)
+            return torch.stack(
+                [(self.embed(ids) @ self.weight).sum(dim=1), torch.zeros(len(ids), dtype=torch.float64)], dim=1
+            )
 
     torch.manual_seed(0)
     module = Linear()
@@ -228,7 +232,9 @@ def test_embedding_layer_is_found_or_asked_for():
         TorchModule(torch.nn.Linear(2, 2), tokenize=whitespace_ids)
     with pytest.raises(CapabilityError, match="no layer 'wrong'"):
         TorchModule(SmallLSTM(), tokenize=whitespace_ids, embedding="wrong")
-    assert TorchModule(Wrapped(lambda z: z), tokenize=whitespace_ids, embedding="inner.words").predict([TEXT]).shape == (1, 2)
+    assert TorchModule(Wrapped(lambda z: z), tokenize=whitespace_ids, embedding="inner.words").predict(
+        [TEXT]
+    ).shape == (1, 2)
 
 
 def test_layer_used_twice_or_sequence_first_is_refused():
@@ -252,7 +258,10 @@ def test_tokenizers():
 
     model = TorchModule(SmallLSTM(), tokenize=with_spans)
     assert mase.Explainer(model, n_samples=40)("some thing").words == ("some", "thing")
-    assert TorchModule(SmallLSTM(), tokenize=lambda text: torch.tensor([11, 12])).encode("a b").spans == ((0, 1), (2, 3))
+    assert TorchModule(SmallLSTM(), tokenize=lambda text: torch.tensor([11, 12])).encode("a b").spans == (
+        (0, 1),
+        (2, 3),
+    )
     with_special = TorchModule(SmallLSTM(), tokenize=lambda text: [5, *whitespace_ids(text), 6], special_ids=[5, 6])
     tokens = with_special.encode("a b")
     assert tokens.fixed == (True, False, False, True)
@@ -285,7 +294,9 @@ def test_a_word_that_is_the_reference_scores_exactly_zero():
     module = SmallLSTM()
     model = TorchModule(
         module,
-        tokenize=lambda text: [2 if w == "good" else i for w, i in zip(text.split(), whitespace_ids(text), strict=True)],
+        tokenize=lambda text: [
+            2 if w == "good" else i for w, i in zip(text.split(), whitespace_ids(text), strict=True)
+        ],
         mask_id=2,
     )
     found = mase.Explainer(model, reference="mask", n_samples=100)(TEXT)
@@ -380,7 +391,9 @@ def test_other_families(family, small_bert):
     shared = {"vocab_size": len(tokenizer), "num_labels": 3}
     torch.manual_seed(0)
     config = {
-        "gpt2": lambda: transformers.GPT2Config(n_embd=32, n_layer=2, n_head=2, n_positions=64, pad_token_id=None, **shared),
+        "gpt2": lambda: transformers.GPT2Config(
+            n_embd=32, n_layer=2, n_head=2, n_positions=64, pad_token_id=None, **shared
+        ),
         "roberta": lambda: transformers.RobertaConfig(
             hidden_size=32,
             num_hidden_layers=2,
@@ -444,7 +457,9 @@ class Around(torch.nn.Module):
         return self.head(torch.tanh(x).mean(dim=1))
 
 
-@pytest.mark.parametrize("method", ["mase", "occlusion", "mase-nlgp", "gradient", "gradient-x-input", "permutation-importance"])
+@pytest.mark.parametrize(
+    "method", ["mase", "occlusion", "mase-nlgp", "gradient", "gradient-x-input", "permutation-importance"]
+)
 def test_modules_that_write_to_their_embeddings_are_explained_like_others(method):
     plain, written = (
         mase.Explainer(
@@ -521,7 +536,9 @@ def test_what_scores_are_is_told_of_frozen_weights_too(frozen):
 def test_linear_logits_of_separate_questions_stay_logits():
     class Small(Around):
         def forward(self, ids):
-            return torch.nn.functional.linear(torch.tanh(super().forward(ids)), 0.2 * torch.eye(2), torch.tensor([0.5, 0.4]))
+            return torch.nn.functional.linear(
+                torch.tanh(super().forward(ids)), 0.2 * torch.eye(2), torch.tensor([0.5, 0.4])
+            )
 
     model = TorchModule(Small(in_place=False), tokenize=whitespace_ids, embedding="words", multilabel=True)
     raw = model.module(torch.tensor([whitespace_ids("one two")]))[0]
@@ -594,7 +611,9 @@ def test_black_boxes_may_keep_their_array_change_their_list_and_return_tensors()
 
 def test_a_black_box_whose_columns_change_is_an_error():
     with pytest.raises(ShapeError, match="returned 3 columns, expected 2 as for the whole text"):
-        mase.Explainer(Callable(lambda texts: np.full((len(texts), 2 + (len(texts) > 1)), 1 / (2 + (len(texts) > 1)))))("a b c")
+        mase.Explainer(Callable(lambda texts: np.full((len(texts), 2 + (len(texts) > 1)), 1 / (2 + (len(texts) > 1)))))(
+            "a b c"
+        )
     with pytest.raises(OptionError, match="expected a list of names"):
         Callable(bag, labels="no")
 
@@ -608,7 +627,9 @@ def test_a_model_whose_head_was_never_trained_is_an_error(small_bert, tmp_path):
     """It would be drawn at random, and explain something else each time."""
     saved((small_bert[0].bert, small_bert[1]), tmp_path)
     state = torch.random.get_rng_state()
-    with pytest.raises(DataError, match=r"has no weights classifier\.bias, classifier\.weight, expected .* that was trained"):
+    with pytest.raises(
+        DataError, match=r"has no weights classifier\.bias, classifier\.weight, expected .* that was trained"
+    ):
         load(tmp_path)
     assert torch.equal(torch.random.get_rng_state(), state)
 
@@ -659,11 +680,15 @@ def test_where_blocks_that_mix_words_or_undo_scales_are_entered(small_bert):
         embedding_size=16, intra_bottleneck_size=16, intermediate_size=16, num_hidden_layers=1, **sizes
     )
     bloom = transformers.BloomConfig(hidden_size=16, n_head=2, n_layer=1, vocab_size=n, pad_token_id=0)
-    for config, layer in [(mobile, "mobilebert.embeddings.word_embeddings"), (bloom, "transformer.word_embeddings_layernorm")]:
+    for config, layer in [
+        (mobile, "mobilebert.embeddings.word_embeddings"),
+        (bloom, "transformer.word_embeddings_layernorm"),
+    ]:
         module = transformers.AutoModelForSequenceClassification.from_config(config).eval()
         chosen, named = HuggingFace(module, tokenizer), HuggingFace(module, tokenizer, enter=layer)
         scores = [
-            mase.Explainer(one, method="mase-nlgp", n_samples=60)("a good film").scores.tolist() for one in (chosen, named)
+            mase.Explainer(one, method="mase-nlgp", n_samples=60)("a good film").scores.tolist()
+            for one in (chosen, named)
         ]
         assert scores[0] == scores[1]
     module = transformers.AutoModelForSequenceClassification.from_config(mobile).eval()
@@ -706,11 +731,15 @@ def bag(texts):
 def test_black_box_is_explained_by_taking_words_out():
     found = mase.Explainer(Callable(bag, labels=["neg", "pos"]), n_samples=400)("a good film , not bad")
     assert found.method["name"] == "mase"
-    blind = mase.Explainer(Callable(bag, labels=["neg", "pos"]), method="mase-nlgp", n_samples=400)("a good film , not bad")
+    blind = mase.Explainer(Callable(bag, labels=["neg", "pos"]), method="mase-nlgp", n_samples=400)(
+        "a good film , not bad"
+    )
     assert blind.method["name"] == "mase-mask"
     assert found.target == "neg" or found.prediction.probability == pytest.approx(0.5)
     scores = dict(
-        mase.Explainer(Callable(bag, labels=["neg", "pos"]), n_samples=400)("a good film , not bad", target="pos").as_list()
+        mase.Explainer(Callable(bag, labels=["neg", "pos"]), n_samples=400)(
+            "a good film , not bad", target="pos"
+        ).as_list()
     )
     assert scores["good"] > 0.2 > 0.05 > abs(scores["film"])
     assert scores["bad"] < -0.2
@@ -770,7 +799,9 @@ def test_black_box_is_asked_each_text_once():
         return bag(texts)
 
     found = mase.Explainer(Callable(watch), n_samples=500)("good film")
-    assert sorted(seen) == sorted([*{"good film", "good", "film", ""}, "a text", "good film"])  # the text once more, to compare
+    assert sorted(seen) == sorted(
+        [*{"good film", "good", "film", ""}, "a text", "good film"]
+    )  # the text once more, to compare
     assert found.scores[0] > found.scores[1]
 
 
@@ -819,7 +850,9 @@ def test_half_precision_is_used_where_it_is_precise_enough(small_bert, fast_bflo
 
 
 def test_half_precision_falls_back_and_says_so(small_bert, fast_bfloat16):
-    tiny = mase.Explainer(*small_bert, method="mase-nlgp", n_samples=60, sigma=1e-4, precision="bfloat16")("A good film")
+    tiny = mase.Explainer(*small_bert, method="mase-nlgp", n_samples=60, sigma=1e-4, precision="bfloat16")(
+        "A good film"
+    )
     assert "float32-instead" in {note.code for note in tiny.fit.warnings}
     assert tiny.scores == pytest.approx(
         mase.Explainer(*small_bert, method="mase-nlgp", n_samples=60, sigma=1e-4)("A good film").scores
@@ -1034,7 +1067,9 @@ def test_sigma_per_word_with_a_word_that_cannot_move():
     for sigma in (np.full(p, 0.1), 0.01 * np.eye(p)):
         found = mase.Explainer(model, method="mase-nlgp", sigma=sigma, n_samples=100)(TEXT)
         assert dict(found.as_list())["good"] == 0.0
-        assert found.scores == pytest.approx(mase.Explainer(model, method="mase-nlgp", n_samples=100)(TEXT).scores, abs=1e-6)
+        assert found.scores == pytest.approx(
+            mase.Explainer(model, method="mase-nlgp", n_samples=100)(TEXT).scores, abs=1e-6
+        )
 
 
 def test_random_states_of_numpy_and_python_are_restored():
@@ -1078,7 +1113,9 @@ class Recorded:
         self.answers[option] = self.library.mallopt(option, value)
 
 
-@pytest.mark.skipif(sys.platform != "linux" or not hasattr(ctypes.CDLL(None), "mallopt"), reason="the C library is not glibc")
+@pytest.mark.skipif(
+    sys.platform != "linux" or not hasattr(ctypes.CDLL(None), "mallopt"), reason="the C library is not glibc"
+)
 def test_a_settled_process_keeps_its_memory_from_batch_to_batch(monkeypatch):
     """Glibc takes both thresholds, and the threads are as many as were asked for."""
     recorded, threads = Recorded(), torch.get_num_threads()

@@ -136,7 +136,9 @@ def test_an_empty_file_and_a_new_one_are_written(cli, tmp_path):
             assert texts_in(tmp_path / name) == ["a good film"]
 
 
-@pytest.mark.parametrize("arguments", [["--append", "--overwrite", "-o", "x"], ["--append"], ["--append", "--html", "x"]])
+@pytest.mark.parametrize(
+    "arguments", [["--append", "--overwrite", "-o", "x"], ["--append"], ["--append", "--html", "x"]]
+)
 def test_policies_that_contradict_or_have_no_file(cli, tmp_path, arguments):
     assert cli("a good film", *arguments).exit_code == 2
     assert list(tmp_path.iterdir()) == []
@@ -237,7 +239,9 @@ def test_a_target_that_was_given_is_not_the_predicted_one(cli, tmp_path):
         assert cli("a good film", "a film", "-o", "out.jsonl", "--append", "--target", target).exit_code == 0
 
 
-@pytest.mark.parametrize("content", ["my notes", "my notes\n", '{"text": "mine"}', '{"text": "mine"}\n', "\nmine\n", '"mine'])
+@pytest.mark.parametrize(
+    "content", ["my notes", "my notes\n", '{"text": "mine"}', '{"text": "mine"}\n', "\nmine\n", '"mine']
+)
 @pytest.mark.parametrize("before", ["", "results"])
 def test_append_never_cuts_what_it_did_not_write(cli, source, whole, tmp_path, content, before):
     path = tmp_path / "notes"
@@ -385,7 +389,9 @@ def test_standard_output_is_no_other_output(cli, source, tmp_path):
 
 # --- ends before the end --------------------------------------------------------------------------------------------
 
-endings = pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -9), (signal.SIGTERM, 143), (signal.SIGINT, 130)])
+endings = pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGKILL, -9), (signal.SIGTERM, 143), (signal.SIGINT, 130)]
+)
 
 
 def ended(number, written, *arguments):
@@ -536,7 +542,17 @@ def judge(cli, tmp_path):
     (tmp_path / "in.csv").write_text("text\n" + "".join(f"a good film {n}\n" for n in range(6)))
 
     def run(*arguments):
-        common = ["evaluate", "-i", "in.csv", "--methods", "lime", "--metrics", "comprehensiveness", "--n-samples", "20"]
+        common = [
+            "evaluate",
+            "-i",
+            "in.csv",
+            "--methods",
+            "lime",
+            "--metrics",
+            "comprehensiveness",
+            "--n-samples",
+            "20",
+        ]
         return CliRunner().invoke(main, [*common, *arguments])
 
     return run

@@ -7,7 +7,17 @@ import sys
 
 import pytest
 
-MISSING = ("torch", "transformers", "tokenizers", "safetensors", "huggingface_hub", "captum", "pandas", "sklearn", "pyarrow")
+MISSING = (
+    "torch",
+    "transformers",
+    "tokenizers",
+    "safetensors",
+    "huggingface_hub",
+    "captum",
+    "pandas",
+    "sklearn",
+    "pyarrow",
+)
 # As if these were not installed: nothing finds them, whether it imports them or only asks.
 PLAIN = f"""
 import sys
@@ -141,7 +151,9 @@ FAILING = {
     "unknown": (["explain", "-m", "lstm-imbd", TEXT], "lstm-imdb"),
 }
 # Usage errors, by the option.
-USELESS = {option[0]: ["explain", "-m", "adapter:model", *option, TEXT] for option in (["--device", "cpu"], ["--download"])}
+USELESS = {
+    option[0]: ["explain", "-m", "adapter:model", *option, TEXT] for option in (["--device", "cpu"], ["--download"])
+}
 
 
 @pytest.fixture(scope="module")
@@ -291,6 +303,8 @@ def test_streams_that_the_caller_closed(closed, folder):
     output = folder / "closed.jsonl"
     output.unlink(missing_ok=True)
     line = f'exec "$0" -P -c "$1" explain -m writing.py:predict -q -o closed.jsonl --n-samples 16 "{TEXT}" good dull {closed}'
-    done = subprocess.run(["sh", "-c", line, sys.executable, RUN], cwd=folder, capture_output=True, timeout=120, check=False)
+    done = subprocess.run(
+        ["sh", "-c", line, sys.executable, RUN], cwd=folder, capture_output=True, timeout=120, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert [json.loads(row)["text"] for row in output.read_text().splitlines()] == [TEXT, "good", "dull"]

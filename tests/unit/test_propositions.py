@@ -110,7 +110,9 @@ def test_kernel_shap_within_a_budget(p):
     many = run(probe, "kernel-shap", seed=99, n_samples=20_000).estimate.gamma
     spread = np.sqrt(np.mean([np.diag(each.estimate.covariance) for each in runs], axis=0))
     assert (np.abs(gammas.mean(axis=0) - many) < 4 * spread / np.sqrt(12) + 1e-3).all()
-    assert 0.3 < np.mean(gammas.std(axis=0, ddof=1) / spread) < 1.5  # whole sizes are not drawn, so errors are rather too large
+    assert (
+        0.3 < np.mean(gammas.std(axis=0, ddof=1) / spread) < 1.5
+    )  # whole sizes are not drawn, so errors are rather too large
 
 
 def test_the_kernel_is_counted_once():
@@ -198,7 +200,8 @@ def test_integrated_gradients_and_gradient_times_input_are_captums(lstm_model):
 def test_gradient_times_input_is_mase_without_noise(lstm_model):
     limit = mase.Explainer(lstm_model, method="gradient-x-input")(TEXT).scores
     errors = [
-        np.abs(mase.Explainer(lstm_model, method="mase-nlgp", sigma=s)(TEXT).scores - limit).max() for s in (0.3, 0.1, 0.03)
+        np.abs(mase.Explainer(lstm_model, method="mase-nlgp", sigma=s)(TEXT).scores - limit).max()
+        for s in (0.3, 0.1, 0.03)
     ]
     assert errors[0] > 3 * errors[1] > 9 * errors[2]
 
@@ -292,5 +295,7 @@ def test_few_rows_for_kernel_shap_say_so():
 def test_lime_and_shap_find_the_same_words_of_a_real_review():
     model = load("lstm-imdb")
     text = "I went in expecting a dull film and left delighted: superb acting, a clever story and a wonderful ending"
-    scores = [mase.Explainer(model, method=m)(text).scores for m in ("lime", "kernel-shap", "partition-shap", "mase-mask")]
+    scores = [
+        mase.Explainer(model, method=m)(text).scores for m in ("lime", "kernel-shap", "partition-shap", "mase-mask")
+    ]
     assert min(spearmanr(a, b).statistic for a in scores for b in scores) > 0.7

@@ -34,7 +34,9 @@ def agreement(gamma, halves, k):
 @pytest.mark.parametrize(("p", "k"), [(40, 8), (17, 8), (16, 8), (9, 4), (3, 1)])
 def test_split_half_is_the_agreement_of_even_and_odd_rows_about_the_strongest(p, k):
     problem = noisy(2 * p + 30, p)
-    whole, *halves = (LeastSquares().fit(rows).gamma for rows in (problem, *(problem.rows(slice(i, None, 2)) for i in (0, 1))))
+    whole, *halves = (
+        LeastSquares().fit(rows).gamma for rows in (problem, *(problem.rows(slice(i, None, 2)) for i in (0, 1)))
+    )
     assert split_half(problem, LeastSquares(), whole) == pytest.approx(agreement(whole, halves, k))
     if p == 40:
         assert 0.2 < agreement(whole, halves, k) < 1
@@ -121,7 +123,9 @@ def test_r2_is_unknown_with_too_few_rows_and_without_variation():
     assert adjusted_r2(sample, np.random.default_rng(1).standard_normal(100), fitted) is None
     none = Estimate(np.zeros(60), np.eye(60), 0.0)
     assert adjusted_r2(sample, np.ones(100), none) is None
-    assert adjusted_r2(sample, 1 + 1e-15 * np.random.default_rng(1).standard_normal(100), none) is None  # rounding alone
+    assert (
+        adjusted_r2(sample, 1 + 1e-15 * np.random.default_rng(1).standard_normal(100), none) is None
+    )  # rounding alone
 
 
 def codes(probe, method, n_samples=200):
@@ -166,11 +170,17 @@ def test_split_half_ranks_scores_and_not_rounding():
 
 
 def test_r2_of_exact_poor_and_unknown_fits():
-    exact = measure(linear(np.arange(1.0, 6)), resolve("mase-nlgp", link="logit", n_samples=100), 0, np.random.default_rng(0))
+    exact = measure(
+        linear(np.arange(1.0, 6)), resolve("mase-nlgp", link="logit", n_samples=100), 0, np.random.default_rng(0)
+    )
     assert exact.fit.r2 == pytest.approx(1)
-    curved = measure(smooth(5), resolve("mase-nlgp", link="logit", n_samples=100, sigma=3.0), 0, np.random.default_rng(0))
+    curved = measure(
+        smooth(5), resolve("mase-nlgp", link="logit", n_samples=100, sigma=3.0), 0, np.random.default_rng(0)
+    )
     assert curved.fit.r2 < 0.9
-    few = measure(linear(np.arange(1.0, 6)), resolve("mase-paper", link="logit", n_samples=5), 0, np.random.default_rng(0))
+    few = measure(
+        linear(np.arange(1.0, 6)), resolve("mase-paper", link="logit", n_samples=5), 0, np.random.default_rng(0)
+    )
     assert few.fit.r2 is None
 
 

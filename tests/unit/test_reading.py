@@ -37,7 +37,9 @@ def test_a_file_cut_anywhere_gives_its_whole_lines(tmp_path, cut):
     assert found[:whole] == RESULTS[:whole]
     torn = found[whole:]
     assert len(torn) == (CONTENT[:cut].rfind(b"\n") + 1 < cut and CONTENT[cut : cut + 1] != b"\n")
-    assert all(isinstance(one, Failure) and one.line == whole + 1 and f"line {whole + 1}" in one.message for one in torn)
+    assert all(
+        isinstance(one, Failure) and one.line == whole + 1 and f"line {whole + 1}" in one.message for one in torn
+    )
 
 
 @pytest.mark.parametrize("damage", [b'{"schema"\n', b"\xff\n", b"[]\n", b'"\n', b'{"schema": "mase.attribution/1"}\n'])
@@ -146,11 +148,17 @@ def test_probabilities_at_their_bounds_load(chance):
 @pytest.fixture
 def cli(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("mase.models.load", lambda *_a, **_k: mase.models.Callable(lambda texts: [[0.5, 0.5]] * len(texts)))
-    return lambda *arguments, **given: CliRunner().invoke(main, ["explain", "--n-samples", "16", "--json", *arguments], **given)
+    monkeypatch.setattr(
+        "mase.models.load", lambda *_a, **_k: mase.models.Callable(lambda texts: [[0.5, 0.5]] * len(texts))
+    )
+    return lambda *arguments, **given: CliRunner().invoke(
+        main, ["explain", "--n-samples", "16", "--json", *arguments], **given
+    )
 
 
-@pytest.mark.parametrize("name", ["data.xlsx", "a.csv.gz", "a.ZIP", "a.docx", "a.pdf", "a.tar", "a.json", "a.feather", "a.pkl"])
+@pytest.mark.parametrize(
+    "name", ["data.xlsx", "a.csv.gz", "a.ZIP", "a.docx", "a.pdf", "a.tar", "a.json", "a.feather", "a.pkl"]
+)
 def test_a_file_that_is_no_text_by_its_name_is_refused(cli, tmp_path, name):
     (tmp_path / name).write_text("text,label\na good film,1\n")
     found = cli("-i", name)

@@ -94,7 +94,9 @@ def test_what_was_cut_off_is_unread_and_shortened():
     assert pieces(last, longest_unread=10)[0].text == "[490 characters] … aaaa aaaa "
     assert [piece.unread for piece in pieces(last, longest_unread=10)] == [True, False, False, False]
     assert cut_off(last) == "the model read only the last 2 of 102 tokens"
-    first = attribution(text, tokens=(Token("aaaa", 0, 4, 0, 0.0),), word_scores=(), truncation=Truncation(1, 102, "start"))
+    first = attribution(
+        text, tokens=(Token("aaaa", 0, 4, 0, 0.0),), word_scores=(), truncation=Truncation(1, 102, "start")
+    )
     assert pieces(first, longest_unread=9)[-1].text == " aaaa aaa … [494 characters]"
     assert cut_off(first) == "the model read only the first 1 of 102 tokens"
 
@@ -133,7 +135,9 @@ def test_the_unit_of_the_scores_is_told():
     assert gloss(replace(margin, prediction=separate)) == "margin: the class against its absence; +0.7 doubles the odds"
     logit = attribution(link="logit", response=1.5)
     assert gloss(logit) == "logit: the model's raw score of the class"
-    assert gloss(replace(logit, response=np.log(0.8 / 0.2))) == "logit: the log-odds of the class; +0.7 doubles the odds"
+    assert (
+        gloss(replace(logit, response=np.log(0.8 / 0.2))) == "logit: the log-odds of the class; +0.7 doubles the odds"
+    )
     assert summary(margin).splitlines()[-3:] == [
         "8 strongest of 11 words; margin of pos in log-odds, ± 95 % interval (sampling)", gloss(margin),
         "R² 0.98 · 1,001 evaluations · 200 ms · mase, seed 0",
@@ -230,7 +234,9 @@ def test_heat_map_on_ascii_terminals_and_narrow_ones():
 def test_the_terminal_shows_what_was_not_read():
     text = "never read " * 3 + "the end"
     kept = tuple(word for word in attribution(text).word_scores if word.start >= 33)
-    made = attribution(text, word_scores=kept, tokens=(), truncation=Truncation(2, 8, "end"), notes=[("poor-fit", "beware")])
+    made = attribution(
+        text, word_scores=kept, tokens=(), truncation=Truncation(2, 8, "end"), notes=[("poor-fit", "beware")]
+    )
     assert "⟦never read never read never read⟧ the end" in shown(made)
     assert "cut off: the model read only the last 2 of 8 tokens" in shown(made)
     assert "warning: beware [poor-fit]" in shown(made)

@@ -57,7 +57,9 @@ def reproduce(data, tmp_path):
     """Run `mase reproduce ...` into a folder of this test."""
 
     def run(*arguments):
-        return CliRunner().invoke(main, ["reproduce", *arguments, "--data-dir", str(data), "-o", str(tmp_path / "results")])
+        return CliRunner().invoke(
+            main, ["reproduce", *arguments, "--data-dir", str(data), "-o", str(tmp_path / "results")]
+        )
 
     return run
 
@@ -110,7 +112,9 @@ def test_table1(reproduce, tmp_path):
     assert page.count("paper 0.") == 8  # one row as the paper has it, two targets, four k
     plain = json.loads((tmp_path / "results" / "table1.json").read_text(encoding="utf-8"))
     assert len(plain["cells"]) == 2 * 4 * 3 * 4
-    (source,) = [one for one in plain["sources"] if (one["target"], one["spec"]) == ("lstm-imdb", "mase-sparse+n_samples=64")]
+    (source,) = [
+        one for one in plain["sources"] if (one["target"], one["spec"]) == ("lstm-imdb", "mase-sparse+n_samples=64")
+    ]
     assert source["method"]["estimator"]["name"] == "sparse"
     assert len(source["model"]["sha256"]) == len(source["data"]["sha256"]) == 64
     assert source["operators"] == ["unk", "pad", "delete"]
@@ -222,7 +226,17 @@ def children(pid):
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks at processes as Linux lists them")
 def test_a_killed_run_of_two_processes_goes_on_as_one(reproduce, data, tmp_path):
     arguments = ["table1", "--targets", "lstm-imdb", "--methods", "mase-paper+n_samples=500", "--n-texts", "4"]
-    command = [sys.executable, "-m", "mase", "reproduce", *arguments, "--data-dir", str(data), "-o", str(tmp_path / "results")]
+    command = [
+        sys.executable,
+        "-m",
+        "mase",
+        "reproduce",
+        *arguments,
+        "--data-dir",
+        str(data),
+        "-o",
+        str(tmp_path / "results"),
+    ]
     settings = {"stderr": subprocess.PIPE, "text": True, "env": os.environ | {"OMP_NUM_THREADS": "1"}}
     with subprocess.Popen([*command, "--jobs", "2"], **settings) as process:
         assert any("1 texts more" in line for line in process.stderr)

@@ -70,7 +70,9 @@ def test_noise_among_irrelevant_words_is_not_unstable():
     def function(c):
         return 5 * c[:, 0] + 4 * c[:, 1] - 3 * c[:, 2] + 0.4 * np.sin(50 * c @ np.arange(60) ** 1.5)
 
-    found = measure(FunctionProbe(function, 60), resolve("mase-mask", link="logit", n_samples=400), 0, np.random.default_rng(0))
+    found = measure(
+        FunctionProbe(function, 60), resolve("mase-mask", link="logit", n_samples=400), 0, np.random.default_rng(0)
+    )
     assert np.argsort(-np.abs(found.estimate.gamma))[:3].tolist() == [0, 1, 2]
     assert found.fit.split_half > 0.9
     assert "unstable" not in {note.code for note in found.fit.warnings}
@@ -82,7 +84,9 @@ def test_other_words_on_top_with_every_half_is_unstable():
     def function(c):
         return np.sin(50 * c @ np.arange(60) ** 1.5)
 
-    found = measure(FunctionProbe(function, 60), resolve("mase-mask", link="logit", n_samples=400), 0, np.random.default_rng(0))
+    found = measure(
+        FunctionProbe(function, 60), resolve("mase-mask", link="logit", n_samples=400), 0, np.random.default_rng(0)
+    )
     assert found.fit.split_half < 0.7
     (note,) = [note for note in found.fit.warnings if note.code == "unstable"]
     assert f"{found.fit.split_half:.0%}" in note.message
@@ -276,7 +280,9 @@ def test_old_files_of_random_scores_load_with_their_errors():
 
 
 def test_a_word_without_an_error_is_drawn_as_it_is():
-    made = attribution(word_scores=tuple(Word(w.text, w.start, w.end, w.score, None) for w in attribution().word_scores))
+    made = attribution(
+        word_scores=tuple(Word(w.text, w.start, w.end, w.score, None) for w in attribution().word_scores)
+    )
     assert re.search(r"superb\s+\+0\.250$", summary(made), re.MULTILINE)
 
 
@@ -316,7 +322,9 @@ def test_the_highest_figure_is_bold_whoever_has_it():
 
 @pytest.mark.parametrize("name", ["README.md", "docs/results.md", "experiments/results/faithfulness.md"])
 def test_of_two_figures_the_higher_is_bold(name):
-    rows = re.findall(r"(\*\*)?(0\.\d{3})(?:\*\*)? / (\*\*)?(0\.\d{3})(?:\*\*)? `", (ROOT / name).read_text(encoding="utf-8"))
+    rows = re.findall(
+        r"(\*\*)?(0\.\d{3})(?:\*\*)? / (\*\*)?(0\.\d{3})(?:\*\*)? `", (ROOT / name).read_text(encoding="utf-8")
+    )
     assert len(rows) == 16
     for left_bold, left, right_bold, right in rows:
         assert (bool(left_bold), bool(right_bold)) == (left >= right, right >= left)

@@ -78,7 +78,14 @@ def test_rows_that_are_matched_as_a_whole_are_all_asked():
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"tolerance": 0}, {"tolerance": np.nan}, {"tolerance": "x"}, {"stable_top": 0}, {"stable_top": 2.5}, {"confidence": 1.0}],
+    [
+        {"tolerance": 0},
+        {"tolerance": np.nan},
+        {"tolerance": "x"},
+        {"stable_top": 0},
+        {"stable_top": 2.5},
+        {"confidence": 1.0},
+    ],
 )
 def test_bad_rules(wrong):
     with pytest.raises(OptionError):

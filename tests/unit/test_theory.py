@@ -63,7 +63,8 @@ def test_moment_is_theorem_1_to_the_letter():
 def test_moment_error_on_a_linear_model_is_sqrt_p_plus_1_over_n():
     n, draws = 400, 300
     errors = [
-        np.sum((run(linear(GAMMA), "mase-paper", seed=seed, n_samples=n).estimate.gamma - GAMMA) ** 2) for seed in range(draws)
+        np.sum((run(linear(GAMMA), "mase-paper", seed=seed, n_samples=n).estimate.gamma - GAMMA) ** 2)
+        for seed in range(draws)
     ]
     relative = np.sqrt(np.mean(errors) / np.sum(GAMMA**2))
     band = 3 * np.std(errors) / np.mean(errors) / np.sqrt(draws) / 2
@@ -124,13 +125,18 @@ def test_path_completes_the_difference_between_text_and_reference():
 def test_soft_threshold_is_the_linear_program_of_a_diagonal_sigma():
     b, tol = RNG.standard_normal(P), 0.4
     deviations = RNG.uniform(0.1, 2, P)
-    assert soft_threshold(b, tol, deviations**2) == pytest.approx(_whole_program(np.diag(deviations**2), b, tol), abs=1e-9)
+    assert soft_threshold(b, tol, deviations**2) == pytest.approx(
+        _whole_program(np.diag(deviations**2), b, tol), abs=1e-9
+    )
 
 
 def _whole_program(matrix, b, tol):
     p = len(b)
     solved = linprog(
-        np.ones(2 * p), np.block([[matrix, -matrix], [-matrix, matrix]]), np.concatenate([b + tol, tol - b]), bounds=(0, None)
+        np.ones(2 * p),
+        np.block([[matrix, -matrix], [-matrix, matrix]]),
+        np.concatenate([b + tol, tol - b]),
+        bounds=(0, None),
     )
     return solved.x[:p] - solved.x[p:]
 
@@ -191,7 +197,9 @@ def test_empirical_gram_beats_the_law_on_a_sparse_model():
     truth = np.where(np.arange(80) % 16 == 0, 1.0, 0.0)
     z = np.random.default_rng(3).standard_normal((1000, 80)) * 0.1
     problem = Problem(z, z @ truth, np.ones(1000), 0.0, True, covariance(0.1, np.ones(80)))
-    errors = {gram: np.abs(Sparse(tol=0.02, gram=gram).fit(problem).gamma - truth).max() for gram in ("law", "empirical")}
+    errors = {
+        gram: np.abs(Sparse(tol=0.02, gram=gram).fit(problem).gamma - truth).max() for gram in ("law", "empirical")
+    }
     assert errors["empirical"] < errors["law"] / 2
 
 
@@ -342,7 +350,9 @@ def _coverage(truth, seeds, probe, **overrides):
 @pytest.mark.parametrize("method", ["mase-nlgp", "mase-paper", "mase-path", "mase-gradient"])
 def test_intervals_cover_the_long_run_value(method):
     probe, options = smooth(12, seed=4), {"n_samples": 300, "sigma": 0.3}
-    runs = [run(probe, method, seed=10_000 + seed, **(options | {"n_samples": 20_000})).estimate.gamma for seed in range(8)]
+    runs = [
+        run(probe, method, seed=10_000 + seed, **(options | {"n_samples": 20_000})).estimate.gamma for seed in range(8)
+    ]
     assert 0.93 <= _coverage(np.mean(runs, axis=0), 200, probe, method=method, **options) <= 0.97
 
 
@@ -452,7 +462,9 @@ def test_nobody_leads_by_next_to_nothing():
     """The most that a word does alone is to be a tenth of the highest score: below that the order is the regression's."""
     led = []
     for own in (0.05, 0.1, 0.15, 0.25, 0.3, 0.4):
-        probe = FunctionProbe(lambda c, own=own: 4 * c[:, :2].max(axis=1) + own * c[:, 2] + 0.01 * c[:, 3:].sum(axis=1), 30)
+        probe = FunctionProbe(
+            lambda c, own=own: 4 * c[:, :2].max(axis=1) + own * c[:, 2] + 0.01 * c[:, 3:].sum(axis=1), 30
+        )
         blind, found = (run(probe, "mase", design=f"focused(n_alone={n})", n_samples=985 + n) for n in (0, 15))
         led.append(found.lead is not None)
         assert led[-1] == (own >= 0.1 * blind.estimate.gamma.max())
@@ -468,7 +480,9 @@ def test_a_phrase_that_no_row_holds_leads_nobody():
 
 def test_words_against_the_class_never_lead():
     """With few words all are candidates; one whose coefficient is negative stays where it is, whatever it does alone."""
-    probe = FunctionProbe(lambda c: c[:, 0] - c[:, 1] + 4 * c.prod(axis=1) * c[:, 1] + 2 * (c[:, 2] - 1) * (1 - c[:, 1]), 8)
+    probe = FunctionProbe(
+        lambda c: c[:, 0] - c[:, 1] + 4 * c.prod(axis=1) * c[:, 1] + 2 * (c[:, 2] - 1) * (1 - c[:, 1]), 8
+    )
     gamma = run(probe, "mase", design="focused(n_alone=0)", n_samples=992).estimate.gamma
     led = run(probe, "mase", n_samples=1000).estimate.gamma
     assert (led[gamma <= 0] == gamma[gamma <= 0]).all()

@@ -16,8 +16,8 @@ __all__ = ["DeepShap"]
 class DeepShap:
     """Deep SHAP (Lundberg and Lee 2017) with one background text, all of whose words are the reference: DeepLIFT Rescale.
 
-    Computed by captum on an unrolled copy of the network; `mase.models.deep_lift` says what is done about gates and pooling.
-    Scores sum to F(text) - F(reference).
+    Computed by captum on an unrolled copy of the network; `mase.models.deep_lift` says what is done about gates and
+    pooling. Scores sum to F(text) - F(reference).
     """
 
     needs_gradients: ClassVar[bool] = True

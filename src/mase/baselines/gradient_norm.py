@@ -16,8 +16,9 @@ __all__ = ["GradientNorm"]
 class GradientNorm:
     """|df/de_i|_2 of each word i over all entries of its vectors (Simonyan et al. 2014 with the L2 norm).
 
-    The tokens of a word count as one long vector: its score is the root of their summed squares. Scores are never negative and
-    say nothing of direction: a word that speaks against the class scores as high as one that speaks for it.
+    The tokens of a word count as one long vector: its score is the root of their summed squares. Scores are never
+    negative and say nothing of direction: a word that speaks against the class scores as high as one that speaks for
+    it.
     """
 
     needs_gradients: ClassVar[bool] = True

@@ -20,8 +20,8 @@ __all__ = ["PartitionShap"]
 class _Part:
     """Words `first` to `last` (exclusive) as one player, in a context of other words `(p,)`.
 
-    `low` and `high` are the responses without and with it, `weight` the share of the orders of the hierarchy that the context
-    stands for. Parts sort by what is at stake, the largest first, then by age.
+    `low` and `high` are the responses without and with it, `weight` the share of the orders of the hierarchy that the
+    context stands for. Parts sort by what is at stake, the largest first, then by age.
     """
 
     stake: float
@@ -49,15 +49,16 @@ class _Part:
 class PartitionShap:
     """Owen values of the words over a balanced binary tree of the text: each part is cut in its middle into two players.
 
-    A part is worth what it adds, halved over the two orders in which it and its sibling can come, in each context. The parts
-    with the most at stake (difference times weight) are cut first, `per_round` at a time; when the budget is spent, what a part
-    adds is spread evenly over its words, so that scores always sum to F(text) - F(reference). With budget enough the values are
-    the Owen values of the tree: the Shapley values over all orders that never interleave two siblings.
+    A part is worth what it adds, halved over the two orders in which it and its sibling can come, in each context. The
+    parts with the most at stake (difference times weight) are cut first, `per_round` at a time; when the budget is
+    spent, what a part adds is spread evenly over its words, so that scores always sum to F(text) - F(reference). With
+    budget enough the values are the Owen values of the tree: the Shapley values over all orders that never interleave
+    two siblings.
 
     Notes
     -----
-    The algorithm is that of `shap.explainers.Partition` (0.51, `fixed_context=None`, its default); its text masker builds the
-    tree from punctuation and joins neighbours, this one is balanced whatever the words are.
+    The algorithm is that of `shap.explainers.Partition` (0.51, `fixed_context=None`, its default); its text masker
+    builds the tree from punctuation and joins neighbours, this one is balanced whatever the words are.
     """
 
     per_round: int = 16

@@ -18,13 +18,14 @@ __all__ = ["PermutationImportance"]
 class PermutationImportance:
     """gamma_i = F(text) - mean_r F(text with word pi_r(i) written over word i), over random permutations pi_r of the words.
 
-    One word is replaced at a time and all others stay. Every pi_r is one cycle through all words (Sattolo), so that no word
-    replaces itself; the budget holds n_samples / p permutations.
+    One word is replaced at a time and all others stay. Every pi_r is one cycle through all words (Sattolo), so that no
+    word replaces itself; the budget holds n_samples / p permutations.
 
     Notes
     -----
-    Altmann et al. (2010) permute the response over a data set and refit; one text has no such response. The paper permutes
-    "the input vector", which is this: the vectors of the text are permuted, and each entry of the permuted text is tried alone.
+    Altmann et al. (2010) permute the response over a data set and refit; one text has no such response. The paper
+    permutes "the input vector", which is this: the vectors of the text are permuted, and each entry of the permuted
+    text is tried alone.
     """
 
     needs_gradients: ClassVar[bool] = False
@@ -43,7 +44,9 @@ class PermutationImportance:
         if not rounds:
             raise TooFewSamplesError(f"n_samples is {n_samples}, expected at least {p}: one permutation of {p} words")
         if p == 1:
-            return Estimate(np.zeros(1), np.zeros((1, 1)), 1.0, "a text of one word has no other word to put in its place")
+            return Estimate(
+                np.zeros(1), np.zeros((1, 1)), 1.0, "a text of one word has no other word to put in its place"
+            )
         sources = np.tile(np.arange(p), (rounds, p, 1))
         words = np.arange(p)
         for r in range(rounds):

@@ -22,9 +22,9 @@ class SequentialIG:
 
     Notes
     -----
-    The integral of a derivative is a difference: gamma_i = F(1) - F(1 - e_i), which is occlusion by the same reference. What
-    is left between the two is the error of the quadrature, n_samples / p nodes per word. The original's division by the norm
-    of all scores changes no ranking and is left out, so that scores keep the unit of the response.
+    The integral of a derivative is a difference: gamma_i = F(1) - F(1 - e_i), which is occlusion by the same reference.
+    What is left between the two is the error of the quadrature, n_samples / p nodes per word. The original's division
+    by the norm of all scores changes no ranking and is left out, so that scores keep the unit of the response.
     """
 
     needs_gradients: ClassVar[bool] = True

@@ -34,7 +34,9 @@ def list_() -> None:
 @data.command("get")
 @click.argument("name", metavar="NAME")
 @click.option("-o", "--output", metavar="DIR", help="Folder for the table. [default: the cache]")
-@click.option("--archive", metavar="FILE", help="The official archive, if it is on this machine; nothing is downloaded then.")
+@click.option(
+    "--archive", metavar="FILE", help="The official archive, if it is on this machine; nothing is downloaded then."
+)
 def get(name: str, output: str | None, archive: str | None) -> None:
     """Download the data set NAME from its official source, check it, and print the path of its table.
 

@@ -88,7 +88,9 @@ _what_is_judged = options(
 @click.option("--download", is_flag=True, help="Fetch the Hugging Face model if it is not on this machine.")
 @trust_remote_code
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and no table.")
-@click.option("-o", "--output", metavar="FILE.json", help="Also write JSON with the numbers of every text; - is --json.")
+@click.option(
+    "-o", "--output", metavar="FILE.json", help="Also write JSON with the numbers of every text; - is --json."
+)
 @click.option("--overwrite", is_flag=True, help="Replace a file that is there once the new one is complete.")
 def evaluate(
     *,
@@ -117,9 +119,9 @@ def evaluate(
     """Judge how faithful the scores of methods, or attributions made elsewhere, are to a model on the texts of a table.
 
     Every text is explained for the class that the model predicts. An attributions FILE is what `mase explain -o` writes
-    (found by text), or holds JSON, one per row of the table: a list of [word, score] pairs, an object from word to score,
-    numbers per token (captum), or values and data (shap). Without --input its own texts are judged. A text that cannot
-    be judged, or not by one method, is told on standard error with its row and makes the exit code 1.
+    (found by text), or holds JSON, one per row of the table: a list of [word, score] pairs, an object from word to
+    score, numbers per token (captum), or values and data (shap). Without --input its own texts are judged. A text that
+    cannot be judged, or not by one method, is told on standard error with its row and makes the exit code 1.
 
     \b
     Examples

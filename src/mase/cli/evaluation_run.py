@@ -62,7 +62,9 @@ class Source:
                 )
             ordered = next((one for one in given.values() if not one.by_text), None)
             if ordered is not None:
-                raise DataError(f"{ordered.path!r} has no texts but the order of a table's rows, expected --input FILE for it")
+                raise DataError(
+                    f"{ordered.path!r} has no texts but the order of a table's rows, expected --input FILE for it"
+                )
             texts = enumerate(first.by_text, 1)
             return cls(first.path, None, tuple(LabelledText(row, text, None) for row, text in texts), renamed, given)
         table = read_labelled(

@@ -99,8 +99,8 @@ def explain(
     """Score the words of one TEXT, of several, of the lines of a file, or of a column of a table, for the class that a model
     predicts.
 
-    A text that cannot be explained does not stop the others: it is told on standard error with its number, stands in the
-    JSON as an object of schema mase.error/1, and makes the exit code 1.
+    A text that cannot be explained does not stop the others: it is told on standard error with its number, stands in
+    the JSON as an object of schema mase.error/1, and makes the exit code 1.
 
     A file that holds something is never emptied: --append goes on where its results end, --overwrite replaces it at
     the end.
@@ -123,7 +123,9 @@ def explain(
 
     named = click.get_current_context().get_parameter_source("text_column") is not ParameterSource.DEFAULT
     if named and not (source and is_table(source)):
-        raise click.UsageError("got --text-column without a table, expected --input with a .csv, .tsv, .jsonl or .parquet FILE")
+        raise click.UsageError(
+            "got --text-column without a table, expected --input with a .csv, .tsv, .jsonl or .parquet FILE"
+        )
     found = read_texts(texts, source, text_column)
     as_json, output = standard_output(output, as_json=as_json)
     policy = Policy.of(append=append, overwrite=overwrite)

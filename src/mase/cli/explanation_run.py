@@ -106,7 +106,9 @@ def _pass_over(file: JsonFile, texts: Texts, expected: Expected, page: HtmlPage 
         line = next(texts.lines, None)
         place = f"{os.fspath(file.claim.place)!r}, line {before.n + 1}"
         if line is None:
-            raise DataError(f"{place} is the result of another text, but there are only {before.n}; give all texts of that run")
+            raise DataError(
+                f"{place} is the result of another text, but there are only {before.n}; give all texts of that run"
+            )
         expected.check(result, line, place)
         if page is not None:
             page.add(result)

@@ -91,7 +91,9 @@ def _messages() -> Iterator[None]:
         _close_quietly(sys.stdout)
         raise Exit(_BROKEN_PIPE) from error
     except MemoryError as error:
-        _end(f"out of memory ({error or 'no more to be had'}); lower --n-samples or --batch-size, or take shorter texts")
+        _end(
+            f"out of memory ({error or 'no more to be had'}); lower --n-samples or --batch-size, or take shorter texts"
+        )
     except OSError as error:
         _drop_unwritable(sys.stdout)
         place = "standard output, or a file" if error.filename is None else repr(error.filename)

@@ -89,7 +89,9 @@ def read_texts(arguments: tuple[str, ...], source: str | None, text_column: str)
     if arguments:
         return Texts((Line(number, text) for number, text in enumerate(arguments, 1)), len(arguments), "text")
     if source == "":
-        raise click.UsageError("got an empty name of a file, expected --input FILE; is a variable of your shell not set?")
+        raise click.UsageError(
+            "got an empty name of a file, expected --input FILE; is a variable of your shell not set?"
+        )
     if source is not None and source != "-":
         return _file(source, text_column)
     if sys.stdin is None or (source is None and sys.stdin.isatty()):
@@ -119,7 +121,9 @@ def _counted(name: str, kind: str, read: Callable[[], Iterator[Line]]) -> Texts:
 
 
 def _rows(name: str, text_column: str) -> Iterator[Line]:
-    return (Line(row.row, row.text, row.error) for row in iter_labelled(name, text_column=text_column, label_column=None))
+    return (
+        Line(row.row, row.text, row.error) for row in iter_labelled(name, text_column=text_column, label_column=None)
+    )
 
 
 def _opened(name: str) -> Iterator[Line]:

@@ -57,7 +57,9 @@ def _read(path: Path) -> dict[str, Any]:
     if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
         raise DataError(f"{str(path)!r} has the labels {labels!r:.60}, expected a list of names")
     if not isinstance(accuracy, float | int | None):
-        raise DataError(f"{str(path)!r} has the training {training!r:.60}, expected an object with a number as test_accuracy")
+        raise DataError(
+            f"{str(path)!r} has the training {training!r:.60}, expected an object with a number as test_accuracy"
+        )
     return config
 
 
@@ -75,7 +77,10 @@ def _facts(config: dict[str, Any]) -> list[str]:
     labels = config.get("labels", [])
     classes = " or ".join(labels) if len(labels) == 2 else f"{len(labels)} classes"
     unit = "tokens" if "base" in config else "words"
-    facts = [classes, f"reads the {'last' if config.get('keep') == 'end' else 'first'} {config.get('max_length')} {unit}"]
+    facts = [
+        classes,
+        f"reads the {'last' if config.get('keep') == 'end' else 'first'} {config.get('max_length')} {unit}",
+    ]
     accuracy = config.get("training", {}).get("test_accuracy")
     return facts if accuracy is None else [*facts, f"{accuracy:.1%} right on the test split"]
 
@@ -99,7 +104,9 @@ def _of_hugging_face(name: str, config: dict[str, Any]) -> list[str]:
     try:
         labels = [str(by_index[index]) for index in sorted(by_index, key=int)]
     except (TypeError, ValueError) as error:
-        raise DataError(f"{name!r} has the id2label {by_index!r:.80}, expected an object from index to label") from error
+        raise DataError(
+            f"{name!r} has the id2label {by_index!r:.80}, expected an object from index to label"
+        ) from error
     named = config.get("architectures")
     architecture = ", ".join(map(str, named if isinstance(named, list) and named else [config[_HUGGING_FACE]]))
     lines = [name, f"  Hugging Face {architecture}", f"  path     {click.format_filename(Path(name).resolve())}"]

@@ -16,7 +16,9 @@ model = click.option(
     "texts to probabilities, an estimator of scikit-learn, or an adapter.",
 )
 
-text_column = click.option("--text-column", default="text", show_default=True, metavar="NAME", help="Column of the texts.")
+text_column = click.option(
+    "--text-column", default="text", show_default=True, metavar="NAME", help="Column of the texts."
+)
 
 precision = click.option(
     "--precision",

@@ -199,7 +199,9 @@ class Claim:
             tell(f"wrote {click.format_filename(self.output.name)}")
             return
         kept = f"{click.format_filename(self.output.name)} is as it was"
-        tell(f"wrote {click.format_filename(self.place)}; {kept}" + ("; --append goes on" if self.output.by_line else ""))
+        tell(
+            f"wrote {click.format_filename(self.place)}; {kept}" + ("; --append goes on" if self.output.by_line else "")
+        )
 
     @property
     def is_draft(self) -> bool:

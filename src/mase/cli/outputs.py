@@ -67,7 +67,9 @@ class JsonFile(AbstractContextManager["JsonFile"]):
         self._end = found.end
         if found.is_torn:
             self._open()
-            tell(f"{click.format_filename(self.claim.place)}: the last line is not whole; it is cut off and explained again")
+            tell(
+                f"{click.format_filename(self.claim.place)}: the last line is not whole; it is cut off and explained again"
+            )
 
     def add(self, result: Attribution | Failure) -> None:
         """Write a line and see it through to the system; of a line that does not fit, nothing is left."""
@@ -93,7 +95,9 @@ class JsonFile(AbstractContextManager["JsonFile"]):
                     self._file.seek(self._end)
         return self._file
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         is_new = self._file is not None
         if self._file is not None:
             with writing(self.claim.output.name), self._file as file:
@@ -147,7 +151,9 @@ class HtmlPage:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self.attributions:
             n_failed = self.n_results - len(self.attributions)
             self.claim.write(page(self.attributions, numbers=self.numbers, n_failed=n_failed), complete=kind is None)

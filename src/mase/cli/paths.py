@@ -48,7 +48,9 @@ def check_files(written: Mapping[str, Output | None], read: Mapping[str, str | N
         if output is None:
             continue
         if output.name == "-":
-            raise click.UsageError(f"{option} is '-', expected the path of a file; --json writes JSON to standard output")
+            raise click.UsageError(
+                f"{option} is '-', expected the path of a file; --json writes JSON to standard output"
+            )
         if "\0" in output.name:
             raise DataError(f"cannot write {output.name!r}: no path has a NUL character; choose another path")
         outputs[option] = output.name

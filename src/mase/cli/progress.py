@@ -45,7 +45,9 @@ class Progress:
         self.bar.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.bar.stop()
         if self.n_done > 1:
             failed = f", {self.n_failed:,} failed" if self.n_failed else ""

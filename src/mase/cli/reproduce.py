@@ -31,14 +31,18 @@ def _names(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
 
 @click.command(short_help="Repeat the paper's tables and figure.")
 @click.argument("name", type=click.Choice(_EXPERIMENTS), metavar=f"[{'|'.join(_EXPERIMENTS)}]")
-@click.option("--targets", callback=_names, metavar="A,B", help=f"Of {', '.join(_TARGETS)}. [default: all of the experiment's]")
+@click.option(
+    "--targets", callback=_names, metavar="A,B", help=f"Of {', '.join(_TARGETS)}. [default: all of the experiment's]"
+)
 @click.option(
     "--methods",
     callback=_names,
     metavar="A,B",
     help="Methods, with settings as in mase-nlgp+sigma=0.3+n_samples=500. [default: all of the experiment's]",
 )
-@click.option("--n-texts", type=click.IntRange(min=1), metavar="N", help="Texts per target. [default: the experiment's]")
+@click.option(
+    "--n-texts", type=click.IntRange(min=1), metavar="N", help="Texts per target. [default: the experiment's]"
+)
 @click.option("--batches", type=click.IntRange(min=2), default=10, show_default=True, help="Batches of 1,000 texts.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the explanations.")
 @click.option(
@@ -48,11 +52,20 @@ def _names(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
     show_default=True,
     help="Texts of the test split, or of the part of train that settings are chosen on.",
 )
-@click.option("--text-seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the order of texts.")
-@click.option("--data-dir", metavar="DIR", help="Folder of the data sets' tables. [default: $MASE_DATA, then the cache]")
-@click.option("-o", "--output", default="mase-results", show_default=True, metavar="DIR", help="Folder of results and records.")
 @click.option(
-    "--resume/--fresh", default=True, show_default=True, help="Go on where the records end, or drop them and begin again."
+    "--text-seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the order of texts."
+)
+@click.option(
+    "--data-dir", metavar="DIR", help="Folder of the data sets' tables. [default: $MASE_DATA, then the cache]"
+)
+@click.option(
+    "-o", "--output", default="mase-results", show_default=True, metavar="DIR", help="Folder of results and records."
+)
+@click.option(
+    "--resume/--fresh",
+    default=True,
+    show_default=True,
+    help="Go on where the records end, or drop them and begin again.",
 )
 @click.option("--report-only", is_flag=True, help="Explain nothing; report what the records hold.")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes, of one thread each.")
@@ -78,8 +91,8 @@ def reproduce(
 ) -> None:
     """Run an experiment of the paper, and write its figures beside the paper's.
 
-    Every explanation is recorded as soon as it is known. A run that was stopped goes on where it was; a longer run, or one
-    with more methods, adds to a shorter one. Text number i is the same text whatever the methods.
+    Every explanation is recorded as soon as it is known. A run that was stopped goes on where it was; a longer run, or
+    one with more methods, adds to a shorter one. Text number i is the same text whatever the methods.
 
     \b
     Examples
@@ -107,7 +120,9 @@ def reproduce(
 def _check(folder: Path, name: str) -> None:
     """Make sure that a report replaces nothing but an earlier one: where there are no records, there was none."""
     if folder.exists() and not folder.is_dir():
-        raise DataError(f"{str(folder)!r} is a file, expected the folder of results and records; name another with --output")
+        raise DataError(
+            f"{str(folder)!r} is a file, expected the folder of results and records; name another with --output"
+        )
     if (folder / "records").is_dir():
         return
     for path in (folder / f"{name}.md", folder / f"{name}.json"):
@@ -133,7 +148,9 @@ class _Watch:
         if self._n in (1, self._left) or now - self._told > pace:
             self._told = now
             each = (now - self._began) / self._n
-            tell(f"{self._name}: {self._n:,} texts more, {each:.2f} s each, {_clock(each * (self._left - self._n))} left")
+            tell(
+                f"{self._name}: {self._n:,} texts more, {each:.2f} s each, {_clock(each * (self._left - self._n))} left"
+            )
 
     def refuse(self, target: "Target", spec: "Spec", reason: str) -> None:
         tell(f"{target.name}: without {spec}: {reason}")

@@ -74,7 +74,9 @@ def _facts(evaluation: Evaluation) -> str:
 
 def _numbers(evaluation: Evaluation, metric: str, by_method: Mapping[str, tuple[Summary | None, ...]]) -> Table:
     """Return the means of one metric with their intervals (and the standard deviation over batches), the best in bold."""
-    shown = [(index, column) for index, (name, column) in enumerate(evaluation.columns) if name == metric and column.headline]
+    shown = [
+        (index, column) for index, (name, column) in enumerate(evaluation.columns) if name == metric and column.headline
+    ]
     table = _table(metric, *(f"{column.name} ({'↑' if column.better == 'higher' else '↓'})" for _, column in shown))
     best = {index: _best([summaries[index] for summaries in by_method.values()], column) for index, column in shown}
     for method, summaries in by_method.items():
@@ -128,7 +130,9 @@ def _cell(summary: Summary | None, n_judged: int) -> str:
         return "-"
     of = "" if summary.n == n_judged else f" ({summary.n:,})"
     spread = "" if summary.sd is None else f" ±{_digits(summary.sd)}"
-    interval = "" if isnan(summary.low) else f" [{_digits(summary.low)},{_digits(summary.high)}]"  # breaks before the interval
+    interval = (
+        "" if isnan(summary.low) else f" [{_digits(summary.low)},{_digits(summary.high)}]"
+    )  # breaks before the interval
     return f"{_digits(summary.mean)}{spread}{interval}{of}"
 
 

@@ -16,8 +16,8 @@ _INPUT, _OUTPUT, _ERRORS = 0, 1, 2
 def aside() -> Iterator[None]:
     """Keep a model, and the code that it came with, off standard output and standard input for as long as the block runs.
 
-    Standard output is for results and standard input for texts. Both hold for Python's streams and for the descriptors under
-    them, which libraries in C and child processes use.
+    Standard output is for results and standard input for texts. Both hold for Python's streams and for the descriptors
+    under them, which libraries in C and child processes use.
     """
     given, output = sys.stdin, sys.stdout
     _flush(output)

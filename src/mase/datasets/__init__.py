@@ -31,8 +31,8 @@ def load(name: str, split: str, data_dir: str | os.PathLike[str] | None = None) 
     name, split
         Which data set, and which part of it.
     data_dir
-        Folder of the table (`imdb.parquet`, `reuters46.parquet`); by default the one named by the variable MASE_DATA, then
-        the cache that `get` fills.
+        Folder of the table (`imdb.parquet`, `reuters46.parquet`); by default the one named by the variable MASE_DATA,
+        then the cache that `get` fills.
 
     Raises
     ------

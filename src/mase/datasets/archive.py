@@ -44,7 +44,9 @@ def members(archive: IO[bytes], pattern: str) -> Iterator[tuple[re.Match[str], b
     except DataError:
         raise
     except _DAMAGED as error:
-        raise DataError(f"the archive is not a whole tar.gz ({error or type(error).__name__}); download it again") from error
+        raise DataError(
+            f"the archive is not a whole tar.gz ({error or type(error).__name__}); download it again"
+        ) from error
 
 
 def decoded(match: re.Match[str], content: bytes) -> str:
@@ -80,7 +82,9 @@ def number(digits: str, where: str) -> int:
 
 def _content(unpacked: gzip.GzipFile, member: tarfile.TarInfo) -> bytes:
     if member.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or member.issparse():
-        raise DataError(f"member {member.name!r:.200} of the archive is a link, a folder or a device, expected a regular file")
+        raise DataError(
+            f"member {member.name!r:.200} of the archive is a link, a folder or a device, expected a regular file"
+        )
     if member.size > MEMBER_BYTES:
         raise DataError(
             f"member {member.name!r:.200} of the archive has {member.size:,} bytes, expected at most {MEMBER_BYTES:,}"

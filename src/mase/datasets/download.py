@@ -102,7 +102,9 @@ def _local(archive: Path) -> Iterator[tuple[IO[bytes], str]]:
     except DataError:
         raise
     except (OSError, ValueError) as error:
-        raise DataError(f"cannot read {str(archive)!r:.200} ({_reason(error)}), expected the official archive") from error
+        raise DataError(
+            f"cannot read {str(archive)!r:.200} ({_reason(error)}), expected the official archive"
+        ) from error
     with file:
         md5 = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
         file.seek(0)

@@ -83,7 +83,8 @@ def iter_labelled(
 ) -> Iterator[LabelledText]:
     """Yield the texts and labels of a table, row by row; a row that cannot be used carries its error.
 
-    Such a row is not JSON, has another number of fields than the heading, lacks a column, or its text is no string (null).
+    Such a row is not JSON, has another number of fields than the heading, lacks a column, or its text is no string
+    (null).
 
     Parameters
     ----------
@@ -93,8 +94,8 @@ def iter_labelled(
     text_column, label_column
         Names of the columns; None for a table without labels.
     where
-        Values that columns must have, compared as strings, for example ``{"split": "test"}``; other rows are left out, and
-        keep their number.
+        Values that columns must have, compared as strings, for example ``{"split": "test"}``; other rows are left out,
+        and keep their number.
     labels_optional
         Whether a row may lack the column of labels.
 

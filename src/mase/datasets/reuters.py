@@ -47,7 +47,9 @@ def rebuild(archive: IO[bytes]) -> list[Row]:
     order = np.array(sorted(kept), dtype=np.int64)
     np.random.RandomState(_SPLIT_SEED).shuffle(order)  # the old generator: another would give another split
     n_train = int(_TRAIN_SHARE * len(order))
-    return [{"split": "train" if rank < n_train else "test", **kept[number]} for rank, number in enumerate(order.tolist())]
+    return [
+        {"split": "train" if rank < n_train else "test", **kept[number]} for rank, number in enumerate(order.tolist())
+    ]
 
 
 def stories(sgml: str) -> list[Row]:

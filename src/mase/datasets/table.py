@@ -35,9 +35,13 @@ def read_split(path: Path, name: str, split: str) -> Split:
             f"{path} could not be read ({error}), expected a Parquet table with columns {', '.join(_COLUMNS)}; "
             f"remove it and run mase.datasets.get({name!r})"
         ) from error
-    strange = next((name for name in ("split", "label", "text") if not all(isinstance(v, str) for v in columns[name])), None)
+    strange = next(
+        (name for name in ("split", "label", "text") if not all(isinstance(v, str) for v in columns[name])), None
+    )
     if strange is not None:
-        raise DataError(f"{path} has a {strange} that is no string, expected the table that mase.datasets.get({name!r}) writes")
+        raise DataError(
+            f"{path} has a {strange} that is no string, expected the table that mase.datasets.get({name!r}) writes"
+        )
     rows = [index for index, value in enumerate(columns["split"]) if value == split]
     if not rows:
         known = set(columns["split"])

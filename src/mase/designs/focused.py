@@ -21,15 +21,15 @@ class Focused:
     """Rows of zeros and ones in rounds: first fair coins, then coins that take out the words with high scores more often.
 
     After each round the words are ranked by their scores so far, and word number r (from 0) is out with probability
-    seldom + (often - seldom) / (1 + exp((r - n_top) / softness)) in the next. All rounds together pose one regression: its
-    coefficients are the average effect of a word where its strongest companions are mostly out already, which is where an
-    explanation is put to the test. With one word left of several that say the same, a sample about the whole text, or about
-    half of it, mostly sees no effect of any of them.
+    seldom + (often - seldom) / (1 + exp((r - n_top) / softness)) in the next. All rounds together pose one regression:
+    its coefficients are the average effect of a word where its strongest companions are mostly out already, which is
+    where an explanation is put to the test. With one word left of several that say the same, a sample about the whole
+    text, or about half of it, mostly sees no effect of any of them.
 
-    Where one word decides, its effect on the whole text counts, and that the rounds do not see. So at the end the words with
-    the highest coefficients are each taken out alone, and the one that does most comes first: its score is raised just above
-    the highest, if it is lower, and a note says so. None leads where the most that a word does alone is less than a tenth of
-    the highest score. Where coordinates are tokens, the leader is a token.
+    Where one word decides, its effect on the whole text counts, and that the rounds do not see. So at the end the words
+    with the highest coefficients are each taken out alone, and the one that does most comes first: its score is raised
+    just above the highest, if it is lower, and a note says so. None leads where the most that a word does alone is less
+    than a tenth of the highest score. Where coordinates are tokens, the leader is a token.
 
     Parameters
     ----------
@@ -38,8 +38,8 @@ class Focused:
     n_top
         How many words are mostly out; at most a third of those of the text.
     often, seldom
-        Probabilities that the highest and the lowest words of a long text are out. With few words they are not reached: of
-        nine words the highest is out with .64 and the lowest with .28.
+        Probabilities that the highest and the lowest words of a long text are out. With few words they are not reached:
+        of nine words the highest is out with .64 and the lowest with .28.
     softness
         Over how many ranks the one turns into the other (the scale of a logistic curve).
     n_alone

@@ -18,8 +18,8 @@ _LARGEST_ORDER = 256
 class GaussLegendre:
     """Rows c = alpha 1 at the Gauss-Legendre nodes alpha in (0, 1), with the quadrature's weights.
 
-    The path is cut into equal stretches of at most 256 nodes each. No row deviates from the path, so only estimators that work
-    on gradients can use them.
+    The path is cut into equal stretches of at most 256 nodes each. No row deviates from the path, so only estimators
+    that work on gradients can use them.
     """
 
     def law(self, p: int) -> Law:

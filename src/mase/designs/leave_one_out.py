@@ -17,8 +17,9 @@ class LeaveOneOut:
 
     Notes
     -----
-    Proposition "occlusion" needs i to be uniform over the words for that second moment; every word once is uniform without
-    chance. Its Z does not have mean zero, which Theorem 1 asks for: the formula is used, the theorem does not apply.
+    Proposition "occlusion" needs i to be uniform over the words for that second moment; every word once is uniform
+    without chance. Its Z does not have mean zero, which Theorem 1 asks for: the formula is used, the theorem does not
+    apply.
     """
 
     def law(self, p: int) -> Law:
@@ -36,6 +37,8 @@ class LeaveOneOut:
         del rng
         p = law.covariance.size
         if n < p:
-            raise TooFewSamplesError(f"n_samples is {n}, expected at least {p}: every one of the {p} words is taken out once")
+            raise TooFewSamplesError(
+                f"n_samples is {n}, expected at least {p}: every one of the {p} words is taken out once"
+            )
         z = -np.eye(p)
         return Sample(1 + z, z, np.ones(p), False, 1.0, law.covariance, divisible=False, exhaustive=True)

@@ -16,9 +16,9 @@ __all__ = ["Lime"]
 class Lime:
     """The text itself, then rows without m words each, m uniform from 1 to p; weight sqrt(exp(-d^2 / width^2)).
 
-    d is 100 times the cosine distance to the text, 1 - sqrt((p - m) / p). Read from `lime` 0.2.0.1 (`lime_text.py`), whose
-    default width is 25. A coordinate here is one word where it stands; with its option `bow` the package takes out all
-    occurrences of a word at once.
+    d is 100 times the cosine distance to the text, 1 - sqrt((p - m) / p). Read from `lime` 0.2.0.1 (`lime_text.py`),
+    whose default width is 25. A coordinate here is one word where it stands; with its option `bow` the package takes
+    out all occurrences of a word at once.
     """
 
     width: float = 25.0

@@ -15,8 +15,8 @@ __all__ = ["MomentMatched"]
 class MomentMatched:
     """n Gaussian rows, centred and whitened by their own moments, then coloured by Sigma.
 
-    On these Theorem 1's formula equals least squares with an intercept, to rounding, for any n > p. The rows are matched as
-    a whole: a stopping rule asks all of them.
+    On these Theorem 1's formula equals least squares with an intercept, to rounding, for any n > p. The rows are
+    matched as a whole: a stopping rule asks all of them.
 
     Notes
     -----
@@ -33,7 +33,9 @@ class MomentMatched:
         """
         p = law.covariance.size
         if n <= p:
-            raise TooFewSamplesError(f"n_samples is {n}, expected more than the {p} coordinates for a moment-matched design")
+            raise TooFewSamplesError(
+                f"n_samples is {n}, expected more than the {p} coordinates for a moment-matched design"
+            )
         noise = rng.standard_normal((n, p))
         noise -= noise.mean(axis=0)
         factor = np.linalg.cholesky(noise.T @ noise / n)

@@ -17,7 +17,8 @@ class Path:
     """Pairs (alpha + z, alpha - z) with alpha stratified over (0, 1) and z in orthogonal blocks.
 
     The coefficients estimate the average over the path of the smoothed gradient by the coordinates, so that their sum
-    tends to F(1) - F(0) as sigma goes to 0: a smoothed, gradient-free integrated gradient. The law's centre is not used.
+    tends to F(1) - F(0) as sigma goes to 0: a smoothed, gradient-free integrated gradient. The law's centre is not
+    used.
     """
 
     def draw(self, rng: np.random.Generator, n: int, law: Law) -> Sample:

@@ -44,8 +44,8 @@ def pair_count(n: int) -> int:
 def exchangeable(p: int, sizes: Ints, chances: Floats) -> Law:
     """Return the law of 0/1 rows of p words whose number of ones is one of `sizes`, with these relative chances `(s,)`.
 
-    Two words that exclude each other, or one that is never there, have no positive-definite covariance: one or two words are
-    taken to be fair coins. Of more than `MOST_CORRELATED` words only the variances are given.
+    Two words that exclude each other, or one that is never there, have no positive-definite covariance: one or two
+    words are taken to be fair coins. Of more than `MOST_CORRELATED` words only the variances are given.
     """
     if p < 3:
         return Law(0.5, Covariance(np.full(p, 0.5)))

@@ -20,18 +20,18 @@ _PATIENCE = 4
 class Shapley:
     """Pairs of a coalition and its complement, weighted by the Shapley kernel (p - 1) / (C(p, k) k (p - k)).
 
-    The first pair, text and reference, has infinite weight: its difference is met exactly (`mase.estimators.constrained`). As
-    in `shap`, sizes are taken from both ends: as long as all coalitions of the sizes k and p - k fit into the share of the
-    budget that their weight stands for, they are all asked; what is left of the budget is drawn with the kernel as
-    probability, a coalition that comes twice counting twice.
+    The first pair, text and reference, has infinite weight: its difference is met exactly
+    (`mase.estimators.constrained`). As in `shap`, sizes are taken from both ends: as long as all coalitions of the
+    sizes k and p - k fit into the share of the budget that their weight stands for, they are all asked; what is left of
+    the budget is drawn with the kernel as probability, a coalition that comes twice counting twice.
 
     Notes
     -----
-    The `shap` package also selects features, by default (`l1_reg`) the ten strongest, and gives all others 0; here every word
-    has its score, as with ``l1_reg=False``.
+    The `shap` package also selects features, by default (`l1_reg`) the ten strongest, and gives all others 0; here
+    every word has its score, as with ``l1_reg=False``.
 
-    Proposition "Kernel SHAP" puts the kernel into both the loss and the sampling, which would count it twice: here each size
-    has it in one of the two.
+    Proposition "Kernel SHAP" puts the kernel into both the loss and the sampling, which would count it twice: here each
+    size has it in one of the two.
     """
 
     def law(self, p: int) -> Law:
@@ -76,7 +76,9 @@ def _whole_sizes(p: int, room: int, weights: Floats) -> tuple[Floats, list[Float
         pairs, rest = _n_pairs(p, size), weights[size - 1 :].sum()
         if room * weight / rest < pairs * (1 - 1e-8):
             break
-        chosen = islice(combinations(range(p), size), pairs)  # of size p / 2, the first half: the other is its complement
+        chosen = islice(
+            combinations(range(p), size), pairs
+        )  # of size p / 2, the first half: the other is its complement
         rows = np.zeros((pairs, p))
         rows[np.arange(pairs)[:, None], np.array(list(chosen))] = 1.0
         found, shares, room = [*found, rows], [*shares, np.full(pairs, weight / pairs)], room - pairs
@@ -87,7 +89,9 @@ def _drawn(rng: np.random.Generator, p: int, room: int, weights: Floats) -> tupl
     """Return at most `room` different coalitions `(m, p)` of the largest sizes, and how often `(m,)` each was drawn."""
     last = p // 2
     counts: dict[bytes, int] = {}
-    for size in rng.choice(np.arange(last - len(weights) + 1, last + 1), size=_PATIENCE * room, p=weights / weights.sum()):
+    for size in rng.choice(
+        np.arange(last - len(weights) + 1, last + 1), size=_PATIENCE * room, p=weights / weights.sum()
+    ):
         row = np.zeros(p, dtype=bool)
         row[rng.choice(p, size=size, replace=False)] = True
         key = min(row.tobytes(), (~row).tobytes())  # a coalition and its complement are one pair

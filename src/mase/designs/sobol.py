@@ -34,7 +34,9 @@ class Sobol:
         """
         p = law.covariance.size
         if p > qmc.Sobol.MAXDIM:
-            raise OptionError(f"{p} coordinates, but Sobol points have at most {qmc.Sobol.MAXDIM}; use design='orthogonal'")
+            raise OptionError(
+                f"{p} coordinates, but Sobol points have at most {qmc.Sobol.MAXDIM}; use design='orthogonal'"
+            )
         points = qmc.Sobol(p, scramble=True, rng=rng).random_base2(int(np.ceil(np.log2(n))))[:n]
         half = 2.0 ** -(_BITS + 1)  # the points are multiples of 2**-_BITS, and 0 would be infinitely far
         return single(law.covariance.color(ndtri(np.clip(points, half, 1 - half))), law)

@@ -19,9 +19,9 @@ _FEW = 2  # coefficients of three words: all their coalitions are hardly more th
 class Constrained:
     """Weighted least squares among the gamma with Z0 gamma = y0, the exact rows of the problem.
 
-    With the rows of `mase.designs.shapley` the exact row is text minus reference, so that the scores sum to F(1) - F(0), and
-    the answer is Kernel SHAP (Theorem 2 of Lundberg and Lee 2017): Shapley values where all coalitions are asked. Without
-    exact rows it is `LeastSquares`.
+    With the rows of `mase.designs.shapley` the exact row is text minus reference, so that the scores sum to F(1) -
+    F(0), and the answer is Kernel SHAP (Theorem 2 of Lundberg and Lee 2017): Shapley values where all coalitions are
+    asked. Without exact rows it is `LeastSquares`.
     """
 
     needs_base: ClassVar[bool] = False
@@ -47,8 +47,8 @@ class Constrained:
 def _projected(problem: Problem, start: Floats, rows: Floats) -> Estimate:
     """Return the ridge solution of fewer rows than coefficients, about a solution of the exact rows `(m, p)`.
 
-    The regressors are projected off the exact rows: a ridge solution with one deviation lies among the regressors, so it
-    keeps to the exact rows without a basis of what they leave free, which would be an array `(p, p)`.
+    The regressors are projected off the exact rows: a ridge solution with one deviation lies among the regressors, so
+    it keeps to the exact rows without a basis of what they leave free, which would be an array `(p, p)`.
     """
     z = problem.z - (problem.z @ np.linalg.pinv(rows)) @ rows
     even = Covariance(np.full(problem.p, float(problem.covariance.deviations.mean())))
@@ -67,14 +67,16 @@ def _reduced(problem: Problem, start: Floats, free: Floats) -> Problem:
     """Return the problem in the coordinates of the null space, about a solution of the exact rows."""
     matrix = free.T @ problem.covariance.matrix() @ free
     law = Covariance(np.sqrt(np.diag(matrix)))
-    return replace(problem, z=problem.z @ free, y=problem.y - problem.z @ start, covariance=law, gradients=None, exact=None)
+    return replace(
+        problem, z=problem.z @ free, y=problem.y - problem.z @ start, covariance=law, gradients=None, exact=None
+    )
 
 
 def _determined(problem: Problem) -> Estimate:
     """Return the solution of hardly more rows than coefficients, which `LeastSquares` leaves to ridge regression.
 
-    Two or three words have no more coalitions than that, and their Shapley values are exact. Of more words so few rows are
-    a sample, and its solution would be noise.
+    Two or three words have no more coalitions than that, and their Shapley values are exact. Of more words so few rows
+    are a sample, and its solution would be noise.
     """
     z, y = problem.centred()
     if np.linalg.matrix_rank(z) < problem.p:
@@ -82,5 +84,7 @@ def _determined(problem: Problem) -> Estimate:
     to_gamma = np.asarray(np.linalg.pinv(z), dtype=np.float64)
     gamma = to_gamma @ y
     spread = to_gamma * (y - z @ gamma)
-    remark = None if problem.p == 1 or problem.n > problem.p else "as many rows as coefficients: their errors are unknown"
+    remark = (
+        None if problem.p == 1 or problem.n > problem.p else "as many rows as coefficients: their errors are unknown"
+    )
     return Estimate(gamma, spread @ spread.T, float(problem.p), remark)

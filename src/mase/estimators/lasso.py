@@ -14,7 +14,8 @@ from mase.regression.problem import Estimate, Problem
 
 __all__ = ["Lasso", "solve_lasso"]
 
-# Groups left out in turn for the covariance; and the share (a norm) of a coordinate below which it counts as one of the others.
+# Groups left out in turn for the covariance; and the share (a norm) of a coordinate below which it counts as one of the
+# others.
 _FOLDS, _RANK_TOLERANCE = 10, 1e-6
 _ROUNDING = 1e-9
 
@@ -89,8 +90,8 @@ def solve_lasso(gram: Floats | Gram, cross: Floats, radius: float) -> Floats:
 def _end_of_path(gram: Gram, cross: Floats, radius: float) -> Floats:
     """Return the coefficients `(p,)` where the path reaches the radius, or ends.
 
-    Follows the path from g = 0: on each piece the active coefficients move along G_AA^-1 sign, until a coordinate joins,
-    one reaches zero and leaves, the correlations reach zero, or the norm reaches the radius.
+    Follows the path from g = 0: on each piece the active coefficients move along G_AA^-1 sign, until a coordinate
+    joins, one reaches zero and leaves, the correlations reach zero, or the norm reaches the radius.
     """
     p = len(cross)
     gamma, active = np.zeros(p), np.zeros(p, dtype=bool)

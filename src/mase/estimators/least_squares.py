@@ -23,9 +23,9 @@ _SPARE = 0.5
 class LeastSquares:
     """Ordinary or weighted least squares with heteroscedasticity-consistent (HC3) covariance.
 
-    Exactly unbiased for a model linear in the coordinates; consistent for Theorem 1's estimand in general. Its variance grows
-    without bound as the rows come down to the number of coefficients p: with fewer than p / 2 rows beyond that, ridge
-    regression answers instead and the estimate's remark says so.
+    Exactly unbiased for a model linear in the coordinates; consistent for Theorem 1's estimand in general. Its variance
+    grows without bound as the rows come down to the number of coefficients p: with fewer than p / 2 rows beyond that,
+    ridge regression answers instead and the estimate's remark says so.
 
     Notes
     -----

@@ -16,11 +16,12 @@ __all__ = ["MeanGradient"]
 class MeanGradient:
     """gamma = sum_i w_i grad_c F(c_i) / sum_i w_i.
 
-    For Gaussian z and equal weights this is Theorem 1's estimand: Sigma^-1 E[(F(1+z) - F(1)) z] = E[grad F(1+z)] (Stein).
+    For Gaussian z and equal weights this is Theorem 1's estimand: Sigma^-1 E[(F(1+z) - F(1)) z] = E[grad F(1+z)]
+    (Stein).
 
-    Not model-agnostic: it needs a model with gradients. With the zero reference component i is the mean of <e_i, df/de_i>:
-    SmoothGrad times input with multiplicative noise. On nodes and weights of a quadrature along the path from the reference
-    it is integrated gradients.
+    Not model-agnostic: it needs a model with gradients. With the zero reference component i is the mean of <e_i,
+    df/de_i>: SmoothGrad times input with multiplicative noise. On nodes and weights of a quadrature along the path from
+    the reference it is integrated gradients.
     """
 
     needs_base: ClassVar[bool] = False

@@ -22,7 +22,9 @@ def moment_rows(problem: Problem) -> Floats:
         If the response at the centre is unknown: the formula is of no use without it.
     """
     if problem.base is None:
-        raise OptionError("rows have no common centre to subtract, expected a design with one; use estimator='least-squares'")
+        raise OptionError(
+            "rows have no common centre to subtract, expected a design with one; use estimator='least-squares'"
+        )
     share = problem.weights / problem.weights.mean()
     return np.asarray(((problem.y - problem.base) * share)[:, None] * problem.z)
 
@@ -51,9 +53,9 @@ class Moment:
 def dof(problem: Problem, gamma: Floats, terms: Floats) -> float:
     """Return the degrees of freedom of coefficients `(p,)` that are a mean of terms `(n, p)`, one of each row.
 
-    They are not fitted to the responses, so that p would be far too many. Without row i the mean moves by
-    (mean - term i) / (n - 1), and so the residual of a row that was left out is known; the number returned makes the mean
-    square of the residuals that of those. It is below 0 where a row's own term overshoots its response, as with many words.
+    They are not fitted to the responses, so that p would be far too many. Without row i the mean moves by (mean - term
+    i) / (n - 1), and so the residual of a row that was left out is known; the number returned makes the mean square of
+    the residuals that of those. It is below 0 where a row's own term overshoots its response, as with many words.
     """
     if problem.n < 2:
         return float(problem.p)

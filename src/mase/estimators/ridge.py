@@ -35,8 +35,9 @@ class Ridge:
     def fit(self, problem: Problem) -> Estimate:
         """Return gamma `(p,)`; its covariance is a sandwich plus what the penalty may have shrunk away.
 
-        The latter is the share of a prior N(0, tau^2) that the rows say nothing of, tau^2 (I - H) per coordinate deviation with
-        H the shrinkage. tau^2 = |y|^2 / |z|^2 lays all variance of the responses to the coordinates: rather too much.
+        The latter is the share of a prior N(0, tau^2) that the rows say nothing of, tau^2 (I - H) per coordinate
+        deviation with H the shrinkage. tau^2 = |y|^2 / |z|^2 lays all variance of the responses to the coordinates:
+        rather too much.
         """
         z, y = problem.centred()
         solved = self._solved(problem, z, y)
@@ -78,9 +79,9 @@ def _identity(p: int) -> Floats:
 def _gcv(u: Floats, s: Floats, y: Floats, intercept: int) -> float:
     """Return the penalty that minimises n RSS / (n - dof)^2 over a grid of 60 from 1e-8 to 1e2 times the mean s^2 / n.
 
-    The smallest such: with fewer orthogonal rows than coordinates every penalty is as good, and shrinks the scores. One that
-    leaves less than a fifth of the rows' freedom is none: about as many rows as coordinates can be fitted through every point,
-    which the criterion may take for a perfect fit.
+    The smallest such: with fewer orthogonal rows than coordinates every penalty is as good, and shrinks the scores. One
+    that leaves less than a fifth of the rows' freedom is none: about as many rows as coordinates can be fitted through
+    every point, which the criterion may take for a perfect fit.
     """
     n, projected = len(y), u.T @ y
     outside = max(float(y @ y - projected @ projected), 0.0)

@@ -22,8 +22,8 @@ class Sparse:
     Parameters
     ----------
     tol
-        The paper's L, for which it gives no value. A number; a share of max |b| if `relative`; ``"auto"`` is the universal
-        threshold sd(y z) sqrt(2 log p / N).
+        The paper's L, for which it gives no value. A number; a share of max |b| if `relative`; ``"auto"`` is the
+        universal threshold sd(y z) sqrt(2 log p / N).
     relative
         Whether a number is relative. The default, 0.1 relative, is what the authors' earlier code (LEG) suggests.
     gram

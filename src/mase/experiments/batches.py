@@ -30,8 +30,8 @@ class Batches:
 def batches(n_texts: int, n_batches: int) -> Batches:
     """Return the batches of the first `n_texts` texts: in a row where they suffice, else drawn with replacement.
 
-    The standard deviation over drawn batches is, as over separate ones, that of a batch of 1,000 fresh texts; how well the
-    mean itself is known is told by its interval, which counts each text once.
+    The standard deviation over drawn batches is, as over separate ones, that of a batch of 1,000 fresh texts; how well
+    the mean itself is known is told by its interval, which counts each text once.
 
     Examples
     --------

@@ -152,12 +152,15 @@ class Bench:
                 seconds=round(one.seconds, 3),
                 half=one.half,
                 flips=tuple(
-                    bits(masker.flipped(curve[index], chosen.target)) for masker, curve in zip(maskers, curves, strict=True)
+                    bits(masker.flipped(curve[index], chosen.target))
+                    for masker, curve in zip(maskers, curves, strict=True)
                 ),
                 chance=_thousandths(curves[0][index][[k - 1 for k in CHANCE_KS], chosen.target]),
                 start=_thousandths(maskers[0].whole[[chosen.target]])[0],
                 eraser=tuple(round(float(value), 3) for value in erasers[index]),
-                infidelity=_infidelity(Case(self.model, chosen.text, chosen.target, maskers[0], one.scores, memory=memory)),
+                infidelity=_infidelity(
+                    Case(self.model, chosen.text, chosen.target, maskers[0], one.scores, memory=memory)
+                ),
             )
             for index, (spec, one) in enumerate(found.items())
         }

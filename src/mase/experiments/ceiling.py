@@ -33,8 +33,8 @@ class Search:
 def search(masker: Masker, target: int, depth: int, width: int) -> Search:
     """Return the fewest words found, at most `depth`, without which the model no longer predicts `target`.
 
-    At each step every remaining word is tried on top of each of the `width` sets with the lowest probability of the target;
-    the search ends with the first set that changes the prediction.
+    At each step every remaining word is tried on top of each of the `width` sets with the lowest probability of the
+    target; the search ends with the first set that changes the prediction.
     """
     n_words, asked = len(masker.words), 0
     beams: list[tuple[int, ...]] = [()]

@@ -19,8 +19,8 @@ __all__ = ["Duel", "cells", "explainers", "glance", "held", "plain", "summary"]
 class Duel:
     """One explainer against another on one target, under one operator, at one k.
 
-    `again`: the other one is a setting of a method that ranks the words of all texts as an earlier setting of it did, as where
-    the padding token's vector is zero; it does not count twice.
+    `again`: the other one is a setting of a method that ranks the words of all texts as an earlier setting of it did,
+    as where the padding token's vector is zero; it does not count twice.
     """
 
     target: str
@@ -81,7 +81,9 @@ def summary(duels: list[Duel], subject: Spec) -> str:
         lines += [f"{apart}: of {_counted(rivals, 'rival', 'it')}"]
     lost = sorted((duel for duel in duels if duel.lost), key=lambda duel: duel.difference.mean)
     if lost:
-        rows = [[duel.target, duel.operator, str(duel.k), f"`{duel.other}`", _interval(duel.difference)] for duel in lost]
+        rows = [
+            [duel.target, duel.operator, str(duel.k), f"`{duel.other}`", _interval(duel.difference)] for duel in lost
+        ]
         lines += ["Behind in:", markdown.table(["target", "masked by", "k", "the one ahead", "difference"], rows)]
     return "\n\n".join(lines)
 
@@ -109,7 +111,9 @@ def cells(outcomes: Mapping[Spec, Outcomes], index: int, duels: list[Duel]) -> I
         for k in KS:
             mean = f"{one.flips[:, index, k - 1].mean():.3f}"
             duel = next((duel for duel in duels if duel.other == spec and duel.k == k), None)
-            row.append(mean if duel is None else f"{f'**{mean}**' if duel.lost else mean}<br>{_interval(duel.difference)}")
+            row.append(
+                mean if duel is None else f"{f'**{mean}**' if duel.lost else mean}<br>{_interval(duel.difference)}"
+            )
         yield row
 
 

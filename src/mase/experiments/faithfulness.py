@@ -19,8 +19,8 @@ from mase.methods import METHODS
 __all__ = ["ABLATION", "FAITHFULNESS", "Faithfulness"]
 
 _TOP = 10  # words whose overlap between seeds is told
-# Integrated gradients from the other references that some model has; zero is their own. The link of `mase`, the margin, is a
-# choice that rivals may make as well; their own is the probability.
+# Integrated gradients from the other references that some model has; zero is their own. The link of `mase`, the margin,
+# is a choice that rivals may make as well; their own is the probability.
 _MORE = (
     *(f"integrated-gradients+reference={name}" for name in ("mask", "unk", "pad")),
     *(f"{method}+link=margin" for method in ("lime", "kernel-shap", "partition-shap", "occlusion")),
@@ -89,7 +89,8 @@ class Faithfulness:
         parts = [f"# {self.title.format(subject=subject)}", duels.summary(pairs, subject)]
         parts += [duels.glance(found, subject), _READING.format(subject=subject)]
         others = {
-            target: list(other_metrics.rows(target, duels.explainers(outcomes), subject)) for target, outcomes in found.items()
+            target: list(other_metrics.rows(target, duels.explainers(outcomes), subject))
+            for target, outcomes in found.items()
         }
         parts += [self._section(target, found[target], subject, pairs, others[target], scope) for target in found]
         data = {
@@ -172,7 +173,9 @@ def _ceiling_table(rows: list[dict[str, Any]], subject: Spec) -> str:
     ]
     for name in names:
         shares = [by_k[name, k]["shares"].get(str(subject)) for k in KS]
-        lines.append([f"share of `{name}` reached by `{subject}`", *("" if one is None else f"{one:.0%}" for one in shares)])
+        lines.append(
+            [f"share of `{name}` reached by `{subject}`", *("" if one is None else f"{one:.0%}" for one in shares)]
+        )
     return markdown.table(["ceiling", *(f"T-{k}" for k in KS)], lines)
 
 

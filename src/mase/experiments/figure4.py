@@ -51,7 +51,9 @@ class Figure4:
         """Return the curves of the records there are; those over N on the first texts that all of a target's N have."""
         found = collected(_whole(scope), records)
         swept = {target: sampled(outcomes) for target, outcomes in on_shared_texts(_swept(scope), records).items()}
-        swept = {target: curves for target, curves in swept.items() if len({n for one in curves.values() for n in one}) > 1}
+        swept = {
+            target: curves for target, curves in swept.items() if len({n for one in curves.values() for n in one}) > 1
+        }
         over_k = [_over_k(target, outcomes) for target, outcomes in found.items()]
         over_n = [_over_n(target, curves, remaining=left) for target, curves in swept.items() for left in (False, True)]
         figures = {"masked": [panel for panel in over_k if panel.curves], "evaluations": over_n}
@@ -60,7 +62,9 @@ class Figure4:
         parts += [f"![Delta Accuracy: {name}]({self.name}-{name}.svg)" for name in figures]
         parts += [self._section(target, outcomes, swept.get(target, {}), scope) for target, outcomes in found.items()]
         points = [
-            point for target, outcomes in found.items() for point in _points(target, outcomes, swept.get(target, {}), scope)
+            point
+            for target, outcomes in found.items()
+            for point in _points(target, outcomes, swept.get(target, {}), scope)
         ]
         return Report({"points": points}, "\n\n".join(parts) + "\n", figures, columns=4 if len(found) > 1 else 2)
 
@@ -69,7 +73,10 @@ class Figure4:
         if swept:
             n_texts = max(len(one) for by_budget in swept.values() for one in by_budget.values())
             rows = [
-                [f"`{spec}`", *(f"{by_budget[n].flips[:, 0, _K - 1].mean():.3f}" if n in by_budget else "" for n in BUDGETS)]
+                [
+                    f"`{spec}`",
+                    *(f"{by_budget[n].flips[:, 0, _K - 1].mean():.3f}" if n in by_budget else "" for n in BUDGETS),
+                ]
                 for spec, by_budget in swept.items()
             ]
             parts += [f"Delta Accuracy at k = {_K} by number of evaluations N, {n_texts:,} texts:"]
@@ -153,7 +160,9 @@ def _curve(label: str, xs: tuple[int, ...], hits: list[Any]) -> Curve:
     return Curve(label, xs, means, lows, highs)
 
 
-def _points(target: Target, outcomes: Mapping[Spec, Outcomes], swept: Sampled, scope: Scope) -> Iterator[dict[str, Any]]:
+def _points(
+    target: Target, outcomes: Mapping[Spec, Outcomes], swept: Sampled, scope: Scope
+) -> Iterator[dict[str, Any]]:
     drawn: list[tuple[Spec, dict[str, int], Outcomes, Iterable[int]]]
     drawn = [(spec, {}, one, range(1, DEPTH + 1)) for spec, one in outcomes.items()]
     drawn += [(spec, {"n_samples": n}, one, KS) for spec, by_budget in swept.items() for n, one in by_budget.items()]
@@ -161,9 +170,13 @@ def _points(target: Target, outcomes: Mapping[Spec, Outcomes], swept: Sampled, s
         for index, operator in enumerate(one.header["operators"]):
             for k in ks:
                 summary = share(one.flips[:, index, k - 1], scope.batches)
-                yield {"target": target.name, "spec": str(spec), **budget, "operator": operator, "k": k} | markdown.plain(
-                    summary
-                )
+                yield {
+                    "target": target.name,
+                    "spec": str(spec),
+                    **budget,
+                    "operator": operator,
+                    "k": k,
+                } | markdown.plain(summary)
 
 
 FIGURE4 = Figure4()

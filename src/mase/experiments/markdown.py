@@ -75,7 +75,8 @@ def plain(summary: Summary | Difference) -> dict[str, Any]:
 def costs(outcomes: Mapping[Spec, Outcomes]) -> str:
     """Return a table of what one explanation asks of the model.
 
-    No seconds: a run of days shares its machine with others, so that those in the records are no comparison (`benchmarks/` is).
+    No seconds: a run of days shares its machine with others, so that those in the records are no comparison
+    (`benchmarks/` is).
     """
     rows = [
         [

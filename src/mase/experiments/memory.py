@@ -1,8 +1,8 @@
 """A model that remembers what it was asked about the text in hand, so that methods that ask the same rows pay once.
 
-`mase-paper` and `mase-sparse` ask the same rows, and a sweep over N asks longer and longer beginnings of the same rows. Whole
-batches are remembered rather than rows: a batch that was asked before gets its own earlier answer, bit for bit, and any other
-batch goes to the model as it is. So no score can differ from that of a model without memory.
+`mase-paper` and `mase-sparse` ask the same rows, and a sweep over N asks longer and longer beginnings of the same rows.
+Whole batches are remembered rather than rows: a batch that was asked before gets its own earlier answer, bit for bit,
+and any other batch goes to the model as it is. So no score can differ from that of a model without memory.
 """
 
 import time

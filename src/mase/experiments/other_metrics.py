@@ -25,7 +25,8 @@ _HEAD = (
 def rows(target: Target, outcomes: Mapping[Spec, Outcomes], subject: Spec) -> Iterator[dict[str, Any]]:
     """Yield the mean metrics of each explainer, and by how much the subject is better on the texts that both explained.
 
-    A `lead` is above 0 where the subject is better, whichever way the metric goes; its 95 % interval is a bootstrap over texts.
+    A `lead` is above 0 where the subject is better, whichever way the metric goes; its 95 % interval is a bootstrap
+    over texts.
     """
     for spec, one in outcomes.items():
         if not one.eraser.shape[1]:
@@ -36,7 +37,11 @@ def rows(target: Target, outcomes: Mapping[Spec, Outcomes], subject: Spec) -> It
         known = one.infidelity[~np.isnan(one.infidelity[:, 1])]
         if len(known):
             scaled, unexplained = known.mean(axis=0).tolist()
-            row |= {"infidelity": float(f"{scaled:.4g}"), "unexplained": round(unexplained, 4), "n_infidelity": len(known)}
+            row |= {
+                "infidelity": float(f"{scaled:.4g}"),
+                "unexplained": round(unexplained, 4),
+                "n_infidelity": len(known),
+            }
         if spec != subject and subject in outcomes:
             leads = zip(_BETTER, _leads(outcomes[subject], one), strict=True)
             row["lead"] = {name: markdown.plain(lead) for name, lead in leads if lead}

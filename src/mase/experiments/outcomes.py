@@ -35,8 +35,8 @@ class Outcomes:
     flips
         `(n, m, DEPTH)`: whether the prediction changed without the top 1, 2, ... words.
     start, chance
-        `(n,)` and `(n, 4)`: the target's probability for the text, and without its top 1, 5, 10 and 15 words by the first
-        operator; a ceiling has none of the latter: `(n, 0)`.
+        `(n,)` and `(n, 4)`: the target's probability for the text, and without its top 1, 5, 10 and 15 words by the
+        first operator; a ceiling has none of the latter: `(n, 0)`.
     eraser
         `(n, 3)`: comprehensiveness, sufficiency and log-odds; a ceiling has none.
     infidelity

@@ -69,8 +69,9 @@ PAPER: Mapping[str, PaperTable] = {
     }),
 }  # fmt: skip
 
-# Which of our methods answers for which row. SHAP is Deep SHAP on the LSTMs; on BERT the paper excludes Deep SHAP and still
-# prints a row, so Kernel SHAP stands there. LIME stands for itself twice: as the paper writes it, and as its package does.
+# Which of our methods answers for which row. SHAP is Deep SHAP on the LSTMs; on BERT the paper excludes Deep SHAP and
+# still prints a row, so Kernel SHAP stands there. LIME stands for itself twice: as the paper writes it, and as its
+# package does.
 METHODS: Mapping[str, str] = {
     "random": "Random",
     "lime-paper": "LIME",

@@ -18,7 +18,9 @@ __all__ = ["SCHEMA", "hardware", "header"]
 SCHEMA = "mase.records/1"
 
 
-def header(bench: Bench, target: Target, spec: Spec, split: Split, text_seed: int, device: str | None) -> dict[str, Any]:
+def header(
+    bench: Bench, target: Target, spec: Spec, split: Split, text_seed: int, device: str | None
+) -> dict[str, Any]:
     """Return what stands above the records of one spec on one target; the command repeats them, with `--n-texts`."""
     return {
         "schema": SCHEMA,

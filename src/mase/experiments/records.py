@@ -41,8 +41,8 @@ class Record:
     start
         The target's probability for the text itself, in thousandths.
     eraser
-        Comprehensiveness and sufficiency (means over the ERASER shares of words) and log-odds (top 20 % of the words), by the
-        first operator; empty for what has no scores.
+        Comprehensiveness and sufficiency (means over the ERASER shares of words) and log-odds (top 20 % of the words),
+        by the first operator; empty for what has no scores.
     infidelity
         With the scores at their best scale: the squared error, and the share of the squared changes that it is; see
         `mase.metrics.infidelity.Infidelity`. Empty for what has no scores, where nothing moved, and in the
@@ -79,7 +79,9 @@ def bits(flags: Bools) -> int:
 def dumps(record: Record) -> str:
     """Return the record as one line of JSON: its values in the order of `COLUMNS`."""
     values = [getattr(record, column) for column in COLUMNS]
-    return json.dumps([int(value) if isinstance(value, bool) else value for value in values], separators=(",", ":")) + "\n"
+    return (
+        json.dumps([int(value) if isinstance(value, bool) else value for value in values], separators=(",", ":")) + "\n"
+    )
 
 
 def loads(values: list[Any], place: str) -> Record:

@@ -41,8 +41,8 @@ class Work:
 class Settings:
     """How to run: where the records and the data are, in which order texts come, and on what.
 
-    `fresh` begins again instead of going on; `jobs` are processes, of one thread each; `split` is "test", or "validation" to
-    choose settings on.
+    `fresh` begins again instead of going on; `jobs` are processes, of one thread each; `split` is "test", or
+    "validation" to choose settings on.
     """
 
     records: Path
@@ -132,7 +132,9 @@ def _run_target(target: Target, wanted: Mapping[Spec, int], settings: Settings, 
 def _tasks(texts: Iterable[Chosen], wanted: Mapping[Spec, int], files: Mapping[Spec, RecordFile]) -> Iterator[_Task]:
     """Yield each text with the specs that it still lacks; `files` is looked at only when a text's turn comes."""
     for chosen in texts:
-        lacking = tuple(spec for spec, file in files.items() if chosen.number < wanted[spec] and chosen.number not in file.done)
+        lacking = tuple(
+            spec for spec, file in files.items() if chosen.number < wanted[spec] and chosen.number not in file.done
+        )
         if lacking:
             yield _Task(chosen, lacking)
 

@@ -1,7 +1,8 @@
 """Records on disk: one file per target and method, that outlives a kill and refuses what does not belong in it.
 
-A file is lines of JSON: a header (an object that says which method, weights, data and machine), then records (arrays). Where a
-later run goes on with other software or another machine, it adds a header of its own. Finished files are kept gzipped.
+A file is lines of JSON: a header (an object that says which method, weights, data and machine), then records (arrays).
+Where a later run goes on with other software or another machine, it adds a header of its own. Finished files are kept
+gzipped.
 """
 
 import gzip
@@ -115,8 +116,8 @@ def _lock(file: IO[bytes]) -> bool:
 class RecordFile:
     """One file that records are appended to; `done` are the numbers of the texts that it holds.
 
-    Each record is handed to the system at once, so that a killed run loses the texts in flight only; the disk is made to
-    write every ten seconds and when the file is closed.
+    Each record is handed to the system at once, so that a killed run loses the texts in flight only; the disk is made
+    to write every ten seconds and when the file is closed.
     """
 
     path: Path
@@ -153,7 +154,9 @@ class RecordFile:
             if time.monotonic() - self._synced > _SYNC_SECONDS:
                 self._sync()
         except OSError as error:
-            raise DataError(f"cannot write {self.path}: {error.strerror or error}; free some space and run again") from error
+            raise DataError(
+                f"cannot write {self.path}: {error.strerror or error}; free some space and run again"
+            ) from error
         self._told = True
         self.done.add(record.number)
 

@@ -89,8 +89,12 @@ class Sweeps:
         parts = ["# Sweeps: one setting at a time", _READING, f"![Delta Accuracy over sigma]({self.name}-sigma.svg)"]
         parts += [self._section(target, outcomes, scope) for target, outcomes in found.items()]
         points = [point for target, outcomes in found.items() for point in _points(target, outcomes, scope)]
-        panels = [panel for target, outcomes in found.items() for panel in [_noise(target, outcomes, scope)] if panel.curves]
-        return Report({"points": points}, "\n\n".join(parts) + "\n", {"sigma": panels} if panels else {}, max(1, len(panels)))
+        panels = [
+            panel for target, outcomes in found.items() for panel in [_noise(target, outcomes, scope)] if panel.curves
+        ]
+        return Report(
+            {"points": points}, "\n\n".join(parts) + "\n", {"sigma": panels} if panels else {}, max(1, len(panels))
+        )
 
     def _section(self, target: Target, outcomes: Mapping[Spec, Outcomes], scope: Scope) -> str:
         parts = [f"## {target.introduced} ({max(map(len, outcomes.values())):,} texts)"]
@@ -99,7 +103,9 @@ class Sweeps:
             if len(rows) > 1:
                 parts += [f"### {target.title}: {axis.title.lower()}", axis.remark]
                 parts += [markdown.table(["method", *(f"T-{k}" for k in KS)], rows)]
-        return "\n\n".join([*parts, commands.section(self.name, target, commands.repeat(self.name, target, outcomes, scope))])
+        return "\n\n".join(
+            [*parts, commands.section(self.name, target, commands.repeat(self.name, target, outcomes, scope))]
+        )
 
 
 _READING = """\

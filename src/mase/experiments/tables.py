@@ -46,7 +46,9 @@ class Table:
         """Return every method on every target."""
         specs = scope.chosen_specs([Spec(method) for method in self.methods])
         return [
-            Work(target, spec, scope.texts(target.n_texts)) for target in scope.chosen_targets(self.targets) for spec in specs
+            Work(target, spec, scope.texts(target.n_texts))
+            for target in scope.chosen_targets(self.targets)
+            for spec in specs
         ]
 
     def report(self, scope: Scope, records: Path) -> Report:
@@ -98,7 +100,10 @@ def _means(outcomes: Mapping[Spec, Outcomes], index: int, k: int) -> list[str]:
 
 def _cell(mean: str, summary: Summary, target: Target, spec: Spec, k: int) -> str:
     """Return one cell; the spread of batches says nothing where all texts together make less than one."""
-    lines = [mean + (f" ± {summary.sd:.3f}" if summary.n >= BATCH_SIZE else ""), f"{summary.low:.3f} to {summary.high:.3f}"]
+    lines = [
+        mean + (f" ± {summary.sd:.3f}" if summary.n >= BATCH_SIZE else ""),
+        f"{summary.low:.3f} to {summary.high:.3f}",
+    ]
     figure = None if spec.settings else printed(target.name, spec.method, k)
     if figure is not None:
         lines.append(f"paper {figure.mean:.3f} ± {figure.spread:.3f} ({markdown.signed(summary.mean - figure.mean)})")
@@ -111,7 +116,9 @@ def _cells(target: Target, outcomes: Mapping[Spec, Outcomes], scope: Scope) -> I
         for index, operator in enumerate(one.header["operators"]):
             for k in KS:
                 summary = share(one.flips[:, index, k - 1], scope.batches)
-                cell = {"target": target.name, "spec": str(spec), "operator": operator, "k": k} | markdown.plain(summary)
+                cell = {"target": target.name, "spec": str(spec), "operator": operator, "k": k} | markdown.plain(
+                    summary
+                )
                 cell["resampled"] = batches(len(one), scope.batches).resampled
                 figure = printed(target.name, spec.method, k) if index == 0 and not spec.settings else None
                 if figure is not None:

@@ -12,11 +12,12 @@ __all__ = ["TARGETS", "Target"]
 class Target:
     """A classifier and its texts.
 
-    `title` is the paper's name for it, `stand_in` the model that has its place if it is another, `n_texts` how many texts a
-    full run explains (Reuters has fewer: every one is used), `n_study` how many a sweep does, and `n_search` how many of these
-    the ceilings, a search of up to minutes per text, and a second seed do.
+    `title` is the paper's name for it, `stand_in` the model that has its place if it is another, `n_texts` how many
+    texts a full run explains (Reuters has fewer: every one is used), `n_study` how many a sweep does, and `n_search`
+    how many of these the ceilings, a search of up to minutes per text, and a second seed do.
 
-    `operators` take the words out; the first is that of the tables: the model's own mask token, or else its unknown token.
+    `operators` take the words out; the first is that of the tables: the model's own mask token, or else its unknown
+    token.
     """
 
     name: str

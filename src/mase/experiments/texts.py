@@ -29,8 +29,8 @@ class Chosen:
 def choose(model: Model, split: Split, seed: int) -> Iterator[Chosen]:
     """Yield the texts of a split that the model classifies correctly, in the order of one permutation per seed.
 
-    Text number i is the same whatever a run's length, methods and masking, so that a longer run extends a shorter one. Texts
-    without a word for the model are left out: there is nothing to explain.
+    Text number i is the same whatever a run's length, methods and masking, so that a longer run extends a shorter one.
+    Texts without a word for the model are left out: there is nothing to explain.
 
     Raises
     ------
@@ -43,7 +43,11 @@ def choose(model: Model, split: Split, seed: int) -> Iterator[Chosen]:
             f"{model.name} knows the labels {', '.join(model.labels[:5])}, ..., the data {theirs}, ...: "
             "expected labels in common; check the target and the data set"
         )
-    order = np.random.Generator(np.random.PCG64(np.random.SeedSequence((seed, len(split))))).permutation(len(split)).tolist()
+    order = (
+        np.random.Generator(np.random.PCG64(np.random.SeedSequence((seed, len(split)))))
+        .permutation(len(split))
+        .tolist()
+    )
     number = 0
     for start in range(0, len(order), _AT_ONCE):
         rows = [row for row in order[start : start + _AT_ONCE] if _has_words(model, split.texts[row])]

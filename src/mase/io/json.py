@@ -84,13 +84,18 @@ def load(path: str | PathLike[str]) -> Attribution:
     Raises
     ------
     DataError
-        If the file is missing, is not JSON, is not one attribution of schema ``mase.attribution/1``, or lacks something.
+        If the file is missing, is not JSON, is not one attribution of schema ``mase.attribution/1``, or lacks
+        something.
     """
     found = load_many(path)
     if len(found) != 1:
-        raise DataError(f"{fspath(path)!r} holds {len(found)} results, expected one; read it with mase.io.json.load_many(path)")
+        raise DataError(
+            f"{fspath(path)!r} holds {len(found)} results, expected one; read it with mase.io.json.load_many(path)"
+        )
     if isinstance(found[0], Failure):
-        raise DataError(f"{fspath(path)!r} holds no attribution but a failure ({found[0].error:.80}: {found[0].message:.400})")
+        raise DataError(
+            f"{fspath(path)!r} holds no attribution but a failure ({found[0].error:.80}: {found[0].message:.400})"
+        )
     return found[0]
 
 
@@ -103,7 +108,8 @@ def load_many(path: str | PathLike[str]) -> list[Attribution | Failure]:
     Raises
     ------
     DataError
-        If the file cannot be read, or any other line is neither an attribution nor a failure; the message names the line.
+        If the file cannot be read, or any other line is neither an attribution nor a failure; the message names the
+        line.
     """
     name, content = fspath(path), read_bytes(path).removeprefix(codecs.BOM_UTF8)
     lines = [(number, line) for number, line in enumerate(content.split(b"\n"), 1) if line.strip()]

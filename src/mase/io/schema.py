@@ -96,7 +96,9 @@ def _words(record: Record, text: str) -> tuple[Word, ...]:
     words = tuple(_word(word, text) for word in _some(record, "words"))
     for before, after in pairwise(words):
         if after.start < before.end:
-            raise record.wrong("words", f"each word behind the one before, unlike {before.text!r:.40} and {after.text!r:.40}")
+            raise record.wrong(
+                "words", f"each word behind the one before, unlike {before.text!r:.40} and {after.text!r:.40}"
+            )
     return words
 
 
@@ -140,7 +142,9 @@ def _word(record: Record, text: str) -> Word:
 
 def _check_span(record: Record, start: int, end: int, length: int) -> None:
     if not 0 <= start <= end <= length:
-        raise DataError(f"{record.place} spans {start} to {end}, expected a span within the {length} characters of the text")
+        raise DataError(
+            f"{record.place} spans {start} to {end}, expected a span within the {length} characters of the text"
+        )
 
 
 def _token(record: Record, length: int, n_words: int) -> Token:

@@ -45,23 +45,23 @@ def align(given: Any, model: Model, text: str, *, target: int | None = None) -> 
 
         - an `Attribution` of the same text, by the same model where both have a checksum;
         - a list of `(word, score)` pairs in reading order (`Attribution.as_list`), where a word may be any piece of the text (a
-          token, a word with or without its punctuation). The pieces of one word add up; a piece of several words gives each
-          its share by characters;
+          token, a word with or without its punctuation). The pieces of one word add up; a piece of several words gives
+          each its share by characters;
         - a mapping from word to score, which every occurrence of the word gets (LIME's ``dict(explanation.as_list())``),
-          whatever its case if all of the mapping is in lower case; punctuation around a word of the mapping does not count. A
-          word that it lacks gets the sum of its runs of letters ("doesn't": those of doesn and t), or 0;
+          whatever its case if all of the mapping is in lower case; punctuation around a word of the mapping does not
+          count. A word that it lacks gets the sum of its runs of letters ("doesn't": those of doesn and t), or 0;
         - a `shap.Explanation` of one text: its `values` `(t,)` or `(t, k)` belong to the pieces in its `data`;
         - an array or tensor `(t,)` or `(t, d)`, as captum returns it (also with a leading 1): one row per token that the model
-          reads, or per token that is not special; the d entries of a token, and the tokens of a word, add up. `(1, n)` is one
-          text of n tokens wherever the text has that many;
+          reads, or per token that is not special; the d entries of a token, and the tokens of a word, add up. `(1, n)`
+          is one text of n tokens wherever the text has that many;
         - an array of one number per word `(w,)`;
         - arrays as lists of numbers, and a `shap.Explanation` as a mapping of two lists, `values` and `data`: what a JSON file
           can hold of them.
     model, text
         The model that reads the text.
     target
-        Index of the class that the scores are to be for: what an `Attribution` has to explain, and which of the k columns of
-        a `shap.Explanation` is meant. None takes whatever class an `Attribution` explains.
+        Index of the class that the scores are to be for: what an `Attribution` has to explain, and which of the k
+        columns of a `shap.Explanation` is meant. None takes whatever class an `Attribution` explains.
 
     Raises
     ------
@@ -243,7 +243,9 @@ def _by_piece(pairs: Sequence[Pair], text: str, words: Words) -> Floats:
             covered += shared
     missing = next((span for span, seen in zip(words.spans, covered, strict=True) if not seen), None)
     if missing is not None:
-        raise ShapeError(f"word {text[slice(*missing)]!r} at position {missing[0]} has no score, expected one for every word")
+        raise ShapeError(
+            f"word {text[slice(*missing)]!r} at position {missing[0]} has no score, expected one for every word"
+        )
     return scores
 
 

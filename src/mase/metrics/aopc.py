@@ -18,8 +18,8 @@ class Aopc:
     """Area over the perturbation curve: mean over i = 1..w of p(target | text) - p(target | text without i words).
 
     "top first" (comprehensiveness in Edin et al.) takes the words of highest score out first: the higher the better;
-    "bottom first" (sufficiency there) those of lowest score: the lower the better. Samek et al., IEEE TNNLS 2017; stepwise
-    over all words as in Edin et al., arXiv 2408.08137. Costs one evaluation per word for each.
+    "bottom first" (sufficiency there) those of lowest score: the lower the better. Samek et al., IEEE TNNLS 2017;
+    stepwise over all words as in Edin et al., arXiv 2408.08137. Costs one evaluation per word for each.
     """
 
     needs_rescore: ClassVar[bool] = False

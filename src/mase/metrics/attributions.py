@@ -39,7 +39,9 @@ class Attributions:
         """
         n, last = len(self.in_order), max(rows)
         if not self.by_text and (n < last or (all_rows and n != last)):
-            expected = f"{last}: one for each row of the table" if all_rows else f"at least {last}: one for each row, in order"
+            expected = (
+                f"{last}: one for each row of the table" if all_rows else f"at least {last}: one for each row, in order"
+            )
             raise DataError(f"{self.path!r} has {n} attributions, expected {expected}, those that are not judged too")
 
     def of(self, text: str, row: int) -> Any:
@@ -52,7 +54,9 @@ class Attributions:
         """
         if self.by_text:
             if text not in self.by_text:
-                raise DataError(f"{self.path!r} has no attribution of the text {text[:40]!r}, expected one; explain it first")
+                raise DataError(
+                    f"{self.path!r} has no attribution of the text {text[:40]!r}, expected one; explain it first"
+                )
             return self.by_text[text]
         if not 1 <= row <= len(self.in_order):
             raise DataError(f"{self.path!r} has {len(self.in_order)} attributions, expected one for row {row} too")
@@ -66,8 +70,8 @@ def read_attributions(path: str | os.PathLike[str]) -> Attributions:
     ----------
     path
         What `mase explain -o` writes (one attribution per line; failures are left out), or JSON with one list of
-        ``[word, score]`` pairs, one object from word to score, one list of numbers per token (a tensor's ``tolist()``), or one
-        object of a `shap.Explanation`'s ``values`` and ``data``, per text: one per line, or all in one list.
+        ``[word, score]`` pairs, one object from word to score, one list of numbers per token (a tensor's ``tolist()``),
+        or one object of a `shap.Explanation`'s ``values`` and ``data``, per text: one per line, or all in one list.
 
     Raises
     ------
@@ -128,7 +132,9 @@ def _lines(name: str, content: str) -> list[Any]:
         try:
             found.append(json.loads(line))
         except (ValueError, RecursionError) as error:
-            raise DataError(f"{name!r}, line {number} is not JSON ({error}), expected one attribution per line") from error
+            raise DataError(
+                f"{name!r}, line {number} is not JSON ({error}), expected one attribution per line"
+            ) from error
     return found
 
 

@@ -25,7 +25,9 @@ def chances(case: Case, kept: Bools) -> Floats:
 def check_scores(masker: Masker, scores: Floats) -> None:
     """Raise the error for scores that are not one per word of the masker's."""
     if np.shape(scores) != (len(masker.words),):
-        raise ShapeError(f"scores have shape {np.shape(scores)}, expected ({len(masker.words)},): one per word of the text")
+        raise ShapeError(
+            f"scores have shape {np.shape(scores)}, expected ({len(masker.words)},): one per word of the text"
+        )
 
 
 def stepwise(n_words: int) -> range:

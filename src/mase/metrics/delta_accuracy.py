@@ -22,12 +22,13 @@ class DeltaAccuracy:
     Notes
     -----
     Equation (9) of the paper, ``|CC - MC| / CC``, calls MC the texts *misclassified* after masking. With that reading a
-    method that flips 9.5 % of the predictions would score 0.905; the prose and the tables say 0.095. So MC is read as the
-    texts *still classified correctly*, and Delta Accuracy is the share of flipped predictions, among texts that were
-    classified correctly (R25). Words are taken out in signed descending order, whole, ties by position; k is capped by the
-    number of words (R26).
+    method that flips 9.5 % of the predictions would score 0.905; the prose and the tables say 0.095. So MC is read as
+    the texts *still classified correctly*, and Delta Accuracy is the share of flipped predictions, among texts that
+    were classified correctly (R25). Words are taken out in signed descending order, whole, ties by position; k is
+    capped by the number of words (R26).
 
-    Where the classes are separate questions (multi-label), the prediction flips when the target's own probability falls below
+    Where the classes are separate questions (multi-label), the prediction flips when the target's own probability falls
+    below
     0.5. A text for which the model does not predict the target in the first place has no prediction to flip, and no value.
     """
 
@@ -53,7 +54,8 @@ def flips(masker: Masker, order: Ints, target: int, ks: Sequence[int]) -> Bools:
     """Return for each of `ks` `(len(ks),)` whether the model no longer predicts `target` without the first k words of `order`.
 
     k is capped by the number of words w. Delta Accuracy (R25) is the share of texts for which this is true, among texts
-    that were predicted correctly; `mase.metrics.intervals` summarises it. `Masker.flipped` says what counts as predicted.
+    that were predicted correctly; `mase.metrics.intervals` summarises it. `Masker.flipped` says what counts as
+    predicted.
 
     Raises
     ------

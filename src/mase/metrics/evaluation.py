@@ -66,7 +66,8 @@ class Evaluation:
     def differences(self, first: str, second: str) -> tuple[Difference | None, ...]:
         """Return for each column the mean of `first` minus that of `second` with its paired 95 % interval.
 
-        Newcombe's interval and McNemar's test for shares, a bootstrap over texts otherwise. None without any pair of values.
+        Newcombe's interval and McNemar's test for shares, a bootstrap over texts otherwise. None without any pair of
+        values.
         """
         return self._differences([(first, second)])[first, second]
 
@@ -79,7 +80,9 @@ class Evaluation:
         size = len(self.methods)
         sums, counts = np.zeros((size, size)), np.zeros((size, size), dtype=np.int64)
         for one in self.texts:
-            there = {index: found for index, name in enumerate(self.methods) if (found := one.by_method[name]) is not None}
+            there = {
+                index: found for index, name in enumerate(self.methods) if (found := one.by_method[name]) is not None
+            }
             if there:
                 table = spearman_table(np.stack([found.scores for found in there.values()]))
                 place = np.ix_(list(there), list(there))
@@ -97,7 +100,9 @@ class Evaluation:
         """Return model evaluations, gradients and seconds per text that the explanations of one method took, on average."""
         there = [one for one in self._judgements(method) if one is not None]
         names = ("n_queries", "n_gradients", "seconds")
-        return {name: float(np.mean([getattr(one, name) for one in there])) if there else float("nan") for name in names}
+        return {
+            name: float(np.mean([getattr(one, name) for one in there])) if there else float("nan") for name in names
+        }
 
     def to_dict(self, batches: Sequence[Sequence[int]] | None = None) -> dict[str, Any]:
         """Return everything as plain JSON types, with the values of every text; schema ``mase.evaluation/1``."""
@@ -138,7 +143,8 @@ class Evaluation:
         means = iter(summaries_of_means(self._means(tables.values()), batches))
         return {
             method: tuple(
-                _share(column, batches) if share else next(means) for column, share in zip(table.T, self._shares, strict=True)
+                _share(column, batches) if share else next(means)
+                for column, share in zip(table.T, self._shares, strict=True)
             )
             for method, table in tables.items()
         }
@@ -205,7 +211,9 @@ def evaluate(
     given = dict(attributions or {})
     short = next((name for name, entries in given.items() if len(entries) != len(every)), None)
     if short is not None:
-        raise ShapeError(f"{short!r} has {len(given[short])} attributions for {len(every)} texts, expected one per text")
+        raise ShapeError(
+            f"{short!r} has {len(given[short])} attributions for {len(every)} texts, expected one per text"
+        )
     evaluator = Evaluator(
         model,
         tokenizer,
@@ -257,7 +265,9 @@ def _share(values: Floats, batches: Sequence[Sequence[int]] | None) -> Summary |
         return None
     place = np.cumsum(known) - 1
     kept = None if batches is None else [place[[index for index in batch if known[index]]] for batch in batches]
-    return summary_of_share(values[known] == 1, None if kept is None else [batch.tolist() for batch in kept if len(batch)])
+    return summary_of_share(
+        values[known] == 1, None if kept is None else [batch.tolist() for batch in kept if len(batch)]
+    )
 
 
 def _paired_share(one: Floats, two: Floats) -> Difference | None:
@@ -286,7 +296,9 @@ def _summed(found: Summary | Difference | None) -> dict[str, Any] | None:
 
 
 def _described(metric: Metric) -> dict[str, Any]:
-    settings: dict[str, Any] = {one.name: getattr(metric, one.name) for one in fields(metric)} if is_dataclass(metric) else {}
+    settings: dict[str, Any] = (
+        {one.name: getattr(metric, one.name) for one in fields(metric)} if is_dataclass(metric) else {}
+    )
     plain = {name: describe(value) if isinstance(value, Method) else value for name, value in settings.items()}
     return {"name": type(metric).__name__} | plain
 

@@ -31,8 +31,8 @@ OnError = Callable[[str, MaseError], None]
 class Judgement:
     """What the metrics say of one method on one text: m numbers `(m,)`, the scores `(w,)` and what they cost.
 
-    `n_queries` counts model evaluations of the explanation (`n_gradients` those with a backward pass), not of the metrics;
-    0 for attributions made elsewhere.
+    `n_queries` counts model evaluations of the explanation (`n_gradients` those with a backward pass), not of the
+    metrics; 0 for attributions made elsewhere.
     """
 
     values: Floats
@@ -121,7 +121,9 @@ class Evaluator:
         """Every setting of every method."""
         return {name: describe(explainer.method) for name, explainer in self.explainers.items()}
 
-    def __call__(self, text: str, attributions: Mapping[str, Any] | None = None, *, on_error: OnError | None = None) -> Judged:
+    def __call__(
+        self, text: str, attributions: Mapping[str, Any] | None = None, *, on_error: OnError | None = None
+    ) -> Judged:
         """Return the judgements of one text, all for the class that the model predicts.
 
         Parameters
@@ -131,8 +133,8 @@ class Evaluator:
         attributions
             Scores of this text made elsewhere, by the name that they are to have; see `mase.metrics.alignment.align`.
         on_error
-            Told the name and the error of each method that cannot be judged on this text, whose judgement is then None; by
-            default the error is raised.
+            Told the name and the error of each method that cannot be judged on this text, whose judgement is then None;
+            by default the error is raised.
 
         Raises
         ------
@@ -173,7 +175,9 @@ class Evaluator:
 
     def _rescore(self, explainer: Explainer, text: str, target: int) -> Rescore:
         def rescore(model: Model, seed: int) -> Floats:
-            return Explainer(model, method=explainer.method, seed=seed, precision=self.precision)(text, target=target).scores
+            return Explainer(model, method=explainer.method, seed=seed, precision=self.precision)(
+                text, target=target
+            ).scores
 
         return rescore
 

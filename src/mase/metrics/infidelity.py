@@ -30,25 +30,26 @@ class Infidelity:
 
     Notes
     -----
-    f is the probability of the target and coordinates are those of words, the text being at 1: the text is asked at
-    1 + z, and z.gamma is compared with f(1 + z) - f(1). That is the definition with Z = -z for `sign` -1, the definition's
-    own sign: x - Z is the perturbed text. With `sign` +1 the perturbed text is x + Z for the same draws Z, as in Theorem 1;
-    under a law that is symmetric about the text both have the same expectation.
+    f is the probability of the target and coordinates are those of words, the text being at 1: the text is asked at 1 +
+    z, and z.gamma is compared with f(1 + z) - f(1). That is the definition with Z = -z for `sign` -1, the definition's
+    own sign: x - Z is the perturbed text. With `sign` +1 the perturbed text is x + Z for the same draws Z, as in
+    Theorem 1; under a law that is symmetric about the text both have the same expectation.
 
     "plain" wants scores in units of the probability: it says nothing of scores with another link (a margin, a
-    log-probability), so tables leave it out. "scaled" first multiplies the scores by the best factor
-    beta = max(0, E[d h] / E[h^2]) with h = z.gamma and d = f(1 + z) - f(1), which gives them the unit that fits. "unexplained"
-    divides that by E[d^2]: 0 is perfect, 1 no better than scores of 0. The code of Yeh et al. and captum's ``normalize=True``
+    log-probability), so tables leave it out. "scaled" first multiplies the scores by the best factor beta = max(0, E[d
+    h] / E[h^2]) with h = z.gamma and d = f(1 + z) - f(1), which gives them the unit that fits. "unexplained" divides
+    that by E[d^2]: 0 is perfect, 1 no better than scores of 0. The code of Yeh et al. and captum's ``normalize=True``
     let beta be negative, which makes the opposite of every score as good as the score; here it gets 1.
 
-    Perturbations are drawn anew, not those that made the scores; the minimum over all scores is only with respect to their
-    law (Theorem 2).
+    Perturbations are drawn anew, not those that made the scores; the minimum over all scores is only with respect to
+    their law (Theorem 2).
 
     Parameters
     ----------
     perturbation
-        The row of the table of methods (or a `Method`) whose space, design, sigma and centre draw the perturbations; its
-        estimator and link are not used. A model without embeddings is asked with words taken out instead ("mase-mask").
+        The row of the table of methods (or a `Method`) whose space, design, sigma and centre draw the perturbations;
+        its estimator and link are not used. A model without embeddings is asked with words taken out instead
+        ("mase-mask").
     n_samples
         How many perturbations.
     sign
@@ -138,7 +139,8 @@ def infidelities(scores: Floats, moves: Floats, changes: Floats) -> Floats:
         raise NonFiniteError(
             f"scores up to {np.abs(scores).max():.3g} have an infidelity beyond all numbers, expected smaller ones"
         )
-    # The other two do not depend on the scores' unit: large and small ones must not overflow or vanish in their squares.
+    # The other two do not depend on the scores' unit: large and small ones must not overflow or vanish in their
+    # squares.
     guesses = moves @ (scores / max(float(np.abs(scores).max(initial=0.0)), np.finfo(np.float64).tiny))
     size = float(guesses @ guesses)
     beta = max(0.0, float(changes @ guesses) / size) if size > 0 else 0.0

@@ -104,7 +104,9 @@ def summary_of_share(hits: Any, batches: Sequence[Sequence[int]] | None = None, 
     return Summary(float(found.mean()), low, high, len(found), *_over_batches(found.astype(np.float64), batches))
 
 
-def summary_of_mean(values: Any, batches: Sequence[Sequence[int]] | None = None, level: float = 0.95, seed: int = 0) -> Summary:
+def summary_of_mean(
+    values: Any, batches: Sequence[Sequence[int]] | None = None, level: float = 0.95, seed: int = 0
+) -> Summary:
     """Return the mean of `values` `(n,)` with the percentile interval of a bootstrap over texts; NaN is left out.
 
     The bounds of a single value are NaN.
@@ -145,8 +147,8 @@ def summaries_of_means(
 def paired_share(first: Any, second: Any, level: float = 0.95) -> Difference:
     """Return the difference of two shares, first `(n,)` minus second `(n,)`, seen on the same n texts.
 
-    The interval is Newcombe's square-and-add (Statistics in Medicine 17, 1998, p. 2635, method 10): Wilson's intervals of
-    the two shares joined with their correlation phi.
+    The interval is Newcombe's square-and-add (Statistics in Medicine 17, 1998, p. 2635, method 10): Wilson's intervals
+    of the two shares joined with their correlation phi.
 
     Raises
     ------

@@ -59,8 +59,8 @@ class Masker:
     def flipped(self, chances: Floats, target: int) -> Bools:
         """Return whether a model with class probabilities `(n, k)` no longer predicts `target` `(n,)`.
 
-        Of one choice: another class is the likeliest (of equally likely ones the first counts). Of separate questions: the
-        target's own probability is below 0.5; what the model says to the other questions does not matter.
+        Of one choice: another class is the likeliest (of equally likely ones the first counts). Of separate questions:
+        the target's own probability is below 0.5; what the model says to the other questions does not matter.
         """
         return np.asarray(chances[:, target] < 0.5 if self.multilabel else chances.argmax(axis=1) != target)
 
@@ -76,7 +76,9 @@ class Masker:
         """
         rows = np.asarray(kept)
         if rows.dtype != np.bool_ or rows.ndim != 2 or rows.shape[1] != len(self.words):
-            raise ShapeError(f"kept is {rows.dtype} of shape {rows.shape}, expected booleans of shape (n, {len(self.words)})")
+            raise ShapeError(
+                f"kept is {rows.dtype} of shape {rows.shape}, expected booleans of shape (n, {len(self.words)})"
+            )
         if not len(rows):
             return np.empty((0, len(self.whole)))
         distinct, back = np.unique(rows, axis=0, return_inverse=True)
@@ -99,9 +101,9 @@ def masker(model: Model, text: str, operator: Operator = "auto") -> Masker:
     text
         The text; words that the model cuts off are none of its words here.
     operator
-        What takes a word's place: the model's "mask", "unk" or "pad" token (in each of the word's tokens), the "zero" vector,
-        or nothing ("delete"). "auto" is the first reference of the model: its mask token, else its unknown token, else
-        padding, else zero; for a function of texts its mask token, else "delete".
+        What takes a word's place: the model's "mask", "unk" or "pad" token (in each of the word's tokens), the "zero"
+        vector, or nothing ("delete"). "auto" is the first reference of the model: its mask token, else its unknown
+        token, else padding, else zero; for a function of texts its mask token, else "delete".
 
     Notes
     -----
@@ -110,9 +112,9 @@ def masker(model: Model, text: str, operator: Operator = "auto") -> Masker:
 
     "delete" shortens the sequence of tokens that the model reads. A text that was cut is not cut anew: nothing moves in
     from beyond the window. If no token is left at all, the model is asked about a single token that stands for absence
-    (mask, unk, pad, or the zero vector, the first that it has); transformers never come to that, they keep their special
-    tokens. For a function of texts "delete" takes the words out of the string, which may leave it empty; letters that they
-    separated stay apart (see `mase.models.rewriting`).
+    (mask, unk, pad, or the zero vector, the first that it has); transformers never come to that, they keep their
+    special tokens. For a function of texts "delete" takes the words out of the string, which may leave it empty;
+    letters that they separated stay apart (see `mase.models.rewriting`).
 
     Raises
     ------
@@ -132,7 +134,9 @@ def masker(model: Model, text: str, operator: Operator = "auto") -> Masker:
         tokens = model.encode(text)
         words = group_words(tokens)
         if not len(words):
-            raise EmptyTextError(f"text {text[:40]!r} has only special tokens for the model, expected at least one word")
+            raise EmptyTextError(
+                f"text {text[:40]!r} has only special tokens for the model, expected at least one word"
+            )
         if chosen == "delete" and "delete" not in model.references:
             return _deleting(model, tokens, words)
         return _replacing(model, tokens, words, chosen)

@@ -18,10 +18,11 @@ __all__ = ["MaxSensitivity"]
 class MaxSensitivity:
     """Largest |gamma(x') - gamma(x)| / |gamma(x)| (Euclidean norms) found for n texts x' near x; the lower the better.
 
-    Yeh et al., NeurIPS 2019, with a Monte Carlo maximum, which is a lower bound of the true one. x' stretches the embedding
-    of each word, away from the method's reference, by its own factor drawn uniformly from [1 - radius, 1 + radius]: a ball
-    of the maximum norm in the words' coordinates (in captum, of the entries of the input). Scores of x and x' are made with
-    the same seed, so that what is measured is not the sampling error, which `SeedAgreement` measures. Costs n explanations.
+    Yeh et al., NeurIPS 2019, with a Monte Carlo maximum, which is a lower bound of the true one. x' stretches the
+    embedding of each word, away from the method's reference, by its own factor drawn uniformly from [1 - radius, 1 +
+    radius]: a ball of the maximum norm in the words' coordinates (in captum, of the entries of the input). Scores of x
+    and x' are made with the same seed, so that what is measured is not the sampling error, which `SeedAgreement`
+    measures. Costs n explanations.
 
     Parameters
     ----------

@@ -22,9 +22,9 @@ _SMALLEST_RANGE = 1e-9
 class NormalisedAopc:
     """(AOPC - floor) / (ceiling - floor), the bounds being AOPCs of the orders that beam search finds, for this text alone.
 
-    NAOPC of Edin et al. (arXiv 2408.08137): AOPC itself cannot be compared between models, whose ranges differ. "top first"
-    is the better the higher, "bottom first" the better the lower. NaN where no order changes anything. An order that beats
-    the beam counts as it is: the number can be a little above 1 or below 0.
+    NAOPC of Edin et al. (arXiv 2408.08137): AOPC itself cannot be compared between models, whose ranges differ. "top
+    first" is the better the higher, "bottom first" the better the lower. NaN where no order changes anything. An order
+    that beats the beam counts as it is: the number can be a little above 1 or below 0.
 
     Parameters
     ----------
@@ -61,6 +61,7 @@ class NormalisedAopc:
     def _bounds(self, case: Case) -> tuple[float, float]:
         """Return the floor and the ceiling of the text."""
         low, high = (
-            mean_drop(case, best_order(case.masker, case.target, beam=self.beam, lowest=lowest)) for lowest in (False, True)
+            mean_drop(case, best_order(case.masker, case.target, beam=self.beam, lowest=lowest))
+            for lowest in (False, True)
         )
         return low, high

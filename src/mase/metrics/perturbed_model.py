@@ -34,7 +34,9 @@ class Nearby(Wrapper):
             If the model has no embeddings, or coordinates are not words.
         """
         if not self.model.has_embeddings:
-            raise CapabilityError(f"{self.model.name} reads strings only, which have no neighbours; expected embeddings")
+            raise CapabilityError(
+                f"{self.model.name} reads strings only, which have no neighbours; expected embeddings"
+            )
         if binding.n_coordinates != len(self.factors):
             raise CapabilityError(
                 f"the method has {binding.n_coordinates} coordinates, expected {len(self.factors)}: one per word"

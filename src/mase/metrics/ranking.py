@@ -73,7 +73,9 @@ def check_order(order: Ints) -> Ints:
     """
     found = np.asarray(order)
     if found.ndim != 1 or not np.array_equal(np.sort(found), np.arange(len(found))):
-        raise ShapeError(f"order of shape {found.shape} is no permutation, expected each of the indices 0 to w - 1 once")
+        raise ShapeError(
+            f"order of shape {found.shape} is no permutation, expected each of the indices 0 to w - 1 once"
+        )
     return found
 
 

@@ -40,7 +40,9 @@ def drops(case: Case, shares: Sequence[float], ks: Sequence[int], *, keep_top: b
     """Return p(text) - p(what is left) as `rationale_columns` orders them: the top words are taken out, or alone are kept."""
     check_scores(case.masker, case.scores)
     counts = (*share_counts(len(case.masker.words), shares), *ks)
-    without, alone = _chances(case.masker, case.target, [ranking(case.scores)], *(((), counts) if keep_top else (counts, ())))
+    without, alone = _chances(
+        case.masker, case.target, [ranking(case.scores)], *(((), counts) if keep_top else (counts, ()))
+    )
     lost = case.whole - (alone if keep_top else without)[0]
     by_share, by_k = lost[: len(shares)], lost[len(shares) :]
     return np.concatenate([by_share.mean(keepdims=True), by_k, by_share])
@@ -49,8 +51,8 @@ def drops(case: Case, shares: Sequence[float], ks: Sequence[int], *, keep_top: b
 def eraser(masker: Masker, target: int, orders: Sequence[Ints]) -> Floats:
     """Return comprehensiveness, sufficiency (means over `ERASER_SHARES`) and log-odds (`LOG_ODDS_SHARE`) `(o, 3)` of o orders.
 
-    The first numbers of `Comprehensiveness`, `Sufficiency` and `LogOdds`, for orders of the words `(w,)` instead of scores; the
-    rows of all orders are asked together.
+    The first numbers of `Comprehensiveness`, `Sufficiency` and `LogOdds`, for orders of the words `(w,)` instead of
+    scores; the rows of all orders are asked together.
     """
     counts = share_counts(len(masker.words), (*ERASER_SHARES, LOG_ODDS_SHARE))
     without, alone = _chances(masker, target, orders, counts, counts[:-1])

@@ -79,7 +79,9 @@ def _step(masker: Masker, target: int, beams: _Beams, beam: int, sign: float, go
     here = masker.probabilities(kept)[:, target]
     sums = beams.sums[parents] * (goal == "area") + here
     ranked = np.argsort(sign * sums, kind="stable")
-    _, first = np.unique(np.packbits(kept[ranked], axis=1), axis=0, return_index=True)  # the best way to each set of words
+    _, first = np.unique(
+        np.packbits(kept[ranked], axis=1), axis=0, return_index=True
+    )  # the best way to each set of words
     chosen = ranked[np.sort(first)[:beam]]
     orders = np.concatenate([beams.orders[parents[chosen]], taken[chosen, None]], axis=1)
     return _Beams(kept[chosen], orders, sums[chosen])

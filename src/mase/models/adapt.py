@@ -25,8 +25,8 @@ def load(
     Parameters
     ----------
     name_or_path
-        ``"lstm-imdb"``, ``"lstm-reuters"``, ``"bert-imdb"``, ``"bert-reuters"``, a folder, or the name of a Hugging Face model
-        that is in its local cache. A `Path` is always a folder.
+        ``"lstm-imdb"``, ``"lstm-reuters"``, ``"bert-imdb"``, ``"bert-reuters"``, a folder, or the name of a Hugging
+        Face model that is in its local cache. A `Path` is always a folder.
     download
         Whether a Hugging Face model that is not on this machine may be fetched.
     device
@@ -59,7 +59,9 @@ def load(
     known = ours or "/" in name or download
     if not known and not _cached(name):
         raise unknown(
-            "model", name, [*BUNDLED, *ADAPTED, "a folder with a Hugging Face model", "owner/name of the Hugging Face hub"]
+            "model",
+            name,
+            [*BUNDLED, *ADAPTED, "a folder with a Hugging Face model", "owner/name of the Hugging Face hub"],
         )
     require("torch", "hf")
     require("transformers", "hf")
@@ -74,8 +76,8 @@ def adapt(model: Any, tokenizer: Any = None, *, name: str | None = None) -> Mode
     Parameters
     ----------
     model
-        An adapter already, a name or folder, a Hugging Face classifier or another torch module (with its tokenizer), a fitted
-        estimator or pipeline of scikit-learn that takes texts, or a function `list[str] -> (n, k)`.
+        An adapter already, a name or folder, a Hugging Face classifier or another torch module (with its tokenizer), a
+        fitted estimator or pipeline of scikit-learn that takes texts, or a function `list[str] -> (n, k)`.
     tokenizer
         The tokenizer of a torch module.
     name

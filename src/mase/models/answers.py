@@ -33,9 +33,9 @@ class Answers:
     def table(self, answer: Any, texts: Sequence[str]) -> Floats:
         """Return the class scores `(n, k)` that an answer to n texts holds, k >= 2, in an array of their own.
 
-        The answer is a list, a NumPy array without masked entries, a torch tensor of any precision and device, a data frame, a
-        sparse matrix, or anything else that NumPy reads as real numbers `(n, k)`, `(n, 1)` or `(n,)`. A single column is the
-        second of two classes.
+        The answer is a list, a NumPy array without masked entries, a torch tensor of any precision and device, a data
+        frame, a sparse matrix, or anything else that NumPy reads as real numbers `(n, k)`, `(n, 1)` or `(n,)`. A single
+        column is the second of two classes.
 
         Raises
         ------
@@ -52,7 +52,9 @@ class Answers:
         self._check_shape(array, answer, len(texts))
         if array.ndim == 1 or array.shape[1] == 1:
             self._check_column(array, answer)
-        table: Floats = array.astype(np.float64).reshape(len(texts), -1)  # a copy: the function may fill the same array again
+        table: Floats = array.astype(np.float64).reshape(
+            len(texts), -1
+        )  # a copy: the function may fill the same array again
         bad = np.isnan(table) | (table == np.inf)
         if bad.any():
             raise NonFiniteError(f"{self._first(bad, table, texts)}, expected finite class scores")
@@ -186,7 +188,8 @@ def _first_row(plain: Any, array: np.ndarray) -> str:
         return ""
     rows = plain if isinstance(plain, list) else array.tolist()
     real = [
-        all(isinstance(x, float | int | np.floating | np.integer) for x in (r if isinstance(r, list) else [r])) for r in rows
+        all(isinstance(x, float | int | np.floating | np.integer) for x in (r if isinstance(r, list) else [r]))
+        for r in rows
     ]
     return next((f", whose row {index} is {_shown(rows[index])}" for index, good in enumerate(real) if not good), "")
 

@@ -48,7 +48,9 @@ def ask(probe: Probe, coordinates: Floats, batch_size: int | None = None, first:
         return _collected(scores, coordinates, size, first)
 
 
-def ask_norms(probe: NormProbe, coordinates: Floats, link: Link, target: int, batch_size: int, first: int = 0) -> Floats:
+def ask_norms(
+    probe: NormProbe, coordinates: Floats, link: Link, target: int, batch_size: int, first: int = 0
+) -> Floats:
     """Return the norms `(n, p)` of the response's gradient by each word's vectors at the coordinates, as `ask` does.
 
     Raises
@@ -112,8 +114,8 @@ def _collected(call: Callable[[R, Ints], Floats], points: R, batch_size: int, fi
 def in_batches(call: Callable[[R, Ints], T], points: R, batch_size: int, first: int = 0) -> Iterator[tuple[slice, T]]:
     """Yield the answers to the rows batch by batch, with their place; where memory runs out, the batches are halved.
 
-    Nothing small is kept from one batch to the next: it would sit between the large arrays that come and go, and keep their
-    memory from being used again.
+    Nothing small is kept from one batch to the next: it would sit between the large arrays that come and go, and keep
+    their memory from being used again.
     """
     start, n = 0, len(points)
     while start < n:

@@ -18,9 +18,9 @@ __all__ = ["borrowed"]
 def borrowed(module: nn.Module, *, gradients: bool = False) -> Iterator[None]:
     """Run `module` in eval mode; then restore every submodule's mode and torch's global random state.
 
-    Gradients of parameters are never touched: derivatives are taken of the coordinates alone. Plain `no_grad` instead of
-    inference mode, because a module that caches tensors on itself could not be trained on with inference tensors. One thread at
-    a time borrows a module, since hooks and modes of two explanations would mix; others wait.
+    Gradients of parameters are never touched: derivatives are taken of the coordinates alone. Plain `no_grad` instead
+    of inference mode, because a module that caches tensors on itself could not be trained on with inference tensors.
+    One thread at a time borrows a module, since hooks and modes of two explanations would mix; others wait.
     """
     with alone(module), _as_found(module), torch.set_grad_enabled(gradients), _uncompiled():
         yield

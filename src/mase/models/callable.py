@@ -28,11 +28,11 @@ class Callable:
     Parameters
     ----------
     predict_proba
-        Class probabilities `(n, k)`, or one column with the probability of the second class: a list, an array, a tensor, a data
-        frame or a sparse matrix (see `mase.models.answers.Answers`).
+        Class probabilities `(n, k)`, or one column with the probability of the second class: a list, an array, a
+        tensor, a data frame or a sparse matrix (see `mase.models.answers.Answers`).
     labels
-        Names of the k classes; "0", "1", ... by default. For one column the names of both classes, or of the one that it
-        scores.
+        Names of the k classes; "0", "1", ... by default. For one column the names of both classes, or of the one that
+        it scores.
     mask_token
         What to write in place of a word that is taken out; None takes the word out altogether.
     multilabel
@@ -69,7 +69,9 @@ class Callable:
         if labels is not None and (not len(labels) or len(set(labels)) != len(labels)):
             raise OptionError(f"labels are {list(labels)}, expected one name per class, no two alike")
         if mask_token == "":
-            raise OptionError("mask_token is '', expected what to write in a word's place, or None to take the word out")
+            raise OptionError(
+                "mask_token is '', expected what to write in a word's place, or None to take the word out"
+            )
         if outputs == "probabilities" and getattr(predict_proba, "__name__", "") == "decision_function":
             raise OptionError(
                 "decision_function returns distances, expected probabilities; pass predict_proba, or labels=[...] and "
@@ -172,8 +174,9 @@ class Callable:
 class CallableProbe:
     """A black box bound to one text. See `mase.models.protocol.Probe`.
 
-    A short text has few distinct rows: each is asked once, and its answer is `known`; None if every row is asked. The text
-    itself, whose scores are `start`, is asked once more, which shows whether the function gives the same answer again.
+    A short text has few distinct rows: each is asked once, and its answer is `known`; None if every row is asked. The
+    text itself, whose scores are `start`, is asked once more, which shows whether the function gives the same answer
+    again.
     """
 
     model: Callable
@@ -204,7 +207,9 @@ class CallableProbe:
         """
         del rows
         if not np.isin(coordinates, (0.0, 1.0)).all():
-            raise CapabilityError("a function of texts takes whole words, expected coordinates 0 and 1; use design='bernoulli'")
+            raise CapabilityError(
+                "a function of texts takes whole words, expected coordinates 0 and 1; use design='bernoulli'"
+            )
         return self._scores([self._text(row) for row in coordinates[:, self.binding.coordinate_of_token] == 1])
 
     def exchanged(self, sources: Ints) -> Floats:

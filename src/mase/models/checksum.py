@@ -11,8 +11,8 @@ __all__ = ["Checksum", "checksum"]
 class Checksum:
     """The SHA-256 of a module's parameters and buffers, computed again when one of them was replaced or written to.
 
-    Changes are seen by torch's own version counters, and by the sums of weights that are trained; writes through the `.data`
-    of a tensor that is not trained escape these.
+    Changes are seen by torch's own version counters, and by the sums of weights that are trained; writes through the
+    `.data` of a tensor that is not trained escape these.
     """
 
     def __init__(self, module: nn.Module) -> None:

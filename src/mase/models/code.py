@@ -9,7 +9,8 @@ from mase.errors import DataError
 
 __all__ = ["check_no_code", "check_no_detours", "refused"]
 
-# Attention and experts that transformers has built in. Other names, "owner/name" above all, are fetched from the hub and run.
+# Attention and experts that transformers has built in. Other names, "owner/name" above all, are fetched from the hub
+# and run.
 _BUILT_IN = (None, True, False, "eager", "sdpa", "flex_attention", "grouped_mm", "batched_mm")
 _IMPLEMENTATION = re.compile(r"_?(attn|experts)_implementation(_internal|_autoset)?")
 # A key that names the function, or the packages, to run the weights with.
@@ -72,7 +73,9 @@ def check_no_detours(folder: Path, path: Path, config: dict[str, Any]) -> None:
         )
     strange = next((found.name for found in folder.iterdir() if _DISTRIBUTED.fullmatch(found.name)), None)
     if strange is not None:
-        raise DataError(f"{folder} has {strange}, expected model.safetensors, or its parts and model.safetensors.index.json")
+        raise DataError(
+            f"{folder} has {strange}, expected model.safetensors, or its parts and model.safetensors.index.json"
+        )
 
 
 def _entries(value: Any) -> Iterator[tuple[str, Any]]:

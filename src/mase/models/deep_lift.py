@@ -3,10 +3,12 @@
 What is done where:
 
 - The LSTM is unrolled over the text into one module per nonlinearity and step, since captum's rules need modules that
-  are used once. Sigmoid and tanh have captum's Rescale rule, the maximum over time its max-pooling rule; linear maps need none.
+  are used once. Sigmoid and tanh have captum's Rescale rule, the maximum over time its max-pooling rule; linear maps
+  need none.
 - The gates' products a b, three per step, have no rule in captum, where they would get the plain gradient (b, a) at the text
-  and sums would no longer hold. Here they get the multipliers ((b + b0) / 2, (a + a0) / 2), with 0 for the reference: the
-  Shapley values of a product, shap's rule for them on TensorFlow, and what Rescale gives for ((a+b)^2 - a^2 - b^2) / 2.
+  and sums would no longer hold. Here they get the multipliers ((b + b0) / 2, (a + a0) / 2), with 0 for the reference:
+  the Shapley values of a product, shap's rule for them on TensorFlow, and what Rescale gives for ((a+b)^2 - a^2 - b^2)
+  / 2.
 - The response, a function of the k logits, gets the mean of its gradient along the straight line between the two logit
   vectors; for two classes, or one logit, that is Rescale once more.
 """
@@ -59,7 +61,8 @@ class _Step(nn.Module):
         enter, keep, new, leave = gates.chunk(4, dim=1)
         enter, keep, leave = self.sigmoid(torch.cat([enter, keep, leave], dim=1)).chunk(3, dim=1)
         cell = _Product.apply(keep, cell) + _Product.apply(enter, self.tanh(new))  # type: ignore[no-untyped-call]
-        # A copy, because captum replaces the whole gradient of the tensor that a module is given, the next step's part too.
+        # A copy, because captum replaces the whole gradient of the tensor that a module is given, the next step's part
+        # too.
         return _Product.apply(leave, self.tanh_of_cell(cell.clone())), cell  # type: ignore[no-untyped-call]
 
 
@@ -153,7 +156,9 @@ def _by_captum(network: nn.Module, vectors: torch.Tensor) -> torch.Tensor:
     try:
         from captum.attr import DeepLift
     except ImportError as error:
-        raise MissingDependencyError("deep-shap needs captum; install it with: pip install 'mase-xai[deep-shap]'") from error
+        raise MissingDependencyError(
+            "deep-shap needs captum; install it with: pip install 'mase-xai[deep-shap]'"
+        ) from error
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that hooks are set, and removed again
         found: torch.Tensor = DeepLift(network).attribute(vectors[:1], baselines=vectors[1:], target=0)

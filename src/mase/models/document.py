@@ -78,15 +78,19 @@ def read_json(path: Path, most: int = limits.JSON_BYTES, *, unique: bool = False
     Raises
     ------
     DataError
-        If it cannot be read, or is not JSON within the limits of depth, values and digits. "Infinity" is let through, since
-        configurations hold it; NaN is not.
+        If it cannot be read, or is not JSON within the limits of depth, values and digits. "Infinity" is let through,
+        since configurations hold it; NaN is not.
     """
     text = read_text(path, most)
     if sum(map(text.count, ",[{")) > (values := most // limits.BYTES_OF_VALUE):
         raise DataError(f"{path} has more than {values:,} values, expected at most so many: no known model needs more")
     try:
         found = json.loads(
-            text, parse_int=_whole, parse_float=_real, parse_constant=_constant, object_pairs_hook=_once if unique else dict
+            text,
+            parse_int=_whole,
+            parse_float=_real,
+            parse_constant=_constant,
+            object_pairs_hook=_once if unique else dict,
         )
     except RecursionError as error:
         raise _too_deep(path) from error

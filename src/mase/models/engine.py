@@ -37,7 +37,9 @@ def find_embedding(module: nn.Module, name: str | None) -> str:
     layers = dict(module.named_modules())
     if name is not None:
         if name not in layers:
-            raise CapabilityError(f"the module has no layer {name!r}, expected one of: {', '.join(n for n in layers if n)}")
+            raise CapabilityError(
+                f"the module has no layer {name!r}, expected one of: {', '.join(n for n in layers if n)}"
+            )
         return name
     found = [n for n, layer in layers.items() if isinstance(layer, nn.Embedding)]
     if len(found) != 1:
@@ -80,7 +82,9 @@ class Engine:
         What only gives them another shape is looked through.
         """
 
-        def followed(output: Any) -> Any:  # so that frozen weights have a history too; no leaf, which cannot be written to
+        def followed(
+            output: Any,
+        ) -> Any:  # so that frozen weights have a history too; no leaf, which cannot be written to
             floats = isinstance(output, torch.Tensor) and output.is_floating_point()
             return output.detach().clone().requires_grad_().clone() if floats else output
 
@@ -99,7 +103,12 @@ class Engine:
         found: list[int] = []
 
         def read(layer: nn.Embedding, args: tuple[Any, ...]) -> None:
-            if args and isinstance(args[0], torch.Tensor) and args[0].shape == ids.shape and bool((args[0] == ids).all()):
+            if (
+                args
+                and isinstance(args[0], torch.Tensor)
+                and args[0].shape == ids.shape
+                and bool((args[0] == ids).all())
+            ):
                 found.append(layer.num_embeddings)
 
         tables = [layer for layer in self.module.modules() if isinstance(layer, nn.Embedding)]

@@ -1,7 +1,7 @@
 """What a model folder may ask for. Files within these limits are read; others are refused before anything is built.
 
-Each limit lies well above the largest model that we know of, so that a legitimate folder never meets one, and low enough
-that reading what it admits takes seconds and some hundred megabytes beside the weights.
+Each limit lies well above the largest model that we know of, so that a legitimate folder never meets one, and low
+enough that reading what it admits takes seconds and some hundred megabytes beside the weights.
 """
 
 __all__ = [
@@ -40,7 +40,9 @@ __all__ = [
 ]
 
 # --- files in JSON ----------------------------------------------------------------------------------------------------
-JSON_BYTES = 8 << 20  # config.json, tokenizer_config.json and their like: the largest known, of 20,000 classes, has 2 MB
+JSON_BYTES = (
+    8 << 20
+)  # config.json, tokenizer_config.json and their like: the largest known, of 20,000 classes, has 2 MB
 VOCABULARY_BYTES = 64 << 20  # tokenizer.json, vocab.txt, tokenizer.model, ...: Gemma 3 has 33 MB
 BYTES_OF_VALUE = 8  # a file may have as many values as its largest size holds of these: each takes memory of its own
 DEPTH = 32  # objects and lists within each other: the deepest known has 8
@@ -60,8 +62,9 @@ HEADER_BYTES = 64 << 20  # all that describes the tensors of a safetensors file:
 TENSORS = 200_000  # in all files together: DeepSeek-V3 has 91,991
 DIMENSIONS = 16  # of a tensor: convolutions have 5
 SHARDS = 2_000  # files of one model: 405B has 191
-# Weights that are not in the file cannot be loaded, so a model may have this many times the numbers that are stored (mT5
-# builds its word vectors three times before it shares them) and so many more (masks, the head that a training starts with).
+# Weights that are not in the file cannot be loaded, so a model may have this many times the numbers that are stored
+# (mT5 builds its word vectors three times before it shares them) and so many more (masks, the head that a training
+# starts with).
 NUMBERS_TIMES, NUMBERS_SPARE = 4, 1 << 24
 MODULES_TIMES, MODULES_SPARE = 10, 2_000  # likewise modules: common models have one or two for each stored tensor
 

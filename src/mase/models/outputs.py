@@ -39,7 +39,9 @@ class Scores:
         """
         width = 1 if self.one_column else self.n_classes
         if raw.shape[1] != width:
-            raise ShapeError(f"model returned scores of shape {tuple(raw.shape)}, expected ({len(raw)}, {width}) as before")
+            raise ShapeError(
+                f"model returned scores of shape {tuple(raw.shape)}, expected ({len(raw)}, {width}) as before"
+            )
         if self.output.kind == "probabilities" and bool(((raw < -_ROUNDING) | (raw > 1 + _ROUNDING)).any()):
             raise ModelError(
                 f"model returned numbers from {float(raw.min()):.3g} to {float(raw.max()):.3g}, expected probabilities in "
@@ -93,10 +95,10 @@ def class_scores(answer: Any, n: int) -> torch.Tensor:
 def recognise(raw: Floats, kind: Kind, *, multilabel: bool, last_operation: str = "", named: bool = True) -> Scores:
     """Return what the scores `(n, k)` of n varied inputs are.
 
-    ``"auto"``: rows of numbers in [0, 1] that sum to 1, or one column in [0, 1] that no linear layer made, are probabilities;
-    several columns in [0, 1] that do not sum to 1 are probabilities of separate questions if a sigmoid made them
-    (`last_operation` names what did), and logits if a linear layer did; all else are logits. One column that is no
-    probability is the logit of a class only if the classes are `named`: it may be a likelihood or a regression.
+    ``"auto"``: rows of numbers in [0, 1] that sum to 1, or one column in [0, 1] that no linear layer made, are
+    probabilities; several columns in [0, 1] that do not sum to 1 are probabilities of separate questions if a sigmoid
+    made them (`last_operation` names what did), and logits if a linear layer did; all else are logits. One column that
+    is no probability is the logit of a class only if the classes are `named`: it may be a likelihood or a regression.
 
     Raises
     ------
@@ -140,5 +142,7 @@ def score_labels(labels: tuple[str, ...] | None, scores: Scores) -> tuple[str, .
     if scores.one_column and len(labels) == 1:
         return (f"not {labels[0]}", labels[0])
     if len(labels) != scores.n_classes:
-        raise ShapeError(f"model returned scores for {scores.n_classes} classes, expected {len(labels)}: the number of labels")
+        raise ShapeError(
+            f"model returned scores for {scores.n_classes} classes, expected {len(labels)}: the number of labels"
+        )
     return labels

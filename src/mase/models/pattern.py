@@ -1,8 +1,8 @@
 """Regular expressions of tokenizers: how long they may search, told from their form.
 
-The engine of `tokenizers` (Oniguruma) tries one way to match after the other. A repeat within a repeat, or many choices in
-a row, make exponentially many of them. What published tokenizers use is far from that, and what is not understood here is
-refused.
+The engine of `tokenizers` (Oniguruma) tries one way to match after the other. A repeat within a repeat, or many choices
+in a row, make exponentially many of them. What published tokenizers use is far from that, and what is not understood
+here is refused.
 """
 
 import math

@@ -105,8 +105,8 @@ def read_tokenizer(source: str | os.PathLike[str], *, trust_remote_code: bool = 
     Raises
     ------
     DataError
-        If it cannot be loaded, is beyond the limits, would run code, or the folder has none: transformers then makes up one
-        that knows no word.
+        If it cannot be loaded, is beyond the limits, would run code, or the folder has none: transformers then makes up
+        one that knows no word.
     """
     folder = locate(source)
     _check_configuration(folder, trust_remote_code=trust_remote_code)
@@ -153,14 +153,18 @@ def _reading(failed: str) -> Iterator[None]:
     except (MaseError, MemoryError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException as error:
-        reason = str(error) if isinstance(error, OSError | ValueError | RuntimeError) else f"{type(error).__name__}: {error}"
+        reason = (
+            str(error) if isinstance(error, OSError | ValueError | RuntimeError) else f"{type(error).__name__}: {error}"
+        )
         raise DataError(f"{failed}: {reason}; expected files as save_pretrained writes them") from error
 
 
 def _snapshot(name: str, files: tuple[str, ...], *, download: bool) -> Path:
     from huggingface_hub import snapshot_download
 
-    return Path(snapshot_download(name, local_files_only=not download, allow_patterns=list(files), ignore_patterns=[_BELOW]))
+    return Path(
+        snapshot_download(name, local_files_only=not download, allow_patterns=list(files), ignore_patterns=[_BELOW])
+    )
 
 
 def _check_configuration(folder: Path, *, trust_remote_code: bool) -> None:
@@ -180,7 +184,9 @@ def _check_configuration(folder: Path, *, trust_remote_code: bool) -> None:
     check_no_code(path, config)
     family = config.get("model_type")
     if not isinstance(family, str) or family not in transformers.CONFIG_MAPPING:
-        raise refused(path, f"has the model_type {family!r:.60}, which transformers {transformers.__version__} does not know")
+        raise refused(
+            path, f"has the model_type {family!r:.60}, which transformers {transformers.__version__} does not know"
+        )
     _check_class(folder, path, config)
 
 
@@ -221,7 +227,9 @@ def _check_built(folder: Path, tokenizer: Any) -> None:
     """Check a tokenizer as it was built, whatever it was built from, and what it makes of a short text."""
     backend = tokenizer.backend_tokenizer
     with _reading(f"cannot use the tokenizer of {folder}"):
-        steps = {name: json.loads(part.__getstate__()) for name in STEPS if (part := getattr(backend, name)) is not None}
+        steps = {
+            name: json.loads(part.__getstate__()) for name in STEPS if (part := getattr(backend, name)) is not None
+        }
         check_pipeline(folder, steps)
         with whole_text(tokenizer):
             n_tokens = len(backend.encode(_SAMPLE).ids)

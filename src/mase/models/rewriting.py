@@ -10,9 +10,9 @@ __all__ = ["rewritten"]
 def rewritten(tokens: Tokens, pieces: Sequence[str | None]) -> str:
     """Return the text with word i written as `pieces[i]`, or taken out where that is None.
 
-    Of the white space around words that are gone one stretch stays: that with the most line breaks, then the longest. None is
-    left at the beginning or the end that the text did not have there. Where letters or digits would read as one word that
-    something stood between, one space stays in its place.
+    Of the white space around words that are gone one stretch stays: that with the most line breaks, then the longest.
+    None is left at the beginning or the end that the text did not have there. Where letters or digits would read as one
+    word that something stood between, one space stays in its place.
 
     Examples
     --------

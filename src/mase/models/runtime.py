@@ -15,9 +15,9 @@ _NEVER, _LARGEST = 2**31 - 1, 32 << 20
 def settle(threads: int | None = None) -> None:
     """Make ready a process that explains texts and does nothing else.
 
-    Torch works with `threads` threads, if a number is given: on a busy machine fewer are often faster. And the C library, where
-    it is glibc, keeps the memory of one batch for the next: by default it returns large blocks to the kernel, which hands them
-    back page by page, zeroed anew.
+    Torch works with `threads` threads, if a number is given: on a busy machine fewer are often faster. And the C
+    library, where it is glibc, keeps the memory of one batch for the next: by default it returns large blocks to the
+    kernel, which hands them back page by page, zeroed anew.
 
     Raises
     ------

@@ -63,7 +63,9 @@ def check_tokenizer_config(path: Path, config: Mapping[str, Any]) -> None:
     added = config.get("added_tokens_decoder") or {}
     if not isinstance(added, dict) or len(added) > limits.ADDED_TOKENS:
         raise DataError(f"{path} adds too many tokens, or no object of them, expected at most {limits.ADDED_TOKENS:,}")
-    strange = next((number for number in added if not re.fullmatch(r"\d{1,8}", number) or int(number) > _HIGHEST_ID), None)
+    strange = next(
+        (number for number in added if not re.fullmatch(r"\d{1,8}", number) or int(number) > _HIGHEST_ID), None
+    )
     if strange is not None:
         raise DataError(f"{path} adds a token with the id {strange!r:.60}, expected one of at most {_HIGHEST_ID:,}")
     for name in ("additional_special_tokens", "extra_special_tokens"):
@@ -129,7 +131,9 @@ def _components(step: Any) -> Iterator[dict[str, Any]]:
     What a part is shows in its fields alone: `tokenizers` also reads parts whose type is missing or unknown.
     """
     if isinstance(step, dict):
-        inner = [one for name, value in step.items() if name not in _PIECES and isinstance(value, list) for one in value]
+        inner = [
+            one for name, value in step.items() if name not in _PIECES and isinstance(value, list) for one in value
+        ]
         yield step
         for one in inner:
             yield from _components(one)

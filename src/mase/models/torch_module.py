@@ -29,14 +29,16 @@ class TorchModule:
     Parameters
     ----------
     module
-        LSTM, GRU, CNN, transformer. It is never changed: modes, gradients, hooks, dtype, device and random state are as before.
+        LSTM, GRU, CNN, transformer. It is never changed: modes, gradients, hooks, dtype, device and random state are as
+        before.
     tokenize
-        `tokenize(text)` returns ids, or ids and character spans `(start, end)`. With ids alone, the text's whitespace words
-        must be as many as the ids.
+        `tokenize(text)` returns ids, or ids and character spans `(start, end)`. With ids alone, the text's whitespace
+        words must be as many as the ids.
     labels
         Names of the k classes; "0", "1", ... by default.
     embedding
-        Dotted name of the layer that turns ids into vectors `(b, t, d)`; found automatically if there is one `nn.Embedding`.
+        Dotted name of the layer that turns ids into vectors `(b, t, d)`; found automatically if there is one
+        `nn.Embedding`.
     pad_id, unk_id, mask_id
         Ids that can stand for an absent word. Padding is never scored.
     special_ids
@@ -44,9 +46,9 @@ class TorchModule:
     max_length, keep
         Longest input in tokens, and which end of a longer text the model reads: "start" or "end".
     outputs, multilabel
-        What the module returns: "logits", "probabilities", or "auto" (see `mase.models.outputs.recognise`), of one choice or,
-        with `multilabel`, of k separate questions. One column is the score of the second of two classes; if it is not a
-        probability, `labels` (both names, or its own) or `outputs` must say that it is one.
+        What the module returns: "logits", "probabilities", or "auto" (see `mase.models.outputs.recognise`), of one
+        choice or, with `multilabel`, of k separate questions. One column is the score of the second of two classes; if
+        it is not a probability, `labels` (both names, or its own) or `outputs` must say that it is one.
     name
         For provenance.
     """
@@ -158,9 +160,13 @@ class TorchModule:
             ids, spans = ids[cut], spans[cut]
             truncation = Truncation(len(ids), total, self._keep)
         if not ids:
-            raise EmptyTextError(f"text {text[:40]!r} has no word that the model knows how to read, expected at least one")
+            raise EmptyTextError(
+                f"text {text[:40]!r} has no word that the model knows how to read, expected at least one"
+            )
         fixed = tuple(token in self._fixed_ids for token in ids)
-        pieces = tuple(f"<{token}>" if span is None else text[slice(*span)] for token, span in zip(ids, spans, strict=True))
+        pieces = tuple(
+            f"<{token}>" if span is None else text[slice(*span)] for token, span in zip(ids, spans, strict=True)
+        )
         return Tokens(text, tuple(ids), pieces, tuple(spans), fixed, truncation)
 
     def _ids_and_spans(self, text: str) -> tuple[list[int], list[Span | None]]:
@@ -172,7 +178,12 @@ class TorchModule:
         except Exception as error:
             raise ModelError(f"tokenize raised {type(error).__name__}: {error}") from error
         try:
-            pair = isinstance(found, tuple | list) and len(found) == 2 and not np.isscalar(found[0]) and np.ndim(found[0]) == 1
+            pair = (
+                isinstance(found, tuple | list)
+                and len(found) == 2
+                and not np.isscalar(found[0])
+                and np.ndim(found[0]) == 1
+            )
             ids = [operator.index(token) for token in (found[0] if pair else found)]
             given = (
                 [None if span is None else (operator.index(span[0]), operator.index(span[1])) for span in found[1]]
@@ -189,7 +200,9 @@ class TorchModule:
             raise ShapeError(f"tokenize returned {len(ids)} ids and {len(given)} spans, expected one span per id")
         outside = next((span for span in given if span is not None and not 0 <= span[0] <= span[1] <= len(text)), None)
         if outside is not None:
-            raise ShapeError(f"tokenize returned the span {outside} for a text of {len(text)} characters, expected it inside")
+            raise ShapeError(
+                f"tokenize returned the span {outside} for a text of {len(text)} characters, expected it inside"
+            )
         return ids, given
 
     def _whitespace_spans(self, text: str, ids: list[int]) -> list[Span | None]:
@@ -210,7 +223,9 @@ class TorchModule:
     def bind(self, binding: Binding) -> TorchProbe:
         """Return the probe of one text."""
         role = binding.space.reference
-        return bind(self._engine, self._recognised(len(binding.tokens)), binding, self._tokens_by_role.get(role or "zero"))
+        return bind(
+            self._engine, self._recognised(len(binding.tokens)), binding, self._tokens_by_role.get(role or "zero")
+        )
 
     def predict(self, texts: Sequence[str]) -> Floats:
         """Return class probabilities `(n, k)`; texts of one length go through the model together, without padding."""

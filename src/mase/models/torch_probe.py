@@ -19,8 +19,8 @@ from mase.spaces.protocol import Noise
 
 __all__ = ["TorchProbe", "bind"]
 
-# Bytes of embeddings in one batch: about what the second cache of a CPU core holds, and what fills a GPU. A recurrent layer
-# multiplies one position of all rows at a time, so it needs more rows for the same product.
+# Bytes of embeddings in one batch: about what the second cache of a CPU core holds, and what fills a GPU. A recurrent
+# layer multiplies one position of all rows at a time, so it needs more rows for the same product.
 _CPU_BYTES, _RECURRENT_BYTES, _GPU_BYTES = 2 << 20, 4 << 20, 256 << 20
 
 
@@ -28,9 +28,9 @@ _CPU_BYTES, _RECURRENT_BYTES, _GPU_BYTES = 2 << 20, 4 << 20, 256 << 20
 class TorchProbe:
     """A torch model bound to one text. See `mase.models.protocol.Probe`.
 
-    `text` and `direction` `(t, d)` are the embeddings and what one unit of a coordinate adds to them, in float32 at least: near
-    1 a coordinate in half precision would lose most of its deviation. `dtype` is the model's own; `spread` `(t,)` says which
-    coordinate moves which token (p: none).
+    `text` and `direction` `(t, d)` are the embeddings and what one unit of a coordinate adds to them, in float32 at
+    least: near 1 a coordinate in half precision would lose most of its deviation. `dtype` is the model's own; `spread`
+    `(t,)` says which coordinate moves which token (p: none).
     """
 
     engine: Engine
@@ -126,7 +126,9 @@ class TorchProbe:
 
     def half(self) -> "TorchProbe | None":
         """Return the same probe, its model run in bfloat16 but for the last layer; None where that would be slower."""
-        return replace(self, engine=replace(self.engine, half=True)) if multiplies_bfloat16(self.engine.device) else None
+        return (
+            replace(self, engine=replace(self.engine, half=True)) if multiplies_bfloat16(self.engine.device) else None
+        )
 
     def _tensor(self, coordinates: Floats) -> torch.Tensor:
         return torch.as_tensor(coordinates, dtype=self.text.dtype, device=self.text.device)
@@ -144,7 +146,9 @@ class TorchProbe:
         drawn = [row_noise(self.binding.noise_key, int(row), t, d) for row in rows]
         moves = (self.spread < self.binding.n_coordinates).to(self.text.dtype)
         normal = torch.as_tensor(np.stack([normal for normal, _ in drawn])).to(self.text) * moves[:, None]
-        return Noise(normal, torch.as_tensor(np.stack([uniform for _, uniform in drawn])).to(self.text), self.binding.sigma)
+        return Noise(
+            normal, torch.as_tensor(np.stack([uniform for _, uniform in drawn])).to(self.text), self.binding.sigma
+        )
 
 
 @torch.inference_mode(mode=False)  # else what is kept of the text could never be part of a derivative
@@ -155,7 +159,9 @@ def bind(engine: Engine, kind: Scores, binding: Binding, reference_id: int | Non
     """
     tokens, p = binding.tokens, binding.n_coordinates
     ids = engine.ids(tokens.ids, 1)
-    spread = torch.as_tensor(np.where(binding.coordinate_of_token < 0, p, binding.coordinate_of_token), device=ids.device)
+    spread = torch.as_tensor(
+        np.where(binding.coordinate_of_token < 0, p, binding.coordinate_of_token), device=ids.device
+    )
     asked = ids if reference_id is None else torch.cat([ids, torch.where(spread == p, ids, reference_id)])
     if len(asked) == asked.shape[1]:
         asked = torch.cat([asked, ids])  # one more row: else batch and time first could not be told apart
@@ -200,7 +206,9 @@ def _widths(binding: Binding, text: torch.Tensor, direction: torch.Tensor) -> Fl
     token_widths = as_float64(binding.space.widths(text))
     widths = np.full(binding.n_coordinates, np.inf)
     inside = (binding.coordinate_of_token >= 0) & moved
-    with np.errstate(invalid="ignore"):  # vectors that are not finite give no width; the model's answer is refused for them
+    with np.errstate(
+        invalid="ignore"
+    ):  # vectors that are not finite give no width; the model's answer is refused for them
         np.minimum.at(widths, binding.coordinate_of_token[inside], token_widths[inside])
     return np.where(np.isfinite(widths), widths, 0.0)
 
@@ -210,13 +218,17 @@ def _respond(table: torch.Tensor, output: Output, link: Link, target: int) -> to
     logits = table.double() if output.kind == "logits" else torch.log(table.double().clamp(min=FLOOR))
     if output.multilabel:
         own = logits[:, target] if output.kind == "logits" else torch.logit(table.double()[:, target], eps=FLOOR)
-        return {"probability": torch.sigmoid, "log-probability": torch.nn.functional.logsigmoid}.get(link, lambda x: x)(own)
+        return {"probability": torch.sigmoid, "log-probability": torch.nn.functional.logsigmoid}.get(link, lambda x: x)(
+            own
+        )
     if link == "logit":
         return logits[:, target] if output.kind == "logits" else torch.logit(table.double()[:, target], eps=FLOOR)
     if link == "margin":
         others = torch.cat([logits[:, :target], logits[:, target + 1 :]], dim=1)
         return logits[:, target] - others.max(dim=1).values
     if link not in ("probability", "log-probability"):
-        raise CapabilityError(f"link {link!r} has no derivative here, expected probability, log-probability, logit or margin")
+        raise CapabilityError(
+            f"link {link!r} has no derivative here, expected probability, log-probability, logit or margin"
+        )
     log_p = torch.log_softmax(logits, dim=1)[:, target]
     return log_p.exp() if link == "probability" else log_p

@@ -32,7 +32,8 @@ _OFFSET_POSITIONS = (
 )  # fmt: skip
 # What transformers calls the only class of a configuration that names none.
 _UNNAMED = "LABEL_0"
-# Families whose embedding block mixes the vectors of neighbouring words: entered there, a word that is out would stay in these.
+# Families whose embedding block mixes the vectors of neighbouring words: entered there, a word that is out would stay
+# in these.
 _MIXING_BLOCKS = ("mobilebert",)
 
 
@@ -42,24 +43,24 @@ class HuggingFace:
     Parameters
     ----------
     model
-        A `PreTrainedModel` for sequence classification, a folder, or a name in the local cache of the hub. By folder or name
-        it is loaded in float32, whatever precision it was saved in; a module stays as it is. One logit is that of the second of
-        two classes, if the configuration says that it is a class, by a `problem_type` of classification or by a label other
-        than LABEL_0.
+        A `PreTrainedModel` for sequence classification, a folder, or a name in the local cache of the hub. By folder or
+        name it is loaded in float32, whatever precision it was saved in; a module stays as it is. One logit is that of
+        the second of two classes, if the configuration says that it is a class, by a `problem_type` of classification
+        or by a label other than LABEL_0.
     tokenizer
         Its (fast) tokenizer; loaded beside the model if that is a folder or name.
     enter
-        Where to perturb. ``"block"``: the output of the whole embedding block, after its LayerNorm (the paper's "output of
-        the embedding layer"); ``"words"``: the word vectors alone, before positions are added. Models without an embedding
-        block (GPT-2, Llama) have only the latter. Or the dotted name of a layer.
+        Where to perturb. ``"block"``: the output of the whole embedding block, after its LayerNorm (the paper's "output
+        of the embedding layer"); ``"words"``: the word vectors alone, before positions are added. Models without an
+        embedding block (GPT-2, Llama) have only the latter. Or the dotted name of a layer.
     max_length, keep
-        Longest input in tokens, special tokens included (the model's own limit by default), and which end of a longer text
-        is read.
+        Longest input in tokens, special tokens included (the model's own limit by default), and which end of a longer
+        text is read.
     download
         Whether a name that is not in the local cache may be fetched from the hub. Only safetensors weights are loaded.
     trust_remote_code
-        Whether code that comes with a folder or name may run. Such a model is refused otherwise: its code could do whatever
-        you can do. Nothing is asked. A module and a tokenizer that you loaded yourself are taken as they are.
+        Whether code that comes with a folder or name may run. Such a model is refused otherwise: its code could do
+        whatever you can do. Nothing is asked. A module and a tokenizer that you loaded yourself are taken as they are.
     device
         Where to put a model that is loaded by name.
 
@@ -83,7 +84,9 @@ class HuggingFace:
         name: str | None = None,
     ) -> None:
         if tokenizer is None and not isinstance(model, str | os.PathLike):
-            raise OptionError(f"{type(model).__name__} came without a tokenizer, expected HuggingFace(model, tokenizer)")
+            raise OptionError(
+                f"{type(model).__name__} came without a tokenizer, expected HuggingFace(model, tokenizer)"
+            )
         if keep not in ("start", "end"):
             raise OptionError(f"keep is {keep!r}, expected 'start' or 'end'")
         module, self._tokenizer = _loaded(model, tokenizer, download=download, trust_remote_code=trust_remote_code)
@@ -109,7 +112,9 @@ class HuggingFace:
         if max_length is not None:
             self._max_length = self._checked_length(max_length)
         self.name: str = name or (
-            os.fspath(model) if isinstance(model, str | os.PathLike) else self._config.name_or_path or type(module).__name__
+            os.fspath(model)
+            if isinstance(model, str | os.PathLike)
+            else self._config.name_or_path or type(module).__name__
         )
         self.has_embeddings = True
 
@@ -127,7 +132,9 @@ class HuggingFace:
     def labels(self) -> tuple[str, ...]:
         """Names of the k classes, from the model's configuration."""
         names = tuple(str(self._config.id2label[index]) for index in range(self._config.num_labels))
-        names = names if len(set(names)) == len(names) else tuple(f"{index}: {name}" for index, name in enumerate(names))
+        names = (
+            names if len(set(names)) == len(names) else tuple(f"{index}: {name}" for index, name in enumerate(names))
+        )
         return names if self._config.num_labels > 1 else (f"not {names[0]}", names[0])
 
     @property
@@ -151,7 +158,11 @@ class HuggingFace:
         """
         with alone(self.module), whole_text(self._tokenizer):
             encoded = self._tokenizer(
-                check_text(text), return_offsets_mapping=True, return_special_tokens_mask=True, verbose=False, truncation=False
+                check_text(text),
+                return_offsets_mapping=True,
+                return_special_tokens_mask=True,
+                verbose=False,
+                truncation=False,
             )
         if any(encoded.get("token_type_ids", ())):
             raise CapabilityError(
@@ -166,7 +177,9 @@ class HuggingFace:
         truncation = Truncation(len(kept), len(ids), self._keep) if len(kept) < len(ids) else None
         ids, fixed, spans = [ids[i] for i in kept], [fixed[i] for i in kept], [spans[i] for i in kept]
         if all(fixed):
-            raise EmptyTextError(f"text {text[:40]!r} has no word that the model knows how to read, expected at least one")
+            raise EmptyTextError(
+                f"text {text[:40]!r} has no word that the model knows how to read, expected at least one"
+            )
         pieces = tuple(self._tokenizer.convert_ids_to_tokens(ids))
         return Tokens(text, tuple(ids), pieces, tuple(spans), tuple(fixed), truncation)
 

@@ -56,7 +56,9 @@ def tensors(path: Path) -> dict[str, tuple[int, ...]]:
     except (OSError, ValueError, TypeError, LookupError, RecursionError, AttributeError) as error:
         raise DataError(f"cannot read the weights {path}: {error}") from error
     if described != n_bytes:
-        raise DataError(f"cannot read the weights {path}: the header describes {described:,} bytes, expected {n_bytes:,}")
+        raise DataError(
+            f"cannot read the weights {path}: the header describes {described:,} bytes, expected {n_bytes:,}"
+        )
     return shapes
 
 
@@ -77,7 +79,9 @@ def weight_files(folder: Path) -> tuple[str, ...]:
     names = set(map(str, places.values()))
     outside = next((name for name in names if re.search(r"[/\\\x00]", name) or not name.endswith(".safetensors")), None)
     if outside is not None:
-        raise DataError(f"{folder / _INDEX} names the file {outside!r:.80}, expected the name of a .safetensors file beside it")
+        raise DataError(
+            f"{folder / _INDEX} names the file {outside!r:.80}, expected the name of a .safetensors file beside it"
+        )
     if len(names) > limits.SHARDS:
         raise DataError(f"{folder / _INDEX} names {len(names):,} files, expected at most {limits.SHARDS:,}")
     return tuple(sorted(names))
@@ -86,7 +90,9 @@ def weight_files(folder: Path) -> tuple[str, ...]:
 def _files(folder: Path) -> list[Path]:
     names = weight_files(folder)
     if names == (_WHOLE,) and not (folder / _WHOLE).is_file():
-        others = sorted(path.name for path in folder.iterdir() if re.fullmatch(r".*\.(bin|pt|pth|pkl|h5|gguf)", path.name))
+        others = sorted(
+            path.name for path in folder.iterdir() if re.fullmatch(r".*\.(bin|pt|pth|pkl|h5|gguf)", path.name)
+        )
         also = f" (of {', '.join(others[:3])} nothing is read: such files can hold code)" if others else ""
         raise DataError(
             f"{folder} has no {_WHOLE}{also}, expected weights saved with save_pretrained by a current version of transformers"

@@ -13,7 +13,8 @@ __all__ = ["Consistency", "Kind", "note"]
 
 Kind = Literal["not-deterministic", "batch-dependent"]
 
-# Two answers are the same if they differ by less than these shares of the largest score, and of the response: by rounding.
+# Two answers are the same if they differ by less than these shares of the largest score, and of the response: by
+# rounding.
 _OF_SCORES, _OF_RESPONSE = 1e-4, 1e-6
 # An answer that comes back to within this share of a difference has come back.
 _CAME_BACK = 1e-2
@@ -58,8 +59,8 @@ class Consistency:
     def matters(self, estimate: Estimate) -> bool:
         """Return whether such a difference could move a score by its standard error.
 
-        A score is a difference of mean responses, so that it moves by at most twice as much as they do. What is rounding
-        beside the scores, or beside the response, does not matter.
+        A score is a difference of mean responses, so that it moves by at most twice as much as they do. What is
+        rounding beside the scores, or beside the response, does not matter.
         """
         if self.kind is None or not len(estimate.gamma):
             return False

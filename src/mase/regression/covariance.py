@@ -10,7 +10,8 @@ from mase.errors import OptionError, ShapeError
 
 __all__ = ["MOST_CORRELATED", "Covariance", "covariance", "no_scatter", "scatter"]
 
-# Of more coordinates than these only variances are kept: covariances take memory with the square of the number of words.
+# Of more coordinates than these only variances are kept: covariances take memory with the square of the number of
+# words.
 MOST_CORRELATED = 2_000
 
 
@@ -87,8 +88,8 @@ def covariance(sigma: float | Floats, widths: Floats) -> Covariance:
 
     Notes
     -----
-    The paper does not say whether 0.1 is a variance or a standard deviation; its predecessor's code squares it, so it is a
-    standard deviation here (Definition NLGP).
+    The paper does not say whether 0.1 is a variance or a standard deviation; its predecessor's code squares it, so it
+    is a standard deviation here (Definition NLGP).
     """
     p = len(widths)
     try:

@@ -14,7 +14,8 @@ __all__ = ["adjusted_r2", "coefficients", "condition", "remarks", "split_half"]
 _POOR_R2 = 0.5
 # docs/decisions/2026-11-22-unstable.md has what another threshold costs.
 _UNSTABLE = 0.85
-# Digits of the scores, relative to the largest, that ranks are made of: what lies below is rounding, not an order of words.
+# Digits of the scores, relative to the largest, that ranks are made of: what lies below is rounding, not an order of
+# words.
 _DIGITS = 9
 # Probability beyond which a float32 softmax leaves few digits for differences.
 _SATURATED = 0.999
@@ -26,9 +27,9 @@ _NOISE = 1e-12
 def adjusted_r2(sample: Sample, responses: Floats, estimate: Estimate) -> float | None:
     """Return the share of the responses' variance `(n,)` that gamma explains, adjusted for its degrees of freedom.
 
-    The best constant is granted; for rows along a path, the best constant per mirrored pair. Mirrored rows count as a half
-    difference, which the coefficients are fitted to, and a half sum, which they cannot explain: each with its own degrees of
-    freedom. None if too few rows are left, or the responses do not vary.
+    The best constant is granted; for rows along a path, the best constant per mirrored pair. Mirrored rows count as a
+    half difference, which the coefficients are fitted to, and a half sum, which they cannot explain: each with its own
+    degrees of freedom. None if too few rows are left, or the responses do not vary.
     """
     if np.ptp(responses) == 0 or not sample.deviations.any():
         return None
@@ -61,8 +62,9 @@ def coefficients(estimator: Estimator, problem: Problem) -> Floats:
 def split_half(problem: Problem, estimator: Estimator, gamma: Floats) -> float | None:
     """Return how far two halves of the rows, the even and the odd ones, agree about the strongest of the scores `(p,)`.
 
-    It is the share of the summed magnitude of the k strongest scores that belongs to coordinates which a half also has among
-    its k strongest (ties count as among them), the mean of both halves. None if a half is too small, or all scores are 0.
+    It is the share of the summed magnitude of the k strongest scores that belongs to coordinates which a half also has
+    among its k strongest (ties count as among them), the mean of both halves. None if a half is too small, or all
+    scores are 0.
     """
     if problem.n // 2 < problem.p + 3 or problem.p < 3:
         return None

@@ -12,7 +12,15 @@ from mase.attribution import Note
 from mase.errors import CapabilityError
 from mase.links import FLOOR, Link, floored, respond
 from mase.models.batching import ask, ask_exchanged, ask_gradients, ask_norms
-from mase.models.protocol import AttributionProbe, ExchangeProbe, GradientProbe, NormProbe, Probe, RememberingProbe, SeededProbe
+from mase.models.protocol import (
+    AttributionProbe,
+    ExchangeProbe,
+    GradientProbe,
+    NormProbe,
+    Probe,
+    RememberingProbe,
+    SeededProbe,
+)
 from mase.regression.consistency import Consistency
 
 __all__ = ["ProbeOracle"]
@@ -27,9 +35,9 @@ class ProbeOracle:
     It is the one value here that changes: it counts the evaluations and the gradients that it was asked for. Rows are
     numbered on from question to question, so that a design gets the same noise in one round or in several.
 
-    With a record of `consistency` the first question has one more row, the text itself, whose answer must be that of the text
-    alone; in a space that is not `binary` its last row is asked again, alone. `told` is the response at the text, where that
-    was asked anew.
+    With a record of `consistency` the first question has one more row, the text itself, whose answer must be that of
+    the text alone; in a space that is not `binary` its last row is asked again, alone. `told` is the response at the
+    text, where that was asked anew.
     """
 
     probe: Probe
@@ -59,7 +67,9 @@ class ProbeOracle:
     def responses(self, coordinates: Floats) -> Floats:
         """Return the responses `(n,)` at coordinates `(n, p)`."""
         first, whole = self._count(len(coordinates)), self._spread(coordinates)
-        if not self.binary:  # rows that are centred at the text, or have noise of their own, say nothing of the text itself
+        if (
+            not self.binary
+        ):  # rows that are centred at the text, or have noise of their own, say nothing of the text itself
             answers = ask(self.probe, whole, self.batch_size, first)
             self._compare_last(whole, answers, first)
             return self._respond(answers)
@@ -136,7 +146,9 @@ class ProbeOracle:
         if not isinstance(self.probe, NormProbe):
             raise self._no_gradients()
         first = self._count(len(coordinates), gradients=True)
-        return ask_norms(self.probe, self._spread(coordinates), self.link, self.target, self._size, first)[:, self.active]
+        return ask_norms(self.probe, self._spread(coordinates), self.link, self.target, self._size, first)[
+            :, self.active
+        ]
 
     def exchanged(self, sources: Ints) -> Floats:
         """Return the responses `(n,)` where word i has the content of word `sources[:, i]`.
@@ -148,7 +160,9 @@ class ProbeOracle:
         """
         probe = self.probe
         if not isinstance(probe, ExchangeProbe):
-            raise CapabilityError(f"method {self.method!r} exchanges words, which this model cannot; use method='occlusion'")
+            raise CapabilityError(
+                f"method {self.method!r} exchanges words, which this model cannot; use method='occlusion'"
+            )
         whole = np.tile(np.arange(len(probe.widths)), (len(sources), 1))
         whole[:, self.active] = self.active[sources]
         self._count(len(sources))
@@ -173,7 +187,9 @@ class ProbeOracle:
 
     def fresh(self, probe: Probe | None = None) -> "ProbeOracle":
         """Return an oracle of the same question that starts to count at 0, over another probe if one is given."""
-        return replace(self, probe=probe or self.probe, n_rows=0, n_queries=0, n_gradients=0, n_floored=0, consistency=None)
+        return replace(
+            self, probe=probe or self.probe, n_rows=0, n_queries=0, n_gradients=0, n_floored=0, consistency=None
+        )
 
     @property
     def _size(self) -> int:

@@ -33,10 +33,14 @@ def halved(oracle: ProbeOracle, rows: Floats, *, needs_gradients: bool) -> tuple
     if needs_gradients:
         return oracle, 0, [Note("float32-instead", "half precision is for answers; gradients were taken in float32")]
     if not isinstance(oracle.probe, HalfProbe):
-        raise CapabilityError("half precision is for torch models, expected precision='float32' for a function of texts")
+        raise CapabilityError(
+            "half precision is for torch models, expected precision='float32' for a function of texts"
+        )
     probe = oracle.probe.half()
     if probe is None:
-        message = "this processor has no instructions for bfloat16, where half precision is the slower: float32 was used"
+        message = (
+            "this processor has no instructions for bfloat16, where half precision is the slower: float32 was used"
+        )
         return oracle, 0, [Note("float32-instead", message)]
     half, trial, rough_trial = oracle.fresh(probe), oracle.fresh(), oracle.fresh(probe)
     trial.consistency = oracle.consistency  # half precision rounds differently alone: only full precision is compared

@@ -8,7 +8,18 @@ import numpy as np
 from mase.arrays import Floats, Ints
 from mase.regression.covariance import Covariance, no_scatter
 
-__all__ = ["AdaptiveDesign", "Design", "Estimate", "Estimator", "Law", "LeadingDesign", "OwnLaw", "Problem", "Sample", "Solver"]
+__all__ = [
+    "AdaptiveDesign",
+    "Design",
+    "Estimate",
+    "Estimator",
+    "Law",
+    "LeadingDesign",
+    "OwnLaw",
+    "Problem",
+    "Sample",
+    "Solver",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +56,8 @@ class Sample:
     exhaustive
         Whether the rows are all that there are and nothing was drawn, so that coefficients have no sampling error.
     n_exact
-        How many of the first independent rows have infinite weight: a constrained estimator meets them, others leave them out.
+        How many of the first independent rows have infinite weight: a constrained estimator meets them, others leave
+        them out.
     """
 
     coordinates: Floats
@@ -62,7 +74,9 @@ class Sample:
         """Return the sample of the first n rows (mirror images stay together: n is even if rows are paired)."""
         assert not (self.paired and n % 2)
         rows = slice(n)
-        return replace(self, coordinates=self.coordinates[rows], deviations=self.deviations[rows], weights=self.weights[rows])
+        return replace(
+            self, coordinates=self.coordinates[rows], deviations=self.deviations[rows], weights=self.weights[rows]
+        )
 
     def joined(self, more: "Sample") -> "Sample":
         """Return the sample of these rows and then `more` of the same centre."""
@@ -113,7 +127,8 @@ class Problem:
     gradients
         `(n, p)` derivatives of the response by the coordinates, for white-box estimators only.
     exact
-        Regressors `(m, p)` and responses `(m,)` of further rows that the coefficients are to meet exactly; None without any.
+        Regressors `(m, p)` and responses `(m,)` of further rows that the coefficients are to meet exactly; None without
+        any.
     """
 
     z: Floats
@@ -161,9 +176,9 @@ class Problem:
 class Estimate:
     """What an estimator returns: gamma `(p,)`, its covariance and the number of parameters it used up.
 
-    `covariance` is `(p, p)`. Of more than `mase.regression.covariance.MOST_CORRELATED` coordinates it holds variances `(p,)`
-    alone, and covariances count as 0. It is NaN where gamma estimates nothing. `remark` says in a sentence if the estimator had
-    to do something else than it was asked for.
+    `covariance` is `(p, p)`. Of more than `mase.regression.covariance.MOST_CORRELATED` coordinates it holds variances
+    `(p,)` alone, and covariances count as 0. It is NaN where gamma estimates nothing. `remark` says in a sentence if
+    the estimator had to do something else than it was asked for.
     """
 
     gamma: Floats
@@ -193,7 +208,9 @@ class Estimate:
             return self
         gamma, spread = np.zeros(p), no_scatter(p)
         gamma[active] = self.gamma
-        spread[active if spread.ndim == 1 else np.ix_(active, active)] = self.variances if spread.ndim == 1 else self.covariance
+        spread[active if spread.ndim == 1 else np.ix_(active, active)] = (
+            self.variances if spread.ndim == 1 else self.covariance
+        )
         return replace(self, gamma=gamma, covariance=spread)
 
 

@@ -79,8 +79,8 @@ class Procedure(Protocol):
     needs_gradients
         Whether it is a white box.
     needs_reference
-        Whether it compares with the reference of the space. Words that equal it then score exactly 0 and are not asked about;
-        otherwise all words count.
+        Whether it compares with the reference of the space. Words that equal it then score exactly 0 and are not asked
+        about; otherwise all words count.
 
     One whose scores are never negative, whatever a word speaks for, says so by an attribute `signed` that is False.
     """

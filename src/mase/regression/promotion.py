@@ -12,9 +12,9 @@ from mase.text import Tokens, Words
 
 __all__ = ["Lead", "led"]
 
-# How far a raised score stands above the one that was the highest; by how much of the spread of all answers an effect must
-# exceed that word's, since less is rounding; and what share of that word's score it must have: where no word alone does
-# anything to speak of, none leads.
+# How far a raised score stands above the one that was the highest; by how much of the spread of all answers an effect
+# must exceed that word's, since less is rounding; and what share of that word's score it must have: where no word alone
+# does anything to speak of, none leads.
 _STEP, _CLEARLY, _LEAST = 1e-6, 1e-3, 0.1
 # Characters of a word in a message.
 _LONGEST_NAME = 40
@@ -46,9 +46,9 @@ class Lead:
 def led(oracle: ProbeOracle, estimate: Estimate, n: int, spread: float) -> tuple[Estimate, Lead | None]:
     """Return the estimate with the leader's score raised just above the highest, and the lead if that changed the order.
 
-    The leader is the one of the n highest coordinates, of those with a score above 0, whose absence alone lowers the response
-    most, and by a tenth of the highest score at least. `spread` is the standard deviation of the responses so far; where they
-    are all the same there is nothing to lead.
+    The leader is the one of the n highest coordinates, of those with a score above 0, whose absence alone lowers the
+    response most, and by a tenth of the highest score at least. `spread` is the standard deviation of the responses so
+    far; where they are all the same there is nothing to lead.
     """
     if n < 2 or spread == 0:
         return estimate, None

@@ -28,9 +28,10 @@ def asked_anew(
 ) -> Measurement:
     """Return what `solve` finds of a model whose answers differ, given what it `found` as if they did not; with a note.
 
-    A model whose rows depend on each other is asked row by row. Of one that is not deterministic every row is asked, also one
-    that was asked before. What then still has no sampling error, as where all there is was asked, is found several times over
-    within the `budget` of evaluations (five times at least), and its errors are those of the model's noise.
+    A model whose rows depend on each other is asked row by row. Of one that is not deterministic every row is asked,
+    also one that was asked before. What then still has no sampling error, as where all there is was asked, is found
+    several times over within the `budget` of evaluations (five times at least), and its errors are those of the model's
+    noise.
     """
     careful, runs, n_text = _careful(oracle, watch), [found], 0
     if careful is not None:
@@ -60,9 +61,9 @@ def _careful(oracle: ProbeOracle, watch: Consistency) -> ProbeOracle | None:
 def _mean(runs: Sequence[Estimate]) -> Estimate:
     """Return the mean of several runs `(r,)`, with the covariance that their differences show.
 
-    It is for estimates without sampling error, whose only noise is the model's. Few runs estimate one coefficient's variance
-    poorly, so that it counts as at least the mean over all coefficients. What makes an estimate vary together, like one noisy
-    answer that all coefficients are compared with, is in each variance; correlations are not estimated.
+    It is for estimates without sampling error, whose only noise is the model's. Few runs estimate one coefficient's
+    variance poorly, so that it counts as at least the mean over all coefficients. What makes an estimate vary together,
+    like one noisy answer that all coefficients are compared with, is in each variance; correlations are not estimated.
     """
     gammas = np.array([found.gamma for found in runs])
     own = gammas.var(axis=0, ddof=1)

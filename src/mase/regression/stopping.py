@@ -23,11 +23,11 @@ class Stopping:
     Parameters
     ----------
     tolerance
-        Stop when the relative standard error, the root of the summed squared standard errors over the norm of the scores,
-        is at most this.
+        Stop when the relative standard error, the root of the summed squared standard errors over the norm of the
+        scores, is at most this.
     stable_top
-        Stop when the set of the k highest scores will not change at the given confidence: every score inside differs from
-        every one outside by more than the joint (Bonferroni) normal bound on their difference.
+        Stop when the set of the k highest scores will not change at the given confidence: every score inside differs
+        from every one outside by more than the joint (Bonferroni) normal bound on their difference.
     confidence
         For `stable_top`.
     """
@@ -60,8 +60,8 @@ class Stopping:
     def goal(self, sample: Sample, cap: int, solved: tuple[Problem, Estimate] | None) -> int:
         """Return the number of rows to have asked after the next round, at most `cap`.
 
-        The first round has three rows (six with mirror images) for every two coordinates and a few more; later ones follow
-        from the error's fall with 1 / sqrt(n - p).
+        The first round has three rows (six with mirror images) for every two coordinates and a few more; later ones
+        follow from the error's fall with 1 / sqrt(n - p).
         """
         step = 2 if sample.paired else 1
         if self.never or not sample.divisible:
@@ -94,11 +94,13 @@ class Stopping:
         if self.tolerance is not None and relative_error(estimate) > self.tolerance:
             reached = relative_error(estimate)
             yield Note(
-                "tolerance-missed", f"relative standard error {reached:.3g} instead of {self.tolerance:.3g}; raise n_samples"
+                "tolerance-missed",
+                f"relative standard error {reached:.3g} instead of {self.tolerance:.3g}; raise n_samples",
             )
         if self.stable_top is not None and top_margin(estimate, self.stable_top, self.confidence) < 1:
             yield Note(
-                "top-unstable", f"the {self.stable_top} highest words are not certain at {self.confidence:.0%}; raise n_samples"
+                "top-unstable",
+                f"the {self.stable_top} highest words are not certain at {self.confidence:.0%}; raise n_samples",
             )
 
 

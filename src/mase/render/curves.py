@@ -58,7 +58,9 @@ def draw(panels: Sequence[Panel], columns: int = 2) -> "Figure":
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise MissingDependencyError(f"matplotlib cannot be imported ({error}); run: pip install 'mase-xai[plot]'") from error
+        raise MissingDependencyError(
+            f"matplotlib cannot be imported ({error}); run: pip install 'mase-xai[plot]'"
+        ) from error
     columns = min(columns, len(panels))
     rows = -(-len(panels) // columns)
     figure = Figure(figsize=(_WIDTH * columns, _HEIGHT * rows + 0.6), layout="constrained")

@@ -89,7 +89,9 @@ def gloss(attribution: Attribution) -> str | None:
         return None
     chances = attribution.prediction.probabilities
     chance = chances.get(attribution.target, 0.0)
-    separate = abs(sum(chances.values()) - 1) > _ROUNDING  # questions of their own: a class has no rival but its absence
+    separate = (
+        abs(sum(chances.values()) - 1) > _ROUNDING
+    )  # questions of their own: a class has no rival but its absence
     odds = math.log(chance / (1 - chance)) if 0 < chance < 1 else math.inf
     if attribution.link == "margin" and separate:
         return "margin: the class against its absence; +0.7 doubles the odds"
@@ -107,7 +109,9 @@ def meaning(attributions: Iterable[Attribution]) -> list[str]:
 
 def _what_a_score_says(attribution: Attribution) -> str:
     if not has_intervals(attribution):
-        return "a score of this method estimates nothing and says nothing about its word: it is what a method has to beat"
+        return (
+            "a score of this method estimates nothing and says nothing about its word: it is what a method has to beat"
+        )
     if is_unsigned(attribution):
         return "a score says how much the word matters, whether it speaks for the class or against it"
     design, space = attribution.method.get("design"), attribution.method.get("space")

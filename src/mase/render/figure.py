@@ -23,8 +23,8 @@ _LONGEST_WORD = 30
 def bar_chart(attribution: Attribution, k: int = 20) -> "Figure":
     """Return a figure of the k words of largest absolute score with 95 % intervals (if they have any), in reading order.
 
-    Bars to the right speak for the target, bars to the left against it; pale ones have an interval that includes 0. Scores
-    without a direction have a colour of their own.
+    Bars to the right speak for the target, bars to the left against it; pale ones have an interval that includes 0.
+    Scores without a direction have a colour of their own.
 
     Raises
     ------
@@ -38,7 +38,9 @@ def bar_chart(attribution: Attribution, k: int = 20) -> "Figure":
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise MissingDependencyError(f"matplotlib cannot be imported ({error}); run: pip install 'mase-xai[plot]'") from error
+        raise MissingDependencyError(
+            f"matplotlib cannot be imported ({error}); run: pip install 'mase-xai[plot]'"
+        ) from error
     words = sorted(attribution.top(k, by="magnitude"), key=lambda word: word.start)
     figure = Figure(figsize=(7, _FRAME + _ROW * max(4, len(words))), layout="constrained")
     axes = figure.subplots()
@@ -61,5 +63,7 @@ def bar_chart(attribution: Attribution, k: int = 20) -> "Figure":
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.set_xlabel(measured(attribution), parse_math=False)
     a = attribution.prediction
-    axes.set_title(f"predicted {inline(a.label)} {percent(a.probability)}", loc="left", fontsize="medium", parse_math=False)
+    axes.set_title(
+        f"predicted {inline(a.label)} {percent(a.probability)}", loc="left", fontsize="medium", parse_math=False
+    )
     return figure

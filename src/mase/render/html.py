@@ -1,7 +1,7 @@
 """Attributions as HTML: one self-contained file that needs no network and no script.
 
-Everything that comes from outside (texts, labels, names) passes through Jinja's escaping; the page's security policy allows
-its own style sheet, by checksum, and nothing else.
+Everything that comes from outside (texts, labels, names) passes through Jinja's escaping; the page's security policy
+allows its own style sheet, by checksum, and nothing else.
 """
 
 import base64
@@ -24,8 +24,8 @@ from mase.render.pieces import Piece, inline, pieces
 
 __all__ = ["fragment", "page", "write_page"]
 
-# One attribute of one letter per strength, the second six for words whose interval includes 0: a class per word would take
-# a page of ten long texts beyond 100 kB.
+# One attribute of one letter per strength, the second six for words whose interval includes 0: a class per word would
+# take a page of ten long texts beyond 100 kB.
 _SURE, _UNSURE = "abcdef", "ghijkl"
 _TOP_CLASSES = 4
 _UNREAD_SHOWN = 4000

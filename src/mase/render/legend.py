@@ -1,7 +1,7 @@
 """What the marks and numbers of a page mean, as far as it has them.
 
-Marks are told by name: ``for`` and ``against``, ``strong`` (of scores without a direction), ``arbitrary`` (of scores that
-estimate nothing), ``unsure for`` and ``unsure against`` (the interval includes 0), ``unread`` (cut off).
+Marks are told by name: ``for`` and ``against``, ``strong`` (of scores without a direction), ``arbitrary`` (of scores
+that estimate nothing), ``unsure for`` and ``unsure against`` (the interval includes 0), ``unread`` (cut off).
 """
 
 from collections.abc import Iterator, Sequence

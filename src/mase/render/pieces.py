@@ -7,8 +7,9 @@ from mase.attribution import Attribution, Word
 
 __all__ = ["Piece", "inline", "pieces", "visible"]
 
-# Control characters but tab and line end; marks that turn the reading direction; characters of no width, which a classifier
-# reads and a reader does not see (joiners apart, which scripts and emoji need); surrogates, which no file can hold.
+# Control characters but tab and line end; marks that turn the reading direction; characters of no width, which a
+# classifier reads and a reader does not see (joiners apart, which scripts and emoji need); surrogates, which no file
+# can hold.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2028\u2029\u2060-\u2064\u2066-\u2069"
     "\ud800-\udfff\ufeff]"
@@ -69,7 +70,9 @@ def pieces(attribution: Attribution, *, longest_unread: int) -> list[Piece]:
 def _read(attribution: Attribution) -> tuple[int, int]:
     """Return the stretch of the text that the model read: all of it unless it was cut off."""
     whole = (0, len(attribution.text))
-    read = [(token.start, token.end) for token in attribution.tokens if token.start is not None and token.end is not None]
+    read = [
+        (token.start, token.end) for token in attribution.tokens if token.start is not None and token.end is not None
+    ]
     read += [(word.start, word.end) for word in attribution.word_scores]
     if attribution.truncation is None or not read:
         return whole
@@ -82,5 +85,7 @@ def _unread(text: str, longest: int, *, from_end: bool) -> Piece:
     if len(text) <= longest:
         return Piece(visible(text), unread=True)
     hidden = f"[{len(text) - longest:,} characters]"
-    shown = f"{hidden} … {visible(text[len(text) - longest :])}" if from_end else f"{visible(text[:longest])} … {hidden}"
+    shown = (
+        f"{hidden} … {visible(text[len(text) - longest :])}" if from_end else f"{visible(text[:longest])} … {hidden}"
+    )
     return Piece(shown, unread=True)

@@ -16,8 +16,16 @@ from mase.render.pieces import Piece, inline, pieces
 __all__ = ["HeatMap", "heat_map", "summary"]
 
 # Faint to strong. Grounds come with their own ink, so that they read alike on dark and light terminals.
-_FOR = (Style(color=RED), Style(color="#5c0713", bgcolor="#f5b5bb"), Style(color="#ffffff", bgcolor="#c81e37", bold=True))
-_AGAINST = (Style(color=BLUE), Style(color="#0b2a55", bgcolor="#b9d3f5"), Style(color="#ffffff", bgcolor="#1f62c4", bold=True))
+_FOR = (
+    Style(color=RED),
+    Style(color="#5c0713", bgcolor="#f5b5bb"),
+    Style(color="#ffffff", bgcolor="#c81e37", bold=True),
+)
+_AGAINST = (
+    Style(color=BLUE),
+    Style(color="#0b2a55", bgcolor="#b9d3f5"),
+    Style(color="#ffffff", bgcolor="#1f62c4", bold=True),
+)
 # Muted instead of dim: a dim blue cannot be read on black.
 _UNSURE_FOR, _UNSURE_AGAINST = Style(color="#b0737a"), Style(color="#6d90bd")
 # Of scores without a direction.
@@ -37,8 +45,8 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 class HeatMap:
     """A rich renderable of one attribution: prediction, running text, the `top` strongest words and the fit.
 
-    Words for the target are red and marked ⁺, words against it blue and marked ⁻. Without colours (NO_COLOR, a pipe) the
-    marks also tell the strength, one to three of them. Words whose interval includes 0 are dim and unmarked.
+    Words for the target are red and marked ⁺, words against it blue and marked ⁻. Without colours (NO_COLOR, a pipe)
+    the marks also tell the strength, one to three of them. Words whose interval includes 0 are dim and unmarked.
     """
 
     attribution: Attribution
@@ -139,7 +147,9 @@ def _prediction(attribution: Attribution, ink: _Ink) -> Text:
     if not has_intervals(a):
         return line.append("   scores that estimate nothing, for ").append(inline(a.target), "bold")
     if ink.unsigned:
-        return line.append("   words that ").append("matter", _STRONG[0]).append(" to ").append(inline(a.target), "bold")
+        return (
+            line.append("   words that ").append("matter", _STRONG[0]).append(" to ").append(inline(a.target), "bold")
+        )
     return line.append_text(_sides(a, ink)).append(" ").append(inline(a.target), "bold")
 
 

@@ -50,4 +50,6 @@ class Cone:
         vectors = scaled(coordinates, embeddings, direction)
         tangent = across(noise.normal, embeddings)
         length = norms(tangent)
-        return vectors + tan(self.theta) * noise.uniform[..., None] * norms(vectors) * tangent / (length + (length == 0))
+        return vectors + tan(self.theta) * noise.uniform[..., None] * norms(vectors) * tangent / (
+            length + (length == 0)
+        )

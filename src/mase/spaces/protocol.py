@@ -21,8 +21,8 @@ class Space(Protocol):
     Attributes
     ----------
     reference
-        The input that stands for absence: "zero", a token ("mask", "unk", "pad"), "delete" for black boxes, or "auto": the
-        first that the model has; None where the space has none.
+        The input that stands for absence: "zero", a token ("mask", "unk", "pad"), "delete" for black boxes, or "auto":
+        the first that the model has; None where the space has none.
     binary
         Whether coordinates are 0 or 1 only.
     per_token

@@ -12,8 +12,9 @@ __all__ = ["RelativeEmbedding"]
 class RelativeEmbedding:
     """e_i + Z_i with Z_i ~ N(0, (sigma R)^2 I_d), R the difference between the text's largest and smallest entry.
 
-    Smilkov et al. (2017) give the noise level of SmoothGrad as this share, 10 % to 20 %, so that it fits every model. As in
-    `FullEmbedding` the coordinate is the component of Z_i along e_i, whose derivative is <e_i, df/de_i> at the noisy text.
+    Smilkov et al. (2017) give the noise level of SmoothGrad as this share, 10 % to 20 %, so that it fits every model.
+    As in `FullEmbedding` the coordinate is the component of Z_i along e_i, whose derivative is <e_i, df/de_i> at the
+    noisy text.
     """
 
     reference: ClassVar[None] = None

@@ -18,8 +18,9 @@ class TokenScale:
     reference
         "zero", or a token of the model: "mask", "unk", "pad"; "auto" is the first of these tokens that it has.
     step
-        ``"relative"``: one unit of c is the length of the vector itself, so that the score is <e_i - r_i, df/de_i> as sigma
-        goes to 0. ``"unit"``: one unit of c is a step of length 1 along it; then scores are divided by |e_i - r_i|.
+        ``"relative"``: one unit of c is the length of the vector itself, so that the score is <e_i - r_i, df/de_i> as
+        sigma goes to 0. ``"unit"``: one unit of c is a step of length 1 along it; then scores are divided by |e_i -
+        r_i|.
 
     Notes
     -----

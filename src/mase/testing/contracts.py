@@ -67,7 +67,9 @@ def check_estimator(estimator: Estimator, *, tolerance: float = 0.1) -> None:
     error = np.linalg.norm(estimate.gamma - gamma) / np.linalg.norm(gamma)
     assert error < tolerance, f"relative error {error:.3f} on a linear model"
     tripled = estimator.fit(Problem(z, 3 * (0.7 + z @ gamma), np.ones(len(z)), 2.1, True, law, 3 * slopes))
-    assert np.allclose(tripled.gamma, 3 * estimate.gamma, rtol=1e-6, atol=1e-9), "not equivariant under scaling the response"
+    assert np.allclose(tripled.gamma, 3 * estimate.gamma, rtol=1e-6, atol=1e-9), (
+        "not equivariant under scaling the response"
+    )
 
 
 def check_space(space: Space, *, t: int = 5, d: int = 4) -> None:

@@ -44,8 +44,9 @@ def train(
     data_dir
         Folder of the data set's table; see `mase.datasets.load` for where it is looked for otherwise.
     output
-        Folder to write `model.safetensors`, `config.json`, `README.md` and, for an LSTM, `vocabulary.txt` to; ``./NAME`` by
-        default. A transformer's training keeps its state there (`checkpoint.pt`) until it is done: the same call goes on.
+        Folder to write `model.safetensors`, `config.json`, `README.md` and, for an LSTM, `vocabulary.txt` to;
+        ``./NAME`` by default. A transformer's training keeps its state there (`checkpoint.pt`) until it is done: the
+        same call goes on.
     seed
         Of the first weights, the order of the texts and dropout; at least 0.
     epochs
@@ -61,7 +62,8 @@ def train(
     UnknownNameError
         If there is no such recipe.
     DataError
-        If the data set or the pretrained model is missing, the folder cannot be written, or holds another training's state.
+        If the data set or the pretrained model is missing, the folder cannot be written, or holds another training's
+        state.
     OptionError
         If the seed or the number of epochs is out of range, or a base is given for an LSTM.
     NonFiniteError

@@ -48,7 +48,9 @@ class Checkpoint:
         except (OSError, RuntimeError, EOFError, LookupError, ValueError, TypeError, pickle.UnpicklingError) as error:
             raise DataError(f"cannot read the checkpoint {self.path} ({error}); remove it to start anew") from error
         if not isinstance(state, dict) or state.get("key") != self.key:
-            raise DataError(f"{self.path} is the checkpoint of another training, expected {self.key}; remove it to start anew")
+            raise DataError(
+                f"{self.path} is the checkpoint of another training, expected {self.key}; remove it to start anew"
+            )
         return state
 
     def write(self, state: dict[str, Any]) -> None:

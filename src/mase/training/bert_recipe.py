@@ -26,8 +26,8 @@ class AdapterRecipe:
     rank, alpha
         Of the adapters; the change of a weight is ``alpha / rank * up @ down``.
     learning_rate, head_learning_rate
-        Of AdamW for adapters and LayerNorms, and for pooler and head: up from 0 over the first `warmup` of the steps, then
-        down to 0, both in a straight line.
+        Of AdamW for adapters and LayerNorms, and for pooler and head: up from 0 over the first `warmup` of the steps,
+        then down to 0, both in a straight line.
     warmup, weight_decay, clip_norm
         Share of the steps, AdamW's decay, largest norm of a gradient.
     hidden_dropout

@@ -19,8 +19,8 @@ def logits(module: Any, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 
     Notes
     -----
-    A BERT classifier reads the first token's last state only. Its last layer is therefore computed for that token alone,
-    which saves about an eighth of the time and changes nothing but the order of sums.
+    A BERT classifier reads the first token's last state only. Its last layer is therefore computed for that token
+    alone, which saves about an eighth of the time and changes nothing but the order of sums.
     """
     if module.config.model_type == "bert" and not module.config.is_decoder:
         return _bert_logits(module, ids, mask)

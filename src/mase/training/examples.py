@@ -38,7 +38,12 @@ class Examples:
 
 
 def encode(
-    texts: Sequence[str], labels: Sequence[str], vocabulary: Vocabulary, known: Sequence[str], max_length: int, keep: Side
+    texts: Sequence[str],
+    labels: Sequence[str],
+    vocabulary: Vocabulary,
+    known: Sequence[str],
+    max_length: int,
+    keep: Side,
 ) -> Examples:
     """Return texts as at most `max_length` ids, from their start or end; a text without a word is one unknown word."""
     number = {label: index for index, label in enumerate(known)}

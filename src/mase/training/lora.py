@@ -27,8 +27,8 @@ class Adapter(nn.Module):
 
     Notes
     -----
-    The low-rank adapters of Hu et al. (LoRA, ICLR 2022): `down` starts random, `up` at zero, so that training starts at the
-    pretrained model.
+    The low-rank adapters of Hu et al. (LoRA, ICLR 2022): `down` starts random, `up` at zero, so that training starts at
+    the pretrained model.
     """
 
     def __init__(self, linear: nn.Linear, rank: int, scale: float) -> None:
@@ -50,8 +50,8 @@ class Adapter(nn.Module):
 class _Adapted(torch.autograd.Function):
     """The adapted layer as one product with the merged weight, forward and backward; gradients for the factors alone.
 
-    Written by hand because the usual form, a second and a third product beside the layer's own, takes a fifth more time on
-    a CPU, and letting autograd differentiate the merged weight would compute its whole gradient `(d_out, d_in)`.
+    Written by hand because the usual form, a second and a third product beside the layer's own, takes a fifth more time
+    on a CPU, and letting autograd differentiate the merged weight would compute its whole gradient `(d_out, d_in)`.
     """
 
     @staticmethod
@@ -82,8 +82,8 @@ class _Adapted(torch.autograd.Function):
 def attach(module: nn.Module, body: str, rank: int, scale: float) -> None:
     """Put an adapter on every linear layer of the encoder, in place, and ask gradients of what is trained only.
 
-    Trained are the adapters, the LayerNorms of the encoder, the pooler and everything outside `body`, the pretrained part
-    (so: the head). The embedding block and the pretrained weights are frozen.
+    Trained are the adapters, the LayerNorms of the encoder, the pooler and everything outside `body`, the pretrained
+    part (so: the head). The embedding block and the pretrained weights are frozen.
 
     Raises
     ------

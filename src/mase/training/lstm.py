@@ -43,7 +43,9 @@ def fit(
         batches = shuffled_batches(training, recipe.batch_size, recipe.bucket, rng)
         loss = float(np.mean([_step(module, optimizer, recipe, *training.batch(rows)) for rows in batches]))
         if not math.isfinite(loss):
-            raise NonFiniteError(f"the loss of epoch {number} is {loss}, expected a finite number; lower the learning rate")
+            raise NonFiniteError(
+                f"the loss of epoch {number} is {loss}, expected a finite number; lower the learning rate"
+            )
         epoch = Epoch(number, recipe.epochs, loss, accuracy(module, validation))
         progress(epoch)
         if epoch.validation_accuracy > best.validation_accuracy:

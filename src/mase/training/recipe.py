@@ -42,8 +42,8 @@ class Recipe:
     task, limits, licence
         Sentences for the model card.
     pool, dropout, word_dropout, embedding_dropout
-        Pooling of the states, and shares dropped in training: of pooled states, of words (read as unknown), of embedding
-        entries.
+        Pooling of the states, and shares dropped in training: of pooled states, of words (read as unknown), of
+        embedding entries.
     batch_size, epochs
         Texts per step, passes over the training part.
     max_length, keep

@@ -75,7 +75,9 @@ class _Data:
 
     def shape(self, recipe: Recipe) -> LSTMShape:
         """Return the sizes of the classifier for this vocabulary and these labels."""
-        return LSTMShape(len(self.vocabulary), len(self.labels), recipe.embedding_width, recipe.hidden_width, recipe.pool)
+        return LSTMShape(
+            len(self.vocabulary), len(self.labels), recipe.embedding_width, recipe.hidden_width, recipe.pool
+        )
 
 
 def _prepare(split: Split, recipe: Recipe) -> _Data:
@@ -92,7 +94,9 @@ def _encode(split: Split, rows: Sequence[int], vocabulary: Vocabulary, labels: l
     return encode(texts, names, vocabulary, labels, recipe.max_length, recipe.keep)
 
 
-def _test(module: LSTMClassifier, data: _Data, recipe: Recipe, data_dir: str | os.PathLike[str] | None) -> tuple[float, int]:
+def _test(
+    module: LSTMClassifier, data: _Data, recipe: Recipe, data_dir: str | os.PathLike[str] | None
+) -> tuple[float, int]:
     """Return the accuracy on the test split, which is read here and nowhere else, and its size."""
     split = load(recipe.dataset, "test", data_dir)
     return accuracy(module, _encode(split, range(len(split)), data.vocabulary, data.labels, recipe)), len(split)
@@ -132,7 +136,9 @@ def _writable(path: Path, *, adapted: bool) -> Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DataError(f"cannot make the folder {path} ({error.strerror}), expected a place to write the model to") from error
+        raise DataError(
+            f"cannot make the folder {path} ({error.strerror}), expected a place to write the model to"
+        ) from error
     if not os.access(path, os.W_OK):
         raise DataError(f"the folder {path} cannot be written to, expected a place to write the model to")
     return path

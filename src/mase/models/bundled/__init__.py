@@ -90,8 +90,8 @@ def load_adapted(
     name_or_path
         ``"bert-imdb"``, ``"bert-reuters"``, or a folder that `mase train` wrote.
     base
-        Folder (or name in the hub's cache) of the pretrained model; by default the one that the model's `config.json` names,
-        then the folder that the variable MASE_BASE names.
+        Folder (or name in the hub's cache) of the pretrained model; by default the one that the model's `config.json`
+        names, then the folder that the variable MASE_BASE names.
     device
         Where to put the model; the CPU by default.
 

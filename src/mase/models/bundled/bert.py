@@ -1,7 +1,7 @@
 """Fine-tuned transformers, stored as what differs from a pretrained model: loading gives a plain Hugging Face classifier.
 
-A model is a folder: `model.safetensors` (float16: low-rank factors, LayerNorms, pooler and head), `config.json`, which names
-the pretrained model and its checksum, and a model card, `README.md`.
+A model is a folder: `model.safetensors` (float16: low-rank factors, LayerNorms, pooler and head), `config.json`, which
+names the pretrained model and its checksum, and a model card, `README.md`.
 """
 
 import os
@@ -35,8 +35,8 @@ def read(place: Path, *, base: str | os.PathLike[str] | None = None, device: str
     place
         Folder with `model.safetensors` and `config.json`.
     base
-        Folder (or name in the hub's cache) of the pretrained model; by default the one that `config.json` names, then the
-        folder that the variable MASE_BASE names.
+        Folder (or name in the hub's cache) of the pretrained model; by default the one that `config.json` names, then
+        the folder that the variable MASE_BASE names.
     device
         Where to put the model; the CPU by default.
 

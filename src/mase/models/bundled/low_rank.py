@@ -31,7 +31,9 @@ def merge(module: nn.Module, stored: Mapping[str, torch.Tensor], scale: float) -
     body = str(getattr(module, "base_model_prefix", ""))
     drawn = [name for name, _ in module.named_parameters() if body and is_head(name, body) and name not in stored]
     if drawn:
-        raise DataError(f"there is no {drawn[0]} among the stored weights, expected the whole head: it would answer at random")
+        raise DataError(
+            f"there is no {drawn[0]} among the stored weights, expected the whole head: it would answer at random"
+        )
     own = {name: tensor for name, tensor in module.state_dict().items() if isinstance(tensor, torch.Tensor)}
     with torch.no_grad():
         for name, tensor in stored.items():
@@ -43,7 +45,9 @@ def merge(module: nn.Module, stored: Mapping[str, torch.Tensor], scale: float) -
             value = tensor.to(torch.float32)
             if name.endswith(UP):
                 down = _down(stored, target, value)
-                if (len(value), down.shape[1]) != own[target].shape:  # before a product that may be far larger than the factors
+                if (len(value), down.shape[1]) != own[
+                    target
+                ].shape:  # before a product that may be far larger than the factors
                     got = (len(value), down.shape[1])
                     raise DataError(f"{name} and its down factor make {got}, expected {tuple(own[target].shape)}")
                 value = own[target] + scale * (value @ down.to(torch.float32))

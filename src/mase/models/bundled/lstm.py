@@ -93,7 +93,9 @@ def read_module(path: Path, config: Mapping[str, Any], n_words: int) -> LSTMClas
     expected = {name: tuple(tensor.shape) for name, tensor in module.state_dict().items()}
     got = tensors(path)
     if got != expected:
-        wrong = {name: (got.get(name), expected.get(name)) for name in got | expected if got.get(name) != expected.get(name)}
+        wrong = {
+            name: (got.get(name), expected.get(name)) for name in got | expected if got.get(name) != expected.get(name)
+        }
         listed = "; ".join(f"{name:.60} {has}, expected {wants}" for name, (has, wants) in sorted(wrong.items())[:8])
         raise DataError(f"{path} does not fit its config.json and vocabulary.txt of {n_words} entries: {listed}")
     state = {name: tensor.to(torch.float32) for name, tensor in read_tensors(path).items()}

@@ -44,7 +44,9 @@ def base_folder(base: str | os.PathLike[str] | None = None, default: str = BASE)
             f"cache of the Hugging Face hub; {_remedy(names[0])}"
         )
     if not (place / "model.safetensors").is_file():
-        raise DataError(f"{place} has no model.safetensors, expected a folder with a Hugging Face model; {_remedy(names[0])}")
+        raise DataError(
+            f"{place} has no model.safetensors, expected a folder with a Hugging Face model; {_remedy(names[0])}"
+        )
     return place
 
 

@@ -17,7 +17,8 @@ __all__ = ["PAD_ID", "UNKNOWN_ID", "Vocabulary", "words"]
 PAD_ID, UNKNOWN_ID = 0, 1
 _SPECIAL = ("<pad>", "<unk>")  # no word contains "<", so these cannot clash with one
 
-# Letters and digits with inner apostrophes; the line breaks of the IMDB texts are matched to be skipped, else "br" is a word.
+# Letters and digits with inner apostrophes; the line breaks of the IMDB texts are matched to be skipped, else "br" is a
+# word.
 _WORD = re.compile(r"<br\s*/?>|[^\W_]+(?:['’][^\W_]+)*", re.IGNORECASE)
 
 
@@ -63,7 +64,9 @@ class Vocabulary:
         """
         lines = read_text(path, limits.VOCABULARY_BYTES).splitlines()
         if tuple(lines[:2]) != _SPECIAL or len(set(lines)) != len(lines):
-            raise DataError(f"{path} is not a vocabulary, expected the lines {', '.join(_SPECIAL)} and then words, each once")
+            raise DataError(
+                f"{path} is not a vocabulary, expected the lines {', '.join(_SPECIAL)} and then words, each once"
+            )
         return cls.of(lines[2:])
 
     def dumps(self) -> str:
