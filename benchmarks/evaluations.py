@@ -22,11 +22,11 @@ import torch
 
 import mase
 from mase.datasets import load as load_split
-from mase.experiments.targets import TARGETS
-from mase.experiments.texts import choose
 from mase.metrics import evaluate
 from mase.metrics.evaluation import Evaluation
 from mase.regression.precision import Precision
+from mase_paper.experiments.selection import choose
+from mase_paper.experiments.testbeds import TARGETS
 from timing import provenance, write
 
 LITERAL = 1000

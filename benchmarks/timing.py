@@ -66,7 +66,8 @@ def write(name: str, result: Mapping[str, Any], table: str) -> None:
     """Write benchmarks/results/NAME.json and NAME.md, and show the table; with the hardware, and the time since this module was
     imported."""
     result = {"wall_seconds": round(time.perf_counter() - BEGAN), **result}
-    table += f"\nMeasured on {result['hardware']['processor']}, {result['threads']} thread per process; more in the JSON file.\n"
+    hardware = f"{result['hardware']['processor']}, {result['threads']} thread per process"
+    table += f"\nMeasured on {hardware}; more in the JSON file.\n"
     folder = Path(__file__).parent / "results"
     folder.mkdir(exist_ok=True)
     (folder / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")

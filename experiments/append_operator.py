@@ -1,7 +1,7 @@
 """Add one more masking operator to records that were made without it, without explaining anything again.
 
 A record holds the order of its highest words, which is all that masking needs; a ceiling searches anew. What it writes
-is what the command in the header writes since `mase.experiments.targets` has that operator.
+is what the command in the header writes since `mase_paper.experiments.testbeds` has that operator.
 
     python experiments/append_operator.py zero DATA_DIR experiments/results/records/bert-imdb/*.jsonl.gz
 """
@@ -16,15 +16,15 @@ import numpy as np
 
 from mase.datasets import Split
 from mase.datasets import load as load_split
-from mase.experiments.ceiling import CEILINGS, search
-from mase.experiments.records import DEPTH, Record, bits, dumps
-from mase.experiments.store import Records, pack, read
-from mase.experiments.targets import TARGETS
 from mase.files import write_text
 from mase.metrics.masking import Masker, masker
 from mase.metrics.ranking import without_top
 from mase.models import load
 from mase.models.runtime import settle
+from mase_paper.experiments.ceiling import CEILINGS, search
+from mase_paper.experiments.records import DEPTH, Record, bits, dumps
+from mase_paper.experiments.store import Records, pack, read
+from mase_paper.experiments.testbeds import TARGETS
 
 _KS = tuple(range(1, DEPTH + 1))
 

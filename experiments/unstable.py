@@ -20,12 +20,12 @@ import mase
 from mase.arrays import Floats
 from mase.attribution import LISTED
 from mase.datasets import load as load_split
-from mase.experiments.targets import TARGETS
-from mase.experiments.texts import Chosen, choose
 from mase.models import load
 from mase.models.protocol import Model
 from mase.models.runtime import settle
 from mase.regression.problem import Estimate, Estimator, Problem
+from mase_paper.experiments.selection import Chosen, choose
+from mase_paper.experiments.testbeds import TARGETS
 
 SETTINGS = (("mase", 1000), ("mase", 500), ("mase", 250), ("lime", 1000), ("kernel-shap", 1000), ("mase-paper", 1000))
 THRESHOLDS = (0.75, 0.8, 0.85, 0.9)

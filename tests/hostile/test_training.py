@@ -24,7 +24,7 @@ def data(tmp_path_factory):
 
 def results(folder):
     """Return what `mase reproduce` recorded of every text, without times and machine."""
-    from mase.experiments.store import read
+    from mase_paper.experiments.store import read
 
     found = {}
     for path in sorted((folder / "records").rglob("*.jsonl*")):

@@ -35,8 +35,6 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"explainer"}),
     frozenset({"datasets", "io", "render", "testing"}),
     frozenset({"metrics"}),
-    frozenset({"experiments"}),
-    frozenset({"training"}),
     frozenset({"mase"}),  # the package itself: all names of the public API
     frozenset({"cli"}),
     frozenset({"__main__"}),
@@ -45,11 +43,11 @@ LAYERS: tuple[frozenset[str], ...] = (
 LAZY_EXCEPTIONS = frozenset({("mase.attribution", "io"), ("mase.attribution", "render")})
 # The only places, as prefixes of module names, that may import a framework, lazily or not.
 FRAMEWORKS: dict[str, tuple[str, ...]] = {
-    "torch": ("mase.models", "mase.training"),
+    "torch": ("mase.models", "mase_paper.training"),
     "captum": ("mase.models.deep_lift",),
-    "safetensors": ("mase.models", "mase.training"),
+    "safetensors": ("mase.models", "mase_paper.training"),
     "transformers": ("mase.models.transformers", "mase.models.pretrained", "mase.models.bundled.minilm"),
-    "matplotlib": ("mase.render.figure", "mase.render.curves"),
+    "matplotlib": ("mase.render.figure", "mase_paper.experiments.plots"),
     "pyarrow": ("mase.datasets",),
 }
 LONGEST_MODULE = 300

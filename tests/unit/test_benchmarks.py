@@ -11,7 +11,6 @@ import torch
 import mase
 from mase.designs.focused import Focused
 from mase.estimators.least_squares import LeastSquares
-from mase.experiments.targets import TARGETS
 from mase.measure import measure
 from mase.methods import resolve
 from mase.models.batching import ask
@@ -20,6 +19,7 @@ from mase.regression.covariance import covariance
 from mase.regression.problem import Problem
 from mase.spaces.token_scale import TokenScale
 from mase.testing import FunctionProbe, linear
+from mase_paper.experiments.testbeds import TARGETS
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 TEXT = "a dull story told at length , superb acting and an ending that moved me more than I would have thought"

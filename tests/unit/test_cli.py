@@ -618,7 +618,7 @@ def test_data_get(tmp_path, monkeypatch):
 
 
 def test_train(tmp_path, monkeypatch):
-    from mase.training.recipe import Epoch, Trained
+    from mase_paper.training.recipe import Epoch, Trained
 
     calls = []
 
@@ -627,7 +627,7 @@ def test_train(tmp_path, monkeypatch):
         progress(Epoch(1, 2, 0.51234, 0.801))
         return Trained(tmp_path, 0.8, 0.85, 2, 3.0)
 
-    monkeypatch.setattr("mase.training.train", train)
+    monkeypatch.setattr("mase_paper.training.train", train)
     found = CliRunner().invoke(
         main, ["train", "lstm-imdb", "--data-dir", "d", "-o", "out", "--seed", "4", "--epochs", "2", "--base", "b"]
     )

@@ -260,7 +260,8 @@ def refreshed(root: Path, block: str, page: str) -> subprocess.CompletedProcess[
 def test_quoted_rows_are_replaced_by_those_of_the_same_table(tmp_path):
     head = "| m | k |\n|---|---|\n"
     page = f"# P\n\n## A (`x`)\n\n40 texts.\n\n{head}| `a`<br>b | 5 |\n| c (2,000) | 6 |\n\n## B\n\nOne text\n\n{head}"
-    page += f"| c<br>9 texts | 7 |\n\n## C\n\n{head}| c | 8 |\n\ntwice\n\n{head}| c | 9 |\n\n{head.replace('m', 'n')}| c | 4 |\n"
+    page += f"| c<br>9 texts | 7 |\n\n## C\n\n{head}| c | 8 |\n\ntwice\n\n"
+    page += f"{head}| c | 9 |\n\n{head.replace('m', 'n')}| c | 4 |\n"
     # The same row stands in both tables, and each gets its own.
     block = f"**A (`x`)**, 3 texts.\n\n{head}| c | 1 |\n\n**B**, 0 texts\n\n{head}| c | 1 |\n"
     fresh = f"**A (`x`)**, 40 texts.\n\n{head}| c (2,000) | 6 |\n\n**B**, one text\n\n{head}| c<br>9 texts | 7 |\n"

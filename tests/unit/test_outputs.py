@@ -596,7 +596,7 @@ def test_evaluate_that_is_ended_replaces_nothing(judge, tmp_path, monkeypatch, n
 
 
 def test_train_replaces_a_model_only_if_asked(tmp_path, monkeypatch):
-    from mase.training.recipe import Trained
+    from mase_paper.training.recipe import Trained
 
     trained = []
 
@@ -605,7 +605,7 @@ def test_train_replaces_a_model_only_if_asked(tmp_path, monkeypatch):
         return Trained(tmp_path, 0.8, 0.85, 2, 3.0)
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("mase.training.train", train)
+    monkeypatch.setattr("mase_paper.training.train", train)
     (tmp_path / "lstm-imdb").mkdir()
     (tmp_path / "lstm-imdb" / "checkpoint.pt").write_text("a training under way")
     assert CliRunner().invoke(main, ["train", "lstm-imdb"]).exit_code == 0
@@ -619,7 +619,7 @@ def test_train_replaces_a_model_only_if_asked(tmp_path, monkeypatch):
 
 def test_reproduce_replaces_only_its_own_reports(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("mase.experiments.runner.run", lambda *_: pytest.fail("the experiment was run"))
+    monkeypatch.setattr("mase_paper.experiments.runner.run", lambda *_: pytest.fail("the experiment was run"))
     (tmp_path / "table1.md").write_text("my table")
     for arguments in ([], ["--fresh"], ["--report-only"]):
         found = CliRunner().invoke(main, ["reproduce", "table1", "-o", ".", *arguments])
@@ -637,7 +637,10 @@ def test_data_get_leaves_a_table_as_it_is(tmp_path):
 
 @pytest.mark.parametrize(
     ("arguments", "called"),
-    [(["train", "lstm-imdb"], "mase.training.train"), (["reproduce", "table1"], "mase.experiments.runner.run")],
+    [
+        (["train", "lstm-imdb"], "mase_paper.training.train"),
+        (["reproduce", "table1"], "mase_paper.experiments.runner.run"),
+    ],
 )
 def test_sigterm_ends_every_command(tmp_path, monkeypatch, arguments, called):
     monkeypatch.chdir(tmp_path)

@@ -16,8 +16,6 @@ from tests.attributions import attribution
 import mase
 from mase.attribution import LISTED, Note, Word
 from mase.errors import DataError
-from mase.experiments.markdown import marked
-from mase.experiments.targets import TARGETS
 from mase.io.json import from_dict
 from mase.measure import measure
 from mase.methods import resolve
@@ -27,6 +25,8 @@ from mase.render.html import fragment, page
 from mase.render.terminal import heat_map, summary
 from mase.testing import FunctionProbe
 from mase.text import Tokens, Truncation, Words
+from mase_paper.experiments.markdown import marked
+from mase_paper.experiments.testbeds import TARGETS
 
 ROOT = Path(__file__).parents[2]
 REPOSITORY = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]["Repository"]

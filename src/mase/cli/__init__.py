@@ -13,7 +13,7 @@ __all__ = ["main"]
 
 @click.command(
     cls=LazyGroup,
-    verbs=("explain", "evaluate", "models", "methods", "train", "data", "reproduce"),
+    verbs=("explain", "evaluate", "models", "methods", "data"),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, message="mase %(version)s")

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from importlib.metadata import entry_points
 from threading import current_thread, main_thread
 from typing import Any, NoReturn, TextIO
 
@@ -23,10 +24,17 @@ class Terminated(KeyboardInterrupt):
     """The system asked the command to end (SIGTERM): it does so as after Ctrl-C."""
 
 
-class LazyGroup(click.Group):
-    """A group whose verb `name` is the command of that name in the module `mase.cli.name`.
+# Verbs of other packages: entry points of this group, each a click command.
+_ENTRY_POINTS = "mase.commands"
+# Verbs that a package of this project brings.
+_BROUGHT_BY = {"reproduce": "mase-xai-paper", "train": "mase-xai-paper"}
 
-    An expected error is one line on standard error, never a traceback.
+
+class LazyGroup(click.Group):
+    """A group whose verb `name` is the command of that name in the module `mase.cli.name`, or in another package.
+
+    Other packages add verbs by entry points of the group ``mase.commands``. An expected error is one line on standard
+    error, never a traceback.
     """
 
     def __init__(self, *, verbs: Sequence[str], **settings: Any) -> None:
@@ -35,14 +43,26 @@ class LazyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the verbs in the order in which a newcomer meets them."""
-        return list(self.verbs)
+        return [*self.verbs, *sorted(entry_points(group=_ENTRY_POINTS).names - set(self.verbs))]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command of a verb, None if there is no such verb."""
-        if cmd_name not in self.verbs:
-            return None
-        command: click.Command = getattr(import_module(f"mase.cli.{cmd_name}"), cmd_name)
-        return command
+        """Return the command of a verb, None if there is no such verb.
+
+        Raises
+        ------
+        UsageError
+            If a package that is not installed brings it.
+        """
+        if cmd_name in self.verbs:
+            command: click.Command = getattr(import_module(f"mase.cli.{cmd_name}"), cmd_name)
+            return command
+        for added in entry_points(group=_ENTRY_POINTS, name=cmd_name):
+            found: click.Command = added.load()
+            return found
+        if cmd_name in _BROUGHT_BY:
+            package = _BROUGHT_BY[cmd_name]
+            raise click.UsageError(f"'mase {cmd_name}' comes with the package {package}: pip install {package}", ctx)
+        return None
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any

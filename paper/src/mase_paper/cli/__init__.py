@@ -1,0 +1,3 @@
+"""The verbs `mase reproduce` and `mase train`, which this package adds to the command."""
+
+__all__: list[str] = []

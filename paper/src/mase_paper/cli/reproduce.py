@@ -1,0 +1,161 @@
+"""`mase reproduce`: the paper's tables and figure, and the studies beside them, run or resumed and reported."""
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from mase.cli.group import tell
+from mase.cli.options import precision
+from mase.errors import DataError
+
+if TYPE_CHECKING:
+    from mase_paper.experiments.specs import Spec
+    from mase_paper.experiments.testbeds import Target
+    from mase_paper.experiments.trial import Answer
+
+__all__ = ["reproduce"]
+
+# Written out, since asking the library would load it for `--help`; a test holds them together.
+_EXPERIMENTS = ("table1", "table2", "figure4", "faithfulness", "ablation", "sweeps")
+_TARGETS = ("lstm-imdb", "lstm-reuters", "bert-imdb", "bert-reuters")
+# Seconds between two lines of progress where standard error is no terminal.
+_QUIET = 60.0
+
+
+def _names(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    return None if value is None else tuple(part.strip() for part in value.split(",") if part.strip())
+
+
+@click.command(short_help="Repeat the paper's tables and figure.")
+@click.argument("name", type=click.Choice(_EXPERIMENTS), metavar=f"[{'|'.join(_EXPERIMENTS)}]")
+@click.option(
+    "--targets", callback=_names, metavar="A,B", help=f"Of {', '.join(_TARGETS)}. [default: all of the experiment's]"
+)
+@click.option(
+    "--methods",
+    callback=_names,
+    metavar="A,B",
+    help="Methods, with settings as in mase-nlgp+sigma=0.3+n_samples=500. [default: all of the experiment's]",
+)
+@click.option(
+    "--n-texts", type=click.IntRange(min=1), metavar="N", help="Texts per target. [default: the experiment's]"
+)
+@click.option("--batches", type=click.IntRange(min=2), default=10, show_default=True, help="Batches of 1,000 texts.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the explanations.")
+@click.option(
+    "--split",
+    type=click.Choice(["test", "validation"]),
+    default="test",
+    show_default=True,
+    help="Texts of the test split, or of the part of train that settings are chosen on.",
+)
+@click.option(
+    "--text-seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the order of texts."
+)
+@click.option(
+    "--data-dir", metavar="DIR", help="Folder of the data sets' tables. [default: $MASE_DATA, then the cache]"
+)
+@click.option(
+    "-o", "--output", default="mase-results", show_default=True, metavar="DIR", help="Folder of results and records."
+)
+@click.option(
+    "--resume/--fresh",
+    default=True,
+    show_default=True,
+    help="Go on where the records end, or drop them and begin again.",
+)
+@click.option("--report-only", is_flag=True, help="Explain nothing; report what the records hold.")
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes, of one thread each.")
+@precision
+@click.option("--device", metavar="NAME", help="Where the models run, as in cuda. [default: cpu]")
+def reproduce(
+    *,
+    name: str,
+    targets: tuple[str, ...] | None,
+    methods: tuple[str, ...] | None,
+    n_texts: int | None,
+    batches: int,
+    seed: int,
+    text_seed: int,
+    split: str,
+    data_dir: str | None,
+    output: str,
+    resume: bool,
+    report_only: bool,
+    jobs: int,
+    precision: Literal["float32", "bfloat16"],
+    device: str | None,
+) -> None:
+    """Run an experiment of the paper, and write its figures beside the paper's.
+
+    Every explanation is recorded as soon as it is known. A run that was stopped goes on where it was; a longer run, or
+    one with more methods, adds to a shorter one. Text number i is the same text whatever the methods.
+
+    \b
+    Examples
+      mase reproduce table1 --n-texts 100 --data-dir data
+      mase reproduce table2 --targets bert-imdb --methods mase-paper,random --jobs 2
+      mase reproduce faithfulness --report-only -o experiments/results
+    """  # fmt: skip
+    from mase_paper.experiments import EXPERIMENTS
+    from mase_paper.experiments.experiment import Scope
+    from mase_paper.experiments.publish import publish
+    from mase_paper.experiments.runner import Settings, run
+    from mase_paper.experiments.specs import parse
+
+    specs = None if methods is None else tuple(parse(method) for method in methods)
+    scope, experiment = Scope(targets, specs, n_texts, batches, seed), EXPERIMENTS[name]
+    folder = Path(output)
+    _check(folder, name)
+    if not report_only:
+        settings = Settings(folder / "records", data_dir, text_seed, precision, device, jobs, not resume, split)
+        run(experiment.works(scope), settings, _Watch())
+    for path in publish(experiment, scope, folder):
+        click.echo(click.format_filename(path))
+
+
+def _check(folder: Path, name: str) -> None:
+    """Make sure that a report replaces nothing but an earlier one: where there are no records, there was none."""
+    if folder.exists() and not folder.is_dir():
+        raise DataError(
+            f"{str(folder)!r} is a file, expected the folder of results and records; name another with --output"
+        )
+    if (folder / "records").is_dir():
+        return
+    for path in (folder / f"{name}.md", folder / f"{name}.json"):
+        if path.is_file() and path.stat().st_size > 0:
+            raise DataError(
+                f"{str(path)!r} is there, but no records that it could be a report of; move it, or name another --output"
+            )
+
+
+class _Watch:
+    """Tells on standard error how far a run is: now and then a line with the pace."""
+
+    def begin(self, target: "Target", n_done: int, n_total: int) -> None:
+        tell(f"{target.name}: {n_done:,} of at most {n_total:,} texts are there")
+        self._name, self._left, self._n = target.name, n_total - n_done, 0
+        self._began = self._told = time.monotonic()
+
+    def step(self, answer: "Answer") -> None:
+        del answer
+        self._n += 1
+        now = time.monotonic()
+        pace = _QUIET if not sys.stderr.isatty() else _QUIET / 10
+        if self._n in (1, self._left) or now - self._told > pace:
+            self._told = now
+            each = (now - self._began) / self._n
+            tell(
+                f"{self._name}: {self._n:,} texts more, {each:.2f} s each, {_clock(each * (self._left - self._n))} left"
+            )
+
+    def refuse(self, target: "Target", spec: "Spec", reason: str) -> None:
+        tell(f"{target.name}: without {spec}: {reason}")
+
+
+def _clock(seconds: float) -> str:
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min"

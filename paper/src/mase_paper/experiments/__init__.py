@@ -1,0 +1,17 @@
+"""The paper's experiments and this library's own: run, resumed and reported by `mase reproduce`. One file per experiment."""
+
+from mase.registry import Registry
+
+__all__ = ["EXPERIMENTS"]
+
+EXPERIMENTS = Registry(
+    "experiment",
+    {
+        "ablation": "mase_paper.experiments.faithfulness:ABLATION",
+        "faithfulness": "mase_paper.experiments.faithfulness:FAITHFULNESS",
+        "figure4": "mase_paper.experiments.figure4:FIGURE4",
+        "sweeps": "mase_paper.experiments.sweeps:SWEEPS",
+        "table1": "mase_paper.experiments.tables:TABLE1",
+        "table2": "mase_paper.experiments.tables:TABLE2",
+    },
+)

@@ -1,0 +1,91 @@
+"""Pieces of a report's page, and numbers as plain JSON types."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import isnan
+from typing import Any
+
+import numpy as np
+
+from mase.metrics.intervals import Difference, Summary
+from mase_paper.experiments.results import Outcomes
+from mase_paper.experiments.specs import Spec
+
+__all__ = ["costs", "marked", "operator", "plain", "signed", "table"]
+
+_OPERATORS = {
+    "mask": "the model's mask token", "unk": "the model's unknown token", "pad": "the padding token", "zero": "a zero vector",
+    "delete": "deletion",
+}  # fmt: skip
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a Markdown table, its first column to the left and the others to the right.
+
+    Examples
+    --------
+    >>> print(table(["method", "k"], [["mase", "0.1"]]))
+    | method | k |
+    |---|---:|
+    | mase | 0.1 |
+    """
+    lines = [" | ".join(line) for line in (head, *rows)]
+    rule = "|".join(["---", *["---:"] * (len(head) - 1)])
+    return "\n".join([f"| {lines[0]} |", f"|{rule}|", *(f"| {line} |" for line in lines[1:])])
+
+
+def operator(name: str) -> str:
+    """Return a masking operator in words."""
+    return _OPERATORS.get(name, name)
+
+
+def marked(figures: Sequence[str]) -> list[str]:
+    """Return figures, all with the same number of decimals, with the highest in bold: whoever has it, and all that share it.
+
+    Examples
+    --------
+    >>> marked(["0.947", "0.948"]), marked(["0.480", "0.480"])
+    (['0.947', '**0.948**'], ['**0.480**', '**0.480**'])
+    """
+    highest = max(map(float, figures), default=0.0)
+    return [f"**{figure}**" if float(figure) == highest else figure for figure in figures]
+
+
+def signed(value: float) -> str:
+    """Return a difference with its sign.
+
+    Examples
+    --------
+    >>> signed(-0.0412)
+    '−0.041'
+    """
+    return f"{value:+.3f}".replace("-", "−")
+
+
+def plain(summary: Summary | Difference) -> dict[str, Any]:
+    """Return a summary or difference as plain JSON types, four decimals each; None for a bound that there is not."""
+    shared = ("mean", "low", "high", "n")
+    names = (*shared, "sd", "n_batches") if isinstance(summary, Summary) else (*shared, "p_value")
+    values = {name: getattr(summary, name) for name in names}
+    return {
+        name: value if not isinstance(value, float) else None if isnan(value) else round(value, 4)
+        for name, value in values.items()
+    }
+
+
+def costs(outcomes: Mapping[Spec, Outcomes]) -> str:
+    """Return a table of what one explanation asks of the model.
+
+    No seconds: a run of days shares its machine with others, so that those in the records are no comparison
+    (`benchmarks/` is).
+    """
+    rows = [
+        [
+            f"`{spec}`",
+            f"{np.median(one.queries):,.0f}",
+            f"{np.median(one.gradients):,.0f}",
+            f"{one.half.mean():.0%}",
+        ]
+        for spec, one in outcomes.items()
+    ]
+    head = ["method", "evaluations", "of them with gradients", "texts in half precision"]
+    return f"Medians over the texts. Evaluations count gradients too.\n\n{table(head, rows)}"

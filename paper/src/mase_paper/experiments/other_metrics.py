@@ -1,0 +1,84 @@
+"""What else explanations are judged by, beside Delta Accuracy: reported for each explainer, and never tuned on."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from mase.arrays import Floats
+from mase.metrics.intervals import Difference, paired_means
+from mase_paper.experiments import markdown
+from mase_paper.experiments.results import Outcomes
+from mase_paper.experiments.specs import Spec
+from mase_paper.experiments.testbeds import Target
+
+__all__ = ["rows", "table"]
+
+# Each metric, and the sign that makes a higher one better.
+_BETTER = {"comprehensiveness": 1, "sufficiency": -1, "log_odds": -1, "unexplained": -1}
+_HEAD = (
+    "method", "comprehensiveness (higher is better)", "sufficiency (lower)", "log-odds at 20 % (lower)",
+    "infidelity near the text, share unexplained (lower)",
+)  # fmt: skip
+
+
+def rows(target: Target, outcomes: Mapping[Spec, Outcomes], subject: Spec) -> Iterator[dict[str, Any]]:
+    """Yield the mean metrics of each explainer, and by how much the subject is better on the texts that both explained.
+
+    A `lead` is above 0 where the subject is better, whichever way the metric goes; its 95 % interval is a bootstrap
+    over texts.
+    """
+    for spec, one in outcomes.items():
+        if not one.eraser.shape[1]:
+            continue
+        row = {"target": target.name, "spec": str(spec), "operator": one.header["operators"][0], "n": len(one)}
+        means = one.eraser.mean(axis=0).round(4).tolist()
+        row |= dict(zip(("comprehensiveness", "sufficiency", "log_odds"), means, strict=True))
+        known = one.infidelity[~np.isnan(one.infidelity[:, 1])]
+        if len(known):
+            scaled, unexplained = known.mean(axis=0).tolist()
+            row |= {
+                "infidelity": float(f"{scaled:.4g}"),
+                "unexplained": round(unexplained, 4),
+                "n_infidelity": len(known),
+            }
+        if spec != subject and subject in outcomes:
+            leads = zip(_BETTER, _leads(outcomes[subject], one), strict=True)
+            row["lead"] = {name: markdown.plain(lead) for name, lead in leads if lead}
+        yield row
+
+
+def table(found: list[dict[str, Any]], subject: Spec) -> str:
+    """Return the metrics in Markdown; below each what the subject is better by, bold where the other one is ahead."""
+    lines = [[f"`{row['spec']}`", *(_cell(row, name) for name in _BETTER)] for row in found]
+    reading = (
+        f"Below each figure: by how much `{subject}` is better on the texts that both explained; bold: the other one is ahead. "
+        "Infidelity was not asked for in the oldest records: where fewer texts have it, their number is told."
+    )
+    return f"{reading}\n\n{markdown.table(_HEAD, lines)}"
+
+
+def _leads(ours: Outcomes, theirs: Outcomes) -> tuple[Difference | None, ...]:
+    here, there = ours.common(theirs)
+    if not len(here):
+        return (None,) * len(_BETTER)
+    difference = _values(ours)[here] - _values(theirs)[there]
+    return paired_means(difference * np.array(list(_BETTER.values())))
+
+
+def _values(one: Outcomes) -> Floats:
+    return np.column_stack([one.eraser, one.infidelity[:, 1]])
+
+
+def _cell(row: Mapping[str, Any], name: str) -> str:
+    if name not in row:
+        return ""
+    shown, lead = f"{row[name]:.3f}", row.get("lead", {}).get(name)
+    shown += f" ({row['n_infidelity']:,} texts)" if name == "unexplained" and row["n_infidelity"] < row["n"] else ""
+    if not lead:
+        return shown
+    if lead["low"] is None:
+        return f"{shown}<br>{markdown.signed(lead['mean'])}"
+    low, high = markdown.signed(lead["low"]), markdown.signed(lead["high"])
+    shown = f"**{shown}**" if lead["high"] < 0 else shown
+    return f"{shown}<br>{markdown.signed(lead['mean'])} ({low} to {high})"

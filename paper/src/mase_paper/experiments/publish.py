@@ -1,0 +1,68 @@
+"""An experiment's report as files: JSON with provenance, a page of Markdown and figures."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mase.errors import DataError
+from mase.files import write_text
+from mase_paper.experiments.experiment import Experiment, Scope, collected
+from mase_paper.experiments.plots import save
+from mase_paper.experiments.rerun import as_made, command
+
+__all__ = ["publish"]
+
+_SCHEMA = "mase.experiment/1"
+
+
+def publish(experiment: Experiment, scope: Scope, folder: Path) -> list[Path]:
+    """Write `NAME.json`, `NAME.md` and the figures of an experiment to a folder, and return their paths.
+
+    Raises
+    ------
+    DataError
+        If a file cannot be written, or the records cannot be read, or there are none.
+    MissingDependencyError
+        If there are figures and matplotlib is not installed.
+    """
+    records = folder / "records"
+    sources = _sources(experiment, scope, records)
+    if not sources:
+        raise DataError(
+            f"{records} has no records of {experiment.name} with these targets and methods, expected some to report"
+        )
+    report = experiment.report(scope, records)
+    drawn = [
+        save(panels, folder / f"{experiment.name}-{name}{suffix}", report.columns)
+        for name, panels in report.figures.items()
+        for suffix in (".svg", ".png")
+    ]
+    page, data = folder / f"{experiment.name}.md", folder / f"{experiment.name}.json"
+    write_text(page, report.page)
+    line = command(experiment.name, scope) + as_made(sources[0])
+    plain = {"schema": _SCHEMA, "name": experiment.name, "command": line, **report.data, "sources": sources}
+    write_text(data, _dumps(plain))
+    return [page, data, *drawn]
+
+
+def _dumps(plain: Mapping[str, Any]) -> str:
+    """Return JSON with one line per entry of a list, which a person can read and a diff can show."""
+    parts = []
+    for name, value in plain.items():
+        rows = ",\n  ".join(json.dumps(row, ensure_ascii=False) for row in value) if isinstance(value, list) else ""
+        shown = f"[\n  {rows}\n ]" if rows else json.dumps(value, ensure_ascii=False)
+        parts.append(f" {json.dumps(name)}: {shown}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _sources(experiment: Experiment, scope: Scope, records: Path) -> list[Mapping[str, Any]]:
+    """Return where the records of each cell come from, and how many there are."""
+    found = collected(experiment.works(scope), records)
+    return [
+        {key: value for key, value in one.header.items() if key != "columns"}
+        | {"command": f"{one.header['command']} --n-texts {one.numbers.max() + 1}", "n_texts": len(one)}
+        | {"made_on": one.made_on}
+        for outcomes in found.values()
+        for one in outcomes.values()
+    ]

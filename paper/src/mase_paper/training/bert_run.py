@@ -1,0 +1,137 @@
+"""From an adapter recipe, a pretrained model and a data set to a model folder."""
+
+import dataclasses
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.torch import load as from_bytes
+from safetensors.torch import save
+
+from mase.arrays import Ints
+from mase.datasets import DATASETS, Split, load, split_off
+from mase.files import replacing, write_text, writing
+from mase.models.bundled.bert import assemble
+from mase.models.bundled.minilm import BASE, base_folder, base_sha256, classifier, tokenizer
+from mase.models.transformers import HuggingFace
+from mase_paper.training.bert import Checkpoint, accuracy, fit, set_dropout
+from mase_paper.training.bert_card import AdapterReport, Base, card, configuration
+from mase_paper.training.bert_recipe import AdapterRecipe
+from mase_paper.training.classify import check_padding
+from mase_paper.training.examples import Examples
+from mase_paper.training.lora import attach, changes, trainable
+from mase_paper.training.lstm import reproducible
+from mase_paper.training.recipe import Epoch, Trained
+from mase_paper.training.run import _check, _quiet, _writable
+
+__all__ = ["run"]
+
+_NO_EFFECT = ("task", "limits", "licence", "checkpoint_steps")  # fields of a recipe that do not change the weights
+
+
+def run(
+    recipe: AdapterRecipe,
+    data_dir: str | os.PathLike[str] | None,
+    output: str | os.PathLike[str] | None,
+    seed: int,
+    epochs: int | None,
+    progress: Callable[[Epoch], None] | None,
+    base: str | os.PathLike[str] | None,
+) -> Trained:
+    """Fine-tune by a recipe and write the model's folder; see `mase_paper.training.train`."""
+    _check(seed, epochs)
+    used = recipe if epochs is None else dataclasses.replace(recipe, epochs=epochs)
+    folder = base_folder(base)
+    path = _writable(Path(output if output is not None else recipe.name), adapted=True)
+    split = load(used.dataset, "train", data_dir)
+    sha256 = base_sha256(folder)
+    checkpoint = Checkpoint(path / "checkpoint.pt", _key(used, seed, sha256, split.sha256))
+    with reproducible(seed):
+        data = _prepare(split, used, folder)
+        best_epoch, seconds = _fit(used, data, seed, checkpoint, progress or _quiet)
+        weights = save(changes(trainable(data.module)))
+        module = assemble(folder, data.labels, from_bytes(weights), used.scale)
+        validation_accuracy = accuracy(module, data.validation)
+        test = _encode(data.reader, load(used.dataset, "test", data_dir), None, data.labels)
+        test_accuracy = accuracy(module, test)
+    report = AdapterReport(
+        recipe=used,
+        base=Base(_named(base), sha256, module.config.model_type, module.num_parameters()),
+        default_base=base is None,
+        labels=data.labels,
+        seed=seed,
+        default_epochs=used.epochs == recipe.epochs,
+        best_epoch=best_epoch,
+        n_stored=sum(tensor.numel() for tensor in from_bytes(weights).values()),
+        n_training=len(data.training),
+        n_validation=len(data.validation),
+        n_test=len(test),
+        validation_accuracy=validation_accuracy,
+        test_accuracy=test_accuracy,
+        data_file=DATASETS[used.dataset].file,
+        data_sha256=split.sha256,
+        seconds=seconds,
+    )
+    _write(path, weights, report)
+    checkpoint.path.unlink(missing_ok=True)
+    return Trained(path, validation_accuracy, test_accuracy, used.epochs, seconds)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Data:
+    """The pretrained classifier, what makes tokens for it, and the training split: the part to train on and the rest."""
+
+    module: Any
+    reader: HuggingFace
+    labels: list[str]
+    training: Examples
+    validation: Examples
+
+
+def _prepare(split: Split, recipe: AdapterRecipe, folder: Path) -> _Data:
+    labels = sorted(set(split.labels))
+    module = classifier(folder, labels)
+    reader = HuggingFace(module, tokenizer(folder), max_length=recipe.max_length, keep=recipe.keep)
+    held_in, held_out = split_off(len(split), recipe.validation_share)
+    training = _encode(reader, split, held_in, labels)
+    check_padding(module.eval(), training.ids[0])
+    return _Data(module, reader, labels, training, _encode(reader, split, held_out, labels))
+
+
+def _encode(reader: HuggingFace, split: Split, rows: Ints | None, labels: Sequence[str]) -> Examples:
+    """Return some or all rows of a split as tokens, exactly those that are explained later."""
+    number = {label: index for index, label in enumerate(labels)}
+    chosen = range(len(split)) if rows is None else rows.tolist()
+    ids = tuple(reader.encode(split.texts[row]).ids for row in chosen)
+    return Examples(ids, np.array([number.get(split.labels[row], -1) for row in chosen], dtype=np.int64))
+
+
+def _fit(
+    recipe: AdapterRecipe, data: _Data, seed: int, checkpoint: Checkpoint, progress: Callable[[Epoch], None]
+) -> tuple[int, float]:
+    attach(data.module, data.module.base_model_prefix, recipe.rank, recipe.scale)
+    set_dropout(data.module, recipe.hidden_dropout)
+    chosen = data.validation.some(recipe.validation_texts)
+    return fit(recipe, data.module, data.training, chosen, seed, checkpoint, progress)
+
+
+def _named(base: str | os.PathLike[str] | None) -> str:
+    """Return what a configuration calls a pretrained model: a name of the hub, or the absolute path of a folder."""
+    name = os.fspath(base if base is not None else BASE)
+    return os.fspath(Path(name).absolute()) if Path(name).is_dir() else name
+
+
+def _key(recipe: AdapterRecipe, seed: int, base_sha256: str, data_sha256: str) -> str:
+    """Return what decides the weights, as a line: the recipe's numbers, the seed, and two checksums."""
+    fields = {name: value for name, value in dataclasses.asdict(recipe).items() if name not in _NO_EFFECT}
+    return f"{fields} seed={seed} base={base_sha256} data={data_sha256}"
+
+
+def _write(path: Path, weights: bytes, report: AdapterReport) -> None:
+    """Write the three files, each whole or not at all, the weights last."""
+    for name, text in {"config.json": configuration(report), "README.md": card(report)}.items():
+        write_text(path / name, text)
+    with writing(path), replacing(path / "model.safetensors") as draft:
+        draft.write_bytes(weights)
