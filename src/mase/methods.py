@@ -1,6 +1,6 @@
 """The table of methods: a method is a row of named parts. Defaults are written here and nowhere else."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
@@ -8,10 +8,10 @@ import numpy as np
 
 from mase.baselines import PROCEDURES
 from mase.designs import DESIGNS
-from mase.errors import OptionError
+from mase.errors import OptionError, PluginError
 from mase.estimators import ESTIMATORS
 from mase.links import Link
-from mase.registry import Registry, unknown
+from mase.registry import Registry
 from mase.regression.problem import Design, Estimator, OwnLaw
 from mase.regression.procedure import Procedure
 from mase.spaces import SPACES
@@ -177,32 +177,31 @@ _TABLE: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-class _Methods(Mapping[str, Method]):
-    """The table, whose parts are imported when a row is asked for."""
-
-    def __getitem__(self, name: str) -> Method:
-        if name not in _TABLE:
-            raise unknown("method", name, list(_TABLE))
-        row = dict(_TABLE[name])
-        reference = row.pop("reference", None)
-        parts = {part: registry[row.pop(part)]() for part, registry in _REGISTRIES.items() if part in row}
-        method = Method(name=name, **row, **parts)
-        return method if reference is None else with_reference(method, reference)
-
-    def __contains__(self, name: object) -> bool:
-        return name in _TABLE
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(_TABLE)
-
-    def __len__(self) -> int:
-        return len(_TABLE)
-
-
 _REGISTRIES: dict[str, Registry] = {
     "space": SPACES, "design": DESIGNS, "estimator": ESTIMATORS, "procedure": PROCEDURES,
 }  # fmt: skip
-METHODS: Mapping[str, Method] = _Methods()
+
+
+def _method(name: str, row: Mapping[str, Any]) -> Method:
+    """Return the method of a row of the table, its parts imported.
+
+    Raises
+    ------
+    PluginError
+        If the row of another package is none.
+    """
+    if not isinstance(row, Mapping) or not row.keys() <= {field.name for field in fields(Method)} | {"reference"}:
+        raise PluginError(
+            f"method {name!r} is {row!r:.80}, expected a mapping from fields of mase.Method to their values"
+        )
+    given = dict(row)
+    reference = given.pop("reference", None)
+    parts = {part: registry[given.pop(part)]() for part, registry in _REGISTRIES.items() if part in given}
+    method = Method(name=name, **given, **parts)
+    return method if reference is None else with_reference(method, reference)
+
+
+METHODS: Mapping[str, Method] = Registry("method", _TABLE, "mase.methods", _method)
 
 
 def resolve(method: str | Method, **overrides: Any) -> Method:
