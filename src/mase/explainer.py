@@ -11,6 +11,7 @@ import numpy as np
 from mase.arrays import Floats, Ints
 from mase.assemble import prediction, token_scores, word_scores, word_sums
 from mase.attribution import Attribution
+from mase.choices import GRANULARITIES, Granularity, Precision
 from mase.errors import CapabilityError, EmptyTextError, MaseError, ModelError, OptionError
 from mase.links import Link, probabilities
 from mase.measure import Effort, measure
@@ -20,14 +21,11 @@ from mase.models.batching import check_batch_size, check_start
 from mase.models.protocol import Binding, Model, Probe
 from mase.provenance import installed
 from mase.registry import unknown
-from mase.regression.precision import Precision
 from mase.regression.stopping import Stopping
 from mase.rng import generator, stream_key, untouched
 from mase.text import Tokens, Words, check_text, check_texts, group_words
 
 __all__ = ["Explainer", "Granularity", "explain"]
-
-Granularity = Literal["word", "token"]
 
 
 class Explainer:
@@ -92,8 +90,8 @@ class Explainer:
         precision: Precision = "float32",
         show_progress: bool = False,
     ) -> None:
-        if granularity not in ("word", "token"):
-            raise OptionError(f"granularity is {granularity!r}, expected 'word' or 'token'")
+        if granularity not in GRANULARITIES:
+            raise OptionError(f"granularity is {granularity!r}, expected one of {', '.join(GRANULARITIES)}")
         stream_key(seed, "")
         self.model: Model = adapt(model, tokenizer)
         overrides = {"n_samples": n_samples, "sigma": sigma, "center": center, "reference": reference, "link": link}

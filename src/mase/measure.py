@@ -10,6 +10,7 @@ import numpy as np
 
 from mase.arrays import Floats, Ints
 from mase.attribution import Fit, Note
+from mase.choices import PRECISIONS, Precision
 from mase.errors import OptionError
 from mase.links import probabilities
 from mase.methods import Method
@@ -19,7 +20,7 @@ from mase.regression.covariance import covariance, no_scatter
 from mase.regression.diagnostics import adjusted_r2, coefficients, condition, remarks, split_half
 from mase.regression.measurement import Measurement
 from mase.regression.oracle import ProbeOracle
-from mase.regression.precision import TRIAL_ROWS, Precision, coins, halved
+from mase.regression.precision import TRIAL_ROWS, coins, halved
 from mase.regression.problem import (
     AdaptiveDesign,
     Design,
@@ -52,8 +53,8 @@ class Effort:
     precision: Precision = "float32"
 
     def __post_init__(self) -> None:
-        if self.precision not in ("float32", "bfloat16"):
-            raise OptionError(f"precision is {self.precision!r}, expected 'float32' or 'bfloat16'")
+        if self.precision not in PRECISIONS:
+            raise OptionError(f"precision is {self.precision!r}, expected one of {', '.join(PRECISIONS)}")
 
 
 @dataclass(frozen=True, slots=True)

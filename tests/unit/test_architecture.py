@@ -24,7 +24,7 @@ SOURCE = Path(mase.__file__).parent
 # A unit is a module of src/mase, a folder, or one of the modules that stand below their folders.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"errors"}),
-    frozenset({"arrays", "files", "provenance", "registry", "rng", "text"}),
+    frozenset({"arrays", "choices", "files", "provenance", "registry", "rng", "text"}),
     frozenset({"attribution", "links", "spaces.protocol"}),
     frozenset({"models.protocol"}),
     frozenset({"models.batching"}),

@@ -21,7 +21,7 @@ from mase.datasets.labelled import class_index, read_labelled
 from mase.errors import DataError, ModelError, UnknownNameError
 from mase.metrics import METRICS
 from mase.metrics.attributions import read_attributions
-from mase.metrics.masking import Operator
+from mase.metrics.operators import Operator
 from mase.models.devices import multiplies_bfloat16
 
 TEXTS = [

@@ -30,7 +30,8 @@ from mase.metrics.intervals import (
     summary_of_share,
     wilson,
 )
-from mase.metrics.masking import Masker, masker, operators, remembering
+from mase.metrics.masking import Masker, masker, remembering
+from mase.metrics.operators import OPERATORS
 from mase.metrics.max_sensitivity import MaxSensitivity
 from mase.metrics.perturbed_model import Nearby
 from mase.metrics.protocol import Case, Memory
@@ -205,7 +206,7 @@ def test_padding_is_never_taken_out(small_lstm):
 
 
 def test_what_cannot_be_masked_is_said(lstm_model, additive_model):
-    with pytest.raises(OptionError, match="expected one of auto, mask"):
+    with pytest.raises(UnknownNameError, match="known: auto, delete, mask"):
         masker(lstm_model, TEXT, "erase")
     with pytest.raises(CapabilityError, match="expected one that"):
         masker(additive_model, TEXT, "zero")
@@ -216,7 +217,7 @@ def test_what_cannot_be_masked_is_said(lstm_model, additive_model):
         with pytest.raises(ShapeError, match="expected booleans of shape"):
             bound.probabilities(kept)
     assert bound.probabilities(np.ones((0, len(bound.words)), dtype=bool)).shape == (0, 2)
-    assert "delete" in operators()
+    assert "delete" in OPERATORS
 
 
 def test_a_model_that_cannot_predict_tokens_cannot_delete(lstm_model):

@@ -5,11 +5,10 @@ from typing import Any
 import click
 
 from mase.cli.options import model, options, precision, text_column, trust_remote_code
+from mase.metrics import METRICS
+from mase.metrics.operators import AUTO, OPERATORS
 
 __all__ = ["evaluate"]
-
-# Written out, since asking the library would load it for `--help`; a test holds them together.
-_OPERATORS = ("auto", "mask", "unk", "pad", "zero", "delete")
 
 
 def _names(_context: click.Context, _option: click.Parameter, value: str) -> tuple[str, ...]:
@@ -62,12 +61,11 @@ _what_is_judged = options(
     ),
     click.option(
         "--metrics", default="delta-accuracy,comprehensiveness", show_default=True, callback=_names, metavar="NAME,...",
-        help="delta-accuracy, comprehensiveness, sufficiency, log-odds, aopc, naopc, deletion, insertion, infidelity, "
-        "max-sensitivity, seed-agreement.",
+        help=f"{', '.join(METRICS)}.",
     ),
     click.option("--k", "ks", callback=_ks, metavar="K,...", help="Numbers of words to take out. [default: 1,5,10,15]"),
     click.option(
-        "--operator", type=click.Choice(_OPERATORS), default="auto", show_default=True, help="How words are taken out."
+        "--operator", type=click.Choice((AUTO, *OPERATORS)), default=AUTO, show_default=True, help="How words are taken out."
     ),
     click.option("--n-samples", type=click.IntRange(min=2), help="Evaluations per text. [default: each method's]"),
     precision,

@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from mase.choices import GRANULARITIES, REFERENCES
 from mase.cli.options import model, options, precision, text_column, trust_remote_code
+from mase.designs import DESIGNS
+from mase.estimators import ESTIMATORS
+from mase.links import LINKS
 
 if TYPE_CHECKING:
     from mase.attribution import Attribution
 
 __all__ = ["explain"]
-
-# Written out, since asking the library would load it for `--help`; a test holds them together.
-_LINKS = ("probability", "log-probability", "logit", "margin")
-_REFERENCES = ("zero", "mask", "unk", "pad")
 
 
 def _batch_size(value: str) -> int | str:
@@ -30,12 +30,20 @@ _how = options(
     click.option("--method", default="mase", show_default=True, metavar="NAME", help="How to explain; see `mase methods`."),
     click.option("--n-samples", type=click.IntRange(min=2), help="Perturbed copies per text. [default: the method's]"),
     click.option("--sigma", type=float, metavar="S", help="Standard deviation of the perturbations. [default: the method's]"),
-    click.option("--reference", type=click.Choice(_REFERENCES), help="What stands for an absent word. [default: the method's]"),
-    click.option("--link", type=click.Choice(_LINKS), help="Which number of the class is explained. [default: the method's]"),
-    click.option("--design", metavar="NAME", help="Where to ask the model. [default: the method's]"),
-    click.option("--estimator", metavar="NAME", help="How to solve for the scores. [default: the method's]"),
+    click.option("--reference", type=click.Choice(REFERENCES), help="What stands for an absent word. [default: the method's]"),
     click.option(
-        "--granularity", type=click.Choice(("word", "token")), default="word", show_default=True,
+        "--link", type=click.Choice(tuple(LINKS)), help="Which number of the class is explained. [default: the method's]"
+    ),
+    click.option(
+        "--design", metavar="NAME",
+        help=f"Where to ask the model, with settings as in focused(rounds=3): {', '.join(DESIGNS)}. [default: the method's]",
+    ),
+    click.option(
+        "--estimator", metavar="NAME",
+        help=f"How to solve for the scores: {', '.join(ESTIMATORS)}. [default: the method's]",
+    ),
+    click.option(
+        "--granularity", type=click.Choice(GRANULARITIES), default=GRANULARITIES[0], show_default=True,
         help="Whether words are perturbed as one, or token by token.",
     ),
     click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed and text: same scores."),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mase.arrays import Bools, Floats, Ints
+from mase.choices import Precision
 from mase.errors import CapabilityError
 from mase.explainer import Explainer
 from mase.methods import describe
@@ -18,7 +19,6 @@ from mase.metrics.protocol import Case, Memory
 from mase.metrics.ranking import ranking, without_top
 from mase.metrics.rationales import ERASER_SHARES, eraser
 from mase.models.protocol import Model
-from mase.regression.precision import Precision
 from mase_paper.experiments.cached_model import Remembering
 from mase_paper.experiments.ceiling import CEILINGS, search
 from mase_paper.experiments.records import CHANCE_KS, DEPTH, Record, bits
