@@ -83,7 +83,7 @@ class Registry(Mapping[str, Any]):
         """
         found = [point for point in self._points() if point.name == name]
         if not found:
-            raise unknown(self.kind, name, list(self))
+            raise unknown(self.kind, name, [*self.entries, *self.added])
         if len(found) > 1:
             packages = " and ".join(sorted(map(_package, found)))
             raise PluginError(f"{self.kind} {name!r} is added by {packages}, expected one of them; uninstall the other")
@@ -101,21 +101,16 @@ class Registry(Mapping[str, Any]):
 
     @property
     def added(self) -> tuple[str, ...]:
-        """The names that other packages add, in alphabetical order.
+        """The names that other packages add, in alphabetical order; a built-in name stays the built-in entry."""
+        return tuple(sorted({point.name for point in self._points()} - self.entries.keys()))
 
-        Raises
-        ------
-        PluginError
-            If one of them is built in.
-        """
-        points = self._points()
-        for point in points:
+    def _check_names(self) -> None:
+        for point in self._points():
             if point.name in self.entries:
                 raise PluginError(
                     f"{_package(point)} adds the {self.kind} {point.name!r}, which is built in, expected a name of its own; "
                     "uninstall that package, or ask its authors to rename it"
                 )
-        return tuple(sorted({point.name for point in points}))
 
     def build(self, text: str) -> Any:
         """Return the entry that a text like ``"focused"`` or ``"focused(rounds=3, often=0.8)"`` stands for, with its settings.
@@ -168,6 +163,7 @@ class Registry(Mapping[str, Any]):
         return next(built_in, None) or next(added, type(value).__name__)
 
     def __iter__(self) -> Iterator[str]:
+        self._check_names()
         return iter((*self.entries, *self.added))
 
     def __len__(self) -> int:

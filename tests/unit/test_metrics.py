@@ -31,8 +31,8 @@ from mase.metrics.intervals import (
     wilson,
 )
 from mase.metrics.masking import Masker, masker, remembering
-from mase.metrics.operators import OPERATORS
 from mase.metrics.max_sensitivity import MaxSensitivity
+from mase.metrics.operators import OPERATORS
 from mase.metrics.perturbed_model import Nearby
 from mase.metrics.protocol import Case, Memory
 from mase.metrics.ranking import ranking, share_counts, without_top

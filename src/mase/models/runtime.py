@@ -3,7 +3,7 @@
 import ctypes
 import sys
 
-from mase.models.adapt import require
+from mase.models.loading import require
 
 __all__ = ["settle"]
 
