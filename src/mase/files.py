@@ -2,11 +2,13 @@
 
 import os
 import secrets
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
-from typing import IO
+from typing import IO, BinaryIO
 
 from mase.errors import DataError
 
@@ -15,7 +17,17 @@ try:
 except ImportError:  # not a POSIX system
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["cannot_read", "cannot_write", "check_writable", "lock", "read_bytes", "replacing", "write_text", "writing"]
+__all__ = [
+    "cannot_read",
+    "cannot_write",
+    "check_writable",
+    "lock",
+    "read_bytes",
+    "replacing",
+    "write_stream",
+    "write_text",
+    "writing",
+]
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
@@ -60,13 +72,25 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     DataError
         If the file cannot be written. A file that was there before is left as it was.
     """
+    write_stream(path, BytesIO(text.encode()))
+
+
+def write_stream(path: str | os.PathLike[str], stream: BinaryIO) -> None:
+    """Write the rest of `stream` to `path`, whose folder is made if there is none; a reader never sees half of it.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be written. A file that was there before is left as it was.
+    """
     target = check_writable(path)
     with writing(path):
         if target.exists() and not target.is_file():  # a pipe or a device cannot be replaced
-            target.write_text(text, encoding="utf-8", newline="\n")
+            with target.open("wb") as file:
+                shutil.copyfileobj(stream, file)
             return
-        with replacing(target.resolve()) as draft:  # a link stays a link
-            draft.write_text(text, encoding="utf-8", newline="\n")
+        with replacing(target.resolve()) as draft, draft.open("wb") as file:  # a link stays a link
+            shutil.copyfileobj(stream, file)
 
 
 @contextmanager

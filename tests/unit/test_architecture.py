@@ -34,7 +34,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"measure"}),
     frozenset({"explainer"}),
     frozenset({"datasets", "io", "render", "testing"}),
-    frozenset({"metrics"}),
+    frozenset({"metrics", "outputs"}),
     frozenset({"mase"}),  # the package itself: all names of the public API
     frozenset({"cli"}),
     frozenset({"__main__"}),

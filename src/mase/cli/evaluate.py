@@ -138,7 +138,7 @@ def evaluate(
         raise click.UsageError(f"got {batches} batches of {n_texts} texts, expected at least one text in each")
     from mase.cli.code import open_model
     from mase.cli.evaluation_run import Source, judge
-    from mase.cli.output_files import Output, Policy
+    from mase.cli.output_files import Destination, Policy
     from mase.cli.paths import check_files, standard_output
     from mase.cli.result_tables import show
     from mase.cli.streams import aside
@@ -147,7 +147,7 @@ def evaluate(
 
     as_json, output = standard_output(output, as_json=as_json)
     given = {f"--attributions {name}": file for name, file in attributions.items()}
-    file = None if output is None else Output(output, Policy.of(overwrite=overwrite), by_line=False)
+    file = None if output is None else Destination(output, Policy.of(overwrite=overwrite), by_line=False)
     check_files({"--output": file}, {"--input": source, **given})
     claim = None if file is None else click.get_current_context().with_resource(file.claimed())
     texts = Source.read(source, text_column, label_column, where, renamed, attributions, labels_needed=only_correct)

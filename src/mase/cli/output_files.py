@@ -15,7 +15,7 @@ from mase.cli.group import tell
 from mase.errors import DataError
 from mase.files import lock, write_text, writing
 
-__all__ = ["Claim", "Output", "Policy"]
+__all__ = ["Claim", "Destination", "Policy"]
 
 
 class Policy(Enum):
@@ -40,7 +40,7 @@ class Policy(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class Destination:
     """A file that a command writes.
 
     Attributes
@@ -158,7 +158,7 @@ class Output:
 class Claim:
     """An output that is this run's alone; `place` is where to write."""
 
-    output: Output
+    output: Destination
     place: Path
 
     @property

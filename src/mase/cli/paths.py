@@ -10,7 +10,7 @@ from typing import TextIO
 
 import click
 
-from mase.cli.output_files import Output
+from mase.cli.output_files import Destination
 from mase.errors import DataError
 from mase.files import check_writable
 
@@ -22,7 +22,9 @@ def standard_output(output: str | None, *, as_json: bool) -> tuple[bool, str | N
     return (True, None) if output == "-" else (as_json, output)
 
 
-def check_files(written: Mapping[str, Output | None], read: Mapping[str, str | None], *, prints: bool = True) -> None:
+def check_files(
+    written: Mapping[str, Destination | None], read: Mapping[str, str | None], *, prints: bool = True
+) -> None:
     """Make sure, before any work, that the files can be written, and that none is written twice, or read as well.
 
     Files are told apart by what they are and not by their names: links lead to one file, and so may standard input and
