@@ -6,7 +6,9 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from mase.models.adapters import ADAPTERS, Adapter, adapt
+from mase.models.adapters import ADAPTERS
+from mase.models.adapters.adapt import adapt
+from mase.models.adapters.protocol import Adapter
 from mase.models.loading import load, require
 
 if TYPE_CHECKING:
