@@ -33,8 +33,9 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"methods"}),
     frozenset({"measure"}),
     frozenset({"explainer"}),
-    frozenset({"datasets", "io", "render", "testing"}),
+    frozenset({"datasets", "io", "render"}),
     frozenset({"metrics", "outputs"}),
+    frozenset({"testing"}),
     frozenset({"mase"}),  # the package itself: all names of the public API
     frozenset({"cli"}),
     frozenset({"__main__"}),

@@ -43,7 +43,7 @@ class CsvTable:
     def _write(self, rows: Any) -> None:
         """Write whole rows, so that an interruption leaves no part of one."""
         text = io.StringIO(newline="")
-        csv.writer(text, lineterminator="\n").writerows(rows)
+        csv.writer(text).writerows(rows)
         self.stream.write(text.getvalue().encode("utf-8", "backslashreplace"))
 
 
