@@ -225,10 +225,35 @@ def resolve(method: str | Method, **overrides: Any) -> Method:
     for part, registry in _REGISTRIES.items():
         if isinstance(given.get(part), str):
             given[part] = registry.build(given[part])
+    if "design" in given and "estimator" not in given:
+        _check_estimator(chosen, given["design"])
     if isinstance(given.get("design"), OwnLaw):
         given = {"sigma": None, "center": None} | given
     chosen = replace(chosen, **given)
     return chosen if reference is None else with_reference(chosen, reference)
+
+
+def _check_estimator(method: Method, design: Design) -> None:
+    """Make sure that a method's estimator suits another design than its own.
+
+    A closed form (`needs_base`) that was chosen for a design with a law of its own, as that of occlusion, holds for that
+    law alone.
+
+    Raises
+    ------
+    OptionError
+        If it does not.
+    """
+    if (
+        isinstance(method.design, OwnLaw)
+        and type(design) is not type(method.design)
+        and method.regression[1].needs_base
+    ):
+        own, estimator = DESIGNS.name_of(method.design), ESTIMATORS.name_of(method.estimator)
+        raise OptionError(
+            f"design {DESIGNS.name_of(design)!r} given, but the estimator {estimator!r} of method {method.name!r} is for its "
+            f"own design {own!r}, expected an estimator as well; try estimator='least-squares'"
+        )
 
 
 def with_reference(method: Method, reference: str) -> Method:

@@ -22,6 +22,7 @@ TEXT = "I went in expecting a dull film and left delighted: superb acting, a cle
         ("kernel-shap", {"sigma": 0.1}, "a law of its own, expected no sigma"),
         ("lime", {"center": 0.5}, "a law of its own, expected no center"),
         ("lime", {"design": "iid"}, "center is None and sigma None"),
+        ("occlusion", {"design": "lime"}, "the estimator 'moment' .* is for its own design 'leave-one-out'"),
         ("mase-nlgp", {"procedure": "random"}, "is a procedure, expected no design and no estimator and no sigma"),
     ],
 )
@@ -34,6 +35,12 @@ def test_a_design_with_a_law_takes_sigma_and_centre_away():
     method = resolve("mase-mask", design="lime")
     assert (method.sigma, method.center) == (None, None)
     assert {"sigma", "center", "procedure"}.isdisjoint(describe(method))
+
+
+def test_another_design_with_an_estimator_that_suits_it():
+    found = resolve("occlusion", design="lime", estimator="least-squares")
+    assert describe(found)["estimator"]["name"] == "least-squares"
+    assert resolve("occlusion", design="leave-one-out").design == METHODS["occlusion"].design
 
 
 def test_procedures_stop_when_they_want(lstm):

@@ -139,13 +139,14 @@ def evaluate(
     from mase.cli.code import open_model
     from mase.cli.evaluation_run import Source, judge
     from mase.cli.output_files import Destination, Policy
-    from mase.cli.paths import check_files, standard_output
+    from mase.cli.paths import check_files, check_suffix, standard_output
     from mase.cli.result_tables import show
     from mase.cli.streams import aside
     from mase.metrics.evaluator import Evaluator, named_metrics
     from mase.models.runtime import settle
 
     as_json, output = standard_output(output, as_json=as_json)
+    check_suffix(output, ".json")
     given = {f"--attributions {name}": file for name, file in attributions.items()}
     file = None if output is None else Destination(output, Policy.of(overwrite=overwrite), by_line=False)
     check_files({"--output": file}, {"--input": source, **given})

@@ -13,13 +13,27 @@ import click
 from mase.cli.output_files import Destination
 from mase.errors import DataError
 from mase.files import check_writable
+from mase.outputs import OUTPUTS
 
-__all__ = ["check_files", "standard_output"]
+__all__ = ["check_files", "check_suffix", "standard_output"]
 
 
 def standard_output(output: str | None, *, as_json: bool) -> tuple[bool, str | None]:
     """Return whether JSON goes to standard output, and the file that it goes to: `--output -` is `--json`."""
     return (True, None) if output == "-" else (as_json, output)
+
+
+def check_suffix(output: str | None, expected: str) -> None:
+    """Make sure that a file whose form is fixed has no suffix that says another one.
+
+    Raises
+    ------
+    UsageError
+        If it has the suffix of another output.
+    """
+    found = "" if output is None else Path(output).suffix.lower()
+    if found != expected and found[1:] in OUTPUTS and OUTPUTS[found[1:]] is not OUTPUTS[expected[1:]]:
+        raise click.UsageError(f"got --output {output}, expected a file that ends in {expected}, which holds JSON")
 
 
 def check_files(
