@@ -48,3 +48,13 @@ def test_a_failure_has_a_row_with_its_error(cli, tmp_path):
     last = rows_of(tmp_path / "out.csv")[-1]
     assert (last["number"], last["text"]) == ("2", "")
     assert "the model fell over" in last["error"]
+
+
+def test_files_are_not_made_of_results_that_a_run_refuses_to_go_on_with(cli, source, whole, tmp_path):
+    lines = source.read_text().splitlines(keepends=True)
+    source.write_text("".join([*lines[:7], "another film\n", *lines[8:]]))
+    found = cli("-i", str(source), "-o", "whole.jsonl", "-o", "out.csv", "--html", "page.html", "--append")
+    assert found.exit_code == 1
+    assert "line 8" in found.stderr
+    assert not (tmp_path / "out.csv").exists()
+    assert not (tmp_path / "page.html").exists()
