@@ -92,12 +92,11 @@ class Expected:
     @classmethod
     def of(cls, explainer: "Explainer", target: str | None) -> "Expected":
         """Return what the results of an explainer say."""
-        per_token = explainer.granularity == "token" or explainer.method.space.per_token
         method = describe(explainer.method) | {
-            "granularity": "token" if per_token else "word",
-            "tolerance": explainer.effort.stopping.tolerance,
-            "stable_top": explainer.effort.stopping.stable_top,
-            "precision": explainer.effort.precision,
+            "granularity": "token" if explainer.per_token else "word",
+            "tolerance": explainer.stopping.tolerance,
+            "stable_top": explainer.stopping.stable_top,
+            "precision": explainer.query.precision,
         }
         model = {"name": explainer.model.name, "sha256": explainer.model.sha256}
         plain = json.loads(json.dumps(method, default=float))  # as it is read back: lists for tuples

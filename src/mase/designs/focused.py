@@ -67,26 +67,25 @@ class Focused:
         if self.n_alone < 0:
             raise OptionError(f"n_alone is {self.n_alone}, expected 0 or more")
 
-    def law(self, p: int) -> Law:
+    def law(self, widths: Floats) -> Law:
         """Return the law of the first round: p fair coins."""
+        p = np.count_nonzero(widths)
         return Law(0.5, Covariance(np.full(p, 0.5)))
 
-    def draw(self, rng: np.random.Generator, n: int, law: Law) -> Sample:
-        """Return n rows of a first round."""
-        return _tossed(rng, n, np.full(law.covariance.size, 0.5), law)
+    def draw(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats | None = None) -> Sample:
+        """Return n rows: of fair coins, or turned to the words whose coefficients `(p,)` are high so far."""
+        p = law.covariance.size
+        if gamma is None:
+            return _tossed(rng, n, np.full(p, 0.5), law)
+        ranks = np.empty(p)
+        ranks[np.argsort(-gamma, kind="stable")] = np.arange(p)
+        near = expit((min(self.n_top, p / 3) - ranks) / self.softness)
+        return _tossed(rng, n, self.seldom + (self.often - self.seldom) * near, law)
 
     def candidates(self, n: int, p: int) -> int:
         """Return how many of p words are taken out alone, given n rows: none where the rest would be few."""
         found = min(self.n_alone, p, n // _PART_ALONE)
         return found if found > 1 and n - found >= _PER_WORD * p else 0
-
-    def follow(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats) -> Sample:
-        """Return n rows of a later round, turned to the words whose coefficients `(p,)` are high so far."""
-        p = law.covariance.size
-        ranks = np.empty(p)
-        ranks[np.argsort(-gamma, kind="stable")] = np.arange(p)
-        near = expit((min(self.n_top, p / 3) - ranks) / self.softness)
-        return _tossed(rng, n, self.seldom + (self.often - self.seldom) * near, law)
 
 
 def _tossed(rng: np.random.Generator, n: int, out: Floats, law: Law) -> Sample:

@@ -6,7 +6,7 @@ import numpy as np
 
 from mase.arrays import Ints
 from mase.attribution import Note
-from mase.regression.oracle import ProbeOracle
+from mase.regression.oracle import Oracle
 from mase.regression.problem import Estimate
 from mase.text import Tokens, Words
 
@@ -43,7 +43,7 @@ class Lead:
         return Note("led", message, word)
 
 
-def led(oracle: ProbeOracle, estimate: Estimate, n: int, spread: float) -> tuple[Estimate, Lead | None]:
+def led(oracle: Oracle, estimate: Estimate, n: int, spread: float) -> tuple[Estimate, Lead | None]:
     """Return the estimate with the leader's score raised just above the highest, and the lead if that changed the order.
 
     The leader is the one of the n highest coordinates, of those with a score above 0, whose absence alone lowers the
