@@ -170,7 +170,6 @@ class Explainer:
         chance = probabilities(check_start(probe.start), probe.output)[0]
         index = target_index(self.model.labels, target, chance)
         found = measure(probe, self.method, index, generator(self.seed, text), self.query, self.stopping)
-        leads = () if found.lead is None else (found.lead.note(tokens, words, of_token),)
         return Attribution(
             text=text,
             prediction=prediction(self.model.labels, chance),
@@ -187,7 +186,7 @@ class Explainer:
                 n_queries=found.cost.n_queries,
                 n_gradients=found.cost.n_gradients,
                 seconds=time.perf_counter() - began,
-                warnings=(*found.notes, *leads),
+                warnings=found.notes,
             ),
             method=self._described(probe),
             model={"name": self.model.name, "sha256": self.model.sha256},

@@ -26,11 +26,6 @@ class Focused:
     where an explanation is put to the test. With one word left of several that say the same, a sample about the whole
     text, or about half of it, mostly sees no effect of any of them.
 
-    Where one word decides, its effect on the whole text counts, and that the rounds do not see. So at the end the words
-    with the highest coefficients are each taken out alone, and the one that does most comes first: its score is raised
-    just above the highest, if it is lower, and a note says so. None leads where the most that a word does alone is less
-    than a tenth of the highest score. Where coordinates are tokens, the leader is a token.
-
     Parameters
     ----------
     rounds

@@ -13,7 +13,6 @@ from mase.regression.covariance import no_scatter
 from mase.regression.diagnostics import adjusted_r2, coefficients, condition, remarks, split_half
 from mase.regression.oracle import Oracle
 from mase.regression.problem import Design, Estimate, Estimator, Law, Problem, Sample
-from mase.regression.promotion import led
 from mase.regression.stopping import Stopping
 from mase.regression.strategy import Solution
 
@@ -63,17 +62,10 @@ class Regression:
             If design, estimator and space do not suit each other.
         """
         law = self.design.law(oracle.widths)
-        reserved = _reserved(self.design, budget, oracle.size)
-        cap = budget - reserved
+        cap = budget - _reserved(self.design, budget, oracle.size)
         sample = self.design.draw(rng, self._round_size(cap), law)
         self._check_suits(oracle, sample)
-        answers = self._asked(oracle, law, sample, cap, stopping, rng)
-        estimate, lead = answers.estimate, None
-        if reserved or hasattr(self.design, "candidates"):
-            n = stopping.among(_reserved(self.design, len(answers.responses) + reserved, oracle.size))
-            estimate, lead = led(oracle, estimate, n, float(answers.responses.std()))
-        solution = self._judged(oracle, answers, cap, stopping)
-        return replace(solution, estimate=estimate, lead=lead)
+        return self._judged(oracle, self._asked(oracle, law, sample, cap, stopping, rng), cap, stopping)
 
     def _asked(
         self, oracle: Oracle, law: Law, sample: Sample, cap: int, stopping: Stopping, rng: np.random.Generator

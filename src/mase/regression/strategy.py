@@ -10,7 +10,6 @@ from mase.regression.cost import Cost
 from mase.regression.oracle import Oracle
 from mase.regression.precision import Precision
 from mase.regression.problem import Estimate, Problem
-from mase.regression.promotion import Lead
 from mase.regression.stopping import Stopping
 
 __all__ = ["Solution", "Strategy"]
@@ -50,7 +49,6 @@ class Solution:
     r2: float | None = None
     split_half: float | None = None
     condition: float | None = None
-    lead: Lead | None = None
 
     @classmethod
     def of(cls, oracle: Oracle, estimate: Estimate, *, signed: bool = True) -> "Solution":
