@@ -12,9 +12,6 @@ from mase.regression.problem import Law, Sample
 
 __all__ = ["Focused"]
 
-# One row in so many, at most, takes out one word alone; the rounds have so many rows per coefficient, at least.
-_PART_ALONE, _PER_WORD = 8, 2
-
 
 @dataclass(frozen=True, slots=True)
 class Focused:
@@ -37,8 +34,6 @@ class Focused:
         of nine words the highest is out with .64 and the lowest with .28.
     softness
         Over how many ranks the one turns into the other (the scale of a logistic curve).
-    n_alone
-        How many of the highest words are taken out alone, at most an eighth of all rows; 0 for none.
     """
 
     rounds: int = 5
@@ -46,10 +41,9 @@ class Focused:
     often: float = 0.9
     seldom: float = 0.1
     softness: float = 4.0
-    n_alone: int = 15
 
     def __post_init__(self) -> None:
-        for name in ("rounds", "n_top", "n_alone"):
+        for name in ("rounds", "n_top"):
             if not isinstance(getattr(self, name), int):
                 raise OptionError(f"{name} is {getattr(self, name)!r}, expected an integer")
         if self.rounds < 1 or self.n_top < 1 or not self.softness > 0:
@@ -59,8 +53,6 @@ class Focused:
             )
         if not 0 < self.seldom <= self.often < 1:
             raise OptionError(f"seldom is {self.seldom} and often {self.often}, expected 0 < seldom <= often < 1")
-        if self.n_alone < 0:
-            raise OptionError(f"n_alone is {self.n_alone}, expected 0 or more")
 
     def law(self, widths: Floats) -> Law:
         """Return the law of the first round: p fair coins."""
@@ -76,11 +68,6 @@ class Focused:
         ranks[np.argsort(-gamma, kind="stable")] = np.arange(p)
         near = expit((min(self.n_top, p / 3) - ranks) / self.softness)
         return _tossed(rng, n, self.seldom + (self.often - self.seldom) * near, law)
-
-    def candidates(self, n: int, p: int) -> int:
-        """Return how many of p words are taken out alone, given n rows: none where the rest would be few."""
-        found = min(self.n_alone, p, n // _PART_ALONE)
-        return found if found > 1 and n - found >= _PER_WORD * p else 0
 
 
 def _tossed(rng: np.random.Generator, n: int, out: Floats, law: Law) -> Sample:

@@ -62,10 +62,9 @@ class Regression:
             If design, estimator and space do not suit each other.
         """
         law = self.design.law(oracle.widths)
-        cap = budget - _reserved(self.design, budget, oracle.size)
-        sample = self.design.draw(rng, self._round_size(cap), law)
+        sample = self.design.draw(rng, self._round_size(budget), law)
         self._check_suits(oracle, sample)
-        return self._judged(oracle, self._asked(oracle, law, sample, cap, stopping, rng), cap, stopping)
+        return self._judged(oracle, self._asked(oracle, law, sample, budget, stopping, rng), budget, stopping)
 
     def _asked(
         self, oracle: Oracle, law: Law, sample: Sample, cap: int, stopping: Stopping, rng: np.random.Generator
@@ -175,9 +174,3 @@ class Regression:
                 f"method {oracle.method!r} has rows that do not deviate from their centre, expected an estimator that "
                 "works on gradients; use estimator='mean-gradient', or design='path'"
             )
-
-
-def _reserved(design: Design, n: int, p: int) -> int:
-    """Return how many of n rows the promotion of a word takes."""
-    candidates = getattr(design, "candidates", None)
-    return 0 if candidates is None else int(candidates(n, p))
