@@ -162,9 +162,9 @@ def resolve(method: str | Method, **overrides: Any) -> Method:
     if not isinstance(chosen, Method):
         raise OptionError(f"method is {method!r}, expected a name such as 'mase', or a mase.Method")
     given = {key: value for key, value in overrides.items() if value is not None}
-    for part, registry in _REGISTRIES.items():
+    for part in ("space", "design", "estimator"):
         if isinstance(given.get(part), str):
-            given[part] = registry.build(given[part])
+            given[part] = _REGISTRIES[part].build(given[part])
     reference = given.pop("reference", None)
     parts = {key: given.pop(key) for key in ("design", "estimator", "sigma", "center") if key in given}
     chosen = replace(chosen, **given)

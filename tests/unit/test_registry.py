@@ -12,7 +12,7 @@ def test_settings_in_a_name():
     design = DESIGNS.build(" focused( rounds=3; p_high = .8,softness=1e1 )")
     assert (design.rounds, design.p_high, design.softness, design.p_low) == (3, 0.8, 10.0, 0.1)
     assert SPACES.build("token-scale(reference='unk')").reference == "unk"
-    assert resolve("mase", design="focused(n_top=7)").design.n_top == 7
+    assert resolve("mase", design="focused(n_top=7)").strategy.design.n_top == 7
     assert DESIGNS.build("iid") == DESIGNS["iid"]()
 
 
@@ -26,7 +26,7 @@ def test_settings_in_a_name():
         ("focused(p_high)", OptionError, "NAME(SETTING=VALUE, ...)"),
         ("focused(p_high=)", OptionError, "NAME(SETTING=VALUE, ...)"),
         ("focused(p_high=much)", OptionError, "another type"),
-        ("focused(p_high=2)", OptionError, "0 < seldom <= often < 1"),
+        ("focused(p_high=2)", OptionError, "0 < p_low <= p_high < 1"),
     ],
 )
 def test_settings_that_cannot_be_read(text, error, said):
