@@ -2,10 +2,10 @@
 
 from typing import Literal, get_args
 
-__all__ = ["GRANULARITIES", "PRECISIONS", "REFERENCES", "Granularity", "Precision", "Reference"]
+__all__ = ["PRECISIONS", "REFERENCES", "UNITS", "Precision", "Reference", "Units"]
 
-Granularity = Literal["word", "token"]
-GRANULARITIES: tuple[Granularity, ...] = get_args(Granularity)
+Units = Literal["word", "token"]
+UNITS: tuple[Units, ...] = get_args(Units)
 
 Precision = Literal["float32", "bfloat16"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)

@@ -16,13 +16,20 @@ from mase.metrics.delta_accuracy import flips
 from mase.metrics.protocol import Case, Column
 from mase.metrics.ranking import ranking
 from mase.models import Callable
+from mase.regression.covariance import Covariance
 
 
 @dataclass(frozen=True, slots=True)
 class Coins:
-    """Rows of fair coins, for a law with mean 1/2 and standard deviation 1/2."""
+    """Rows of fair coins."""
 
-    def draw(self, rng: np.random.Generator, n: int, law: Law) -> Sample:
+    rounds: ClassVar[int] = 1
+
+    def law(self, widths: np.ndarray) -> Law:
+        """Return the law of fair coins."""
+        return Law(0.5, Covariance(np.full(np.count_nonzero(widths), 0.5)))
+
+    def draw(self, rng: np.random.Generator, n: int, law: Law, gamma: np.ndarray | None = None) -> Sample:
         """Return n rows."""
         return single(rng.integers(0, 2, (n, law.covariance.size)) - 0.5, law)
 
@@ -63,8 +70,6 @@ COINS_IN_BLOCKS = {
     "design": "coins",
     "estimator": "block-mean",
     "link": "odds",
-    "sigma": 0.5,
-    "center": 0.5,
     "n_samples": 200,
 }
 

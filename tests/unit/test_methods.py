@@ -6,7 +6,7 @@ import pytest
 import mase
 from mase.baselines import PROCEDURES
 from mase.errors import OptionError
-from mase.measure import Effort, measure
+from mase.measure import measure
 from mase.methods import METHODS, describe, resolve
 from mase.regression.stopping import Stopping
 from mase.testing import smooth
@@ -21,9 +21,9 @@ TEXT = "I went in expecting a dull film and left delighted: superb acting, a cle
         ("partition-shap", {"sigma": 0.1}, "is a procedure, expected no sigma"),
         ("kernel-shap", {"sigma": 0.1}, "a law of its own, expected no sigma"),
         ("lime", {"center": 0.5}, "a law of its own, expected no center"),
-        ("lime", {"design": "iid"}, "center is None and sigma None"),
         ("occlusion", {"design": "lime"}, "the estimator 'moment' .* is for its own design 'leave-one-out'"),
-        ("mase-nlgp", {"procedure": "random"}, "is a procedure, expected no design and no estimator and no sigma"),
+        ("mase-nlgp", {"design": "lime", "sigma": 0.1}, "a law of its own, expected no sigma"),
+        ("mase-nlgp", {"center": np.inf}, "center is inf"),
     ],
 )
 def test_parts_that_contradict_each_other(method, options, message):
@@ -31,24 +31,22 @@ def test_parts_that_contradict_each_other(method, options, message):
         resolve(method, **options)
 
 
-def test_a_design_with_a_law_takes_sigma_and_centre_away():
-    method = resolve("mase-mask", design="lime")
-    assert (method.sigma, method.center) == (None, None)
-    assert {"sigma", "center", "procedure"}.isdisjoint(describe(method))
-
-
 def test_another_design_with_an_estimator_that_suits_it():
     found = resolve("occlusion", design="lime", estimator="least-squares")
     assert describe(found)["estimator"]["name"] == "least-squares"
-    assert resolve("occlusion", design="leave-one-out").design == METHODS["occlusion"].design
+    assert describe(resolve("occlusion", design="leave-one-out")) == describe(METHODS["occlusion"])
+
+
+def test_a_design_with_a_law_takes_sigma_and_centre_away():
+    method = resolve("mase-mask", design="lime")
+    assert method.gaussian is None
+    assert {"sigma", "center", "procedure"}.isdisjoint(describe(method))
 
 
 def test_procedures_stop_when_they_want(lstm):
     with pytest.raises(OptionError, match="asks as it sees fit"):
         mase.Explainer(lstm, method="partition-shap", tolerance=0.1)(TEXT)
-    assert measure(
-        smooth(4), resolve("partition-shap", link="logit"), 0, np.random.default_rng(0), Effort(stopping=Stopping())
-    )
+    assert measure(smooth(4), resolve("partition-shap", link="logit"), 0, np.random.default_rng(0), stopping=Stopping())
 
 
 def test_rows_that_stand_still_need_gradients(lstm):

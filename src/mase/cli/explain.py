@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from mase.choices import GRANULARITIES, REFERENCES
+from mase.choices import REFERENCES, UNITS
 from mase.cli.options import model, options, precision, text_column, trust_remote_code
 from mase.designs import DESIGNS
 from mase.estimators import ESTIMATORS
@@ -44,7 +44,7 @@ _how = options(
         help=f"How to solve for the scores: {', '.join(ESTIMATORS)}. [default: the method's]",
     ),
     click.option(
-        "--granularity", type=click.Choice(GRANULARITIES), default=GRANULARITIES[0], show_default=True,
+        "--granularity", type=click.Choice(UNITS), default=UNITS[0], show_default=True,
         help="Whether words are perturbed as one, or token by token.",
     ),
     click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed and text: same scores."),

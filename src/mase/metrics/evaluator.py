@@ -11,7 +11,6 @@ from mase.arrays import Floats
 from mase.choices import Precision
 from mase.errors import CapabilityError, MaseError, OptionError
 from mase.explainer import Explainer
-from mase.measure import Effort
 from mase.methods import Method, describe
 from mase.metrics import METRICS
 from mase.metrics.alignment import align
@@ -20,6 +19,7 @@ from mase.metrics.operators import Operator, check_operator
 from mase.metrics.protocol import Case, Column, Metric, Rescore, TopWords
 from mase.models import adapt
 from mase.models.protocol import Model
+from mase.regression.precision import QueryOptions
 from mase.rng import stream_key
 from mase.text import check_text
 
@@ -100,7 +100,7 @@ class Evaluator:
     ) -> None:
         check_operator(operator)
         stream_key(seed, "")
-        Effort(precision=precision)
+        QueryOptions(precision=precision)
         self.model: Model = adapt(model, tokenizer)
         self.metrics = dict(metrics) if isinstance(metrics, Mapping) else named_metrics(metrics)
         self.operator, self.n_samples, self.seed, self.precision = operator, n_samples, seed, precision
