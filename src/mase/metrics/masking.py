@@ -12,7 +12,7 @@ from mase.models.protocol import Model
 from mase.rng import untouched
 from mase.text import Tokens, Words, group_words
 
-__all__ = ["Answers", "Masker", "MaskingOperator", "Operator", "masker", "remembering"]
+__all__ = ["Answers", "Masker", "MaskingOperator", "masker", "remembering"]
 
 
 class Answers(Protocol):

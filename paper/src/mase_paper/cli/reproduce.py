@@ -11,6 +11,7 @@ from mase.cli.group import tell
 from mase.cli.options import precision
 from mase.errors import DataError
 from mase_paper.experiments import EXPERIMENTS
+from mase_paper.experiments.testbeds import TARGETS
 
 if TYPE_CHECKING:
     from mase_paper.experiments.specs import Spec
@@ -33,7 +34,7 @@ def _names(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
     "--targets",
     callback=_names,
     metavar="A,B",
-    help="Classifiers, as in lstm-imdb,bert-imdb. [default: all of the experiment's]",
+    help=f"Of {', '.join(TARGETS)}. [default: all of the experiment's]",
 )
 @click.option(
     "--methods",

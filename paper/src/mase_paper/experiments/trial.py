@@ -14,7 +14,8 @@ from mase.errors import CapabilityError
 from mase.explainer import Explainer
 from mase.methods import describe
 from mase.metrics.infidelity import Infidelity
-from mase.metrics.masking import Masker, Operator, masker
+from mase.metrics.masking import Masker, masker
+from mase.metrics.operators import Operator
 from mase.metrics.protocol import Case, Memory
 from mase.metrics.ranking import ranking, without_top
 from mase.metrics.rationales import ERASER_SHARES, eraser
