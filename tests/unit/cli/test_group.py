@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[3]
 GOOD, BAD = "a good film", "a dull film"
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["explain", "--help"], ["data", "get", "--help"], ["--version"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["explain", "--help"], ["evaluate", "--help"], ["data", "get", "--help"], ["--version"]])
 def test_help_loads_next_to_nothing(arguments):
     code = f"import sys; from mase.cli import main; main({arguments}, standalone_mode=False); print(*sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
