@@ -17,7 +17,7 @@ from mase.models.bundled.lstm import LSTMClassifier, LSTMShape
 from mase.models.bundled.vocabulary import UNKNOWN_ID, Vocabulary
 from mase_paper.training import RECIPES, train
 from mase_paper.training import run as running
-from mase_paper.training.examples import encode, shuffled_batches, sorted_batches
+from mase_paper.training.examples import encode, learned_vocabulary, shuffled_batches, sorted_batches
 from mase_paper.training.lstm import stored
 
 N_TRAIN, N_TEST = 300, 100
@@ -169,3 +169,8 @@ def test_a_loss_that_diverges_is_an_error(data, tmp_path):
     wild = dataclasses.replace(RECIPES["lstm-imdb"], learning_rate=1e37)
     with pytest.raises(NonFiniteError, match="lower the learning rate"):
         running.run(wild, data, tmp_path, 0, 3, None)
+
+
+def test_a_vocabulary_is_learned_by_counts_and_then_the_alphabet():
+    vocabulary = learned_vocabulary(["d a a c", "D b b a", "e"], size=3, min_count=2)
+    assert dict(vocabulary.ids) == {"a": 2, "b": 3, "d": 4}  # b and d tie

@@ -4,7 +4,7 @@ import os
 import secrets
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -15,7 +15,17 @@ try:
 except ImportError:  # not a POSIX system
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["cannot_read", "cannot_write", "check_writable", "lock", "read_bytes", "replacing", "write_text", "writing"]
+__all__ = [
+    "cannot_read",
+    "cannot_write",
+    "check_writable",
+    "lock",
+    "locked",
+    "read_bytes",
+    "replacing",
+    "write_text",
+    "writing",
+]
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
@@ -121,6 +131,21 @@ def lock(file: IO[bytes]) -> bool:
     except OSError:  # some network file systems have no locks
         return True
     return True
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold a folder while the block runs: a process that asks for it meanwhile waits; no lock where there are none."""
+    if fcntl is None:
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # some network file systems have no locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def check_writable(path: str | os.PathLike[str]) -> Path:
