@@ -12,6 +12,7 @@ from tests.hostile.corpora import save_reviews
 from tests.hostile.process import Limits
 
 pytest.importorskip("pyarrow")
+pytest.importorskip("mase_paper")
 
 LIMITS = Limits(seconds=240)
 N_TEXTS = 30

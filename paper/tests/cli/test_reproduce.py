@@ -336,3 +336,18 @@ def test_unknown_names_are_one_line(reproduce, arguments):
     found = reproduce("table1", "--n-texts", "1", *arguments)
     assert (found.exit_code, found.stdout) == (1, "")
     assert found.stderr.splitlines()[-1].startswith("mase: error: unknown ")
+
+
+def test_sigterm_ends_an_experiment(reproduce, monkeypatch):
+    monkeypatch.setattr("mase_paper.experiments.runner.run", lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+    found = reproduce("table1")
+    assert (found.exit_code, found.stderr.count("\n")) == (143, 1)
+
+
+def test_the_verbs_stand_in_the_help_and_load_no_framework():
+    code = "import sys; from mase.cli import main; main(['--help'], standalone_mode=False); print(*sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert all(re.search(rf"^  {verb} ", found, re.MULTILINE) for verb in ("reproduce", "train"))
+    loaded = set(found.splitlines()[-1].split())
+    assert "mase_paper.cli.reproduce" in loaded
+    assert {"numpy", "scipy", "torch", "transformers", "matplotlib", "pyarrow"}.isdisjoint(loaded)
