@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+from paper.tests.repository import ROOT, needs_repository
 
 from mase.cli import main
 from mase.errors import ModelError
@@ -110,10 +111,11 @@ def test_choices_are_those_of_the_library():
     assert all(name in options["targets"].help for name in TARGETS)
 
 
+@needs_repository
 def test_every_option_is_documented():
     from mase_paper.cli.reproduce import reproduce as verb
 
-    page = (Path(__file__).parents[3] / "docs" / "reproduce.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reproduce.md").read_text(encoding="utf-8")
     for option in verb.params:
         assert max(option.opts, key=len) in page or option.name == "name"
 
@@ -216,6 +218,7 @@ def test_an_interrupted_run_goes_on_and_a_longer_one_extends_it(reproduce, tmp_p
     assert timeless(tmp_path) == expected
 
 
+@needs_repository
 def test_an_operator_that_is_appended_gives_what_the_run_records(reproduce, data, tmp_path, monkeypatch):
     """`experiments/append_operator.py` asks no method again: the order in the record is enough."""
     found = reproduce("faithfulness", "--targets", "lstm-imdb", "--n-texts", "2", "--methods", "occlusion,greedy")
@@ -232,7 +235,7 @@ def test_an_operator_that_is_appended_gives_what_the_run_records(reproduce, data
         for spec, found in whole.items()
     }
     save(columns_path(folder, "lstm-imdb"), shorter)
-    script = Path(__file__).parents[3] / "experiments" / "append_operator.py"
+    script = ROOT / "experiments" / "append_operator.py"
     operator = whole["greedy"].headers[0]["operators"][-1]
     monkeypatch.setattr(sys, "argv", [str(script), operator, str(data), str(folder), "lstm-imdb"])
     runpy.run_path(str(script), run_name="__main__")
