@@ -58,3 +58,19 @@ def test_damaged_columns_are_told_and_kept(tmp_path):
     pq.write_table(pa.table({"spec": ["mase"]}), path)
     with pytest.raises(DataError, match="has the columns spec, expected those of records"):
         read(tmp_path, "lstm-imdb")
+
+
+def test_no_damaged_byte_becomes_another_number(tmp_path):
+    write(tmp_path, "lstm-imdb", "mase", list(range(300)))
+    before = plain(read(tmp_path, "lstm-imdb"))
+    compact(tmp_path, "lstm-imdb")
+    path = columns_path(tmp_path, "lstm-imdb")
+    whole = path.read_bytes()
+    refused = 0
+    for place in range(0, len(whole), 37):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x10]) + whole[place + 1 :])
+        try:
+            assert plain(read(tmp_path, "lstm-imdb")) == before, f"byte {place}"
+        except DataError:
+            refused += 1
+    assert refused > 50
