@@ -33,11 +33,15 @@ __all__ = ["Settings", "Watch", "Work", "run"]
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Explain the first `n_texts` texts of a target by one spec."""
+    """Explain the first `n_texts` texts of a target by one spec.
+
+    A `retired` spec is one that this version cannot run: there are records of it or there are none.
+    """
 
     target: Target
     spec: Spec
     n_texts: int
+    retired: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,7 @@ def run(works: Sequence[Work], settings: Settings, watch: Watch) -> None:
     MaseError
         If a method or model fails on a text; the number of the text is in the error's notes.
     """
+    works = [work for work in works if not work.retired]
     for target in dict.fromkeys(work.target for work in works):
         _run_target(target, {work.spec: work.n_texts for work in works if work.target == target}, settings, watch)
 
