@@ -9,8 +9,8 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from mase.arrays import Floats, Ints
-from mase.assemble import prediction, token_scores, word_scores, word_sums
-from mase.attribution import Attribution
+from mase.attribution import Attribution, Field, Prediction, Response, Token, Unit
+from mase.coordinates import coordinates, members
 from mase.errors import CapabilityError, EmptyTextError, MaseError, ModelError, OptionError
 from mase.links import Link, probabilities
 from mase.measure import Effort, measure
@@ -28,6 +28,9 @@ from mase.text import Tokens, Words, check_text, check_texts, group_words
 __all__ = ["Explainer", "Granularity", "explain"]
 
 Granularity = Literal["word", "token"]
+
+# Name of the only field of a plain text.
+_FIELD = "text"
 
 
 class Explainer:
@@ -168,7 +171,7 @@ class Explainer:
         tokens = self.model.encode(text)
         words = group_words(tokens)
         per_token = self.granularity == "token" or self.method.space.per_token
-        of_token = _coordinates(tokens, words, per_token=per_token)
+        of_token = coordinates(words, per_token=per_token)
         try:
             probe = self.model.bind(self._binding(tokens, of_token))
         except MemoryError as error:
@@ -180,16 +183,23 @@ class Explainer:
         method = _with_sigma(self.method, probe)
         found = measure(probe, method, index, generator(self.seed, text), self.effort)
         leads = () if found.lead is None else (found.lead.note(tokens, words, of_token),)
+        response = Response.of(
+            self.model.labels[index],
+            method.link,
+            found.response,
+            *found.estimate.sums(members(words, of_token)),
+            r2=found.r2,
+            signed=getattr(method.procedure, "signed", True),
+            token_scores=np.where(of_token >= 0, found.estimate.gamma[of_token], 0.0) if per_token else None,
+        )
         return Attribution(
-            text=text,
-            prediction=prediction(self.model.labels, chance),
-            target=self.model.labels[index],
-            target_probability=float(chance[index]),
-            link=method.link,
-            response=found.response,
-            word_scores=word_scores(words, word_sums(found.estimate, of_token, words), text),
-            tokens=token_scores(tokens, words, found.estimate.gamma if per_token else None, of_token),
-            fit=replace(found.fit, seconds=time.perf_counter() - began, warnings=(*found.fit.warnings, *leads)),
+            document=(Field(_FIELD, text),),
+            units=tuple(Unit(_FIELD, start, end, text[start:end]) for start, end in words.spans),
+            responses=(response,),
+            tokens=_tokens(tokens, words),
+            prediction=Prediction.of(self.model.labels, chance),
+            fit=replace(found.fit, seconds=time.perf_counter() - began),
+            notes=(*found.notes, *leads),
             method=describe(method) | self._conditions(probe, per_token=per_token),
             model={"name": self.model.name, "sha256": self.model.sha256},
             seed=self.seed,
@@ -257,13 +267,13 @@ def _with_sigma(method: Method, probe: Probe) -> Method:
     return replace(method, sigma=method.sigma(int((probe.widths > 0).sum())))
 
 
-def _coordinates(tokens: Tokens, words: Words, *, per_token: bool) -> Ints:
-    """Return the coordinate of each token `(t,)`, -1 for fixed tokens and tokens of no word."""
-    of_word = np.array(words.of_token, dtype=np.int64)
-    if not per_token:
-        return of_word
-    free = of_word >= 0
-    return np.where(free, np.cumsum(free) - 1, -1)
+def _tokens(tokens: Tokens, words: Words) -> tuple[Token, ...]:
+    """Return the tokens with their spans and the indices of their words."""
+    found = []
+    for piece, span, word in zip(tokens.pieces, tokens.spans, words.of_token, strict=True):
+        start, end = (None, None) if span is None else span
+        found.append(Token(piece, None if span is None else _FIELD, start, end, word if word >= 0 else None))
+    return tuple(found)
 
 
 def _target(labels: Sequence[str], target: str | int | None, chance: Floats) -> int:

@@ -129,15 +129,15 @@ def _proceeded(
             Note("unsigned", "scores are lengths: how much a word matters, not whether it speaks for the class")
         )
     fit = Fit(
-        r2=None,
         split_half=None,
         condition=None,
         n_queries=oracle.probe.n_setup + extra + oracle.n_queries,
         n_gradients=oracle.n_gradients,
         seconds=time.perf_counter() - began,
-        warnings=(*noted, *oracle.remarks(), *tried),
+        precision="float32" if tried else effort.precision,
     )
-    return Measurement(estimate.embedded(oracle.active, len(oracle.probe.widths)), oracle.text, fit)
+    estimate = estimate.embedded(oracle.active, len(oracle.probe.widths))
+    return Measurement(estimate, oracle.text, None, fit, (*noted, *oracle.remarks(), *tried))
 
 
 def _regressed(
@@ -166,21 +166,21 @@ def _regressed(
     r2 = adjusted_r2(answers.sample, answers.responses, answers.estimate)
     halves = None if sample.exhaustive else split_half(answers.problem, estimator, answers.estimate.gamma)
     fit = Fit(
-        r2=r2,
         split_half=halves,
         condition=condition(answers.problem),
         n_queries=oracle.probe.n_setup + extra + oracle.n_queries,
         n_gradients=oracle.n_gradients,
         seconds=time.perf_counter() - began,
-        warnings=(
-            *_remarks(oracle, method, answers, r2, halves),
-            *effort.stopping.remarks(answers.estimate),
-            *_unfocused(design, len(answers.responses), cap),
-            *oracle.remarks(),
-            *tried,
-        ),
+        precision="float32" if tried else effort.precision,
     )
-    return Measurement(estimate.embedded(oracle.active, p), oracle.text, fit, lead)
+    notes = (
+        *_remarks(oracle, method, answers, r2, halves),
+        *effort.stopping.remarks(answers.estimate),
+        *_unfocused(design, len(answers.responses), cap),
+        *oracle.remarks(),
+        *tried,
+    )
+    return Measurement(estimate.embedded(oracle.active, p), oracle.text, r2, fit, notes, lead)
 
 
 def _law(method: Method, oracle: ProbeOracle) -> Law:
@@ -316,5 +316,5 @@ def _remarks(
 def _nothing_moves(oracle: ProbeOracle, began: float) -> Measurement:
     p = len(oracle.probe.widths)
     note = Note("constant", "no word differs from the reference: all scores are 0")
-    fit = Fit(None, None, None, oracle.probe.n_setup, 0, time.perf_counter() - began, (note,))
-    return Measurement(Estimate(np.zeros(p), no_scatter(p), 0.0), oracle.text, fit)
+    fit = Fit(None, None, oracle.probe.n_setup, 0, time.perf_counter() - began)
+    return Measurement(Estimate(np.zeros(p), no_scatter(p), 0.0), oracle.text, None, fit, (note,))

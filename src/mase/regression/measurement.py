@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from mase.attribution import Fit
+from mase.attribution import Fit, Note
 from mase.regression.problem import Estimate
 from mase.regression.promotion import Lead
 
@@ -11,9 +11,11 @@ __all__ = ["Measurement"]
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """Coefficients of one probe for one target, their fit, and the lead if one was raised: what knows nothing of text."""
+    """Coefficients of one probe for one target, how well they explain its response, and remarks: what knows nothing of text."""
 
     estimate: Estimate
     response: float
+    r2: float | None
     fit: Fit
+    notes: tuple[Note, ...] = ()
     lead: Lead | None = None

@@ -1,18 +1,15 @@
 """Half precision, tried on a few rows before it is trusted."""
 
-from typing import Literal
-
 import numpy as np
 
 from mase.arrays import Floats
-from mase.attribution import Note
+from mase.attribution import Note, Precision
 from mase.errors import CapabilityError
 from mase.models.protocol import HalfProbe
 from mase.regression.oracle import ProbeOracle
 
 __all__ = ["TRIAL_ROWS", "Precision", "coins", "halved"]
 
-Precision = Literal["float32", "bfloat16"]
 # Rows on which half precision is tried, and the share of the signal that its noise may have.
 TRIAL_ROWS, _LARGEST_NOISE = 16, 0.1
 

@@ -44,8 +44,8 @@ def asked_anew(
         response = float(np.mean([one.response for one in repetitions]))  # at the text, which was asked anew each time
     setup = oracle.probe.n_setup
     n_queries = setup + n_text + sum(run.fit.n_queries - setup for run in runs)
-    fit = replace(runs[-1].fit, n_queries=n_queries, warnings=(note(watch), *runs[-1].fit.warnings))
-    return replace(runs[-1], estimate=estimate, response=response, fit=fit)
+    fit, notes = replace(runs[-1].fit, n_queries=n_queries), (note(watch), *runs[-1].notes)
+    return replace(runs[-1], estimate=estimate, response=response, fit=fit, notes=notes)
 
 
 def _careful(oracle: ProbeOracle, watch: Consistency) -> ProbeOracle | None:
