@@ -4,11 +4,11 @@ import codecs
 import json
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
 from numbers import Integral, Real
 from os import PathLike, fspath
 from typing import Any, NoReturn
+
+import msgspec
 
 from mase.attribution import Attribution
 from mase.errors import DataError
@@ -34,11 +34,15 @@ _UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 def to_dict(attribution: Attribution) -> dict[str, Any]:
-    """Return an attribution as plain JSON types: its fields by name, and the intercepts."""
-    plain: dict[str, Any] = _plain(attribution)
-    for shown, response in zip(plain["responses"], attribution.responses, strict=True):
-        shown.update(intercept=response.intercept, interactions=[])
-    return {"schema": SCHEMA} | plain | {"evidence": None}
+    """Return an attribution as plain JSON types: its fields by name, and the intercepts.
+
+    Raises
+    ------
+    DataError
+        If it holds a number that is not finite, or something that JSON has no word for.
+    """
+    plain: dict[str, Any] = json.loads(_strict(attribution))
+    return plain
 
 
 def dumps(value: Attribution | Failure) -> str:
@@ -49,12 +53,7 @@ def dumps(value: Attribution | Failure) -> str:
     DataError
         If it holds a number that is not finite, or something that JSON has no word for.
     """
-    plain = {"schema": ERROR_SCHEMA} | _plain(value) if isinstance(value, Failure) else to_dict(value)
-    try:
-        line = json.dumps(plain, ensure_ascii=False, allow_nan=False, default=_number)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"the result cannot be written as JSON ({error}), expected plain and finite values") from error
-    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", line)
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", _strict(value))
 
 
 def save(attribution: Attribution, path: str | PathLike[str]) -> None:
@@ -143,13 +142,17 @@ def parse(line: str | bytes, *, place: str = "the line") -> Any:
         raise DataError(f"{place} is not JSON ({error}), expected schema {SCHEMA}") from error
 
 
-def _plain(value: Any) -> Any:
-    """Return a value as JSON's types; what mappings hold is plain already, or a tuple."""
-    if is_dataclass(value):
-        return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
-    if isinstance(value, Mapping):
-        return {key: _plain(inner) if isinstance(inner, tuple) else inner for key, inner in value.items()}
-    return [_plain(inner) for inner in value] if isinstance(value, tuple) else value
+def _strict(value: Attribution | Failure) -> str:
+    """Return a result as strict JSON."""
+    try:
+        fields = msgspec.to_builtins(value, enc_hook=_number)
+        if isinstance(value, Failure):
+            return json.dumps({"schema": ERROR_SCHEMA} | fields, ensure_ascii=False)
+        for shown, response in zip(fields["responses"], value.responses, strict=True):
+            shown.update(intercept=response.intercept, interactions=[])
+        return json.dumps({"schema": SCHEMA} | fields | {"evidence": None}, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise DataError(f"the result cannot be written as JSON ({error}), expected plain and finite values") from error
 
 
 def _number(value: object) -> int | float:
