@@ -8,13 +8,13 @@ import torch
 from scipy.stats import spearmanr
 from sklearn.linear_model import Lasso as SklearnLasso
 from sklearn.linear_model import Ridge as SklearnRidge
+from tests.regressions import run
 
 import mase
 from mase.designs import DESIGNS
 from mase.estimators.fixed_ridge import FixedRidge
 from mase.estimators.lasso import Lasso
-from mase.measure import measure
-from mase.methods import METHODS, resolve
+from mase.methods import METHODS
 from mase.models import load
 from mase.regression.covariance import covariance
 from mase.regression.problem import Problem
@@ -22,10 +22,6 @@ from mase.testing import linear, smooth
 
 TEXT = "slow and dull , yet good in places"
 RNG = np.random.default_rng(7)
-
-
-def run(probe, method, seed=0, **overrides):
-    return measure(probe, resolve(method, link="logit", **overrides), 0, np.random.default_rng(seed))
 
 
 def ends(probe):
@@ -222,7 +218,7 @@ def test_occlusion_is_theorem_1_with_one_word_at_a_time():
     assert found.estimate.gamma == pytest.approx(closed, abs=1e-12)
     assert found.fit.n_queries == probe.n_setup + p + 1
     assert not found.estimate.covariance.any()
-    assert not found.fit.warnings
+    assert not found.notes
 
 
 def test_occlusion_of_a_network_is_leaving_out_one_word(lstm_model):
@@ -289,7 +285,7 @@ def test_few_rows_for_kernel_shap_say_so():
     probe = smooth(40)
     found = run(probe, "kernel-shap", n_samples=40)
     assert found.estimate.gamma.sum() == pytest.approx(ends(probe), abs=1e-9)
-    assert "fallback" in [note.code for note in found.fit.warnings]
+    assert "fallback" in [note.code for note in found.notes]
 
 
 def test_lime_and_shap_find_the_same_words_of_a_real_review():

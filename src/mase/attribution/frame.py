@@ -1,4 +1,4 @@
-"""Attributions as a long table: the sole importer of pandas."""
+"""Attributions as a long table of pandas."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any

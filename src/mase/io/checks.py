@@ -51,10 +51,10 @@ def _document(found: Attribution) -> Iterator[str]:
 
 
 def _twice(path: str, names: list[str]) -> Iterator[str]:
-    """Yield a name that several have, or none."""
-    wrong = next((name for index, name in enumerate(names) if not name or name in names[:index]), None)
-    if wrong is not None:
-        yield f"{path} has the name {wrong!r:.40}, expected names that differ and are not empty"
+    """Yield a name that several have."""
+    twice = next((name for index, name in enumerate(names) if name in names[:index]), None)
+    if twice is not None:
+        yield f"{path} has the name {twice!r:.40} twice, expected names that differ"
 
 
 def _units(found: Attribution) -> Iterator[str]:

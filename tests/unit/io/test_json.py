@@ -1,0 +1,327 @@
+"""Tests of `mase.io.json`."""
+
+import dataclasses
+import json
+import os
+import stat
+import subprocess
+import sys
+from contextlib import suppress
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.attributions import attribution, changed, two_fields
+
+import mase
+from mase.errors import DataError
+from mase.io.json import Failure, dumps, from_dict, load, load_many, save, to_dict
+from mase.text import Truncation
+
+floats = st.floats(-1e300, 1e300)  # the intercept is a difference of sums
+
+
+ODD = 'odd \u2028 "quotes" \\ \x00 \x1b[31m \x85 \u202e 👍🏽 مرحبا </script>\n\tend'
+
+
+@pytest.mark.parametrize("method", list(mase.METHODS))
+def test_what_is_saved_loads_back_equal_for_every_method(lstm_model, method, tmp_path):
+    model = "lstm-imdb" if method == "deep-shap" else lstm_model  # its rules are for the library's own LSTMs
+    found = mase.Explainer(model, method=method, n_samples=60, seed=3)("slow and dull , yet good in places")
+    found.save(tmp_path / "a.json")
+    back = mase.load(tmp_path / "a.json")
+    assert back == found
+    assert back.fit.seconds == found.fit.seconds
+    assert back.scores.tobytes() == found.scores.tobytes()
+    assert list(back.prediction.probabilities) == list(found.prediction.probabilities)
+    assert back.to_dict() == found.to_dict()
+
+
+@given(
+    scores=st.lists(floats, min_size=2, max_size=2),
+    error=floats,
+    text=st.text(st.characters(exclude_categories=["Cs"])),
+)
+def test_every_finite_float_and_every_text_survives(scores, error, text):
+    made = attribution("two words", scores, se=abs(error), label=text, value=scores[0])
+    line = dumps(made)
+    assert len(line.splitlines()) == 1
+    assert from_dict(json.loads(line)) == made
+
+
+def test_the_schema_has_the_documented_keys():
+    made = attribution(ODD, truncation=Truncation(3, 9, "end"), notes=[("unstable", "beware")])
+    plain = to_dict(made)
+    assert list(plain) == [
+        "schema", "document", "units", "responses", "tokens", "prediction", "fit", "notes", "method", "model", "seed",
+        "versions", "truncation", "evidence",
+    ]  # fmt: skip
+    assert plain["schema"] == "mase.attribution/2"
+    assert plain["document"] == [{"name": "text", "text": ODD, "fixed": False}]
+    assert set(plain["prediction"]) == {"label", "index", "probability", "probabilities"}
+    assert set(plain["units"][0]) == {"field", "start", "end", "text"}
+    assert set(plain["tokens"][0]) == {"text", "field", "start", "end", "unit"}
+    assert set(plain["fit"]) == {"split_half", "condition", "n_queries", "n_gradients", "seconds", "precision"}
+    assert set(plain["responses"][0]) == {
+        "name", "link", "value", "scores", "standard_errors", "order", "r2", "effects", "r2_held_out", "exact", "signed",
+        "token_scores", "intercept", "interactions",
+    }  # fmt: skip
+    assert plain["notes"] == [{"code": "unstable", "message": "beware", "unit": None}]
+    assert plain["truncation"] == {"n_kept": 3, "n_total": 9, "kept": "end"}
+    assert plain["responses"][0]["intercept"] == made.intercept
+    assert all(made.text[unit["start"] : unit["end"]] == unit["text"] for unit in plain["units"])
+    assert from_dict(plain) == made
+
+
+def test_a_line_is_strict_json_without_characters_that_command_anything():
+    line = dumps(attribution(ODD, label="a\x9bb", model_name="m\ud800"))
+    assert json.loads(line)["prediction"]["label"] == "a\x9bb"
+    assert not set(line) & set("\x00\x1b\x85\x9b\u2028\ud800\n\r")
+    assert line.encode()
+    assert "مرحبا" in line  # readable, not escaped
+    with pytest.raises(DataError, match="plain and finite"):
+        dumps(attribution(value=float("nan")))
+    with pytest.raises(DataError, match="plain and finite"):
+        dumps(attribution(method={"name": object()}))
+
+
+def test_numpy_numbers_are_numbers():
+    line = dumps(attribution(method={"sigma": np.float64(0.1), "n": np.int64(3), "half": np.float32(0.5)}))
+    assert json.loads(line)["method"] == {"sigma": 0.1, "n": 3, "half": 0.5}
+
+
+def test_save_makes_folders_replaces_whole_and_leaves_nothing_behind(tmp_path, monkeypatch):
+    path = tmp_path / "new" / "a.json"
+    first, second = attribution(seed=1), attribution(seed=2)
+    save(first, path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
+
+    def full(draft, text, **_):
+        draft.write_bytes(text[:10].encode())  # half a file, then no more
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(type(path), "write_text", full)
+    with pytest.raises(DataError, match="No space left"):
+        save(second, path)
+    monkeypatch.undo()
+    assert load(path) == first
+    assert [file.name for file in path.parent.iterdir()] == ["a.json"]
+
+
+def test_save_through_a_link_keeps_the_link(tmp_path):
+    (tmp_path / "link.json").symlink_to(tmp_path / "real.json")
+    save(attribution(), tmp_path / "link.json")
+    assert (tmp_path / "link.json").is_symlink()
+    assert load(tmp_path / "real.json") == attribution()
+
+
+def test_paths_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path, tmp_path / "file" / "below.json"):
+        with pytest.raises(DataError, match="cannot write"):
+            save(attribution(), path)
+
+
+def test_many_lines(tmp_path):
+    path = tmp_path / "many.jsonl"
+    results = [attribution(seed=1), Failure(2, "EmptyTextError", "no word"), attribution(seed=3)]
+    path.write_text("\ufeff" + "".join(dumps(result) + "\n" for result in results) + "\n", encoding="utf-8")
+    assert load_many(path) == results
+    assert json.loads(dumps(results[1])) == {
+        "schema": "mase.error/1",
+        "line": 2,
+        "error": "EmptyTextError",
+        "message": "no word",
+    }
+    with pytest.raises(DataError, match=r"holds 3 results, expected one; read it with mase.io.json.load_many"):
+        load(path)
+    path.write_text(dumps(results[1]))
+    with pytest.raises(DataError, match=r"no attribution but a failure \(EmptyTextError: no word\)"):
+        load(path)
+
+
+def test_a_file_laid_out_by_hand_is_read(tmp_path):
+    (tmp_path / "a.json").write_text(json.dumps(to_dict(attribution()), indent=4))
+    assert load(tmp_path / "a.json") == attribution()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "is empty"), ("{", "is not JSON"), ("not json", "is not JSON"), ("[1]", "holds a list"),
+        ("{}", "has the schema None"),
+        ('{"schema": "mase.attribution/3"}', "has the schema 'mase.attribution/3', expected 'mase.attribution/2'"),
+        ('{"schema": "mase.attribution/2"}', "missing required field `document`"), ("[" * 100_000, "is not JSON"),
+        ('{"schema": "mase.attribution/1"}', "missing required field `text`"), ("1" * 5000, "is not JSON"),
+    ],
+)  # fmt: skip
+def test_files_that_are_no_attribution_say_what_they_are(tmp_path, content, message):
+    (tmp_path / "a.json").write_text(content)
+    with pytest.raises(DataError, match=message) as caught:
+        load(tmp_path / "a.json")
+    assert "a.json" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        (("seed",), "0", r"Expected `int`, got `str` - at `\$.seed`"), (("seed",), True, r"got `bool` - at `\$.seed`"),
+        (("document", 0, "text"), None, r"Expected `str`, got `null` - at `\$.document\[0\].text`"),
+        (("responses", 0, "value"), float("inf"), "Infinity is no number"), (("units",), [1], r"at `\$.units\[0\]`"),
+        (("responses", 0, "value"), float("nan"), "NaN is no number"), (("units",), {}, "Expected `array`, got `object`"),
+        (("responses", 0, "value"), 10**400, r"Number out of range - at `\$.responses\[0\].value`"),
+        (("truncation",), {"n_kept": 1, "n_total": 2, "kept": "middle"}, r"'middle' - at `\$.truncation.kept`"),
+        (("prediction",), [], "Expected `object`, got `array`"),
+        (("units", 0, "end"), 999, r"units\[0\] .* expected a span within"),
+        (("units", 0, "text"), "zzz", r"units\[0\]: 'text' is 'zzz', expected 'The'"),
+        (("units", 0, "field"), "title", r"units\[0\]: 'field' is 'title', expected one of text"),
+        (("responses", 0, "standard_errors", 2), -1.0, "'standard_errors' .* expected numbers >= 0"),
+        (("tokens", 1, "unit"), 999, r"tokens\[1\]: 'unit' is 999, expected null or the index of one of the 11 units"),
+        (("tokens", 1, "end"), 999, r"tokens\[1\] .* expected a span within"),
+        (("tokens", 1, "end"), None, r"tokens\[1\] .* expected 'field', 'start' and 'end'"),
+        (("responses", 0, "name"), "nobody", "expected one of the labels that have a probability, neg, pos"),
+        (("responses", 0, "link"), "odds", "expected one of probability"),
+        (("responses", 0, "scores", 4), "0", r"Expected `float`, got `str` - at `\$.responses\[0\].scores\[4\]`"),
+        (("tokens", 0), {"text": "x", "start": 0, "end": 1, "field": "text"}, r"required field `unit` - at `\$.tokens\[0\]`"),
+        (("seed",), "\ud800", "does not fit its schema"),
+    ],
+)  # fmt: skip
+def test_values_of_the_wrong_type_are_named(tmp_path, place, value, message):
+    (tmp_path / "a.json").write_text(json.dumps(changed(place, value)))
+    with pytest.raises(DataError, match=message) as caught:
+        load(tmp_path / "a.json")
+    assert "a.json" in str(caught.value)
+
+
+@pytest.mark.parametrize("key", sorted(set(to_dict(attribution())) - {"evidence"}))
+def test_every_key_is_required(key):
+    plain = to_dict(attribution())
+    del plain[key]
+    with pytest.raises(DataError, match=f"{key}|schema"):
+        from_dict(plain)
+
+
+def test_a_bad_line_is_named(tmp_path):
+    (tmp_path / "a.jsonl").write_text(dumps(attribution()) + '\n\n{"schema": 3}\n')
+    with pytest.raises(DataError, match=r"a\.jsonl', line 3 has the schema 3"):
+        load_many(tmp_path / "a.jsonl")
+    (tmp_path / "a.jsonl").write_text(dumps(attribution()) + "\n{\n" + dumps(attribution()))
+    with pytest.raises(DataError, match=r"a\.jsonl', line 2 is not JSON"):
+        load_many(tmp_path / "a.jsonl")
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    (tmp_path / "latin").write_bytes(b'"\xe9"')
+    for name, message in (("missing", "cannot read"), ("latin", "not UTF-8 at byte 1"), (".", "cannot read")):
+        with pytest.raises(DataError, match=message):
+            load(tmp_path / name)
+
+
+def test_unknown_keys_are_ignored():
+    assert from_dict(to_dict(attribution()) | {"added": "later"}) == attribution()
+    assert dataclasses.replace(attribution(), seed=9) != attribution()
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda found: found["units"].reverse(), "units"),
+        (lambda found: found["units"].insert(1, found["units"][0]), "units"),
+        (lambda found: found["units"].pop(), "tokens|scores"),
+        (lambda found: found["document"].append(found["document"][0]), "document"),
+        (lambda found: found["responses"].append(found["responses"][0]), "responses"),
+        (lambda found: found["responses"][0]["scores"].pop(), "scores"),
+        (lambda found: found["responses"][0]["standard_errors"].append(0.1), "standard_errors"),
+        (lambda found: found["responses"][0]["order"].reverse() or found["responses"][0]["order"].append(0), "order"),
+        (lambda found: found["responses"][0]["effects"].update(leave_one_out=[1.0]), "leave_one_out"),
+        (lambda found: found["responses"][0].update(token_scores=[1.0]), "token_scores"),
+        (lambda found: found["prediction"].update(probability=0.7), "probability"),
+        (lambda found: found.update(schema="x" * 10_000), "schema"),
+    ],
+)
+def test_a_result_that_contradicts_itself_is_refused(change, named):
+    found = to_dict(attribution())
+    change(found)
+    with pytest.raises(DataError, match=named) as caught:
+        from_dict(found)
+    assert len(str(caught.value)) < 500
+
+
+def test_several_fields_and_responses_load_back_equal():
+    made = two_fields()
+    assert from_dict(to_dict(made)) == made
+    assert json.loads(dumps(made)) == to_dict(made)
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf")])
+def test_numbers_that_are_not_finite_are_refused_in_a_mapping_too(wrong):
+    for place in (("value",), ("scores", 3), ("standard_errors", 3), ("r2",)):
+        with pytest.raises(DataError, match=str(place[0])):
+            from_dict(changed(("responses", 0, *place), wrong))
+
+
+def test_a_number_too_large_for_a_float_is_refused_wherever_it_stands(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text(dumps(attribution()).replace('"sigma": 0.1', '"sigma": 1e999'), encoding="utf-8")
+    with pytest.raises(DataError, match="1e999"):
+        load(path)
+
+
+RESULTS = [attribution("é" * 9, seed=1), Failure(2, "EmptyTextError", "no word"), attribution(seed=3)]
+
+
+CONTENT = "".join(dumps(result) + "\n" for result in RESULTS).encode()
+
+
+FIRST = CONTENT.index(b"\n") + 1
+
+
+@given(cut=st.integers(FIRST, len(CONTENT)))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_a_file_cut_anywhere_gives_its_whole_lines(tmp_path, cut):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(CONTENT[:cut])
+    whole = CONTENT[: cut + 1].count(b"\n")  # the line end itself may be lost
+    found = load_many(path)
+    assert found[:whole] == RESULTS[:whole]
+    torn = found[whole:]
+    assert len(torn) == (CONTENT[:cut].rfind(b"\n") + 1 < cut and CONTENT[cut : cut + 1] != b"\n")
+    assert all(
+        isinstance(one, Failure) and one.line == whole + 1 and f"line {whole + 1}" in one.message for one in torn
+    )
+
+
+@pytest.mark.parametrize("damage", [b'{"schema"\n', b"\xff\n", b"[]\n", b'"\n', b'{"schema": "mase.attribution/1"}\n'])
+def test_damage_elsewhere_is_an_error_that_names_the_line(tmp_path, damage):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(CONTENT[:FIRST] + damage + CONTENT[FIRST:])
+    with pytest.raises(DataError, match="line 2"):
+        load_many(path)
+
+
+def test_what_is_no_result_is_not_called_torn(tmp_path):
+    (tmp_path / "a.jsonl").write_bytes(CONTENT + b"[]\n")
+    with pytest.raises(DataError, match="line 4"):
+        load_many(tmp_path / "a.jsonl")
+
+
+@pytest.mark.parametrize("read", [load, load_many, mase.load])
+def test_paths_that_hold_no_results_are_typed_errors(tmp_path, read):
+    os.mkfifo(tmp_path / "pipe")
+    for path in ("a\0b", tmp_path, tmp_path / "missing", tmp_path / "pipe", "/dev/zero", "x" * 5000):
+        with pytest.raises(DataError, match="cannot read"):
+            read(path)
+
+
+def test_a_pipe_with_a_writer_is_read(tmp_path):
+    (tmp_path / "a.jsonl").write_bytes(CONTENT)
+    os.mkfifo(tmp_path / "pipe")
+    late = "import sys, time; out = open(sys.argv[2], 'wb'); time.sleep(0.3); out.write(open(sys.argv[1], 'rb').read())"
+    with subprocess.Popen([sys.executable, "-c", late, tmp_path / "a.jsonl", tmp_path / "pipe"]) as writer:
+        found = None
+        while found is None and writer.poll() is None:
+            with suppress(DataError):  # the writer is not there yet
+                found = load_many(tmp_path / "pipe")
+        writer.kill()
+    assert found == RESULTS

@@ -1,0 +1,90 @@
+"""Tests of `mase.io.schema`."""
+
+import json
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from tests.attributions import attribution, changed
+
+import mase
+from mase.attribution import Fit, Note, Response, Unit
+from mase.errors import DataError
+from mase.io.json import dumps, from_dict, loads, to_dict
+from mase.io.schema import json_schema
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.parametrize("wrong", [-1, 11, "3", 1.5, True])
+def test_the_unit_of_a_note_is_one_of_the_units(wrong):
+    made = attribution(notes=[("early", "x", 3)])
+    assert from_dict(made.to_dict()).notes == made.notes
+    with pytest.raises(DataError, match="unit"):
+        from_dict(changed(("notes", 0, "unit"), wrong, made))
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("prediction", "probability"), 1e9), (("prediction", "probability"), -0.5), (("responses", 0, "r2"), 1e9),
+        (("prediction", "probabilities", "neg"), 2), (("prediction", "index"), -1), (("prediction", "index"), 0),
+        (("prediction", "index"), 2), (("responses", 0, "r2"), 1.1), (("responses", 0, "r2_held_out"), 1.1),
+        (("fit", "split_half"), 2), (("fit", "split_half"), -2), (("fit", "condition"), -1), (("fit", "seconds"), -1),
+        (("fit", "n_queries"), -1), (("fit", "n_gradients"), -1), (("fit", "n_queries"), -(10**400)), (("tokens",), []),
+        (("units",), []), (("document",), []), (("responses",), []), (("fit", "precision"), "float64"), (("method",), {}),
+        (("method", "name"), ""), (("method", "name"), None), (("model",), {}), (("seed",), -1), (("seed",), -(10**400)),
+        (("responses", 0, "standard_errors", 0), -1e-3), (("responses", 0, "order", 0), 10**400), (("units", 3, "end"), 12),
+        (("truncation",), {"n_kept": -1, "n_total": 2, "kept": "end"}),
+        (("truncation",), {"n_kept": 3, "n_total": 2, "kept": "end"}),
+    ],
+)  # fmt: skip
+def test_values_that_cannot_be_are_refused_by_key(place, value):
+    assert from_dict(to_dict(attribution())) == attribution()
+    with pytest.raises(DataError) as caught:
+        from_dict(changed(place, value))
+    key = [part for part in place if isinstance(part, str)][-1]
+    assert re.search(rf"\b{key}\b", str(caught.value))
+    assert len(str(caught.value)) < 500
+
+
+def test_what_fields_have_room_for_may_be_absent():
+    plain = to_dict(attribution())
+    for key in ("effects", "r2_held_out", "exact", "signed", "token_scores", "intercept", "interactions"):
+        del plain["responses"][0][key]
+    del plain["evidence"], plain["document"][0]["fixed"], plain["fit"]["precision"]
+    assert from_dict(plain) == attribution()
+
+
+def test_the_published_schema_is_that_of_the_values():
+    """`python tools/schema.py` writes it."""
+    committed = json.loads((ROOT / "docs" / "schema" / "mase.attribution-2.json").read_text(encoding="utf-8"))
+    assert committed == json_schema()
+    described = committed["$defs"]
+    assert set(to_dict(attribution())) - set(described["Attribution"]["properties"]) == {"evidence"}
+    for name, kind in (("Response", Response), ("Unit", Unit), ("Note", Note), ("Fit", Fit)):
+        assert set(described[name]["properties"]) >= {one.name for one in fields(kind)}
+
+
+@pytest.mark.parametrize("line", [-1, 0])
+def test_a_failure_has_the_number_of_a_line(line):
+    with pytest.raises(DataError, match="'line'"):
+        loads(json.dumps({"schema": "mase.error/1", "line": line, "error": "DataError", "message": ""}))
+
+
+@pytest.mark.parametrize("method", list(mase.METHODS))
+def test_what_the_library_writes_loads(method):
+    explainer = mase.Explainer("lstm-imdb", method=method, n_samples=64)
+    texts = ["Good", "The cast is superb, but the plot is dull.", "x " * 30 + "!!! ... :-) 3.14 don't 映画 e\u0301"]
+    for text in texts:
+        for target in ("neg", "pos"):
+            found = explainer(text, target=target)
+            assert loads(dumps(found)) == found
+
+
+@pytest.mark.parametrize("chance", [0.0, 1.0, 1 + 1e-9, -1e-9])
+def test_probabilities_at_their_bounds_load(chance):
+    model = mase.models.Callable(lambda texts: [[1 - chance, chance]] * len(texts), labels=["neg", "pos"])
+    found = mase.Explainer(model, n_samples=32)("a good film")
+    assert loads(dumps(found)) == found
