@@ -90,5 +90,5 @@ def _converted(plain: Mapping[str, Any], kind: type[T], place: str) -> T:
     """Return plain JSON as a value of a type, extra keys left out."""
     try:
         return msgspec.convert(dict(plain), kind)
-    except (msgspec.ValidationError, ValueError, RecursionError) as error:  # ValueError: of a lone surrogate
+    except (msgspec.ValidationError, ValueError) as error:  # a lone surrogate is a ValueError of its own
         raise DataError(f"{place} does not fit its schema: {error!s:.{_LONGEST_REASON}}") from error

@@ -84,6 +84,11 @@ def test_a_line_is_strict_json_without_characters_that_command_anything():
         dumps(attribution(value=float("nan")))
     with pytest.raises(DataError, match="plain and finite"):
         dumps(attribution(method={"name": object()}))
+    deep = {}
+    for _ in range(10_000):
+        deep = {"x": deep}
+    with pytest.raises(DataError, match="plain and finite"):
+        dumps(attribution(method={"name": "deep", "x": deep}))
 
 
 def test_numpy_numbers_are_numbers():

@@ -20,7 +20,10 @@ def test_half_precision_is_used_where_it_is_precise_enough(small_bert, fast_bflo
     assert half.scores.tolist() != exact.scores.tolist()
     assert spearmanr(half.scores, exact.scores).statistic > 0.99
     assert half.fit.n_queries == exact.fit.n_queries + 32
-    assert half.method["precision"] == "bfloat16"
+    assert half.method["precision"] == half.fit.precision == "bfloat16"
+    assert exact.fit.precision == "float32"
+    procedure = mase.Explainer(*small_bert, method="partition-shap", precision="bfloat16")(text)
+    assert (procedure.fit.precision == "float32") == ("float32-instead" in {note.code for note in procedure.notes})
 
 
 def test_half_precision_falls_back_and_says_so(small_bert, fast_bfloat16):
@@ -28,6 +31,7 @@ def test_half_precision_falls_back_and_says_so(small_bert, fast_bfloat16):
         "A good film"
     )
     assert "float32-instead" in {note.code for note in tiny.notes}
+    assert (tiny.method["precision"], tiny.fit.precision) == ("bfloat16", "float32")
     assert tiny.scores == pytest.approx(
         mase.Explainer(*small_bert, method="mase-nlgp", n_samples=60, sigma=1e-4)("A good film").scores
     )
@@ -47,3 +51,4 @@ def test_without_instructions_for_half_precision_float32_answers(small_bert, slo
     assert asked.fit.n_queries == exact.fit.n_queries
     (note,) = [note for note in asked.notes if note.code == "float32-instead"]
     assert "no instructions for bfloat16" in note.message
+    assert asked.fit.precision == "float32"
