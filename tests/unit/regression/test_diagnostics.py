@@ -27,7 +27,7 @@ def test_noise_among_irrelevant_words_is_not_unstable():
         FunctionProbe(function, 60), resolve("mase-mask", link="logit", n_samples=400), 0, np.random.default_rng(0)
     )
     assert np.argsort(-np.abs(found.estimate.gamma))[:3].tolist() == [0, 1, 2]
-    assert found.fit.split_half > 0.9
+    assert found.split_half > 0.9
     assert "unstable" not in {note.code for note in found.notes}
 
 
@@ -40,9 +40,9 @@ def test_other_words_on_top_with_every_half_is_unstable():
     found = measure(
         FunctionProbe(function, 60), resolve("mase-mask", link="logit", n_samples=400), 0, np.random.default_rng(0)
     )
-    assert found.fit.split_half < 0.7
+    assert found.split_half < 0.7
     (note,) = [note for note in found.notes if note.code == "unstable"]
-    assert f"{found.fit.split_half:.0%}" in note.message
+    assert f"{found.split_half:.0%}" in note.message
     assert str(LISTED) in note.message
 
 
@@ -197,7 +197,7 @@ def test_answers_that_differ_by_rounding_are_constant():
 def test_split_half_ranks_scores_and_not_rounding():
     probe = linear(np.array([0.7, 0.0, 0.0, 0.0, 0.0]))
     found = measure(probe, resolve("mase-nlgp", link="logit", n_samples=100), 0, np.random.default_rng(0))
-    assert found.fit.split_half == pytest.approx(1)
+    assert found.split_half == pytest.approx(1)
     assert not found.notes
 
 
