@@ -196,8 +196,9 @@ def test_what_a_plain_install_can_do(name, plain):
 @pytest.mark.parametrize("name", ["file", "module", "attribute", "estimator", "adapter", "lime"])
 def test_a_black_box_is_explained_without_torch(name, plain):
     found = json.loads(plain[name][1])
-    assert found["target"] in ("0", "neg", "not pos")
-    assert max(found["words"], key=lambda word: word["score"])["text"] == "dull"
+    (response,) = found["responses"]
+    assert response["name"] in ("0", "neg", "not pos")
+    assert found["units"][response["order"][0]]["text"] == "dull"
     assert found["model"]["name"] == ("counts" if name == "adapter" else WORKING[name][2])
 
 
@@ -286,7 +287,7 @@ def noisy(folder):
 def test_what_code_prints_goes_to_standard_error_and_it_reads_no_texts(noisy):
     texts = "".join(f"a dull film number {i}\n" for i in range(5))
     found = python(RUN, "explain", "-m", "noisy.py:predict", "--json", *FEW, folder=noisy, input=texts, check=True)
-    assert [json.loads(line)["text"] for line in found.stdout.splitlines()] == texts.splitlines()
+    assert [json.loads(line)["document"][0]["text"] for line in found.stdout.splitlines()] == texts.splitlines()
     for said in ("printed import", "printed asked", "written", "kept", "descriptor", "child"):
         assert said in found.stderr.splitlines()
 
@@ -311,4 +312,4 @@ def test_streams_that_the_caller_closed(closed, folder):
         ["sh", "-c", line, sys.executable, RUN], cwd=folder, capture_output=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert [json.loads(row)["text"] for row in output.read_text().splitlines()] == [TEXT, "good", "dull"]
+    assert [json.loads(row)["document"][0]["text"] for row in output.read_text().splitlines()] == [TEXT, "good", "dull"]
