@@ -5,7 +5,7 @@ import secrets
 import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
 from typing import IO, BinaryIO
@@ -22,6 +22,7 @@ __all__ = [
     "cannot_write",
     "check_writable",
     "lock",
+    "locked",
     "read_bytes",
     "replacing",
     "write_stream",
@@ -145,6 +146,21 @@ def lock(file: IO[bytes]) -> bool:
     except OSError:  # some network file systems have no locks
         return True
     return True
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold a folder while the block runs: a process that asks for it meanwhile waits; no lock where there are none."""
+    if fcntl is None:
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # some network file systems have no locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def check_writable(path: str | os.PathLike[str]) -> Path:

@@ -14,7 +14,6 @@ from mase.io.json import Failure
 from mase.links import Output
 from mase.metrics.delta_accuracy import flips
 from mase.metrics.protocol import Case, Column
-from mase.metrics.ranking import ranking
 from mase.models import Callable
 from mase.regression.covariance import Covariance
 
@@ -88,7 +87,7 @@ class SwitchingPoint:
     def judge(self, case: Case) -> np.ndarray:
         """Return the share `(1,)`."""
         w = len(case.masker.words)
-        flipped = flips(case.masker, ranking(case.scores), case.target, range(1, w + 1))
+        flipped = flips(case.masker, case.ranked, case.target, range(1, w + 1))
         return np.array([(flipped.argmax() + 1) / w if flipped.any() else np.nan])
 
 

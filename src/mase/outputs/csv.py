@@ -1,31 +1,30 @@
-"""A table with one row per word, for spreadsheets and data frames."""
+"""A table with one row per response and word, for spreadsheets and data frames."""
 
 import csv
 import io
 from collections.abc import Iterator
-from math import isnan
 from typing import Any, BinaryIO
 
-from mase.attribution import Attribution
+from mase.attribution import Attribution, Response
 from mase.io.json import Failure
 
 __all__ = ["COLUMNS", "CsvTable"]
 
 # Columns are added behind these, never renamed.
 COLUMNS = (
-    "number", "response", "position", "start", "end", "text", "score", "standard_error",
-    "link", "value", "method", "model", "seed", "error",
+    "number", "response", "position", "field", "start", "end", "text", "score", "standard_error", "rank",
+    "link", "value", "r2", "method", "model", "seed", "error",
 )  # fmt: skip
 # What a spreadsheet takes for the beginning of a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 class CsvTable:
-    """Writes one row per word at once, in UTF-8; a text that could not be explained has one row with its error.
+    """Writes one row per response and word at once, in UTF-8; a text that could not be explained has one row with its error.
 
-    `number` is that of the text, from 1 on; `position` that of the word, from 0 on, `start` and `end` its span; `response`
-    the explained class, `value` the explained number for the text itself. Text that a spreadsheet would take for a
-    formula begins with an apostrophe.
+    `number` is that of the text, from 1 on; `position` that of the word, from 0 on, `start` and `end` its span in the
+    text of `field`, `rank` its place in the order, from 1 on; `response` the explained class, `value` the explained
+    number for the text itself. Text that a spreadsheet would take for a formula begins with an apostrophe.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -34,8 +33,7 @@ class CsvTable:
 
     def add(self, number: int, result: Attribution | Failure) -> None:
         """Write the rows of a result."""
-        rows = [_failed(result)] if isinstance(result, Failure) else _words(result)
-        self._write([[_cell(({"number": number} | row).get(column)) for column in COLUMNS] for row in rows])
+        self._write([[_cell(({"number": number} | row).get(column)) for column in COLUMNS] for row in _rows(result)])
 
     def close(self) -> None:
         """Write nothing."""
@@ -47,19 +45,34 @@ class CsvTable:
         self.stream.write(text.getvalue().encode("utf-8", "backslashreplace"))
 
 
-def _words(found: Attribution) -> Iterator[dict[str, Any]]:
+def _rows(result: Attribution | Failure) -> list[dict[str, Any]]:
+    if isinstance(result, Failure):
+        return [_failed(result)]
+    return [row for response in result.responses for row in _units(result, response)]
+
+
+def _units(found: Attribution, response: Response) -> Iterator[dict[str, Any]]:
     every = {
-        "response": found.target,
-        "link": found.link,
-        "value": found.response,
+        "response": response.name,
+        "link": response.link,
+        "value": response.value,
+        "r2": response.r2,
         "method": found.method["name"],
         "model": found.model["name"],
         "seed": found.seed,
     }
-    numbers = zip(found.words, found.spans, found.scores.tolist(), found.standard_errors.tolist(), strict=True)
-    for position, (word, (start, end), score, error) in enumerate(numbers):
-        own = {"position": position, "start": start, "end": end, "text": word, "score": score}
-        yield every | own | {"standard_error": None if isnan(error) else error}
+    ranks = {position: rank for rank, position in enumerate(response.order, 1)}
+    for position, unit in enumerate(found.units):
+        yield every | {
+            "position": position,
+            "field": unit.field,
+            "start": unit.start,
+            "end": unit.end,
+            "text": unit.text,
+            "score": response.scores[position],
+            "standard_error": response.standard_errors[position],
+            "rank": ranks[position],
+        }
 
 
 def _failed(failure: Failure) -> dict[str, Any]:

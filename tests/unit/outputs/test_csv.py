@@ -35,6 +35,7 @@ def test_one_row_per_word_with_the_exact_numbers(found):
     assert [float(row["score"]) for row in rows[:3]] == found.scores.tolist()
     assert [float(row["standard_error"]) for row in rows[:3]] == found.standard_errors.tolist()
     assert (rows[0]["response"], rows[0]["link"], float(rows[0]["value"])) == (found.target, found.link, found.response)
+    assert [int(row["position"]) for row in sorted(rows[:3], key=lambda row: int(row["rank"]))] == found.order.tolist()
     assert all(found.text[int(row["start"]) : int(row["end"])] == row["text"] for row in rows)
 
 
