@@ -330,7 +330,7 @@ def test_an_error_of_the_command_stops_at_the_first_text_only(mase_cli):
     too_long = mase_cli(
         "one two three four five six seven", GOOD, "--method", "occlusion", "--n-samples", "5", "--json"
     )
-    assert "text 1: n_samples is 5, expected at least 7" in too_long.stderr  # of this text, and not of the others
+    assert "text 1: --n-samples is 5, expected at least 7" in too_long.stderr  # of this text, and not of the others
     assert [json.loads(line)["schema"] for line in too_long.stdout.splitlines()] == [
         "mase.error/1",
         "mase.attribution/1",
@@ -369,7 +369,7 @@ def test_tables_are_read_as_tables(mase_cli, tmp_path, ending):
     assert mase_cli("-i", other, "--json", "--text-column", "review").stdout.count("\n") == 2
     missing = mase_cli("-i", other, "--json")
     assert (missing.exit_code, missing.stdout, missing.stderr.count("mase: error:")) == (1, "", 1)
-    assert "row 1: no column 'text', expected one of: review, label" in missing.stderr
+    assert "row 1: no column 'text', expected one of: 'review', 'label'" in missing.stderr
 
 
 def test_a_row_that_cannot_be_used_costs_that_row(mase_cli, tmp_path):
@@ -379,7 +379,7 @@ def test_a_row_that_cannot_be_used_costs_that_row(mase_cli, tmp_path):
     assert found.exit_code == 1
     assert [getattr(result, "line", result) for result in load_many(output)][1:3] == [2, 3]
     assert "row 2: line 2 is not JSON" in found.stderr
-    assert "row 3: no column 'text', expected one of: review" in found.stderr
+    assert "row 3: no column 'text', expected one of: 'review'" in found.stderr
     assert "2 texts explained, 2 failed" in found.stderr
 
 

@@ -117,7 +117,9 @@ def test_every_format_gives_the_same_rows(tmp_path, ending):
     unlabelled = read_labelled(path, label_column=None)
     assert {row.label for row in unlabelled.rows} == {None}
     assert len(read_labelled(path, label_column="rating", labels_optional=True)) == len(TEXTS)
-    with pytest.raises(DataError, match=r"row 1: no column 'review', expected one of: .*text.*; name the columns"):
+    with pytest.raises(
+        DataError, match=r"row 1: no column 'review', expected one of: .*'text'.*; name that of the texts"
+    ):
         read_labelled(path, text_column="review")
     with pytest.raises(DataError, match="no row where"):
         read_labelled(path, where={"split": "none"})
@@ -191,7 +193,8 @@ def test_a_missing_column_is_told_whatever_the_others_hold(tmp_path):
         ("a.jsonl", "[1]", "line 1 is a list, expected an object"),
         ("a.jsonl", '{"text": 3, "label": 1}', "row 1: 'text' is of type int, expected a string"),
         ("a.parquet", "no table", "is no Parquet table"),
-        ("a.xlsx", "x", "cannot tell the format .* expected one of .csv, .tsv"),
+        ("a.table", "x", "cannot tell the format .* expected one of .csv, .tsv"),
+        ("a.xlsx", "x", "save it as CSV"),
     ],
 )
 def test_what_cannot_be_read_is_said(tmp_path, name, content, message):
@@ -442,7 +445,9 @@ def test_a_row_that_cannot_be_read_costs_that_row(run, tmp_path):
     found = run("-i", path, "--json")
     assert found.exit_code == 1
     assert sorted(json.loads(found.stdout)["rows"]) == [1, 7]
-    assert "row 2: no column 'text', expected one of: label; name the columns" in found.stderr
+    assert (
+        "row 2: no column 'text', expected one of: 'label'; name that of the texts with --text-column" in found.stderr
+    )
     for row, message in [
         (3, "is not JSON"),
         (4, "is a list, expected an object"),
@@ -466,7 +471,7 @@ def test_a_row_of_another_width_costs_that_row(run, tmp_path):
 def test_a_column_of_texts_that_is_the_one_of_labels_by_default(tmp_path):
     path = tmp_path / "texts.csv"
     path.write_text("review\na good film\n", encoding="utf-8")
-    with pytest.raises(DataError, match="no column 'label', expected one of: review"):
+    with pytest.raises(DataError, match="no column 'label', expected one of: 'review'"):
         read_labelled(path, text_column="label", labels_optional=True)
 
 
@@ -479,7 +484,7 @@ def test_a_method_that_cannot_explain_a_text_misses_that_text_only(run, table, l
     assert found.exit_code == 1
     document = json.loads(found.stdout)
     assert sorted(document["rows"]) == [1, 2, 3, 4, 5]
-    assert re.search(rf"row {long + 1}, occlusion: .*n_samples", found.stderr)
+    assert re.search(rf"row {long + 1}, occlusion: --n-samples", found.stderr)
     assert found.stderr.count("mase: error:") == 1
     assert [document["methods"][name]["summaries"][0]["n"] for name in ("occlusion", "random")] == [4, 5]
     assert document["differences"][0]["columns"][0]["n"] == 4

@@ -157,7 +157,7 @@ def cli(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["data.xlsx", "a.csv.gz", "a.ZIP", "a.docx", "a.pdf", "a.tar", "a.json", "a.feather", "a.pkl"]
+    "name", ["data.xlsx", "a.csv.zst", "a.ZIP", "a.docx", "a.pdf", "a.tar", "a.json", "a.feather", "a.pkl"]
 )
 def test_a_file_that_is_no_text_by_its_name_is_refused(cli, tmp_path, name):
     (tmp_path / name).write_text("text,label\na good film,1\n")
