@@ -76,7 +76,9 @@ TABLES: dict[str, Table] = {
     "CSV: packed": Table("a.csv.gz", gzip.compress(b"text\ngood film\n"), 1),
     "CSV: packed and cut short": Table("a.csv.gz", gzip.compress(b"text\ngood film\n")[:-9], None),
     "CSV: packed zeros, 200 MB": Table("a.csv.gz", lambda: gzip.compress(b"text\n" + bytes(200 << 20)), None),
-    "CSV: packed rows, 200 MB": Table("a.csv.gz", lambda: gzip.compress(b"text\n" + b"a\n" * (100 << 20)), None),
+    "CSV: packed rows, 200 MB": Table(
+        "a.csv.gz", lambda: gzip.compress(b"text\n" + (b"good film " * 10 + b"\n") * (2 << 20)), None
+    ),
     "lines: packed zeros, 200 MB": Table("a.txt.gz", lambda: gzip.compress(bytes(200 << 20)), None),
     "CSV: empty texts": Table("a.csv", b'text,label\n"",pos\n"  ",neg\ngood film,pos\n', 3),
     "TSV: quotes within a field": Table("a.tsv", b'text\tlabel\nthe "good" film\tpos\n', 1),

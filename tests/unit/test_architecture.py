@@ -45,6 +45,7 @@ LAZY_EXCEPTIONS = frozenset({("mase.attribution", "io"), ("mase.attribution", "r
 FRAMEWORKS: dict[str, tuple[str, ...]] = {
     "torch": ("mase.models", "mase_paper.training"),
     "captum": ("mase.models.deep_lift",),
+    "peft": ("mase.models.adapters",),
     "safetensors": ("mase.models", "mase_paper.training"),
     "transformers": ("mase.models.transformers", "mase.models.pretrained", "mase.models.bundled.minilm"),
     "matplotlib": ("mase.render.figure", "mase_paper.experiments.plots"),

@@ -100,7 +100,8 @@ def _decoded(file: BinaryIO, name: str) -> Iterator[str]:
             text = raw.decode("utf-8")
         except UnicodeDecodeError as error:
             raise DataError(f"{name} is not UTF-8 at byte {start + error.start}; convert it") from error
-        yield from StringIO(text.removeprefix("\ufeff") if start == 0 else text, newline="")
+        text = text.removeprefix("\ufeff") if start == 0 else text
+        yield from StringIO(text, newline="") if "\r" in text else (text,)
         start += len(raw)
 
 

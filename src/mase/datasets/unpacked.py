@@ -14,8 +14,8 @@ from mase.errors import DataError
 __all__ = ["LONGEST_LINE", "format_of", "lines", "open_unpacked"]
 
 LONGEST_LINE = 1 << 27  # bytes
-# A text packs to a third or a tenth of its size; a bomb to a thousandth.
-_MOST_BYTES, _MOST_TIMES = 1 << 26, 200
+# A text packs to a third or a tenth of its size, a table with much repeated to a fiftieth; a bomb to a thousandth.
+_MOST_BYTES, _MOST_TIMES = 1 << 24, 100
 _OPENERS: dict[str, Callable[[Path], io.BufferedIOBase]] = {
     ".gz": gzip.GzipFile,
     ".bz2": bz2.BZ2File,
