@@ -1,4 +1,4 @@
-"""What the lime and shap packages answer on small cases, frozen for tests/unit/test_baselines.py.
+"""What the lime and shap packages answer on small cases, frozen for tests/unit/test_peers.py.
 
     python -m venv peers && peers/bin/pip install --requirement benchmarks/requirements.txt
     peers/bin/python benchmarks/golden.py

@@ -8,84 +8,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from mase import datasets
 from mase.errors import DataError, UnknownNameError
 from mase.models import bundled
-from mase.models.bundled.lstm import LSTMClassifier, LSTMShape
-from mase.models.bundled.vocabulary import Vocabulary, words
+from mase.models.bundled.vocabulary import words
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
+
+
 LARGEST_FILE = 6_000_000
+
+
 DATASET_OF = {"lstm-imdb": "imdb", "lstm-reuters": "reuters"}
+
+
 LEAST_ACCURACY = {"lstm-imdb": 0.830, "lstm-reuters": 0.842}
+
+
 every_model = pytest.mark.parametrize("name", bundled.BUNDLED)
-
-
-# --- words and vocabulary -------------------------------------------------------------------------------------------
-
-
-def test_words_are_lower_cased_runs_of_letters_and_digits_with_inner_apostrophes():
-    text = "It's 'RAW'<br /><br/>N°1—don’t snake_case <b>Éclair</b> 2nd."
-    found = list(words(text))
-    assert [word for word, _ in found] == ["it's", "raw", "n", "1", "don’t", "snake", "case", "b", "éclair", "b", "2nd"]
-    assert [text[start:end] for _, (start, end) in found][:2] == ["It's", "RAW"]
-
-
-@given(st.text(alphabet=st.characters(codec="utf-8"), max_size=60))
-def test_spans_are_ordered_and_hold_the_words(text):
-    found = list(words(text))
-    assert all(text[start:end].lower() == word for word, (start, end) in found)
-    ends = [0, *(end for _, (_, end) in found)]
-    assert all(before <= start < end for before, (_, (start, end)) in zip(ends, found, strict=False))
-
-
-def test_vocabulary_counts_ranks_and_comes_back_from_its_file(tmp_path):
-    vocabulary = Vocabulary.learn(["d a a c", "D b b a", "e"], size=3, min_count=2)
-    assert dict(vocabulary.ids) == {"a": 2, "b": 3, "d": 4}  # b and d tie: alphabetical
-    assert vocabulary.encode("A zebra, D!") == ([2, 1, 4], [(0, 1), (2, 7), (9, 10)])
-    (tmp_path / "vocabulary.txt").write_text(vocabulary.dumps())
-    assert Vocabulary.read(tmp_path / "vocabulary.txt") == vocabulary
-    assert len(vocabulary) == 5
-    (tmp_path / "vocabulary.txt").write_text("a\nb\n")
-    with pytest.raises(DataError, match="is not a vocabulary"):
-        Vocabulary.read(tmp_path / "vocabulary.txt")
-
-
-# --- the module -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("pool", ["last", "max"])
-def test_padding_at_the_end_changes_nothing(pool):
-    torch.manual_seed(0)
-    module = LSTMClassifier(LSTMShape(20, 3, 6, 5, pool), dropout=0.5, embedding_dropout=0.5).eval()
-    texts = [[5, 6, 7, 8], [9, 3], [4, 0, 2]]  # the padding id inside the third text is read
-    alone = torch.cat([_slow(module, ids) for ids in texts])
-    padded = torch.tensor([ids + [0] * (6 - len(ids)) for ids in texts])
-    with torch.no_grad():
-        torch.testing.assert_close(module(padded), alone)
-        torch.testing.assert_close(module(torch.tensor([texts[0]])), alone[:1])
-        assert module(torch.zeros(1, 2, dtype=torch.int64)).isfinite().all()
-
-
-def _slow(module, ids):
-    """Return the logits `(1, k)` of one text by the equations of the LSTM, step by step."""
-    with torch.no_grad():
-        w_in, w_state, b_in, b_state = module.lstm._flat_weights
-        h = c = torch.zeros(module.lstm.hidden_size)
-        states = []
-        for token in ids:
-            i, f, g, o = (w_in @ module.embedding.weight[token] + b_in + w_state @ h + b_state).chunk(4)
-            c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-            h = o.sigmoid() * c.tanh()
-            states.append(h)
-        pooled = states[-1] if module.pool == "last" else torch.stack(states).amax(0)
-        return module.head(pooled)[None]
-
-
-# --- what is shipped ------------------------------------------------------------------------------------------------
 
 
 @every_model

@@ -43,7 +43,7 @@ LAYERS: tuple[frozenset[str], ...] = (
 LAZY_EXCEPTIONS = frozenset({("mase.attribution", "io"), ("mase.attribution", "render")})
 # The only places, as prefixes of module names, that may import a framework, lazily or not.
 FRAMEWORKS: dict[str, tuple[str, ...]] = {
-    "torch": ("mase.models", "mase_paper.training"),
+    "torch": ("mase.models", "mase.testing.modules", "mase_paper.training"),
     "captum": ("mase.models.deep_lift",),
     "peft": ("mase.models.adapters",),
     "safetensors": ("mase.models", "mase_paper.training"),
@@ -52,6 +52,10 @@ FRAMEWORKS: dict[str, tuple[str, ...]] = {
     "pyarrow": ("mase.datasets",),
 }
 LONGEST_MODULE = 300
+LONGEST_TEST_FILE = 400
+ROOT = Path(__file__).parents[2]
+# The tests of a room of the first folder are in the room of the second that has the same path.
+MIRRORS = (("src/mase", "tests/unit"), ("paper/src/mase_paper", "paper/tests"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,9 +222,12 @@ def test_import_mase_loads_no_framework():
     assert not {"torch", "transformers", "matplotlib", "numpy", "scipy", "pyarrow", "rich", "click"} & set(loaded)
 
 
+def lines_of(path: Path) -> int:
+    return len(path.read_text(encoding="utf-8").splitlines())
+
+
 def test_no_module_is_long():
-    lines = {name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in modules().items()}
-    long = {name: n for name, n in lines.items() if n > LONGEST_MODULE}
+    long = {name: lines_of(path) for name, path in modules().items() if lines_of(path) > LONGEST_MODULE}
     assert not long, f"modules of more than {LONGEST_MODULE} lines, to be split by their nouns: {long}"
 
 
@@ -243,3 +250,39 @@ def test_every_entry_of_every_registry_resolves():
         assert isinstance(registry, Registry)
         assert len(registry) > 0
         assert all(registry[entry] is not None for entry in registry)
+
+
+def test_no_test_file_is_long():
+    files = [path for folder in ("tests", "paper/tests") for path in (ROOT / folder).rglob("*.py")]
+    assert len(files) > 100
+    long = [f"{path.relative_to(ROOT)}" for path in files if lines_of(path) > LONGEST_TEST_FILE]
+    assert not long, f"test files of more than {LONGEST_TEST_FILE} lines, to be split by what they test: {long}"
+
+
+def mirrors(path: Path, source: Path) -> bool:
+    """Return whether a test file of a room is named for one of the room's modules, and perhaps for an aspect of it."""
+    room = source / path.parent
+    return any((room / f"{name}.py").is_file() for name in beginnings(path.stem.removeprefix("test_")))
+
+
+def beginnings(name: str) -> list[str]:
+    """Return `a`, `a_b`, `a_b_c` for `a_b_c`."""
+    words = name.split("_")
+    return ["_".join(words[: count + 1]) for count in range(len(words))]
+
+
+def test_tests_mirror_the_source():
+    lost = [
+        f"{tests}/{path}"
+        for source, tests in MIRRORS
+        for path in (found.relative_to(ROOT / tests) for found in (ROOT / tests).glob("*/**/test_*.py"))
+        if not mirrors(path, ROOT / source)
+    ]
+    assert not lost, f"rename these test files after a module of the room, or move them out of it: {lost}"
+
+
+def test_the_rule_of_mirrors_can_fail():
+    assert mirrors(Path("cli/test_output_files_cut_short.py"), SOURCE)
+    assert mirrors(Path("models/bundled/test_lstm.py"), SOURCE)
+    assert not mirrors(Path("models/test_lstm.py"), SOURCE)
+    assert not mirrors(Path("nowhere/test_explain.py"), SOURCE)

@@ -43,11 +43,11 @@ UNLABELLED = (
     "Proposition: LIME", "Proposition: Kernel SHAP", "Proposition: completeness", "Proposition: occlusion",
 )  # fmt: skip
 
-_OBJECT = re.compile(r"\bmase(?:\.\w+)*:\w+(?:\.\w+)*")
-_TEST = re.compile(r"\btests/[\w/]+\.py::\w+")
-_FILE = re.compile(r"`((?:src|tests|docs|benchmarks)/[\w./-]+\.\w+)`")
+_OBJECT = re.compile(r"\bmase(?:_paper)?(?:\.\w+)*:\w+(?:\.\w+)*")
+_TEST = re.compile(r"\b(?:paper/)?tests/[\w/]+\.py::\w+")
+_FILE = re.compile(r"`((?:src|tests|paper|docs|benchmarks)/[\w./-]+\.\w+)`")
 _LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")
-_MODULE = re.compile(r"`(mase(?:\.\w+)+)`")
+_MODULE = re.compile(r"`(mase(?:_paper)?(?:\.\w+)+)`")
 
 
 def resolves(reference: str) -> bool:

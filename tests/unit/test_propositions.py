@@ -8,13 +8,13 @@ import torch
 from scipy.stats import spearmanr
 from sklearn.linear_model import Lasso as SklearnLasso
 from sklearn.linear_model import Ridge as SklearnRidge
+from tests.regressions import run
 
 import mase
 from mase.designs import DESIGNS
 from mase.estimators.fixed_ridge import FixedRidge
 from mase.estimators.lasso import Lasso
-from mase.measure import measure
-from mase.methods import METHODS, resolve
+from mase.methods import METHODS
 from mase.models import load
 from mase.regression.covariance import covariance
 from mase.regression.problem import Problem
@@ -22,10 +22,6 @@ from mase.testing import linear, smooth
 
 TEXT = "slow and dull , yet good in places"
 RNG = np.random.default_rng(7)
-
-
-def run(probe, method, seed=0, **overrides):
-    return measure(probe, resolve(method, link="logit", **overrides), 0, np.random.default_rng(seed))
 
 
 def ends(probe):

@@ -1,10 +1,28 @@
-"""Models with known answers and contract checks, shipped for the tests of plug-ins as well as our own."""
+"""Models with known answers and contract checks, shipped for the tests of plug-ins as well as our own.
 
+Probes and classifiers need numpy only. The torch modules are imported when they are first asked for.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from mase.testing.classifiers import AdditiveClassifier, LogisticClassifier
 from mase.testing.contracts import check_design, check_estimator, check_model, check_procedure, check_space
 from mase.testing.probes import FunctionProbe, linear, quadratic, smooth
 
+if TYPE_CHECKING:
+    from mase.testing.modules import SmallLSTM as SmallLSTM
+    from mase.testing.modules import SmallMLP as SmallMLP
+    from mase.testing.modules import Wrapped as Wrapped
+    from mase.testing.modules import whitespace_ids as whitespace_ids
+
 __all__ = [
+    "AdditiveClassifier",
     "FunctionProbe",
+    "LogisticClassifier",
+    "SmallLSTM",
+    "SmallMLP",
+    "Wrapped",
     "check_design",
     "check_estimator",
     "check_model",
@@ -13,4 +31,13 @@ __all__ = [
     "linear",
     "quadratic",
     "smooth",
+    "whitespace_ids",
 ]
+
+_NEED_TORCH = frozenset({"SmallLSTM", "SmallMLP", "Wrapped", "whitespace_ids"})
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _NEED_TORCH:
+        raise AttributeError(f"module 'mase.testing' has no attribute {name!r}")
+    return getattr(import_module("mase.testing.modules"), name)

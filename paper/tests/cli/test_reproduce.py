@@ -1,0 +1,330 @@
+"""Tests of `mase_paper.cli.reproduce`."""
+
+import dataclasses
+import json
+import os
+import re
+import runpy
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from mase.cli import main
+from mase.errors import ModelError
+from mase.methods import resolve
+from mase_paper.experiments import EXPERIMENTS
+from mase_paper.experiments.records import COLUMNS, dumps
+from mase_paper.experiments.specs import parse
+from mase_paper.experiments.store import read
+from mase_paper.experiments.testbeds import TARGETS
+from mase_paper.experiments.trial import Bench
+
+
+def test_reproduce_replaces_only_its_own_reports(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("mase_paper.experiments.runner.run", lambda *_: pytest.fail("the experiment was run"))
+    (tmp_path / "table1.md").write_text("my table")
+    for arguments in ([], ["--fresh"], ["--report-only"]):
+        found = CliRunner().invoke(main, ["reproduce", "table1", "-o", ".", *arguments])
+        assert (found.exit_code, "table1.md" in found.stderr) == (1, True)
+    assert (tmp_path / "table1.md").read_text() == "my table"
+    found = CliRunner().invoke(main, ["reproduce", "table1", "-o", "table1.md"])
+    assert (found.exit_code, "table1.md" in found.stderr) == (1, True)
+
+
+def test_settings_of_the_help_are_settings_that_the_method_has():
+    for text in ("mase-nlgp+sigma=0.3+n_samples=500+seed=1", "mase+design=focused(often=0.95;seldom=0.05)"):
+        given = parse(text)
+        assert resolve(given.method, **dict(given.settings)).name == given.method
+
+
+REVIEWS = [
+    ("neg", "A dull and slow film with a terrible plot and wooden actors; a waste of two hours."),
+    ("pos", "The cast is superb, the story moving and the music wonderful. I loved every minute of it."),
+    ("neg", "Boring, badly written and poorly acted. The worst sequel that I have seen this year."),
+    ("pos", "A charming little comedy with great performances; funny and touching from start to end."),
+    ("neg", "I wanted to like it, but the jokes are awful and nothing makes sense. Avoid."),
+    ("pos", "Excellent direction and a brilliant lead; one of the best films of the decade."),
+    ("neg", ""),
+    ("pos", "Terrible, awful, boring, the worst waste of time."),
+]
+
+
+NEWS = [
+    ("earn", "Shr 12 cts vs 9 cts. Net 1,200,000 vs 900,000. Revs 15.1 mln vs 12.3 mln. Avg shrs 10 mln."),
+    ("acq", "The company said it agreed to acquire all outstanding shares of the firm for 25 dlrs a share in cash."),
+    ("crude", "OPEC ministers met to discuss oil prices and output quotas; crude fell to 18 dlrs a barrel."),
+    ("grain", "The department reported wheat and corn exports of 2 mln tonnes; soybean sales to China rose."),
+]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Return a folder with the two data sets: some texts are classified wrongly, one has no word."""
+    folder = tmp_path_factory.mktemp("data")
+    for name, rows in (("imdb", REVIEWS), ("reuters46", NEWS)):
+        table = [{"split": "test", "id": i, "label": label, "text": text} for i, (label, text) in enumerate(rows)]
+        pq.write_table(pa.Table.from_pylist(table), folder / f"{name}.parquet")
+    return folder
+
+
+@pytest.fixture
+def reproduce(data, tmp_path):
+    """Run `mase reproduce ...` into a folder of this test."""
+
+    def run(*arguments):
+        return CliRunner().invoke(
+            main, ["reproduce", *arguments, "--data-dir", str(data), "-o", str(tmp_path / "results")]
+        )
+
+    return run
+
+
+def records(tmp_path, target, spec):
+    return read(tmp_path / "results" / "records" / target / f"{spec}.jsonl")
+
+
+def timeless(tmp_path):
+    """Return the records of a run by file and text, without the seconds."""
+    found = {}
+    for path in sorted((tmp_path / "results" / "records").rglob("*.jsonl.gz")):
+        for number, record in read(path.with_suffix("")).by_number.items():
+            values = {name: getattr(record, name) for name in COLUMNS if name != "seconds"}
+            found[path.relative_to(tmp_path).as_posix(), number] = values
+    return found
+
+
+def test_choices_are_those_of_the_library():
+    from mase_paper.cli.reproduce import reproduce as verb
+
+    options = {option.name: option for option in verb.params}
+    assert set(options["name"].type.choices) == set(EXPERIMENTS)
+    assert all(name in options["targets"].help for name in TARGETS)
+
+
+def test_every_option_is_documented():
+    from mase_paper.cli.reproduce import reproduce as verb
+
+    page = (Path(__file__).parents[3] / "docs" / "reproduce.md").read_text(encoding="utf-8")
+    for option in verb.params:
+        assert max(option.opts, key=len) in page or option.name == "name"
+
+
+def test_table1(reproduce, tmp_path):
+    found = reproduce(
+        "table1",
+        "--n-texts",
+        "2",
+        "--methods",
+        "random,kernel-shap+n_samples=64,mase-paper+n_samples=64,mase-sparse+n_samples=64",
+    )
+    assert found.exit_code == 0, found.output
+    page = (tmp_path / "results" / "table1.md").read_text(encoding="utf-8")
+    assert "## LSTM-IMDB (`tab:performance1`)" in page
+    assert "## LSTM-Reuters (`tab:performance1`)" in page
+    assert page.count("paper 0.") == 8  # one row as the paper has it, two targets, four k
+    plain = json.loads((tmp_path / "results" / "table1.json").read_text(encoding="utf-8"))
+    assert len(plain["cells"]) == 2 * 4 * 3 * 4
+    (source,) = [
+        one for one in plain["sources"] if (one["target"], one["spec"]) == ("lstm-imdb", "mase-sparse+n_samples=64")
+    ]
+    assert source["method"]["estimator"]["name"] == "sparse"
+    assert len(source["model"]["sha256"]) == len(source["data"]["sha256"]) == 64
+    assert source["operators"] == ["unk", "pad", "delete"]
+    assert source["n_texts"] == 2
+    assert {"numpy", "torch"} <= set(source["made_on"][0]["versions"])
+    assert str(tmp_path) not in page + json.dumps(plain)
+    assert found.stdout.splitlines() == [str(tmp_path / "results" / name) for name in ("table1.md", "table1.json")]
+    assert "lstm-imdb: 2 texts more" in found.stderr
+
+
+def test_table2(reproduce, tmp_path, minilm):
+    found = reproduce("table2", "--n-texts", "1", "--targets", "bert-imdb", "--methods", "random,occlusion,deep-shap")
+    assert found.exit_code == 0, found.output
+    assert "bert-imdb: without deep-shap: " in found.stderr
+    (header,) = records(tmp_path, "bert-imdb", "occlusion").headers
+    assert header["operators"] == ["mask", "pad", "delete", "zero"]
+    assert "BERT-IMDB, masked by deletion" in (tmp_path / "results" / "table2.md").read_text(encoding="utf-8")
+
+
+def test_figure4(reproduce, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr("mase_paper.experiments.figure4.BUDGETS", (100, 250))
+    found = reproduce("figure4", "--n-texts", "1", "--targets", "lstm-imdb", "--methods", "mase-paper,gradient")
+    assert found.exit_code == 0, found.output
+    assert len(list((tmp_path / "results" / "records" / "lstm-imdb").iterdir())) == 1 + 2 + 1
+    assert "<svg" in (tmp_path / "results" / "figure4-evaluations.svg").read_text(encoding="utf-8")
+    assert (tmp_path / "results" / "figure4-masked.png").stat().st_size > 10_000
+
+
+def test_faithfulness(reproduce, tmp_path):
+    found = reproduce(
+        "faithfulness", "--n-texts", "2", "--targets", "lstm-imdb", "--methods", "mase+n_samples=64,occlusion,greedy"
+    )
+    assert found.exit_code == 0, found.output
+    plain = json.loads((tmp_path / "results" / "faithfulness.json").read_text(encoding="utf-8"))
+    assert plain["subject"] == "mase+n_samples=64"
+    assert {duel["other"] for duel in plain["duels"]} == {"occlusion"}
+    assert len(plain["ceilings"]) == 3 * 4
+    assert plain["stability"][0]["n"] == 2
+
+
+def test_sweeps(reproduce, tmp_path):
+    specs = "mase-paper+sigma=0.1,mase-paper+sigma=1.0"
+    found = reproduce("sweeps", "--n-texts", "1", "--targets", "lstm-reuters", "--methods", specs)
+    assert found.exit_code == 0, found.output
+    page = (tmp_path / "results" / "sweeps.md").read_text(encoding="utf-8")
+    assert "| `mase-paper+sigma=1.0` |" in page
+
+
+METHODS = ("--methods", "random,mase-paper+n_samples=32,mase-sparse+n_samples=32")
+
+
+def test_an_interrupted_run_goes_on_and_a_longer_one_extends_it(reproduce, tmp_path, monkeypatch):
+    straight = reproduce("table1", "--targets", "lstm-imdb", "--n-texts", "4", *METHODS)
+    assert straight.exit_code == 0, straight.output
+    expected = timeless(tmp_path)
+    assert len(expected) == 12
+    (tmp_path / "results").rename(tmp_path / "straight")
+
+    answer, texts = Bench.answer, []
+
+    def interrupted(self, chosen, specs):
+        if len(texts) == 2:
+            raise KeyboardInterrupt
+        texts.append(chosen.number)
+        return answer(self, chosen, specs)
+
+    monkeypatch.setattr(Bench, "answer", interrupted)
+    assert reproduce("table1", "--targets", "lstm-imdb", "--n-texts", "3", *METHODS).exit_code == 130
+    assert set(records(tmp_path, "lstm-imdb", "random").by_number) == {0, 1}
+    monkeypatch.setattr(Bench, "answer", lambda *rest: texts.append(rest[1].number) or answer(*rest))
+    assert reproduce("table1", "--targets", "lstm-imdb", "--n-texts", "3", "--methods", "random").exit_code == 0
+    found = reproduce("table1", "--targets", "lstm-imdb", "--n-texts", "4", *METHODS)
+    assert found.exit_code == 0, found.output
+    assert "lstm-imdb: 2 of at most 4 texts are there" in found.stderr
+    assert texts == [0, 1, 2, 2, 3]  # nothing is asked twice: text 2 was there for `random` only
+    assert timeless(tmp_path) == expected
+
+
+def test_an_operator_that_is_appended_gives_what_the_run_records(reproduce, data, tmp_path, monkeypatch):
+    """`experiments/append_operator.py` asks no method again: the order in the record is enough."""
+    found = reproduce("faithfulness", "--targets", "lstm-imdb", "--n-texts", "2", "--methods", "occlusion,greedy")
+    assert found.exit_code == 0, found.output
+    expected = timeless(tmp_path)
+    folder = tmp_path / "results" / "records" / "lstm-imdb"
+    for name in ("occlusion", "greedy"):
+        path = folder / f"{name}.jsonl"
+        (header,), rows = (kept := read(path)).headers, kept.by_number.values()
+        shorter = json.dumps(header | {"operators": header["operators"][:-1]}) + "\n"
+        path.write_text(shorter + "".join(dumps(dataclasses.replace(row, flips=row.flips[:-1])) for row in rows))
+        path.with_name(f"{path.name}.gz").unlink()
+    script = Path(__file__).parents[3] / "experiments" / "append_operator.py"
+    paths = [str(folder / f"{name}.jsonl.gz") for name in ("occlusion", "greedy")]
+    monkeypatch.setattr(sys, "argv", [str(script), header["operators"][-1], str(data), *paths])
+    runpy.run_path(str(script), run_name="__main__")
+    assert timeless(tmp_path) == expected
+    assert read(folder / "greedy.jsonl").headers == (header,)
+
+
+def children(pid):
+    """Return the processes below a process, as Linux lists them."""
+    found = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="utf-8").split()
+    return [int(child) for child in found]
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks at processes as Linux lists them")
+def test_a_killed_run_of_two_processes_goes_on_as_one(reproduce, data, tmp_path):
+    arguments = ["table1", "--targets", "lstm-imdb", "--methods", "mase-paper+n_samples=500", "--n-texts", "4"]
+    command = [
+        sys.executable,
+        "-m",
+        "mase",
+        "reproduce",
+        *arguments,
+        "--data-dir",
+        str(data),
+        "-o",
+        str(tmp_path / "results"),
+    ]
+    settings = {"stderr": subprocess.PIPE, "text": True, "env": os.environ | {"OMP_NUM_THREADS": "1"}}
+    with subprocess.Popen([*command, "--jobs", "2"], **settings) as process:
+        assert any("1 texts more" in line for line in process.stderr)
+        workers = children(process.pid)
+        process.send_signal(signal.SIGKILL)
+    assert len(workers) >= 2
+    known = set(records(tmp_path, "lstm-imdb", "mase-paper+n_samples=500").by_number)
+    assert 0 in known
+    assert reproduce(*arguments).exit_code == 0
+    resumed = timeless(tmp_path)
+    assert reproduce(*arguments, "--fresh").exit_code == 0
+    assert timeless(tmp_path) == resumed
+    assert len(resumed) == 4
+    deadline = time.monotonic() + 300
+    while not all(map(ended, workers)):
+        assert time.monotonic() < deadline, "processes were left behind"
+        time.sleep(0.1)
+
+
+def ended(pid):
+    """Return whether a process is gone, or dead and not yet collected by its parent."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+def test_other_settings_than_those_of_the_records_are_refused(reproduce, tmp_path):
+    once = ("table1", "--targets", "lstm-imdb", "--n-texts", "1", "--methods", "occlusion")
+    assert reproduce(*once).exit_code == 0
+    found = reproduce(*once, "--text-seed", "1")
+    assert found.exit_code == 1
+    assert re.search(r"mase: error: .*holds records with text_seed 0, expected 1; .*--fresh", found.stderr)
+    assert reproduce(*once, "--text-seed", "1", "--fresh").exit_code == 0
+    assert records(tmp_path, "lstm-imdb", "occlusion").headers[0]["text_seed"] == 1
+
+
+def test_report_only_asks_nothing(reproduce, tmp_path, monkeypatch):
+    assert reproduce("table1", "--targets", "lstm-imdb", "--n-texts", "1", "--methods", "random").exit_code == 0
+    page = (tmp_path / "results" / "table1.md").read_text(encoding="utf-8")
+    monkeypatch.setattr("mase.models.load", lambda *_a, **_k: pytest.fail("the model was loaded"))
+    found = reproduce("table1", "--report-only", "--targets", "lstm-imdb", "--n-texts", "1")
+    assert found.exit_code == 0, found.output
+    assert "| `random`<br>paper: Random |" in page
+    assert "| `random`<br>paper: Random |" in (tmp_path / "results" / "table1.md").read_text(encoding="utf-8")
+
+
+def test_a_failing_text_is_named_and_the_records_stay(reproduce, tmp_path, monkeypatch):
+    answer = Bench.answer
+
+    def failing(self, chosen, specs):
+        if chosen.number == 1:
+            raise ModelError("the model fell over")
+        return answer(self, chosen, specs)
+
+    monkeypatch.setattr(Bench, "answer", failing)
+    found = reproduce("table1", "--targets", "lstm-imdb", "--n-texts", "3", "--methods", "random")
+    assert found.exit_code == 1
+    assert "the model fell over" in found.stderr
+    assert set(records(tmp_path, "lstm-imdb", "random").by_number) == {0}
+
+
+@pytest.mark.parametrize(
+    "arguments", [["table3"], ["table1", "--n-texts", "0"], ["table1", "--batches", "1"], ["table1", "--jobs", "0"]]
+)
+def test_usage_errors(reproduce, arguments):
+    assert reproduce(*arguments).exit_code == 2
+
+
+@pytest.mark.parametrize("arguments", [["--targets", "gpt"], ["--methods", "mase+colour=red"], ["--methods", "maze"]])
+def test_unknown_names_are_one_line(reproduce, arguments):
+    found = reproduce("table1", "--n-texts", "1", *arguments)
+    assert (found.exit_code, found.stdout) == (1, "")
+    assert found.stderr.splitlines()[-1].startswith("mase: error: unknown ")

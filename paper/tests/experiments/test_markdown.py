@@ -1,0 +1,26 @@
+"""Tests of `mase_paper.experiments.markdown`."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from mase_paper.experiments.markdown import marked
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_the_highest_figure_is_bold_whoever_has_it():
+    assert marked(["0.947", "0.948"]) == ["0.947", "**0.948**"]
+    assert marked(["0.480", "0.480", "0.1"]) == ["**0.480**", "**0.480**", "0.1"]
+    assert marked([]) == []
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/results.md", "experiments/results/faithfulness.md"])
+def test_of_two_figures_the_higher_is_bold(name):
+    rows = re.findall(
+        r"(\*\*)?(0\.\d{3})(?:\*\*)? / (\*\*)?(0\.\d{3})(?:\*\*)? `", (ROOT / name).read_text(encoding="utf-8")
+    )
+    assert len(rows) == 16
+    for left_bold, left, right_bold, right in rows:
+        assert (bool(left_bold), bool(right_bold)) == (left >= right, right >= left)

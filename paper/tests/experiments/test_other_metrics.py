@@ -1,0 +1,34 @@
+"""Tests of `mase_paper.experiments.other_metrics`."""
+
+from paper.tests.experiments.samples import write
+
+from mase_paper.experiments.experiment import Scope
+from mase_paper.experiments.faithfulness import FAITHFULNESS
+
+
+def test_other_metrics_say_by_how_much_the_subject_is_better(records):
+    """A lead is above 0 where `mase` is better: comprehensiveness is higher, and the others are lower."""
+    write(records, "lstm-imdb", "occlusion", [0] * 40, eraser=(0.4, 0.2, -1.5), infidelity=(0.001, 0.05))
+    write(records, "lstm-imdb", "gradient", [0] * 40, infidelity=())
+    found = FAITHFULNESS.report(Scope(("lstm-imdb",), n_texts=40), records)
+    rows = {row["spec"]: row for row in found.data["other_metrics"]}
+    assert "lead" not in rows["mase"]
+    means = {name: lead["mean"] for name, lead in rows["occlusion"]["lead"].items()}
+    assert means == {"comprehensiveness": 0.1, "sufficiency": 0.1, "log_odds": 0.5, "unexplained": -0.2}
+    assert (
+        "| 0.200<br>+0.100 (+0.100 to +0.100) | -1.500<br>+0.500 (+0.500 to +0.500) | **0.050**<br>−0.200" in found.page
+    )
+    assert "unexplained" not in rows["gradient"]
+    assert set(rows["gradient"]["lead"]) == {"comprehensiveness", "sufficiency", "log_odds"}
+
+
+def test_ceilings_stability_and_other_metrics_are_reported(records):
+    found = FAITHFULNESS.report(Scope(("lstm-imdb",), n_texts=40), records)
+    (row,) = [row for row in found.data["ceilings"] if row["operator"] == "unk" and row["k"] == 5]
+    assert (row["ceiling"], row["n"], row["delta_accuracy"]) == ("beam", 20, 1.0)
+    assert row["shares"] == {"mase": 1.0, "random": 0.0, "lime": 1.0}  # of the first 20 texts
+    assert found.data["stability"] == [{"target": "lstm-imdb", "spec": "mase", "top": 10, "n": 20, "jaccard": 0.5}]
+    assert {row["spec"]: row["log_odds"] for row in found.data["other_metrics"]}["mase"] == -2.0
+    assert {row["spec"]: row["unexplained"] for row in found.data["other_metrics"]}["mase"] == 0.25
+    assert "share of `beam` reached by `mase` | 0% | 100%" in found.page
+    assert "mase+seed=1" not in {cell["other"] for cell in found.data["duels"]}

@@ -1,0 +1,41 @@
+"""Tests of `mase_paper.experiments.plots`."""
+
+import dataclasses
+
+import pytest
+
+from mase.errors import MissingDependencyError, OptionError
+from mase_paper.experiments.plots import Curve, Panel, draw, save
+
+PANEL = Panel(
+    "A", "k", "share", (Curve("one", (1, 2), (0.1, 0.2), (0.0, 0.1), (0.2, 0.3)), Curve("two $x", (1, 2), (0.3, 0.1)))
+)
+
+
+def test_curves_are_the_same_bytes_for_the_same_numbers(tmp_path):
+    pytest.importorskip("matplotlib")
+    for suffix in (".svg", ".png"):
+        one, two = save([PANEL], tmp_path / f"a{suffix}"), save([PANEL], tmp_path / f"b{suffix}")
+        assert one.read_bytes() == two.read_bytes()
+    assert "two $x" in (tmp_path / "a.svg").read_text(encoding="utf-8")
+
+
+def test_curves_draw_what_they_are_given():
+    pytest.importorskip("matplotlib")
+    figure = draw([dataclasses.replace(PANEL, log_x=True), PANEL, PANEL])
+    first, second, _, empty = figure.axes
+    assert first.get_xscale() == "log"
+    assert [line.get_ydata().tolist() for line in second.lines] == [[0.1, 0.2], [0.3, 0.1]]
+    assert len(second.collections) == 1  # the band of the one that has an interval
+    assert not empty.axison
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["one", "two $x"]
+
+
+def test_curves_that_cannot_be_drawn(tmp_path, monkeypatch):
+    with pytest.raises(OptionError, match="no panel"):
+        draw([])
+    with pytest.raises(OptionError, match=r"\.svg or \.png"):
+        save([PANEL], tmp_path / "a.pdf")
+    monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
+    with pytest.raises(MissingDependencyError, match=r"mase-xai\[plot\]"):
+        draw([PANEL])

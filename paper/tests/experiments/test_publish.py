@@ -1,0 +1,37 @@
+"""Tests of `mase_paper.experiments.publish`."""
+
+import json
+from pathlib import Path
+
+import pytest
+from paper.tests.experiments.samples import HEADER, bits, write
+
+from mase.errors import DataError
+from mase_paper.cli.reproduce import reproduce
+from mase_paper.experiments import EXPERIMENTS
+from mase_paper.experiments.experiment import Scope
+from mase_paper.experiments.publish import publish
+
+
+def test_the_file_of_an_experiment_names_the_split_and_the_precision_of_its_records(tmp_path):
+    made = HEADER | {"data": HEADER["data"] | {"split": "validation"}, "precision": "bfloat16"}
+    write(tmp_path / "records", "lstm-imdb", "mase", [bits(1)] * 4, header=made)
+    _, data = publish(EXPERIMENTS["ablation"], Scope(n_texts=4), tmp_path)
+    expected = "mase reproduce ablation --data-dir DIR --n-texts 4 --precision bfloat16 --split validation"
+    plain = json.loads(data.read_text(encoding="utf-8"))
+    assert plain["command"] == expected
+    (source,) = plain["sources"]
+    assert source["command"] == "mase reproduce --n-texts 4"
+    assert source["made_on"] == [{"n_texts": 4, "hardware": HEADER["hardware"], "versions": {}}]
+
+
+def test_results_go_to_a_folder_that_holds_none_of_ours():
+    """By default: a short run of one's own must not write over the committed pages, or stumble over their records."""
+    default = reproduce.make_context("reproduce", ["table1"]).params["output"]
+    assert Path(default).parts[0] not in ("experiments", "benchmarks", "docs", "src", "tests")
+
+
+def test_a_report_without_records_is_an_error(tmp_path):
+    with pytest.raises(DataError, match="records has no records of table1 with these targets and methods"):
+        publish(EXPERIMENTS["table1"], Scope(), tmp_path)
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,25 @@
+"""Tests of `mase_paper.experiments.records`."""
+
+import json
+
+import pytest
+from paper.tests.experiments.samples import record
+
+from mase.errors import DataError
+from mase_paper.experiments.records import dumps, loads
+
+
+def test_records_survive_the_file():
+    for one in (record(), record(half=True, chance=(), eraser=(), infidelity=()), record(flips=(32767, 1, 0))):
+        line = dumps(one)
+        assert loads(json.loads(line), "here") == one
+        assert line.count("\n") == 1
+    assert len(dumps(record())) < 100
+    with pytest.raises(DataError, match="expected 14"):
+        loads([1, 2], "here")
+
+
+@pytest.mark.parametrize("values", [[None] * 14, [0] * 14, [0, 7, 20, 1, ["x"], 1, 0, 0.2, 0, [0], [0], 9, [0], []]])
+def test_a_line_that_is_no_record_is_told(values):
+    with pytest.raises(DataError, match="is no record"):
+        loads(values, "line 3")

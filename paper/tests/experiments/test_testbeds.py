@@ -1,0 +1,20 @@
+"""Tests of `mase_paper.experiments.testbeds`."""
+
+from pathlib import Path
+
+import pytest
+
+from mase_paper.experiments.testbeds import TARGETS
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.parametrize(
+    "name", ["README.md", *(f"experiments/results/{one}.md" for one in ("table2", "faithfulness", "figure4"))]
+)
+def test_pages_say_what_stands_in_for_bert(name):
+    page = (ROOT / name).read_text(encoding="utf-8")
+    for target in ("bert-imdb", "bert-reuters"):
+        assert TARGETS[target].introduced != TARGETS[target].title
+        assert TARGETS[target].introduced in page
+    assert TARGETS["lstm-imdb"].introduced == TARGETS["lstm-imdb"].title

@@ -1,0 +1,82 @@
+"""Tests of `mase_paper.experiments.trial`."""
+
+import numpy as np
+import pytest
+from paper.tests.experiments.samples import judge
+
+import mase
+from mase.metrics.infidelity import Infidelity
+from mase.metrics.masking import masker
+from mase.metrics.protocol import Case
+from mase_paper.experiments.records import CHANCE_KS, DEPTH
+from mase_paper.experiments.specs import Spec
+from mase_paper.experiments.testbeds import TARGETS
+from mase_paper.experiments.trial import ERASER_SHARES
+
+
+def without(words, gone, operator):
+    return " ".join(("_" if operator == "mask" else "") if index in gone else word for index, word in enumerate(words))
+
+
+def test_records_hold_what_a_slow_reading_of_the_definitions_gives(answer):
+    _, text, found = answer
+    words = text.split()
+    for name in ("occlusion", "random"):
+        one = found.records[Spec(name)]
+        assert (one.number, one.row, one.words, one.target, one.half) == (4, 9, 14, 0, False)
+        order = list(one.order)
+        assert sorted(order) == list(range(14))
+        for index, operator in enumerate(("mask", "delete")):
+            chances = [judge([without(words, order[:k], operator)])[0] for k in range(1, DEPTH + 1)]
+            assert one.flips[index] == sum(2 ** (k - 1) for k in range(1, DEPTH + 1) if chances[k - 1].argmax() != 0)
+            if index == 0:
+                assert one.chance == tuple(round(1000 * chances[k - 1][0]) for k in CHANCE_KS)
+        whole = judge([text])[0, 0]
+        assert one.start == round(1000 * whole)
+        counts = [int(np.ceil(14 * part - 1e-9)) for part in ERASER_SHARES]
+        comp = whole - np.mean([judge([without(words, order[:k], "mask")])[0, 0] for k in counts])
+        suff = whole - np.mean([judge([without(words, order[k:], "mask")])[0, 0] for k in counts])
+        odds = np.log(judge([without(words, order[:3], "mask")])[0, 0]) - np.log(whole)
+        assert one.eraser == pytest.approx((comp, suff, odds), abs=5.1e-4)
+
+
+def test_records_hold_the_infidelity_that_mase_evaluate_gives(answer, black_box):
+    _, text, found = answer
+    scores = mase.explain(text, black_box, method="occlusion", target=0).scores
+    one = Case(black_box, text, 0, masker(black_box, text), scores)
+    _, scaled, unexplained = Infidelity(n_samples=100).judge(one)
+    assert found.records[Spec("occlusion")].infidelity == (float(f"{scaled:.3g}"), round(unexplained, 3))
+    assert found.records[Spec("random")].infidelity != found.records[Spec("occlusion")].infidelity
+
+
+def test_occlusion_leads_with_the_weightiest_word(answer):
+    _, text, found = answer
+    assert text.split()[found.records[Spec("occlusion")].order[0]] == "dull"
+    assert found.records[Spec("occlusion")].queries == 16
+    assert found.records[Spec("random")].queries <= 1
+
+
+def test_a_ceiling_is_a_record_without_scores(answer):
+    bench, _, found = answer
+    one = found.records[Spec("greedy")]
+    assert (one.chance, one.eraser, one.infidelity) == ((), (), ())
+    fewest = len(one.order)
+    assert one.flips[0] == sum(2 ** (k - 1) for k in range(fewest, DEPTH + 1))
+    assert bench.describe(Spec("greedy"))["width"] == 1
+
+
+def test_a_method_that_the_model_cannot_have_is_refused(answer):
+    bench, _, _ = answer
+    assert "embedding" in bench.refusals[Spec("gradient")]
+    assert bench.describe(Spec("occlusion"))["name"] == "occlusion"
+
+
+@pytest.mark.parametrize("name", ["lstm-imdb", "lstm-reuters"])
+def test_zero_vectors_are_recorded_but_where_padding_is_one(name):
+    assert TARGETS[name].operators == ("auto", "pad", "delete")
+    assert TARGETS[name.replace("lstm", "bert")].operators == ("auto", "pad", "delete", "zero")
+    model, text = mase.models.load(name), "a dull film about oil prices, with a superb cast"
+    gone = np.random.default_rng(0).random((20, len(masker(model, text).words))) < 0.5
+    padded, zeroed, own = (masker(model, text, operator).probabilities(gone) for operator in ("pad", "zero", "auto"))
+    assert np.array_equal(padded, zeroed)
+    assert not np.array_equal(padded, own)

@@ -1,0 +1,63 @@
+"""Small torch classifiers with random weights, and a tokenizer that needs no vocabulary. The one module here with torch."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+
+__all__ = ["SmallLSTM", "SmallMLP", "Wrapped", "whitespace_ids"]
+
+VOCABULARY = 500
+N_SPECIAL = 10
+
+
+def whitespace_ids(text: str) -> list[int]:
+    """Return the ids of the whitespace words: the sum of their characters, from 10 to 499; lower ids are free for roles."""
+    return [N_SPECIAL + sum(map(ord, word)) % (VOCABULARY - N_SPECIAL) for word in text.split()]
+
+
+class SmallLSTM(nn.Module):
+    """Ids `(b, t)` to logits `(b, k)`: an LSTM, its largest states over time, dropout and a linear layer."""
+
+    def __init__(self, classes: int = 2, vocabulary: int = VOCABULARY, width: int = 16) -> None:
+        super().__init__()
+        self.words = nn.Embedding(vocabulary, width)
+        self.lstm = nn.LSTM(width, 24, batch_first=True)
+        self.dropout = nn.Dropout(0.5)
+        self.head = nn.Linear(24, classes)
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        """Return logits `(b, k)`."""
+        states, _ = self.lstm(self.words(ids))
+        logits: torch.Tensor = self.head(self.dropout(states.max(dim=1).values))
+        return logits
+
+
+class SmallMLP(nn.Module):
+    """Ids `(b, t)` to logits `(b, 2)` by layers that every processor can run in bfloat16, as it cannot an LSTM."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words, self.hidden = nn.Embedding(VOCABULARY, 16), nn.Linear(16, 24)
+        self.head = nn.Linear(24, 2)
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        """Return logits `(b, 2)`."""
+        logits: torch.Tensor = self.head(torch.tanh(3 * self.hidden(self.words(ids))).amax(dim=1))
+        return logits
+
+
+class Wrapped(nn.Module):
+    """A `SmallLSTM`, always with the same weights, that returns what `wrap` makes of its logits `(b, k)`."""
+
+    def __init__(self, wrap: Callable[[torch.Tensor], Any], classes: int = 2) -> None:
+        super().__init__()
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(3)
+            self.inner = SmallLSTM(classes)
+        self.wrap = wrap
+
+    def forward(self, ids: torch.Tensor) -> Any:
+        """Return what `wrap` makes of the logits."""
+        return self.wrap(self.inner(ids))

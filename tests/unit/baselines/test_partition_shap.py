@@ -1,0 +1,52 @@
+"""Tests of `mase.baselines.partition_shap`."""
+
+import itertools
+
+import numpy as np
+import pytest
+from tests.regressions import run
+
+from mase.baselines.partition_shap import PartitionShap
+from mase.methods import METHODS, Method
+from mase.testing import linear, smooth
+
+
+def test_partition_shap_is_the_average_over_all_orders_of_its_tree():
+    p, probe = 6, smooth(6)
+
+    def orders(first, last):
+        """Yield every order of the words that never interleaves two halves."""
+        if last - first == 1:
+            yield (first,)
+            return
+        middle = (first + last) // 2
+        for left, right in itertools.product(orders(first, middle), orders(middle, last)):
+            yield from (left + right, right + left)
+
+    owen, count = np.zeros(p), 0
+    for order in orders(0, p):
+        rows = np.zeros((p + 1, p))
+        for place, word in enumerate(order):
+            rows[place + 1 :, word] = 1
+        owen[list(order)] += np.diff(probe.function(rows))
+        count += 1
+    assert count == 2 ** (p - 1)
+    assert run(probe, "partition-shap").estimate.gamma == pytest.approx(owen / count, abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [2, 3, 10, 40, 200])
+def test_partition_shap_keeps_its_budget_and_the_sum(n):
+    probe = smooth(19)
+    found = run(probe, "partition-shap", n_samples=n)
+    ends = probe.function(np.array([[0.0] * 19, [1.0] * 19]))
+    assert found.estimate.gamma.sum() == pytest.approx(ends[1] - ends[0], abs=1e-12)
+    assert n - 2 * PartitionShap().per_round <= found.fit.n_queries - probe.n_setup - 1 <= n
+
+
+def test_partition_shap_cuts_where_most_is_at_stake():
+    gamma = np.zeros(16)
+    gamma[5] = 1.0  # the budget of 16 is spent on the way to this word, not on words of no weight
+    found = run(
+        linear(gamma), Method("one", "", METHODS["mase-mask"].space, procedure=PartitionShap(per_round=1)), n_samples=60
+    )
+    assert found.estimate.gamma == pytest.approx(gamma, abs=1e-12)

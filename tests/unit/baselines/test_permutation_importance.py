@@ -1,0 +1,40 @@
+"""Tests of `mase.baselines.permutation_importance`."""
+
+import numpy as np
+import pytest
+import torch
+
+import mase
+from mase.errors import OptionError
+
+
+def test_permutation_importance_is_its_definition(lstm_model):
+    text, n = "slow dull film", 3 * 40
+    found = mase.Explainer(lstm_model, method="permutation-importance", n_samples=n, seed=2)(text)
+    # With three words a cycle replaces each word by one of the two others, with equal chances.
+    module, ids = lstm_model.module.eval(), torch.tensor([[10 + sum(map(ord, word)) % 490 for word in text.split()]])
+    index = found.prediction.index
+
+    def response(changed):
+        with torch.no_grad():
+            return float(torch.softmax(module(changed), dim=1)[0, index])
+
+    def written(i, j):
+        changed = ids.clone()
+        changed[0, i] = ids[0, j]
+        return response(changed)
+
+    drops = [[response(ids) - written(i, j) for j in range(3) if j != i] for i in range(3)]
+    spread = np.abs(np.diff(drops, axis=1))[:, 0]
+    assert found.scores == pytest.approx(np.mean(drops, axis=1), abs=4 * spread.max() / 2 / np.sqrt(40))
+    assert (found.scores <= np.max(drops, axis=1) + 1e-6).all()
+    assert (found.scores >= np.min(drops, axis=1) - 1e-6).all()
+    assert found.standard_errors == pytest.approx(spread / 2 / np.sqrt(39), rel=0.2)
+
+
+def test_permutation_importance_of_one_word_and_of_too_many(lstm_model):
+    one = mase.Explainer(lstm_model, method="permutation-importance")("good")
+    assert one.scores.tolist() == [0.0]
+    assert [note.code for note in one.fit.warnings] == ["fallback"]
+    with pytest.raises(OptionError, match="n_samples is 2, expected at least 3"):
+        mase.Explainer(lstm_model, method="permutation-importance", n_samples=2)("slow dull film")

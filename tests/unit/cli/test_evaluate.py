@@ -1,0 +1,277 @@
+"""Tests of `mase.cli.evaluate`."""
+
+import json
+import os
+import re
+import signal
+from dataclasses import replace
+from pathlib import Path
+from typing import get_args
+
+import pytest
+import torch
+from click.testing import CliRunner
+from tests.labelled_texts import LABELS, TEXTS, predict
+
+import mase
+from mase.cli import main
+from mase.cli.evaluate import evaluate as command
+from mase.metrics import METRICS
+from mase.metrics.masking import Operator
+from mase.models.devices import multiplies_bfloat16
+
+
+@pytest.fixture
+def judge(cli, tmp_path):
+    """Run `mase evaluate ...` on a table of six texts."""
+    (tmp_path / "in.csv").write_text("text\n" + "".join(f"a good film {n}\n" for n in range(6)))
+
+    def run(*arguments):
+        common = [
+            "evaluate",
+            "-i",
+            "in.csv",
+            "--methods",
+            "lime",
+            "--metrics",
+            "comprehensiveness",
+            "--n-samples",
+            "20",
+        ]
+        return CliRunner().invoke(main, [*common, *arguments])
+
+    return run
+
+
+def test_evaluate_replaces_only_what_it_may(judge, tmp_path):
+    output = tmp_path / "out.json"
+    output.write_text("older")
+    found = judge("-o", "out.json")
+    assert (found.exit_code, output.read_text()) == (1, "older")
+    assert "--overwrite" in found.stderr
+    (tmp_path / "hard.json").hardlink_to(tmp_path / "in.csv")
+    assert judge("-o", "hard.json", "--overwrite").exit_code == 2
+    assert judge("-o", "out.json", "--overwrite").exit_code == 0
+    assert json.loads(output.read_text())["n_texts"] == 6
+    assert judge("-o", "new.json").exit_code == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["hard.json", "in.csv", "new.json", "out.json"]
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_evaluate_that_is_ended_replaces_nothing(judge, tmp_path, monkeypatch, number, code):
+    from mase.metrics.evaluator import Evaluator
+
+    call, seen = Evaluator.__call__, []
+
+    def killed(self, text, attributions=None, **given):
+        seen.append(text)
+        if len(seen) % 4 == 3:
+            os.kill(os.getpid(), number)
+        return call(self, text, attributions, **given)
+
+    monkeypatch.setattr(Evaluator, "__call__", killed)
+    (tmp_path / "older.json").write_text("older")
+    for output, written in (("new.json", "new.json"), ("older.json", "older.json.draft")):
+        seen.clear()
+        assert judge("-o", output, "--overwrite").exit_code == code
+        assert json.loads((tmp_path / written).read_text())["n_texts"] == 2
+    assert (tmp_path / "older.json").read_text() == "older"
+    found = judge("-o", "older.json", "--overwrite")
+    assert (found.exit_code, "older.json.draft" in found.stderr) == (1, True)
+
+
+def test_half_precision_is_for_the_explanations():
+    """A trial of 16 rows in both precisions, on a processor that has both; the model itself is judged in its own."""
+    trial = 32 if multiplies_bfloat16(torch.device("cpu")) else 0
+    options = ["-i", "examples/reviews.csv", "--n-texts", "2", "--n-samples", "50", "--methods", "mase", "--json"]
+    exact, half = (
+        json.loads(CliRunner().invoke(main, ["evaluate", *options, "--precision", precision]).stdout)
+        for precision in ("float32", "bfloat16")
+    )
+    assert (exact["precision"], half["precision"]) == ("float32", "bfloat16")
+    assert half["methods"]["mase"]["cost"]["n_queries"] == exact["methods"]["mase"]["cost"]["n_queries"] + trial
+    assert [text["probability"] for text in half["texts"]] == [text["probability"] for text in exact["texts"]]
+
+
+def test_a_function_of_texts_has_no_half_precision(run, table):
+    found = run("-i", table(), "--precision", "bfloat16")
+    assert found.exit_code == 1
+    assert "half precision is for torch models" in found.stderr
+
+
+def test_a_file_in_the_order_of_rows_needs_them(run, table, tmp_path):
+    ours, ordered = tmp_path / "mine.jsonl", tmp_path / "other.jsonl"
+    mase.Explainer(mase.models.Callable(predict, labels=["neg", "pos"]), n_samples=32)("a good film").save(ours)
+    ordered.write_text('{"good": 1}\n')
+    found = run("--attributions", f"mine={ours}", "--attributions", f"other={ordered}")
+    assert found.exit_code == 1
+    assert "has no texts but the order of a table's rows, expected --input FILE" in found.stderr
+
+
+def test_options_that_cannot_be_stop_at_once(run, table):
+    for arguments, message in [
+        (("--metrics", "fidelity"), "unknown metric 'fidelity'; did you mean 'infidelity'"),
+        (("--operator", "zero"), "expected one that box has: delete"),
+        (("--methods", "mase-cone"), "needs an embedding layer"),
+    ]:
+        found = run("-i", table(), *arguments)
+        assert (found.exit_code, found.stdout) == (1, "")
+        assert message in found.stderr
+    for arguments, message in [
+        ((), "got no texts"),
+        (("-i", table(), "--methods", ""), "got nothing to judge"),
+        (("-i", table(), "--methods", " , "), "got nothing to judge"),
+        (("-i", table(), "--metrics", ""), "got nothing to judge by, expected --metrics"),
+        (("-i", table(), "--metrics", ","), "got nothing to judge by"),
+        (("-i", table(), "--k", "0,5"), "no list of whole numbers"),
+        (("-i", table(), "--where", "split"), "has no '='"),
+        (("-i", table(), "--where", "split=a", "--where", "split=b"), "'split' is given twice"),
+        (("-i", table(), "--n-texts", "2", "--batches", "3"), "at least one text in each"),
+    ]:
+        found = run(*arguments)
+        assert (found.exit_code, message in found.stderr) == (2, True)
+
+
+def test_no_file_that_is_read_is_written(run, table, tmp_path, monkeypatch):
+    monkeypatch.setattr("mase.models.load", lambda *_a, **_k: pytest.fail("the model was loaded"))
+    mine = tmp_path / "mine.json"
+    mine.write_text(json.dumps([{"good": 1.0}] * 6), encoding="utf-8")
+    before = Path(table()).read_bytes(), mine.read_bytes()
+    given = ("-i", table(), "--attributions", f"mine={mine}")
+    for output, option in [(table(), "--input"), (tmp_path / "." / "mine.json", "--attributions mine")]:
+        found = run(*given, "-o", output)
+        assert (found.exit_code, f"{option} and --output are the same file" in found.stderr) == (2, True)
+    assert (Path(table()).read_bytes(), mine.read_bytes()) == before
+
+
+def test_two_attributions_may_be_read_from_one_file(run, table, tmp_path):
+    mine = tmp_path / "mine.json"
+    mine.write_text(json.dumps([{"good": 1.0, "dull": -1.0}] * 6), encoding="utf-8")
+    run("-i", table(), "--attributions", f"a={mine}", "--attributions", f"b={mine}", "-o", tmp_path / "out.json")
+    assert (tmp_path / "out.json").is_file()
+
+
+def test_output_to_a_dash_is_json_on_standard_output(run, table, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = run("-i", table(), "-o", "-")
+    assert (found.exit_code, json.loads(found.stdout)["schema"]) == (0, "mase.evaluation/1")
+    assert not (tmp_path / "-").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_a_full_disk_is_one_line(run, table):
+    found = run("-i", table(), "-o", "/dev/full")
+    assert (found.exit_code, found.stdout) == (1, "")
+    assert "mase: error: cannot write '/dev/full': No space left on device; choose another path\n" in found.stderr
+
+
+def test_attributions_made_elsewhere(run, table, tmp_path):
+    pairs = tmp_path / "mine.json"
+    worth = {"good": 1.0, "dull": -1.0, "film": 0.0, "the": 0.0, "such": 0.1}
+    pairs.write_text(json.dumps([worth] * 6), encoding="utf-8")
+    document = json.loads(run("-i", table(), "--attributions", f"mine={pairs}", "--json").stdout)
+    assert list(document["methods"]) == ["mase-mask", "mine"]
+    assert document["differences"][0]["first"] == "mase-mask"
+    pairs.write_text(json.dumps([[["a", 0.0]]] * 6), encoding="utf-8")
+    found = run("-i", table(), "--attributions", f"mine={pairs}")
+    assert found.exit_code == 1
+    assert re.search(r"row 1, mine: (word 'good' at position 2 has no score|the scores)", found.stderr)
+    assert "mase-mask" in found.stdout  # the method is judged all the same
+    pairs.write_text(
+        json.dumps([worth, {"good": "high"}, worth, worth | {"film": None}, worth, worth]), encoding="utf-8"
+    )
+    found = run("-i", table(), "--attributions", f"mine={pairs}", "--json")
+    assert json.loads(found.stdout)["methods"]["mine"]["summaries"][0]["n"] == 4
+    assert "row 4, mine: the attribution holds ('film', None), expected (word, score) with a number" in found.stderr
+    assert found.exit_code == 1
+    shap = {"values": [[0.5, -0.5]] * 4, "data": ["a ", "good ", "film ", "here"]}
+    tensor = [[0.5, 0.5]] * 3  # one row per word, which are this model's tokens
+    pairs.write_text(json.dumps([tensor, shap, worth, worth, worth, worth]), encoding="utf-8")
+    found = run("-i", table(), "--attributions", f"mine={pairs}", "--json")
+    assert json.loads(found.stdout)["methods"]["mine"]["summaries"][0]["n"] == 5, found.stderr
+    for arguments, message in [
+        (("--attributions", f"mase-mask={pairs}"), "are both methods and given attributions"),
+        (("--attributions", f"mine={pairs}", "--metrics", "seed-agreement"), "makes scores anew"),
+    ]:
+        found = run("-i", table(), *arguments)
+        assert (found.exit_code, found.stdout, found.stderr.count("mase: error:")) == (1, "", 1)
+        assert message in found.stderr
+
+
+def test_the_pairs_of_an_attribution_are_judged_as_it_is(table, tmp_path):
+    """`Attribution.as_list` has the words without the punctuation between them, which the LSTM does not read."""
+    explained = [mase.explain(text, "lstm-imdb", n_samples=64) for text in TEXTS]
+    pairs, ours = tmp_path / "pairs.json", tmp_path / "ours.jsonl"
+    pairs.write_text(json.dumps([one.as_list() for one in explained]), encoding="utf-8")
+    ours.write_text("".join(json.dumps(one.to_dict()) + "\n" for one in explained), encoding="utf-8")
+    given = ("--attributions", f"pairs={pairs}", "--attributions", f"ours={ours}", "--methods", "", "--k", "1,2,3")
+    found = CliRunner().invoke(main, ["evaluate", "-i", table(), *given, "--json"])
+    assert found.exit_code == 0, found.stderr
+    methods = json.loads(found.stdout)["methods"]
+    assert methods["pairs"]["summaries"] == methods["ours"]["summaries"]
+
+
+def test_attributions_in_order_are_as_many_as_rows(run, table, tmp_path):
+    scores = tmp_path / "scores.json"
+    given = ("--attributions", f"mine={scores}")
+    path = Path(table())
+    rows = [
+        json.loads(line) | {"split": "test" if number else "train"}
+        for number, line in enumerate(path.read_text().splitlines())
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    for n, where, expected in [
+        (5, (), "has 5 attributions, expected 6: one for each row of the table"),
+        (7, (), "has 7 attributions, expected 6"),
+        (5, ("--where", "split=test"), "has 5 attributions, expected at least 6: one for each row, in order"),
+    ]:
+        scores.write_text(json.dumps([{"film": 1.0, "good": 1.0}] * n), encoding="utf-8")
+        found = run("-i", path, *where, *given)
+        assert (found.exit_code, found.stdout, expected in found.stderr) == (1, "", True), found.stderr
+    scores.write_text(json.dumps([{"film": 1.0, "good": 1.0}] * 6), encoding="utf-8")
+    assert run("-i", path, "--where", "split=test", *given).exit_code == 0
+
+
+def test_attributions_of_another_model_or_class_are_not_judged(run, table, tmp_path, monkeypatch):
+    mine = tmp_path / "mine.jsonl"
+    model = mase.models.Callable(predict, labels=["neg", "pos"])
+    explained = [
+        replace(mase.Explainer(model, n_samples=32)(text, target="pos"), model={"name": "b"}) for text in TEXTS
+    ]
+    mine.write_text("".join(json.dumps(one.to_dict()) + "\n" for one in explained), encoding="utf-8")
+    found = run("-i", table(), "--attributions", f"mine={mine}", "--json")
+    document = json.loads(found.stdout)
+    assert document["methods"]["mine"]["summaries"][0]["n"] == LABELS.count("pos")
+    assert found.stderr.count("mine: the attribution explains the class 'pos', expected 'neg', which is judged") == 2
+    others = [replace(one, model={"name": "b", "sha256": "f" * 64}) for one in explained]
+    mine.write_text("".join(json.dumps(one.to_dict()) + "\n" for one in others), encoding="utf-8")
+    monkeypatch.setattr(mase.models.Callable, "sha256", "0" * 64)
+    found = run("-i", table(), "--attributions", f"mine={mine}")
+    assert (found.exit_code, found.stdout, found.stderr.count("mase: error:")) == (1, "", 1)
+    assert "explains the model b (sha256 ffffffffffff), expected box (sha256 000000000000)" in found.stderr
+
+
+def test_attributions_of_mase_explain_bring_their_texts(run, table, tmp_path):
+    texts, mine = tmp_path / "texts.txt", tmp_path / "mine.jsonl"
+    texts.write_text("a good film\n \na dull film\n", encoding="utf-8")
+    explained = CliRunner().invoke(main, ["explain", "-i", str(texts), "-o", str(mine), "-q", "--n-samples", "32"])
+    assert explained.exit_code == 1  # the blank line
+    given = ("--attributions", f"mine={mine}", "--methods", "")
+    document = json.loads(run(*given, "--json").stdout)
+    assert (document["n_texts"], list(document["methods"])) == (2, ["mine"])
+    by_text = json.loads(run("-i", table(TEXTS[:2], LABELS[:2]), *given, "--json").stdout)
+    assert by_text["n_texts"] == 2
+    missing = run("-i", table(), *given)
+    assert "has no attribution of the text" in missing.stderr
+    beside = run("-i", table(), "--attributions", f"mine={mine}", "--json")
+    counts = [one["summaries"][0]["n"] for one in json.loads(beside.stdout)["methods"].values()]
+    assert (counts, beside.exit_code) == ([6, 2], 1)
+
+
+def test_the_help_names_every_metric_and_operator():
+    text = " ".join(CliRunner().invoke(main, ["evaluate", "--help"]).stdout.split())
+    metrics = next(option for option in command.params if option.name == "metrics")
+    assert [name.strip(" .") for name in metrics.help.split(",")] == list(METRICS)
+    operator = next(option for option in command.params if option.name == "operator")
+    assert tuple(operator.type.choices) == get_args(Operator)
+    assert "Judge how faithful" in text

@@ -1,0 +1,162 @@
+"""Tests of `mase.cli.evaluation_run`."""
+
+import json
+import re
+
+import pytest
+from tests.labelled_texts import LABELS, TEXTS
+
+import mase
+from mase.datasets.labelled import read_labelled
+from mase.errors import DataError, ModelError
+
+
+def test_the_same_seed_gives_the_same_texts_first(run, table):
+    def rows_of(*arguments):
+        return json.loads(run("-i", table(), "--json", *arguments).stdout)["rows"]
+
+    assert rows_of("--n-texts", "3") == rows_of()[:3]
+    assert rows_of() == rows_of()
+    assert rows_of("--seed", "1") != rows_of("--seed", "2")
+
+
+def test_only_correct_leaves_out_the_others_and_tells_the_accuracy(run, table):
+    path = table(labels=["pos", "pos", "pos", "neg", "neg", "pos"])
+    document = json.loads(run("-i", path, "--json", "--only-correct").stdout)
+    assert sorted(document["rows"]) == [1, 3, 4, 6]
+    assert document["accuracy"] == {"share": 4 / 6, "n": 6}
+    none = run("-i", table(labels=["neg", "pos", "neg", "pos", "neg", "neg"]), "--only-correct")
+    assert none.exit_code == 1
+    assert "could be judged and is classified correctly" in none.stderr
+
+
+def test_labels_of_a_table_can_be_renamed(run, table):
+    path = table(labels=["good" if label == "pos" else "0" for label in LABELS])
+    assert json.loads(run("-i", path, "--label", "good=pos", "--json").stdout)["accuracy"]["share"] == 1
+
+
+@pytest.mark.parametrize("odd", range(6))
+def test_an_unknown_label_costs_its_row_wherever_it_is_drawn(run, table, odd):
+    labels = [*LABELS[:odd], "good", *LABELS[odd + 1 :]]
+    found = run("-i", table(labels=labels), "--json")
+    assert found.exit_code == 1
+    assert sorted(json.loads(found.stdout)["rows"]) == [row for row in range(1, 7) if row != odd + 1]
+    assert f"row {odd + 1}: unknown label 'good'" in found.stderr
+
+
+def test_a_table_none_of_whose_labels_is_known_is_said_once(run, table):
+    path = table(labels=["good", "bad"] * 3)
+    found = run("-i", path)
+    assert (found.exit_code, found.stdout) == (1, "")
+    assert found.stderr.count("mase: error:") == 1
+    assert "unknown label 'good'" in found.stderr
+    assert "rename them with --label LABEL=CLASS" in found.stderr
+
+
+def test_a_table_without_labels(run, tmp_path):
+    path = tmp_path / "texts.csv"
+    path.write_text("review\na good film\na dull one\n", encoding="utf-8")
+    document = json.loads(run("-i", path, "--text-column", "review", "--json").stdout)
+    assert document["accuracy"] == {"share": None, "n": 0}
+    found = run("-i", path, "--text-column", "review", "--only-correct")
+    assert (found.exit_code, "no column 'label'" in found.stderr) == (1, True)
+
+
+def test_a_text_that_fails_does_not_stop_the_others(run, table):
+    found = run("-i", table(["a good film", "crash", " ", "a dull film"], ["pos", "pos", "neg", "neg"]), "--json")
+    assert found.exit_code == 1
+    assert sorted(json.loads(found.stdout)["rows"]) == [1, 4]
+    assert "row 2: box raised RuntimeError: the model fell over" in found.stderr
+    assert re.search("row 3: text ' ' has no word", found.stderr)
+    assert "2 texts judged, 2 failed" in found.stderr
+    assert issubclass(ModelError, mase.MaseError)
+
+
+def test_a_row_without_a_text_costs_that_row(run, table):
+    found = run("-i", table(["a good film", None, 3, "a dull film"], ["pos", "pos", "neg", "neg"]), "--json")
+    assert found.exit_code == 1
+    assert sorted(json.loads(found.stdout)["rows"]) == [1, 4]
+    assert "row 2: 'text' is of type NoneType, expected a string" in found.stderr
+    assert "row 3: 'text' is of type int" in found.stderr
+    path = table([None, None], ["pos", "neg"])
+    with pytest.raises(
+        DataError, match="has no row that can be used; row 1: 'text' is of type NoneType, expected a string"
+    ):
+        read_labelled(path)
+
+
+def test_a_row_that_cannot_be_read_costs_that_row(run, tmp_path):
+    lines = ['{"text": "a good film", "label": "pos"}', '{"label": "pos"}', '{"text": ', "[1]", "\udcff", "[" * 100_000]
+    path = tmp_path / "texts.jsonl"
+    path.write_bytes("\n".join([*lines, '{"text": "a dull film", "label": "neg"}']).encode("utf-8", "surrogateescape"))
+    found = run("-i", path, "--json")
+    assert found.exit_code == 1
+    assert sorted(json.loads(found.stdout)["rows"]) == [1, 7]
+    assert (
+        "row 2: no column 'text', expected one of: 'label'; name that of the texts with --text-column" in found.stderr
+    )
+    for row, message in [
+        (3, "is not JSON"),
+        (4, "is a list, expected an object"),
+        (5, "can't decode byte"),
+        (6, "not JSON"),
+    ]:
+        assert re.search(rf"row {row}: line {row} .*{message}", found.stderr)
+    assert "2 texts judged, 5 failed" in found.stderr
+
+
+def test_a_row_of_another_width_costs_that_row(run, tmp_path):
+    path = tmp_path / "texts.csv"
+    path.write_text("text,label\na good film,pos\ngood, bad,pos\n\nalone\na dull film,neg\n", encoding="utf-8")
+    found = run("-i", path, "--json")
+    assert found.exit_code == 1
+    assert sorted(json.loads(found.stdout)["rows"]) == [1, 4]
+    assert "row 2: another number of fields than the heading, got 3, expected 2; quote fields" in found.stderr
+    assert "row 3: another number of fields than the heading, got 1" in found.stderr
+
+
+def test_a_column_of_texts_that_is_the_one_of_labels_by_default(tmp_path):
+    path = tmp_path / "texts.csv"
+    path.write_text("review\na good film\n", encoding="utf-8")
+    with pytest.raises(DataError, match="no column 'label', expected one of: 'review'"):
+        read_labelled(path, text_column="label", labels_optional=True)
+
+
+@pytest.mark.parametrize("long", [0, 3])
+def test_a_method_that_cannot_explain_a_text_misses_that_text_only(run, table, long):
+    """Occlusion asks one row per word and the text itself, and has 6: a text of 7 words is beyond it, whichever comes first."""
+    texts = [*TEXTS[:3], TEXTS[5]]
+    texts.insert(long, "a good film is a good film")
+    found = run("-i", table(texts, ["pos"] * 5), "--methods", "occlusion,random", "--n-samples", "6", "--json")
+    assert found.exit_code == 1
+    document = json.loads(found.stdout)
+    assert sorted(document["rows"]) == [1, 2, 3, 4, 5]
+    assert re.search(rf"row {long + 1}, occlusion: --n-samples", found.stderr)
+    assert found.stderr.count("mase: error:") == 1
+    assert [document["methods"][name]["summaries"][0]["n"] for name in ("occlusion", "random")] == [4, 5]
+    assert document["differences"][0]["columns"][0]["n"] == 4
+    at = document["rows"].index(long + 1)
+    assert document["texts"][at]["values"]["occlusion"] == [None] * len(document["columns"])
+    shown = run("-i", table(texts, ["pos"] * 5), "--methods", "occlusion,random", "--n-samples", "6")
+    assert re.search(r"^occlusion \(4 of 5 texts\) +0\.", shown.stdout, re.MULTILINE)
+    assert re.search(r"^random +0\.", shown.stdout, re.MULTILINE)
+    alone = run("-i", table(texts[:4], ["pos"] * 4), "--methods", "occlusion", "--n-samples", "2")
+    assert (alone.exit_code, alone.stdout, "no text" in alone.stderr) == (1, "", True)
+
+
+def test_an_interruption_shows_what_was_judged_before(run, table, monkeypatch):
+    from mase.metrics.evaluator import Evaluator
+
+    whole, seen = Evaluator.__call__, []
+
+    def interrupted(self, text, attributions=None, **given):
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+        seen.append(text)
+        return whole(self, text, attributions, **given)
+
+    monkeypatch.setattr(Evaluator, "__call__", interrupted)
+    found = run("-i", table(), "--json")
+    assert found.exit_code == 130
+    assert json.loads(found.stdout)["n_texts"] == 2
+    assert "interrupted: the results are those of 2 texts" in found.stderr

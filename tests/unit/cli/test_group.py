@@ -1,0 +1,155 @@
+"""Tests of `mase.cli.group`."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from click.testing import CliRunner
+from tests.unit.cli.commands import command
+
+import mase
+from mase.cli import main
+from mase.errors import DataError
+from mase.links import links
+
+ROOT = Path(__file__).parents[3]
+
+
+GOOD, BAD = "a good film", "a dull film"
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["explain", "--help"], ["data", "get", "--help"], ["--version"]])
+def test_help_loads_next_to_nothing(arguments):
+    code = f"import sys; from mase.cli import main; main({arguments}, standalone_mode=False); print(*sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(found.stdout.split("\n")[-2].split())
+    assert "mase.cli" in loaded
+    assert {"numpy", "scipy", "torch", "rich", "jinja2", "matplotlib", "httpx", "transformers"}.isdisjoint(loaded)
+
+
+def test_python_dash_m_and_version():
+    found = command("--version")
+    assert (found.stdout, found.returncode) == (f"mase {mase.__version__}\n", 0)
+
+
+def test_help_of_every_verb():
+    text = CliRunner().invoke(main, ["-h"]).stdout
+    for verb in ("explain", "models", "methods", "train", "data"):
+        assert f"\n  {verb} " in text
+        assert CliRunner().invoke(main, [verb, "-h"]).exit_code == 0
+    for code in ("0", "1", "2", "130", "141"):
+        assert re.search(rf"^ +{code} ", text, re.MULTILINE)
+
+
+def test_unknown_verbs_are_usage_errors():
+    found = CliRunner().invoke(main, ["explian"])
+    assert found.exit_code == 2
+    assert "explian" in found.stderr
+
+
+def test_choices_are_those_of_the_library(lstm_model):
+    from mase.cli.explain import explain
+    from mase.explainer import Granularity
+
+    choices = {option.name: tuple(getattr(option.type, "choices", ())) for option in explain.params}
+    assert choices["link"] == links()
+    assert choices["granularity"] == get_args(Granularity)
+    assert set(choices["reference"]) == set(lstm_model.references)
+
+
+def test_every_option_is_documented():
+    text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    from mase.cli.explain import explain
+
+    for option in explain.params:
+        assert max(option.opts, key=len) in text or option.name == "texts"
+
+
+@pytest.mark.parametrize("error", [MemoryError("298 GiB"), MemoryError(), OSError(5, "Input/output error", "some.bin")])
+def test_what_the_machine_refuses_is_one_line(mase_cli, monkeypatch, error):
+    from mase.explainer import Explainer
+
+    def refuse(*_a, **_k):
+        raise error
+
+    monkeypatch.setattr(Explainer, "__call__", refuse)
+    found = mase_cli(GOOD)
+    assert (found.exit_code, found.stdout, found.stderr.count("\n")) == (1, "", 1)
+    named = ("--n-samples", "--batch-size") if isinstance(error, MemoryError) else ("'some.bin'", "Input/output error")
+    assert all(part in found.stderr for part in named)
+
+
+def test_names_of_files_command_no_terminal(tmp_path):
+    found = CliRunner().invoke(
+        main, ["explain", GOOD, "-q", "--n-samples", "16", "--html", str(tmp_path / "a\x1b[31m\x9b.html")]
+    )
+    assert found.exit_code == 0
+    assert "wrote" in found.stderr
+    assert not {"\x1b", "\x9b"} & set(found.stderr)
+
+
+def test_an_error_is_one_line(monkeypatch):
+    def load(*_, **__):
+        raise DataError("first\n\n  second\r\nthird\n")
+
+    monkeypatch.setattr("mase.models.load", load)
+    found = CliRunner().invoke(main, ["explain", GOOD])
+    assert found.stderr.splitlines() == ["mase: error: first second third"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "called"),
+    [
+        (["train", "lstm-imdb"], "mase_paper.training.train"),
+        (["reproduce", "table1"], "mase_paper.experiments.runner.run"),
+    ],
+)
+def test_sigterm_ends_every_command(tmp_path, monkeypatch, arguments, called):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(called, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+    found = CliRunner().invoke(main, arguments)
+    assert (found.exit_code, found.stderr.count("\n")) == (143, 1)
+
+
+def test_the_help_tells_the_exit_codes():
+    text = CliRunner().invoke(main, ["--help"]).stdout
+    for code in (0, 1, 2, 130, 141, 143):
+        assert re.search(rf"^ +{code} ", text, re.MULTILINE)
+
+
+@pytest.fixture
+def verbs(monkeypatch, tmp_path):
+    """Run any verb in an empty folder, on a black box that takes the place of every model."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(
+        "mase.models.load", lambda *_a, **_k: mase.models.Callable(lambda texts: [[0.5, 0.5]] * len(texts))
+    )
+    return lambda *arguments: CliRunner().invoke(main, arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown", "hidden"),
+    [
+        (["explain", "-i", "a.csv", "--text-column", "review"], "--text-column", "text_column"),
+        (["evaluate", "-i", "a.csv", "--text-column", "review"], "--text-column", "text_column"),
+        (["evaluate", "-i", "a.csv", "--label-column", "stars"], "--label-column", "label_column"),
+        (["explain", "one two three", "--method", "occlusion", "--n-samples", "2"], "--n-samples", "n_samples"),
+    ],
+)
+def test_messages_name_options_as_they_are_typed(verbs, tmp_path, arguments, shown, hidden):
+    (tmp_path / "a.csv").write_text("text,label\ngood film,pos\n")
+    found = verbs(*arguments)
+    assert found.exit_code == 1
+    assert shown in found.stderr
+    assert hidden not in found.stderr
+
+
+def test_what_the_user_named_is_shown_as_it_is(verbs, tmp_path):
+    (tmp_path / "a.csv").write_text("n_samples,label\na,b\n")
+    assert "'n_samples'" in verbs("explain", "-i", "a.csv").stderr
+    assert "'text_column.csv'" in verbs("explain", "-i", "text_column.csv").stderr

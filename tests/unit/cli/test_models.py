@@ -1,0 +1,68 @@
+"""Tests of `mase.cli.models`."""
+
+import json
+import re
+
+from click.testing import CliRunner
+from tests.model_folders import edit
+
+from mase.cli import main
+
+
+def test_models():
+    listed = CliRunner().invoke(main, ["models"]).stdout
+    assert re.search(r"^lstm-imdb +neg or pos, reads the last 80 words, 8\d\.\d% right", listed, re.MULTILINE)
+    assert re.search(r"^lstm-reuters +46 classes, reads the first 80 words", listed, re.MULTILINE)
+    described = CliRunner().invoke(main, ["models", "lstm-reuters"]).stdout
+    assert "money-fx" in described
+    assert "mase train lstm-reuters" in described
+    assert CliRunner().invoke(main, ["models", "lstm-imbd"]).exit_code == 1
+
+
+def test_models_that_are_damaged(tmp_path, monkeypatch):
+    for name in ("model.safetensors", "vocabulary.txt"):
+        (tmp_path / name).write_text("")
+    wrong = ({"training": None}, {"labels": [1, 2]}, {"labels": "pos"}, {"training": {"test_accuracy": "high"}})
+    for content in ("{", "[]", *(json.dumps(one) for one in wrong)):
+        (tmp_path / "config.json").write_text(content)
+        found = CliRunner().invoke(main, ["models", str(tmp_path)])
+        assert (found.exit_code, found.stdout, found.stderr.count("mase: error:")) == (1, "", 1)
+    monkeypatch.setattr("mase.models.bundled.BUNDLED", ("gone",))
+    listed = CliRunner().invoke(main, ["models"]).stdout.splitlines()
+    assert [line for line in listed if line.split()[:3] == ["gone", "not", "usable:"]]
+
+
+def test_models_describes_a_hugging_face_folder_by_its_configuration(tmp_path):
+    config = {"model_type": "bert", "architectures": ["BertForSequenceClassification"]}
+    by_index = {
+        str(index): f"class {index}" for index in (0, 1, 10, 2)
+    }  # in the order of the file, which is of strings
+    for given, labels in [({"id2label": by_index}, "class 0, class 1, class 2, class 10"), ({}, "LABEL_0, LABEL_1")]:
+        (tmp_path / "config.json").write_text(json.dumps(config | given))
+        found = CliRunner().invoke(main, ["models", str(tmp_path)])
+        assert found.exit_code == 0
+        assert found.stdout.splitlines() == [
+            str(tmp_path), "  Hugging Face BertForSequenceClassification", f"  path     {tmp_path}", f"  labels   {labels}",
+        ]  # fmt: skip
+    (tmp_path / "config.json").write_text(json.dumps(config | {"id2label": ["a"]}))
+    found = CliRunner().invoke(main, ["models", str(tmp_path)])
+    assert (found.exit_code, "has the id2label ['a'], expected an object" in found.stderr) == (1, True)
+
+
+def test_models_describes_hostile_folders_or_says_what_is_wrong(folder):
+    for changes in ({"id2label": {"9" * 5_000: "x"}}, {"id2label": 5}, {"num_hidden_layers": 10**7}, {"labels": 5}):
+        edit(folder, **changes)
+        found = CliRunner().invoke(main, ["models", str(folder)])
+        assert (found.exit_code, found.stdout, found.stderr.count("mase: error:")) == (1, "", 1)
+        edit(folder, id2label=..., num_hidden_layers=1, labels=...)
+    for changes in (
+        {"architectures": 5},
+        {"architectures": [{}]},
+        {"id2label": {"0": ["\x1b[31m"]}},
+        {"model_type": [1]},
+    ):
+        edit(folder, **changes)
+        found = CliRunner().invoke(main, ["models", str(folder)])
+        assert (found.exit_code, "\x1b" in found.stdout, found.stderr) == (0, False, "")
+    for name in ("a" * 5_000, "x\0y"):
+        assert CliRunner().invoke(main, ["models", name]).stderr.count("mase: error:") == 1

@@ -1,0 +1,159 @@
+"""Output files of runs that are ended, killed or out of disk space: whole lines, and nothing lost."""
+
+import os
+import resource
+import signal
+import subprocess
+import time
+from contextlib import contextmanager
+
+import pytest
+from tests.unit.cli.runs import NUMBERED, finished, process, same, texts_in
+
+
+def wait_for_lines(path, n):
+    deadline = time.monotonic() + 100
+    while not (path.exists() and path.read_bytes().count(b"\n") >= n):
+        assert time.monotonic() < deadline, "the lines did not come"
+        time.sleep(0.02)
+
+
+endings = pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGKILL, -9), (signal.SIGTERM, 143), (signal.SIGINT, 130)]
+)
+
+
+def ended(number, written, *arguments):
+    """Run the command until it has written four lines, end it by a signal, and return its exit code and errors."""
+    with process(*arguments, hang="number 4") as running:
+        wait_for_lines(written, 4)
+        running.send_signal(number)
+        _, errors = running.communicate(timeout=60)
+    assert texts_in(written) == NUMBERED[:4]
+    assert "Traceback" not in errors
+    return running.returncode, errors
+
+
+@endings
+def test_a_run_that_is_ended_is_gone_on_with(cli, source, whole, tmp_path, number, code):
+    output, page = tmp_path / "out.jsonl", tmp_path / "page.html"
+    returned, errors = ended(number, output, "-i", source, "-o", output, "--html", page)
+    assert returned == code
+    if number != signal.SIGKILL:
+        assert "4 texts explained" in page.read_text(encoding="utf-8")
+        assert errors.count("mase: error:") == 1
+    kept = output.read_bytes()
+    assert cli("-i", str(source), "-o", "out.jsonl").exit_code == 1
+    assert output.read_bytes() == kept
+    assert cli("-i", str(source), "-o", "out.jsonl", "--append", "--html", "page.html").exit_code == 0
+    assert output.read_bytes().startswith(kept)
+    assert same(output, whole)
+    assert f"{len(NUMBERED)} texts explained" in page.read_text(encoding="utf-8")
+
+
+@endings
+def test_a_draft_of_a_run_that_is_ended_is_gone_on_with(cli, source, whole, tmp_path, number, code):
+    output, draft, page = tmp_path / "out.jsonl", tmp_path / "out.jsonl.draft", tmp_path / "page.html"
+    for path in (output, page):
+        path.write_text("older\n")
+    assert ended(number, draft, "-i", source, "-o", output, "--html", page, "--overwrite")[0] == code
+    kept = draft.read_bytes()
+    for policy in ([], ["--overwrite"]):
+        found = cli("-i", str(source), "-o", "out.jsonl", *policy)
+        assert found.exit_code == 1
+        assert draft.name in found.stderr
+    assert (output.read_text(), page.read_text(), draft.read_bytes()) == ("older\n", "older\n", kept)
+    assert cli("-i", str(source), "-o", "out.jsonl", "--append", "--html", "page.html").exit_code == 0
+    assert same(output, whole)
+    assert f"{len(NUMBERED)} texts explained" in page.read_text(encoding="utf-8")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", "out.jsonl", "page.html", "whole.jsonl"]
+
+
+@pytest.mark.parametrize("first", [[], ["--overwrite"]])
+def test_one_run_at_a_time(cli, source, tmp_path, first):
+    pytest.importorskip("fcntl")
+    output, draft = tmp_path / "out.jsonl", tmp_path / "out.jsonl.draft"
+    if first:
+        output.write_text("older\n")
+    with process("-i", source, "-o", output, *first, hang="number 4") as running:
+        wait_for_lines(draft if first else output, 4)
+        for policy in ([], ["--append"], ["--overwrite"]):
+            found = cli("-i", str(source), "-o", "out.jsonl", *policy)
+            assert (found.exit_code, "another run" in found.stderr) == (1, True)
+        running.send_signal(signal.SIGTERM)
+        running.communicate(timeout=60)
+    assert cli("-i", str(source), "-o", "out.jsonl", "--append").exit_code == 0
+    assert texts_in(output) == NUMBERED
+
+
+def test_sigterm_is_left_as_it_was(cli):
+    """Whoever calls the command from a program, or ignores the signal, goes on as before."""
+    for handler in (signal.SIG_IGN, signal.SIG_DFL):
+        before = signal.signal(signal.SIGTERM, handler)
+        try:
+            assert cli("a good film").exit_code == 0
+            assert signal.getsignal(signal.SIGTERM) is handler
+        finally:
+            signal.signal(signal.SIGTERM, before)
+
+
+def test_an_ignored_sigterm_does_not_end_a_run(cli, monkeypatch, tmp_path):
+    from mase.explainer import Explainer
+
+    def killed(self, text, *, target=None):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return call(self, text, target=target)
+
+    call = Explainer.__call__
+    monkeypatch.setattr(Explainer, "__call__", killed)
+    assert cli("a good film").exit_code == 143
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        assert cli("a good film").exit_code == 0
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def limited():
+    """Let files grow to 9,000 bytes, in the middle of a line; Python ignores the signal that comes beyond."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000))
+
+
+@pytest.mark.parametrize("policy", [["--append"], ["--overwrite"]])
+def test_a_file_that_may_not_grow_has_whole_lines(cli, source, whole, tmp_path, policy):
+    output = tmp_path / "out.jsonl"
+    lines = whole.read_bytes().splitlines(keepends=True)
+    output.write_bytes(lines[0] if policy == ["--append"] else b"older\n")
+    code, errors = finished("-i", source, "-o", output, *policy, preexec_fn=limited)
+    written = output.with_name("out.jsonl.draft") if policy == ["--overwrite"] else output
+    assert code == 1
+    assert errors.count("mase: error:") == 1
+    n = len(texts_in(written))
+    assert 1 < n < len(NUMBERED)
+    assert cli("-i", str(source), "-o", "out.jsonl", "--append").exit_code == 0
+    assert same(output, whole)
+
+
+@contextmanager
+def small_disk(folder):
+    """Mount a disk of 12 kB."""
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=12k", "tmpfs", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("this user, or this machine, may not mount a disk")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk_leaves_whole_lines(cli, source, whole, tmp_path):
+    disk = tmp_path / "disk"
+    with small_disk(disk):
+        code, errors = finished("-i", source, "-o", disk / "out.jsonl")
+        assert (code, errors.count("mase: error:")) == (1, 1)
+        assert "No space left" in errors
+        assert 1 < len(texts_in(disk / "out.jsonl")) < len(NUMBERED)
+        (tmp_path / "saved.jsonl").write_bytes((disk / "out.jsonl").read_bytes())
+    assert cli("-i", str(source), "-o", "saved.jsonl", "--append").exit_code == 0
+    assert same(tmp_path / "saved.jsonl", whole)

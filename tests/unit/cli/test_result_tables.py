@@ -1,0 +1,74 @@
+"""Tests of `mase.cli.result_tables`."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from mase.datasets.labelled import read_labelled
+
+
+def test_the_table_on_standard_output(run, table):
+    found = run("-i", table(), "--k", "1,3")
+    assert found.exit_code == 0
+    lines = found.stdout.splitlines()
+    assert lines[0] == "6 texts, box, operator delete, 100.0% of 6 classified correctly, means with 95 % intervals"
+    assert re.search(r"^delta-accuracy +k=1 \(↑\) +k=3 \(↑\)$", found.stdout, re.MULTILINE)
+    assert re.search(r"^comprehensiveness +mean \(↑\) +k=1 \(↑\) +k=3 \(↑\)$", found.stdout, re.MULTILINE)
+    assert re.search(r"^mase-mask +0\.\d{3} \[0\.\d{3},[01]\.\d{3}\] ", found.stdout, re.MULTILINE)
+    assert "6 texts judged" in found.stderr
+
+
+def test_json_with_provenance_and_the_numbers_of_every_text(run, table, tmp_path):
+    output = tmp_path / "results.json"
+    path = table()
+    found = run(
+        "-i", path, "-o", output, "--json", "--batches", "3", "--seed", "7", "--metrics", "delta-accuracy,naopc"
+    )
+    assert found.exit_code == 0
+    document = json.loads(found.stdout)
+    assert document == json.loads(output.read_text(encoding="utf-8"))
+    assert document["schema"] == "mase.evaluation/1"
+    assert document["data"] == {"path": path, "sha256": read_labelled(path).sha256, "n_rows": 6}
+    assert document["accuracy"] == {"share": 1.0, "n": 6}
+    assert (document["n_texts"], document["seed"], document["operator"]) == (6, 7, "delete")
+    assert document["settings"]["mase-mask"]["n_samples"] == 32
+    assert document["metrics"]["naopc"] == {"name": "NormalisedAopc", "beam": 5}
+    assert "numpy" in document["versions"]
+    names = [(column["metric"], column["name"]) for column in document["columns"]]
+    assert names[:4] == [("delta-accuracy", f"k={k}") for k in (1, 5, 10, 15)]
+    summary = document["methods"]["mase-mask"]["summaries"][0]
+    values = [text["values"]["mase-mask"][0] for text in document["texts"]]
+    assert summary["mean"] == pytest.approx(np.mean(values))
+    assert summary["sd"] == pytest.approx(np.std(np.reshape(values, (3, 2)).mean(axis=1), ddof=1))
+    assert sorted(document["rows"]) == [1, 2, 3, 4, 5, 6]
+
+
+def test_the_table_says_of_how_many_texts_a_mean_is(run, table):
+    """NAOPC of a text on which nothing changes does not exist."""
+    path = table(texts=["a good film", "the film", "such a film", "a dull film"], labels=["pos", "pos", "pos", "neg"])
+    found = run("-i", path, "--metrics", "naopc,delta-accuracy", "--methods", "mase-mask")
+    assert re.search(r"^naopc .*\nmase-mask .*\] \(2\)$", found.stdout, re.MULTILINE)
+    assert re.search(r"^delta-accuracy .*\nmase-mask .*\]$", found.stdout, re.MULTILINE)
+
+
+def test_the_mean_of_a_single_text_has_no_bootstrap_interval(run, table):
+    found = run(
+        "-i",
+        table(),
+        "--n-texts",
+        "1",
+        "--metrics",
+        "delta-accuracy,comprehensiveness",
+        "--methods",
+        "mase-mask,random",
+    )
+    flips, loss = (
+        re.search(rf"^{name}.*\n(mase-mask.*)$", found.stdout, re.M)[1] for name in ("delta-acc", "comprehens")
+    )
+    assert "[" in flips
+    assert "[" not in loss
+    document = json.loads(run("-i", table(), "--n-texts", "1", "--metrics", "comprehensiveness", "--json").stdout)
+    summary = document["methods"]["mase-mask"]["summaries"][0]
+    assert (summary["low"], summary["high"], summary["n"]) == (None, None, 1)

@@ -1,0 +1,120 @@
+"""Tests of `mase.cli.resume`."""
+
+import pytest
+from click.testing import CliRunner
+from tests.labelled_texts import predict
+from tests.unit.cli.runs import NUMBERED, same, texts_in
+
+import mase
+from mase.cli import main
+from mase.io.json import Failure, load_many
+
+
+@pytest.mark.parametrize("cut", [0, 1, 10, 40, 3000, -1, -2])
+def test_append_goes_on_after_any_cut(cli, source, whole, tmp_path, cut):
+    part = tmp_path / "part.jsonl"
+    part.write_bytes(whole.read_bytes()[:cut])
+    found = cli("-i", str(source), "-o", "part.jsonl", "--append")
+    assert found.exit_code == 0
+    assert same(part, whole)
+    assert texts_in(part) == NUMBERED
+    kept = whole.read_bytes()[:cut].rfind(b"\n") + 1
+    assert part.read_bytes()[:kept] == whole.read_bytes()[:kept]  # and not made again
+    assert ("not whole" in found.stderr) == (cut != 0)
+
+
+def test_append_reads_past_the_texts_of_a_stream(cli, whole, tmp_path):
+    part = tmp_path / "part.jsonl"
+    part.write_bytes(b"".join(whole.read_bytes().splitlines(keepends=True)[:5]))
+    found = cli("-o", "part.jsonl", "--append", "--html", "page.html", input="".join(f"{text}\n" for text in NUMBERED))
+    assert found.exit_code == 0
+    assert same(part, whole)
+    assert "7 texts explained" in found.stderr
+    assert "12 texts explained" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_append_when_all_is_done_says_so(cli, source, whole):
+    before = whole.read_bytes()
+    found = cli("-i", str(source), "-o", "whole.jsonl", "--append")
+    assert (found.exit_code, whole.read_bytes()) == (0, before)
+    assert "all 12 texts" in found.stderr
+
+
+def test_a_failure_counts_as_done_and_as_a_failure(cli, tmp_path):
+    texts = ["a good film", "crash", "a film"]
+    assert cli(*texts[:2], "-o", "out.jsonl").exit_code == 1
+    before = (tmp_path / "out.jsonl").read_bytes()
+    found = cli(*texts, "-o", "out.jsonl", "--append")
+    assert found.exit_code == 1
+    assert (tmp_path / "out.jsonl").read_bytes().startswith(before)
+    assert [type(result) for result in load_many(tmp_path / "out.jsonl")][1:2] == [Failure]
+    assert len(load_many(tmp_path / "out.jsonl")) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--seed", "1"], "seed"), (["--n-samples", "30"], "n_samples"), (["--target", "neg"], "target"),
+        (["--method", "lime"], "name"), (["--link", "probability"], "link"), (["--granularity", "token"], "granularity"),
+        (["--tolerance", "0.1"], "tolerance"), (["--estimator", "ridge"], "estimator"),
+    ],
+)  # fmt: skip
+def test_append_refuses_results_made_otherwise(cli, source, whole, arguments, named):
+    before = whole.read_bytes()
+    found = cli("-i", str(source), "-o", "whole.jsonl", "--append", *arguments)
+    assert (found.exit_code, whole.read_bytes()) == (1, before)
+    assert "line 1" in found.stderr
+    assert named in found.stderr
+
+
+def test_append_refuses_results_of_another_model_or_text(cli, source, whole, tmp_path, monkeypatch):
+    before = whole.read_bytes()
+    lines = source.read_text().splitlines(keepends=True)
+    source.write_text("".join([*lines[:7], "another film\n", *lines[8:]]))
+    found = cli("-i", str(source), "-o", "whole.jsonl", "--append")
+    assert (found.exit_code, whole.read_bytes()) == (1, before)
+    assert "line 8" in found.stderr
+    assert "another film" in found.stderr
+    source.write_text("".join(lines[:5]))
+    found = cli("-i", str(source), "-o", "whole.jsonl", "--append")
+    assert (found.exit_code, whole.read_bytes()) == (1, before)
+    assert "line 6" in found.stderr
+    source.write_text("".join(lines))
+    other = mase.models.Callable(predict, labels=["neg", "pos"], name="other")
+    monkeypatch.setattr("mase.models.load", lambda *_a, **_k: other)
+    found = cli("-i", str(source), "-o", "whole.jsonl", "--append", "--html", "page.html")
+    assert (found.exit_code, whole.read_bytes()) == (1, before)
+    assert "other" in found.stderr
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_a_target_that_was_given_is_not_the_predicted_one(cli, tmp_path):
+    assert cli("a good film", "-o", "out.jsonl", "--target", "neg").exit_code == 0
+    assert "target" in cli("a good film", "a film", "-o", "out.jsonl", "--append").stderr
+    for target in ("neg", "0"):
+        assert cli("a good film", "a film", "-o", "out.jsonl", "--append", "--target", target).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "content", ["my notes", "my notes\n", '{"text": "mine"}', '{"text": "mine"}\n', "\nmine\n", '"mine']
+)
+@pytest.mark.parametrize("before", ["", "results"])
+def test_append_never_cuts_what_it_did_not_write(cli, source, whole, tmp_path, content, before):
+    path = tmp_path / "notes"
+    path.write_bytes((whole.read_bytes() if before else b"") + content.encode())
+    kept = path.read_bytes()
+    found = cli("-i", str(source), "-o", "notes", "--append")
+    assert (found.exit_code, path.read_bytes()) == (1, kept)
+    assert "notes" in found.stderr
+
+
+@pytest.mark.parametrize("method", list(mase.METHODS))
+def test_append_knows_its_own_results_by_every_method(lstm_model, method, tmp_path, monkeypatch):
+    model = mase.models.load("lstm-imdb") if method == "deep-shap" else lstm_model
+    monkeypatch.setattr("mase.models.load", lambda *_a, **_k: model)
+    arguments = ["explain", "--method", method, "--n-samples", "30", "-q", "-o", str(tmp_path / "a.jsonl")]
+    assert CliRunner().invoke(main, [*arguments, "a good film"]).exit_code == 0
+    found = CliRunner().invoke(main, [*arguments, "--append", "a good film", "a dull film"])
+    assert (found.exit_code, len(load_many(tmp_path / "a.jsonl"))) == (0, 2), found.stderr
+    refused = CliRunner().invoke(main, [*arguments, "--append", "--seed", "9", "a good film"])
+    assert refused.exit_code == 1

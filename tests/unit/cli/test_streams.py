@@ -1,0 +1,108 @@
+"""Tests of `mase.cli.streams`."""
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from mase.io.json import load_many
+
+ROOT = Path(__file__).parents[3]
+
+
+GOOD, BAD = "a good film", "a dull film"
+
+
+PATIENCE = 600  # seconds until a process counts as one that hangs, also on a machine that is busy
+
+
+SLOW = """
+import signal, sys, time, mase
+from mase.cli import main
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job of a shell inherits it ignored
+def predict(texts):
+    time.sleep(0.005)
+    return [[0.5, 0.5]] * len(texts)
+mase.models.load = lambda *a, **k: mase.models.Callable(predict, labels=["neg", "pos"])
+main(sys.argv[1:])
+"""
+
+
+def slow(*arguments, **settings):
+    return subprocess.Popen(
+        [sys.executable, "-c", SLOW, "explain", "--n-samples", "32", *arguments], text=True, **settings
+    )
+
+
+@pytest.mark.parametrize(("text", "closed", "code"), [("", "<&-", 2), (GOOD, ">&-", 0), (GOOD, ">&- 2>&-", 0)])
+def test_streams_that_the_caller_closed(text, closed, code):
+    """As some schedulers start their processes."""
+    arguments = ["explain", *([text] if text else []), "--n-samples", "32"]
+    line = f"{shlex.join([sys.executable, '-c', SLOW, *arguments])} {closed}"
+    found = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert "Traceback" not in found.stderr
+    assert found.returncode == code, found.stderr
+
+
+def test_control_c_exits_130_and_keeps_what_was_written(tmp_path):
+    source, output = tmp_path / "in.txt", tmp_path / "out.jsonl"
+    source.write_text("a good film\n" * 5000)
+    with slow("-i", str(source), "-q", "-o", str(output), stderr=subprocess.PIPE) as process:
+        deadline = time.monotonic() + PATIENCE
+        while (not output.exists() or output.read_bytes().count(b"\n") < 3) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+    assert len(load_many(output)) >= 3
+
+
+@pytest.mark.parametrize("arguments", [["--json"], []])
+def test_a_reader_that_leaves_early_is_no_error(tmp_path, arguments):
+    source = tmp_path / "in.txt"
+    source.write_text("a good film\n" * 500)
+    with slow("-i", str(source), *arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        errors = process.stderr.read()
+        process.wait(timeout=PATIENCE)
+    assert process.returncode == 141
+    assert "Traceback" not in errors
+    assert "Broken" not in errors
+
+
+FULL = Path("/dev/full")
+
+
+on_a_full_disk = pytest.mark.skipif(not FULL.exists(), reason="no /dev/full")
+
+
+@on_a_full_disk
+@pytest.mark.parametrize("arguments", [["methods"], ["--help"], ["explain", GOOD], ["explain", GOOD, "--json"]])
+def test_a_full_disk_under_standard_output_is_one_line(arguments):
+    with FULL.open("w") as full:
+        found = subprocess.run(
+            [sys.executable, "-c", SLOW, *arguments, *(["--n-samples", "32"] if GOOD in arguments else [])],
+            stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE, check=False,
+            env=os.environ | {"PYTHONUNBUFFERED": ""},  # what is not written is flushed once more when Python ends
+        )  # fmt: skip
+    assert found.returncode == 1
+    assert found.stderr.count("\n") == 1
+    assert found.stderr.startswith("mase: error: ")
+    assert all(part in found.stderr for part in ("standard output", "No space left on device"))
+
+
+@on_a_full_disk
+@pytest.mark.parametrize("option", ["-o", "--html"])
+def test_a_full_disk_under_a_file_is_one_line(mase_cli, option):
+    found = mase_cli(GOOD, "-q", option, str(FULL))
+    assert found.exit_code == 1
+    assert found.stderr.startswith("mase: error: ")
+    assert found.stderr.count("\n") == 1
+    assert all(part in found.stderr for part in ("'/dev/full'", "No space left on device"))

@@ -1,0 +1,39 @@
+"""Tests of `mase.estimators.least_squares`."""
+
+import numpy as np
+import pytest
+from tests.regressions import run
+
+from mase.estimators.least_squares import LeastSquares
+from mase.regression.covariance import covariance
+from mase.regression.problem import Problem
+from mase.testing import FunctionProbe
+
+RNG = np.random.default_rng(11)
+
+
+def test_weighted_least_squares_and_hc3_follow_their_formulas():
+    n, p = 60, 4
+    z, weights = RNG.standard_normal((n, p)), RNG.uniform(0.1, 2, n)
+    y = z @ np.arange(1.0, p + 1) + 0.5 + RNG.standard_normal(n) * np.abs(z[:, 0])
+    found = LeastSquares().fit(Problem(z, y, weights, None, True, covariance(1.0, np.ones(p))))
+    design = np.column_stack([np.ones(n), z])
+    inverse = np.linalg.inv(design.T @ np.diag(weights) @ design)
+    beta = inverse @ design.T @ (weights * y)
+    hat = np.sqrt(weights)[:, None] * design @ inverse @ (design * np.sqrt(weights)[:, None]).T
+    scaled = np.sqrt(weights) * (y - design @ beta) / (1 - np.diag(hat))
+    half = inverse @ (design * np.sqrt(weights)[:, None]).T * scaled
+    assert found.gamma == pytest.approx(beta[1:])
+    assert found.covariance == pytest.approx((half @ half.T)[1:, 1:])
+
+
+def test_least_squares_leaves_few_spare_rows_to_ridge():
+    """Scores of 100 words, 10 of which count, from rows that hardly outnumber them: the ranking must not be noise."""
+    truth = np.zeros(100)
+    truth[:10] = 1.0
+    jumpy = FunctionProbe(lambda c: c @ truth + 2.0 * (c[:, 20] * c[:, 30] - c[:, 40] * c[:, 50]), 100)
+    for n_samples in (105, 115, 140):
+        found = run(jumpy, "mase", n_samples=n_samples)
+        assert np.isin(np.argsort(-found.estimate.gamma)[:10], range(10)).mean() >= 0.8
+        assert "fallback" in {note.code for note in found.fit.warnings}
+    assert "fallback" not in {note.code for note in run(jumpy, "mase", n_samples=200).fit.warnings}

@@ -1,0 +1,132 @@
+"""Tests of `mase.metrics.evaluation`."""
+
+from dataclasses import astuple
+
+import numpy as np
+import pytest
+from tests.unit.metrics.additive import case
+
+from mase import METHODS
+from mase.errors import CapabilityError, EmptyTextError, MaseError, OptionError, ShapeError, UnknownNameError
+from mase.metrics import METRICS
+from mase.metrics.agreement import spearman
+from mase.metrics.alignment import align
+from mase.metrics.evaluation import collect, evaluate
+from mase.metrics.evaluator import Evaluator
+from mase.metrics.intervals import paired_share, summary_of_mean, summary_of_share
+
+TEXT = "the cast is superb but the plot is dull and that's all"
+
+
+WORTH = {"superb": 0.2, "plot": -0.02, "dull": -0.11, "cast": 0.06, "good": 0.09, "all": 0.03, "but": -0.05}
+
+
+def test_evaluation_of_methods_and_given_scores(additive_model):
+    texts = [TEXT, "a good film", "the cast is dull"]
+    given = {"true": [WORTH] * 3}
+    metrics = ["comprehensiveness", "delta-accuracy"]
+    found = evaluate(additive_model, texts, ["mase-mask"], attributions=given, metrics=metrics, n_samples=64)
+    assert found.methods == ("mase-mask", "true")
+    assert found.values("true").shape == (3, len(found.columns))
+    cases = [case(additive_model, text, align(WORTH, additive_model, text)) for text in texts]
+    expected = [METRICS["comprehensiveness"]().judge(one)[0] for one in cases]
+    assert found.values("true")[:, 0] == pytest.approx(expected)
+    assert found.summaries("true")[0].mean == pytest.approx(np.mean(expected))
+    difference = found.differences("true", "mase-mask")[0]
+    assert difference.mean == pytest.approx(np.mean(found.values("true")[:, 0] - found.values("mase-mask")[:, 0]))
+    assert found.cost("mase-mask")["n_queries"] > 64 > found.cost("true")["n_queries"] == 0
+    assert found.agreement().shape == (2, 2)
+    with pytest.raises(UnknownNameError, match="did you mean 'true'"):
+        found.values("tru")
+
+
+def test_a_method_that_cannot_explain_a_text_has_no_value_there(additive_model):
+    """Two texts fit a budget of 8, one does not fit that of occlusion: its numbers are missing for this method alone."""
+    texts, told = ["a good film", TEXT, "the cast is dull"], []
+    evaluator = Evaluator(
+        additive_model, methods=["occlusion", "random"], metrics=["delta-accuracy", "aopc"], n_samples=8
+    )
+    judged = [evaluator(text, {"true": WORTH}, on_error=lambda *what: told.append(what)) for text in texts]
+    assert [name for name, _ in told] == ["occlusion"]
+    assert judged[1].by_method["occlusion"] is None
+    with pytest.raises(MaseError) as raised:
+        evaluator(TEXT)
+    assert str(raised.value) == str(told[0][1])
+    found = collect(evaluator, judged)
+    assert found.methods == ("occlusion", "random", "true")
+    assert [found.n_judged(name) for name in found.methods] == [2, 3, 3]
+    missing = np.isnan(found.values("occlusion"))
+    assert missing[1].all()
+    assert not missing[[0, 2]].any()
+    for column in (0, 4):  # a share and a mean: as if there had been the other two texts only
+        one = collect(evaluator, [judged[0], judged[2]])
+        for ours, theirs in (
+            (found.summaries("occlusion"), one.summaries("occlusion")),
+            (found.differences("true", "occlusion"), one.differences("true", "occlusion")),
+        ):
+            assert astuple(ours[column]) == pytest.approx(astuple(theirs[column]))
+    assert found.summaries("occlusion", [[0, 1], [2]])[0].n_batches == 2
+    assert found.cost("occlusion")["n_queries"] == np.mean([judged[i].by_method["occlusion"].n_queries for i in (0, 2)])
+    plain = found.to_dict([[0, 2], [1]])
+    assert plain["texts"][1]["values"]["occlusion"] == [None] * len(found.columns)
+    nothing = collect(evaluator, [judged[1]])
+    assert nothing.to_dict()["methods"]["occlusion"] == {
+        "summaries": [None] * len(found.columns), "cost": {"n_queries": None, "n_gradients": None, "seconds": None},
+    }  # fmt: skip
+
+
+def test_every_summary_difference_and_agreement_is_that_of_its_methods(additive_model):
+    texts = [TEXT, "a good film", "the cast is dull", "all is superb"]
+    found = evaluate(
+        additive_model, texts, ["mase-mask", "random"],
+        attributions={"true": [WORTH] * 4, "flat": [{"a": 0, "the": 0, "all": 0}] * 4},
+        metrics=["delta-accuracy", "naopc", "infidelity"], n_samples=32,
+    )  # fmt: skip
+    for method, summaries in found.every_summary([[0, 1], [2, 3]]).items():
+        alone = found.summaries(method, [[0, 1], [2, 3]])
+        assert [astuple(one) for one in summaries] == [pytest.approx(astuple(one)) for one in alone]
+        for (_, column), values, one in zip(found.columns, found.values(method).T, summaries, strict=True):
+            slow = (
+                summary_of_share(values == 1, [[0, 1], [2, 3]])
+                if column.share
+                else summary_of_mean(values, [[0, 1], [2, 3]])
+            )
+            assert (one.mean, one.low, one.high, one.sd) == pytest.approx((slow.mean, slow.low, slow.high, slow.sd))
+    for (first, second), differences in found.every_difference().items():
+        alone = found.differences(first, second)
+        assert [astuple(one) for one in differences] == [pytest.approx(astuple(one)) for one in alone]
+        one, two = found.values(first)[:, 0] == 1, found.values(second)[:, 0] == 1
+        assert differences[0] == paired_share(one, two)
+    assert len(found.every_difference()) == 6
+    for row, first in enumerate(found.methods):
+        for column, second in enumerate(found.methods):
+            pairs = [spearman(one.by_method[first].scores, one.by_method[second].scores) for one in found.texts]
+            known = [pair for pair in pairs if not np.isnan(pair)]
+            slow = 1.0 if row == column else np.mean(known) if known else np.nan
+            assert found.agreement()[row, column] == pytest.approx(slow, nan_ok=True)
+    assert np.isnan(found.agreement()[-1, :-1]).all()
+
+
+def test_evaluation_is_the_same_in_any_order(lstm_model):
+    texts = ["one two three", "four five six seven"]
+    one = evaluate(lstm_model, texts, ["mase-paper"], metrics=["infidelity", "aopc"], n_samples=64)
+    two = evaluate(lstm_model, texts[::-1], ["mase-paper"], metrics=["infidelity", "aopc"], n_samples=64)
+    assert np.array_equal(one.values("mase-paper"), two.values("mase-paper")[::-1])
+
+
+def test_evaluate_says_which_text_failed_and_what_cannot_be_judged(additive_model):
+    with pytest.raises(EmptyTextError) as caught:
+        evaluate(additive_model, ["a good film", " "], ["mase-mask"])
+    assert caught.value.__notes__ == ["at text number 1, counted from 0"]
+    with pytest.raises(ShapeError, match="2 attributions for 1 texts"):
+        evaluate(additive_model, ["a"], [], attributions={"mine": [{"a": 1}, {"a": 1}]})
+    with pytest.raises(OptionError, match="no text"):
+        evaluate(additive_model, [], ["mase-mask"])
+    with pytest.raises(UnknownNameError, match="did you mean 'infidelity'"):
+        evaluate(additive_model, ["a"], ["mase-mask"], metrics=["infidelty"])
+    with pytest.raises(OptionError, match="not unique"):
+        evaluate(additive_model, ["a"], ["mase-mask", METHODS["mase-mask"]])
+    with pytest.raises(OptionError, match="different names"):
+        evaluate(additive_model, ["a"], ["mase-mask"], attributions={"mase-mask": [{"a": 1}]})
+    with pytest.raises(CapabilityError, match="makes scores anew"):
+        evaluate(additive_model, ["a"], [], attributions={"mine": [{"a": 1}]}, metrics=["seed-agreement"])

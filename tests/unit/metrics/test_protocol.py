@@ -1,0 +1,51 @@
+"""Tests of `mase.metrics.protocol`."""
+
+import numpy as np
+import pytest
+from tests.unit.metrics.additive import case, worths
+
+from mase.errors import OptionError, ShapeError
+from mase.metrics import METRICS
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_better_is_better(name, additive_model):
+    """The direction of each column: true scores are ahead of their opposite, exact reruns ahead of noisy ones."""
+    metric, truth = METRICS[name](), worths()
+    noise = np.random.default_rng(0)
+
+    def exact(model, seed):
+        return truth
+
+    def noisy(model, seed):
+        return truth + noise.normal(0, 0.2, len(truth))
+
+    good = metric.judge(case(additive_model, rescore=exact, seed=3))
+    scores = truth if metric.needs_rescore else -truth
+    bad = metric.judge(case(additive_model, scores=scores, rescore=noisy, seed=3))
+    assert len(good) == len(metric.columns) == len({column.name for column in metric.columns})
+    assert any(column.headline for column in metric.columns)
+    for column, one, other in zip(metric.columns, good, bad, strict=True):
+        if name == "naopc" and not column.headline:  # the bounds are those of the text
+            assert one == other
+        else:
+            assert one >= other if column.better == "higher" else one <= other
+            assert one != other or name == "delta-accuracy" or not column.headline
+        assert column.better in ("higher", "lower")
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_metrics_refuse_scores_of_other_words(name, additive_model):
+    if not METRICS[name].needs_rescore:
+        with pytest.raises(ShapeError):
+            METRICS[name]().judge(case(additive_model, scores=[1.0, 2.0]))
+
+
+def test_metrics_refuse_settings_that_cannot_be():
+    for name, wrong in [
+        ("delta-accuracy", {"ks": (-1,)}), ("comprehensiveness", {"shares": (0.0,)}), ("sufficiency", {"ks": (1.5,)}),
+        ("log-odds", {"share": 2.0}), ("naopc", {"beam": 0}), ("infidelity", {"sign": 0}), ("infidelity", {"n_samples": 1}),
+        ("max-sensitivity", {"radius": 1.0}), ("seed-agreement", {"k": 0}),
+    ]:  # fmt: skip
+        with pytest.raises(OptionError):
+            METRICS[name](**wrong)

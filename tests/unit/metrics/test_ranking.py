@@ -1,0 +1,33 @@
+"""Tests of `mase.metrics.ranking`."""
+
+import numpy as np
+import pytest
+
+from mase.errors import OptionError, ShapeError
+from mase.metrics.ranking import ranking, share_counts, without_top
+
+
+def test_ranking_is_signed_with_ties_by_position():
+    scores = np.random.default_rng(1).integers(-3, 4, size=200).astype(float)
+    assert ranking(scores).tolist() == sorted(range(200), key=lambda i: (-scores[i], i))
+
+
+def test_without_top_caps_k():
+    order = ranking([0.0, 3.0, 1.0, 2.0])
+    expected = [[i not in order[:k] for i in range(4)] for k in (0, 1, 3, 4, 99)]
+    assert without_top(order, (0, 1, 3, 4, 99)).tolist() == expected
+    assert without_top(order, ()).shape == (0, 4)
+    for wrong in (-1, 1.5, True):
+        with pytest.raises(OptionError, match="a number of words"):
+            without_top(order, [wrong])
+    for broken in ([0, 0, 1], [0, 2], [[0, 1]]):
+        with pytest.raises(ShapeError, match="no permutation"):
+            without_top(np.array(broken), [1])
+
+
+def test_shares_are_rounded_up():
+    for n in range(1, 200):
+        for percent in (1, 5, 10, 20, 50, 100):
+            assert share_counts(n, (percent / 100,)) == (-(-n * percent // 100),)
+    with pytest.raises(OptionError, match="above 0"):
+        share_counts(10, (0.0,))

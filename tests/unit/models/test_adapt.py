@@ -1,0 +1,80 @@
+"""Tests of `mase.models.adapt`."""
+
+import os
+
+import pytest
+from click.testing import CliRunner
+
+import mase
+from mase.cli import main
+from mase.errors import DataError, MaseError, OptionError, UnknownNameError
+from mase.models import HuggingFace, adapt, bundled, load
+from mase.testing import SmallLSTM
+
+
+def test_a_name_as_long_as_a_text_is_no_model():
+    with pytest.raises(UnknownNameError, match="unknown model"):
+        load("x" * 300)
+
+
+def test_a_module_without_tokenizer_or_of_no_kind():
+    with pytest.raises(OptionError, match="TorchModule"):
+        mase.Explainer(SmallLSTM())
+    with pytest.raises(OptionError, match="expected a name or folder"):
+        mase.Explainer(3.5)
+
+
+TEXTS = ["one", "two"]
+
+
+ROWS = [[0.25, 0.75], [0.5, 0.5]]
+
+
+def test_an_object_that_can_be_called_is_a_function_unless_it_has_classes():
+    class Judge:
+        def __call__(self, texts):
+            return ROWS[: len(texts)]
+
+        def fit(self, texts):
+            return self
+
+        def predict(self, texts):
+            return ["pos"] * len(texts)
+
+    assert adapt(Judge(), name="judge.py:it").predict(TEXTS).tolist() == ROWS
+    assert adapt(Judge(), name="judge.py:it").name == "judge.py:it"
+
+
+NAMES = [
+    "x\0y",
+    "x\0/y",
+    "/",
+    "a" * 5_000,
+    "a/" + "b" * 5_000,
+    "../../..",
+    "",
+    "a b/c",
+    "--x/y",
+    "owner/name/more",
+    "\ud800/x",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_that_are_none_are_typed_errors(name):
+    for loading in (load, HuggingFace, bundled.load, bundled.load_adapted):
+        with pytest.raises((DataError, UnknownNameError)):
+            loading(name)
+    with pytest.raises(MaseError):
+        mase.Explainer(name)
+
+
+def test_files_and_pipes_are_no_models(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "file").write_text("{}")
+    (tmp_path / "loop").symlink_to("loop")
+    for name in ("pipe", "file", "loop"):
+        with pytest.raises(DataError, match="is a file"):
+            load(tmp_path / name)
+        found = CliRunner().invoke(main, ["models", str(tmp_path / name)])
+        assert (found.exit_code, found.stderr.count("mase: error:")) == (1, 1)

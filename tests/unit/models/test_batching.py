@@ -1,0 +1,109 @@
+"""Tests of `mase.models.batching`."""
+
+import numpy as np
+import pytest
+import torch
+from tests.unit.models.modules import TEXT, explain
+
+from mase.errors import ModelError, NonFiniteError, OptionError
+from mase.models import TorchModule
+from mase.models.batching import ask, ask_gradients, check_batch_size
+from mase.testing import FunctionProbe, Wrapped, smooth, whitespace_ids
+
+
+def test_out_of_memory_of_torch_halves_the_batch():
+    seen = []
+
+    def wrap(logits):
+        seen.append(len(logits))
+        if len(logits) > 8 and len(logits) != 32:
+            raise torch.OutOfMemoryError("out of memory")
+        return logits
+
+    found, _ = explain(Wrapped(wrap), n_samples=200)
+    assert max(seen) > 32
+    assert found.scores == pytest.approx(explain(Wrapped(lambda z: z), n_samples=200)[0].scores, abs=1e-6)
+
+
+def test_out_of_memory_halves_the_batches_of_predictions_too():
+    seen = []
+
+    def wrap(logits):
+        seen.append(len(logits))
+        if len(logits) > largest:
+            raise torch.OutOfMemoryError("out of memory")
+        return logits
+
+    texts = [" ".join(TEXT.split()[i % 5 :]) for i in range(100)]
+    largest = 100
+    model = TorchModule(Wrapped(wrap), tokenize=whitespace_ids)
+    expected = model.predict(texts)
+    largest = 6
+    seen.clear()
+    assert model.predict(texts) == pytest.approx(expected, abs=1e-6)
+    assert max(seen) == 20
+    assert sum(size for size in seen if size <= largest) == 100
+    largest = 0
+    with pytest.raises(ModelError, match="single input"):
+        model.predict(texts)
+
+
+def test_out_of_memory_on_a_cpu_is_recognised():
+    from mase.models.devices import out_of_memory
+
+    with pytest.raises(RuntimeError) as caught:
+        torch.empty(10**15)
+    assert out_of_memory(caught.value)
+    assert not out_of_memory(RuntimeError("shapes do not match"))
+
+    def starving(logits):
+        if len(logits) == 1:
+            raise torch.OutOfMemoryError("out of memory")
+        return logits
+
+    with pytest.raises(ModelError, match="single text"):
+        explain(Wrapped(starving))
+
+
+@pytest.mark.parametrize("batch_size", [1, 7, 100, 1000])
+def test_batch_size_changes_nothing(batch_size):
+    probe, coordinates = smooth(5), np.random.default_rng(0).random((100, 5))
+    whole = probe.function(coordinates)
+    assert ask(probe, coordinates, batch_size)[:, 0] == pytest.approx(whole)
+    scores, slopes = ask_gradients(probe, coordinates, "logit", 0, batch_size)
+    assert scores[:, 0] == pytest.approx(whole)
+    assert slopes == pytest.approx(probe.slope(coordinates))
+
+
+def test_out_of_memory_halves_the_batch_and_loses_nothing():
+    def hungry(c):
+        if len(c) > 6:
+            raise MemoryError
+        return c.sum(axis=1)
+
+    probe = FunctionProbe(hungry, 3)
+    coordinates = np.random.default_rng(0).random((50, 3))
+    assert ask(probe, coordinates, 32)[:, 0] == pytest.approx(coordinates.sum(axis=1))
+    assert probe.batches[:4] == [25, 12, 6, 6]  # the last two batches of at most 32 rows are even
+
+
+def test_out_of_memory_on_one_row_is_an_error():
+    def starving(c):
+        raise MemoryError
+
+    with pytest.raises(ModelError, match="single input"):
+        ask(FunctionProbe(starving, 3), np.ones((4, 3)))
+
+
+def test_nan_names_the_row():
+    def broken(c):
+        return np.where(c[:, 0] > 0.5, np.nan, 1.0)
+
+    with pytest.raises(NonFiniteError, match="row 2 of the design"):
+        ask(FunctionProbe(broken, 1), np.array([[0.0], [0.0], [1.0]]))
+
+
+@pytest.mark.parametrize("batch_size", [0, -1, 2.5, "large", True])
+def test_bad_batch_size(batch_size):
+    with pytest.raises(OptionError, match="batch_size"):
+        check_batch_size(batch_size)

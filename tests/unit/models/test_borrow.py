@@ -1,0 +1,89 @@
+"""Tests of `mase.models.borrow`."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from tests.unit.models.modules import TEXT, explain
+
+import mase
+from mase.errors import (
+    ModelError,
+)
+from mase.models import TorchModule
+from mase.testing import Wrapped, whitespace_ids
+
+
+def state(module):
+    return {
+        "modes": [part.training for part in module.modules()],
+        "hooks": [len(part._forward_hooks) for part in module.modules()],
+        "parameters": copy.deepcopy(module.state_dict()),
+        "grads": [None if p.grad is None else p.grad.clone() for p in module.parameters()],
+        "requires": [p.requires_grad for p in module.parameters()],
+        "dtype": next(module.parameters()).dtype,
+        "random": torch.get_rng_state(),
+        "numpy": np.random.get_state()[1].tolist(),  # noqa: NPY002
+        "enabled": torch.is_grad_enabled(),
+        "attributes": [sorted(part.__dict__) for part in module.modules()],
+    }
+
+
+def assert_same(before, after):
+    for key in before:
+        assert str(before[key]) == str(after[key]), key
+
+
+@pytest.mark.parametrize("method", ["mase", "mase-gradient", "mase-mask", "standard-gaussian"])
+@pytest.mark.parametrize("fails", [False, True])
+def test_module_is_handed_back_as_it_was_found(method, fails):
+    calls = []
+
+    def wrap(logits):
+        calls.append(len(logits))
+        if fails and len(calls) == 4:
+            raise ZeroDivisionError("at the k-th forward")
+        return logits + 0 * torch.rand(1)  # uses global random numbers
+
+    module = Wrapped(wrap).train()
+    module.inner.head.eval()  # a mixture of modes
+    module.inner.lstm.weight_hh_l0.requires_grad_(False)
+    module(torch.tensor([[11, 12]])).sum().backward()
+    calls.clear()
+    before = state(module)
+    explainer = mase.Explainer(
+        TorchModule(module, tokenize=whitespace_ids, unk_id=1), method=method, n_samples=40, batch_size=8
+    )
+    if fails:
+        with pytest.raises(ModelError, match="ZeroDivisionError: at the k-th forward"):
+            explainer(TEXT)
+    else:
+        explainer(TEXT)
+    assert_same(before, state(module))
+
+
+def test_interrupt_passes_and_leaves_the_module_as_it_was():
+    def wrap(logits):
+        if len(logits) == 8:
+            raise KeyboardInterrupt
+        return logits
+
+    module = Wrapped(wrap).train()
+    before = state(module)
+    with pytest.raises(KeyboardInterrupt):
+        mase.Explainer(TorchModule(module, tokenize=whitespace_ids), batch_size=8)(TEXT)
+    assert_same(before, state(module))
+
+
+def test_random_states_of_numpy_and_python_are_restored():
+    import random
+
+    def wrap(logits):
+        random.random()
+        np.random.rand()  # noqa: NPY002
+        return logits
+
+    before = random.getstate(), np.random.get_state()[1].tolist()  # noqa: NPY002
+    explain(Wrapped(wrap))
+    assert (random.getstate(), np.random.get_state()[1].tolist()) == before  # noqa: NPY002

@@ -1,0 +1,133 @@
+"""Tests of `mase.models.engine`."""
+
+import numpy as np
+import pytest
+import torch
+from tests.unit.models.modules import TEXT, Around, explain
+
+import mase
+from mase.errors import CapabilityError
+from mase.models import TorchModule
+from mase.testing import SmallLSTM, Wrapped, whitespace_ids
+
+
+def test_embedding_layer_is_found_or_asked_for():
+    two = torch.nn.Sequential(torch.nn.Embedding(5, 2), torch.nn.Embedding(5, 2))
+    with pytest.raises(CapabilityError, match=r"2 embedding layers \(0, 1\)"):
+        TorchModule(two, tokenize=whitespace_ids)
+    with pytest.raises(CapabilityError, match="0 embedding layers"):
+        TorchModule(torch.nn.Linear(2, 2), tokenize=whitespace_ids)
+    with pytest.raises(CapabilityError, match="no layer 'wrong'"):
+        TorchModule(SmallLSTM(), tokenize=whitespace_ids, embedding="wrong")
+    assert TorchModule(Wrapped(lambda z: z), tokenize=whitespace_ids, embedding="inner.words").predict(
+        [TEXT]
+    ).shape == (1, 2)
+
+
+def test_layer_used_twice_or_sequence_first_is_refused():
+    torch.manual_seed(3)
+
+    class Twice(SmallLSTM):
+        def forward(self, ids):
+            return super().forward(ids) + super().forward(ids)
+
+    class SequenceFirst(SmallLSTM):
+        def forward(self, ids):
+            return self.head(self.lstm(self.words(ids.T))[0][-1][: len(ids)]).repeat(len(ids), 1)[: len(ids)]
+
+    with pytest.raises(CapabilityError, match="ran 2 times"):
+        explain(Twice())
+    with pytest.raises(CapabilityError, match="batch first"):
+        explain(SequenceFirst())
+
+
+@pytest.mark.parametrize(
+    "method", ["mase", "occlusion", "mase-nlgp", "gradient", "gradient-x-input", "permutation-importance"]
+)
+def test_modules_that_write_to_their_embeddings_are_explained_like_others(method):
+    plain, written = (
+        mase.Explainer(
+            TorchModule(Around(in_place=flag), tokenize=whitespace_ids, embedding="words"), method=method, n_samples=90
+        )
+        for flag in (False, True)
+    )
+    assert written("one two three four").scores == pytest.approx(plain("one two three four").scores, abs=1e-5)
+
+
+def test_compiled_modules_are_run_as_they_are_written():
+    module = Around(in_place=False)
+    compiled = torch.compile(module, backend="eager", dynamic=True)
+    for n in (7, 8, 9):
+        compiled(torch.randint(0, 500, (n, 4)))
+    for method in ("mase-nlgp", "occlusion"):
+        theirs, ours = (
+            mase.Explainer(TorchModule(one, tokenize=whitespace_ids, embedding=name), method=method, n_samples=90)
+            for one, name in ((compiled, "_orig_mod.words"), (module, "words"))
+        )
+        assert np.abs(ours("one two three four").scores).max() > 1e-3
+        assert theirs("one two three four").scores == pytest.approx(ours("one two three four").scores, abs=1e-6)
+
+
+def test_a_layer_that_is_passed_by_is_an_error():
+    """As if compiled code did not see the hook."""
+    module = Around(in_place=False)
+    explainer = mase.Explainer(TorchModule(module, tokenize=whitespace_ids, embedding="words"), n_samples=20)
+    explainer("one two three")
+    forward, calls = module.forward, []
+
+    def cached(ids):
+        calls.append(len(ids))
+        return forward(ids) if len(ids) == 1 else torch.zeros(len(ids), 2)
+
+    module.forward = cached
+    with pytest.raises(CapabilityError, match=r"ran 0 times in a forward pass, .*pass the one before compilation"):
+        explainer("one two three four")
+
+
+def test_words_that_are_embedded_a_second_time_with_the_same_weights_are_an_error():
+    """Encoder and decoder of T5 and BART have an embedding each, of one table."""
+
+    class Twice(Around):
+        def __init__(self):
+            super().__init__(in_place=False)
+            self.again = torch.nn.Embedding(500, 6)
+            self.again.weight = self.words.weight
+
+        def forward(self, ids):
+            return super().forward(ids) + self.head(self.again(ids).mean(dim=1))
+
+    with pytest.raises(CapabilityError, match="also embedded by 'again', with the weights of 'words'"):
+        mase.Explainer(TorchModule(Twice(), tokenize=whitespace_ids, embedding="words"))("one two")
+
+
+class TimeFirst(SmallLSTM):
+    """Reads ids (b, t) and works with (t, b, d)."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm = torch.nn.LSTM(16, 24)
+
+    def forward(self, ids):
+        return self.head(self.lstm(self.words(ids.T))[0][-1])
+
+
+@pytest.mark.parametrize("text", ["one", "one two", "one two three"])
+@pytest.mark.parametrize("method", ["mase", "occlusion", "mase-nlgp"])
+@pytest.mark.parametrize("roles", [{}, {"mask_id": 2}])
+def test_a_module_that_is_time_first_is_refused_at_every_length(text, method, roles):
+    """With as many rows as tokens the shapes of (b, t) and (t, b) are one."""
+    model = TorchModule(TimeFirst(), tokenize=whitespace_ids, labels=["no", "yes"], **roles)
+    with pytest.raises(CapabilityError, match="time first"):
+        mase.Explainer(model, method=method, n_samples=20)(text)
+
+
+@pytest.mark.parametrize(("text", "n_rows"), [("one", 2), ("one two", 3), ("one two three", 2)])
+def test_rows_that_tell_batch_from_time_are_counted(text, n_rows, small_lstm):
+    """The text, the mask token in all places and, where these are as many as the tokens, the text again."""
+    seen = []
+    model = TorchModule(small_lstm, tokenize=whitespace_ids, labels=["no", "yes"], mask_id=2)
+    model.predict([text])
+    with small_lstm.words.register_forward_pre_hook(lambda _module, args: seen.append(len(args[0]))):
+        found = mase.Explainer(model, method="occlusion")(text)
+    assert seen[0] == n_rows
+    assert found.fit.n_queries == n_rows + len(text.split()) + 1  # the text once more, to compare

@@ -1,0 +1,232 @@
+"""Tests of `mase.models.pretrained`."""
+
+import copy
+import json
+import re
+import shutil
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+import torch
+import transformers
+from tests.model_folders import command, edit, with_code
+
+import mase
+from mase.errors import (
+    DataError,
+    UnknownNameError,
+)
+from mase.models import HuggingFace, bundled, load
+
+
+def test_loading_by_folder_and_by_name(small_bert, tmp_path):
+    small_bert[0].save_pretrained(tmp_path / "saved")
+    small_bert[1].save_pretrained(tmp_path / "saved")
+    model = load(tmp_path / "saved")
+    assert model.predict(["A good film"]) == pytest.approx(HuggingFace(*small_bert).predict(["A good film"]))
+    with pytest.raises(UnknownNameError, match="did you mean 'lstm-imdb'"):
+        load("lstm-imbd")
+    with pytest.raises(DataError, match="download"):
+        load("nobody/has-this-model")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match="empty"):
+        load(tmp_path / "empty")
+
+
+def saved(small_bert, folder):
+    small_bert[0].save_pretrained(folder)
+    small_bert[1].save_pretrained(folder)
+    return folder
+
+
+def test_a_folder_in_half_precision_is_loaded_in_single(small_bert, tmp_path):
+    folder = saved((copy.deepcopy(small_bert[0]).to(torch.bfloat16), small_bert[1]), tmp_path)
+    assert {parameter.dtype for parameter in load(folder).module.parameters()} == {torch.float32}
+
+
+def test_a_model_whose_head_was_never_trained_is_an_error(small_bert, tmp_path):
+    """It would be drawn at random, and explain something else each time."""
+    saved((small_bert[0].bert, small_bert[1]), tmp_path)
+    state = torch.random.get_rng_state()
+    with pytest.raises(
+        DataError, match=r"has no weights classifier\.bias, classifier\.weight, expected .* that was trained"
+    ):
+        load(tmp_path)
+    assert torch.equal(torch.random.get_rng_state(), state)
+
+
+def test_a_folder_without_a_tokenizer_is_an_error(small_bert, tmp_path):
+    """Transformers would make one up that reads every word as unknown."""
+    small_bert[0].save_pretrained(tmp_path)
+    with pytest.raises(DataError, match=r"has no tokenizer, expected one of .*tokenizer\.json"):
+        load(tmp_path)
+    assert len(HuggingFace(tmp_path, small_bert[1]).encode("a good film")) == 5
+
+
+@pytest.mark.parametrize("content", [b"", b"version https://git-lfs.github.com/spec/v1", None])
+def test_damaged_weights_are_an_error(content, small_bert, tmp_path):
+    path = saved(small_bert, tmp_path) / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:5000] if content is None else content)
+    with pytest.raises(DataError, match=re.escape(str(tmp_path))) as raised:
+        load(tmp_path)
+    assert "download" not in str(raised.value)  # it is here, only broken
+
+
+def test_weights_of_other_sizes_than_the_configuration_are_an_error(small_bert, tmp_path):
+    path = saved(small_bert, tmp_path) / "config.json"
+    config = json.loads(path.read_text())
+    path.write_text(json.dumps(config | {"id2label": {str(index): str(index) for index in range(5)}}))
+    with pytest.raises(DataError, match=re.escape(str(tmp_path))):
+        load(tmp_path)
+
+
+TEXT = "a good film"
+
+
+def test_a_good_folder_loads(folder):
+    assert mase.Explainer(load(folder), n_samples=32)(TEXT).words == ("a", "good", "film")
+    assert load(folder).predict([TEXT]) == pytest.approx(HuggingFace(folder).predict([TEXT]))
+
+
+def test_every_call_says_that_no_code_is_trusted_and_that_nothing_is_fetched(folder, monkeypatch):
+    """The folder is checked before; this is the second lock."""
+    said = []
+    for name in ("AutoConfig", "AutoModelForSequenceClassification", "AutoTokenizer"):
+        kind = getattr(transformers, name)
+
+        def recorded(*given, _original=kind.from_pretrained, **settings):
+            said.append((settings["trust_remote_code"], settings["local_files_only"]))
+            return _original(*given, **settings)
+
+        monkeypatch.setattr(kind, "from_pretrained", recorded)
+    load(folder)
+    place = Path(shutil.copytree(bundled.folder("bert-imdb"), folder.parent / "adapted"))
+    load(place)
+    assert len(said) >= 6
+    assert set(said) == {(False, True)}
+
+
+def hub_cache(folder, name="someone/model"):
+    """Lay a folder into a cache of the hub, as links to blobs, and return the cache."""
+    cache = folder.parent / "hub"
+    repository = cache / f"models--{name.replace('/', '--')}"
+    (repository / "refs").mkdir(parents=True)
+    (repository / "blobs").mkdir()
+    (repository / "refs" / "main").write_text("0" * 40)
+    snapshot = repository / "snapshots" / ("0" * 40)
+    snapshot.mkdir(parents=True)
+    for path in folder.iterdir():
+        shutil.copy(path, repository / "blobs" / path.name)
+        (snapshot / path.name).symlink_to(repository / "blobs" / path.name)
+    return cache
+
+
+def test_the_cache_of_the_hub_is_read_and_trusted_as_little(folder, monkeypatch):
+    expected = load(folder).predict([TEXT])
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(hub_cache(folder)))
+    model = load("someone/model")
+    assert (model.name, model.predict([TEXT]).tolist()) == ("someone/model", expected.tolist())
+    canary, _ = with_code(folder, "model")
+    shutil.rmtree(folder.parent / "hub")
+    hub_cache(folder)
+    with pytest.raises(DataError, match="auto_map"):
+        load("someone/model")
+    assert not canary.exists()
+
+
+class Hub(BaseHTTPRequestHandler):
+    """The hub's answers for one repository, from a folder."""
+
+    def log_message(self, *given):
+        pass
+
+    def do_HEAD(self):
+        self.answer(body=False)
+
+    def do_GET(self):
+        self.answer(body=True)
+
+    def answer(self, *, body):
+        import hashlib
+
+        files, parts = self.server.folder, self.path.partition("?")[0].split("/")
+        if "/api/" in self.path:
+            siblings = [{"rfilename": path.name} for path in sorted(files.iterdir())]
+            entries = [
+                {"type": "file", "path": path.name, "size": path.stat().st_size, "oid": "1"} for path in files.iterdir()
+            ]
+            plain = entries if "/tree/" in self.path else {"id": "someone/model", "sha": "1" * 40, "siblings": siblings}
+            content, status = json.dumps(plain).encode(), 200
+        else:
+            path = files / parts[-1]
+            status, content = (200, path.read_bytes()) if path.is_file() else (404, b"")
+            self.server.asked.append(path.name)
+        self.send_response(status)
+        if status == 404:
+            self.send_header("X-Error-Code", "EntryNotFound")
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("ETag", f'"{hashlib.sha256(content).hexdigest()}"')
+        self.send_header("X-Repo-Commit", "1" * 40)
+        self.end_headers()
+        if body:
+            self.wfile.write(content)
+
+
+@pytest.fixture
+def hub(folder):
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
+    server.folder, server.asked = folder, []
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def test_a_name_is_fetched_when_the_user_says_so_and_checked_before_its_weights(folder, hub):
+    place = {
+        "HF_ENDPOINT": f"http://127.0.0.1:{hub.server_port}", "HF_HOME": str(folder.parent / "home"), "HF_HUB_OFFLINE": "0",
+        "HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1", "NO_PROXY": "127.0.0.1",
+    }  # fmt: skip
+    asked = ["explain", TEXT, "-m", "someone/model", "--n-samples", "32", "--json"]
+    (folder / "pytorch_model.bin").write_bytes(b"a pickle")
+    with_code(folder, "config of a known family")
+    found = command(*asked, "--download", **place)
+    assert (found.returncode, found.stdout) == (1, "")
+    assert "auto_map" in found.stderr
+    edit(folder, auto_map=...)
+    assert not {"model.safetensors", "own.py", "pytorch_model.bin"} & set(hub.asked)
+    shutil.rmtree(folder.parent / "home")
+    found = command(*asked, "--download", **place)
+    assert found.returncode == 0, found.stderr
+    assert json.loads(found.stdout)["text"] == TEXT
+    assert "pytorch_model.bin" not in hub.asked
+
+
+ANY = [KeyError, TypeError, AttributeError, ImportError, RecursionError, AssertionError, ZeroDivisionError, Warning]
+
+
+class Panic(BaseException):
+    """As those of the extensions written in Rust, which are no `Exception`."""
+
+
+@pytest.mark.parametrize("kind", [*ANY, Panic])
+@pytest.mark.parametrize("reader", ["AutoConfig", "AutoModelForSequenceClassification", "AutoTokenizer"])
+def test_errors_of_any_type_become_one(reader, kind, folder, monkeypatch):
+    def failing(*given, **settings):
+        raise kind("inside")
+
+    monkeypatch.setattr(getattr(transformers, reader), "from_pretrained", failing)
+    with pytest.raises(DataError, match="inside") as raised:
+        load(folder)
+    causes = [raised.value]
+    while causes[-1].__cause__ is not None:
+        causes.append(causes[-1].__cause__)
+    assert isinstance(causes[-1], kind)
+    for passing in (MemoryError, KeyboardInterrupt):
+        kind = passing
+        with pytest.raises(passing):
+            load(folder)

@@ -1,0 +1,278 @@
+"""Tests of `mase.models.transformers`."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from tests.unit.models.modules import TEXT
+
+import mase
+from mase.errors import (
+    CapabilityError,
+    ModelError,
+    OptionError,
+)
+from mase.models import Callable, HuggingFace
+from mase.testing import check_model
+
+
+def test_hugging_face_contract(minilm):
+    check_model(HuggingFace(*minilm), "An unbelievably good film, isn't it?")
+
+
+def test_hugging_face_words_and_special_tokens(small_bert):
+    found = mase.Explainer(*small_bert, n_samples=40)("An unbelievably overcooked film, isn't it?")
+    assert found.words == ("An", "unbelievably", "overcooked", "film", ",", "isn't", "it", "?")
+    assert found.tokens[0].text == "[CLS]"
+    assert found.tokens[0].score == found.tokens[-1].score == 0.0
+    assert len(found.tokens) > len(found.words) + 2
+
+
+def test_token_coordinates_sum_to_word_coordinates(small_bert):
+    text = "An unbelievably overcooked film, isn't it?"
+    words = mase.Explainer(*small_bert, method="mase-nlgp", n_samples=600, sigma=0.01)(text)
+    tokens = mase.Explainer(*small_bert, method="mase-nlgp", n_samples=600, sigma=0.01, granularity="token")(text)
+    assert tokens.scores == pytest.approx(words.scores, abs=0.02 * np.abs(words.scores).max())
+    assert sum(token.score for token in tokens.tokens) == pytest.approx(tokens.scores.sum())
+
+
+def test_entering_before_the_layer_norm_would_explain_nothing(small_bert):
+    """The trap of R4: a scale of the whole input of a LayerNorm is undone by it; the two entries that we offer are not."""
+    module, tokenizer = small_bert
+    ids = torch.tensor([tokenizer("A good film")["input_ids"]])
+    norm = module.bert.embeddings.LayerNorm
+    with torch.no_grad():
+        plain = module(ids).logits
+        handle = norm.register_forward_pre_hook(lambda _m, args: (args[0] * 1.3,))
+        scaled = module(ids).logits
+        handle.remove()
+    assert scaled == pytest.approx(plain.numpy(), abs=1e-5)
+    block, words = (
+        mase.Explainer(HuggingFace(*small_bert, enter=enter), method="mase-nlgp", n_samples=200)("A good film").scores
+        for enter in ("block", "words")
+    )
+    assert np.abs(block).max() > 1e-4
+    assert np.abs(words).max() > 1e-4
+    assert np.abs(block - words).max() > 1e-4
+
+
+def test_mask_reference_equals_the_mask_token(small_bert):
+    module, tokenizer = small_bert
+    model = HuggingFace(module, tokenizer)
+    from mase.methods import resolve
+    from mase.models.protocol import Binding
+
+    tokens = model.encode("A good film")
+    method = resolve("mase-mask", reference="mask")
+    probe = model.bind(Binding(tokens, method.space, np.array([-1, 0, 1, 2, -1]), 3, (0,), 0.0))
+    found = probe.scores(np.array([[1.0, 0.0, 1.0]]), np.arange(1))
+    with torch.no_grad():
+        expected = module(**tokenizer("A [MASK] film", return_tensors="pt")).logits
+    assert found == pytest.approx(expected.numpy(), abs=1e-5)
+
+
+def test_long_text_is_cut_at_the_models_limit(small_bert):
+    text = "good film " * 400
+    found = mase.Explainer(HuggingFace(*small_bert, max_length=32), n_samples=80)(text)
+    assert len(found.tokens) == 32
+    assert found.tokens[-1].text == "[SEP]"
+    assert found.truncation.n_total == 802
+    assert HuggingFace(*small_bert).encode(text).truncation.n_kept == 512
+    last = HuggingFace(*small_bert, max_length=8, keep="end").encode("one two three four five six seven eight")
+    assert last.pieces == ("[CLS]", "three", "four", "five", "six", "seven", "eight", "[SEP]")
+
+
+@pytest.mark.parametrize("family", ["gpt2", "roberta", "distilbert"])
+def test_other_families(family, small_bert):
+    """Tiny random models of other architectures, with the WordPiece tokenizer of MiniLM."""
+    tokenizer = small_bert[1]
+    shared = {"vocab_size": len(tokenizer), "num_labels": 3}
+    torch.manual_seed(0)
+    config = {
+        "gpt2": lambda: transformers.GPT2Config(
+            n_embd=32, n_layer=2, n_head=2, n_positions=64, pad_token_id=None, **shared
+        ),
+        "roberta": lambda: transformers.RobertaConfig(
+            hidden_size=32,
+            num_hidden_layers=2,
+            num_attention_heads=2,
+            intermediate_size=32,
+            max_position_embeddings=66,
+            **shared,
+        ),
+        "distilbert": lambda: transformers.DistilBertConfig(dim=32, n_layers=2, n_heads=2, hidden_dim=32, **shared),
+    }[family]()
+    module = transformers.AutoModelForSequenceClassification.from_config(config).eval()
+    check_model(HuggingFace(module, tokenizer), "A good film")
+    assert config.pad_token_id is None or family != "gpt2"
+
+
+def test_multilabel_hugging_face(small_bert):
+    module = copy.deepcopy(small_bert[0])
+    module.config.problem_type = "multi_label_classification"
+    chance = HuggingFace(module, small_bert[1]).predict(["A good film"])
+    assert chance.sum() != pytest.approx(1)
+
+
+def test_token_types_that_would_be_dropped_are_an_error(small_bert):
+    class Typed(type(small_bert[1])):
+        def __call__(self, *given, **options):
+            encoded = super().__call__(*given, **options)
+            encoded["token_type_ids"] = [2 * (index == 0) for index in range(len(encoded["input_ids"]))]
+            return encoded
+
+    tokenizer = copy.deepcopy(small_bert[1])
+    tokenizer.__class__ = Typed
+    with pytest.raises(CapabilityError, match="token_type_ids other than 0"):
+        HuggingFace(small_bert[0], tokenizer).encode("a good film")
+
+
+def test_where_blocks_that_mix_words_or_undo_scales_are_entered(small_bert):
+    """MobileBERT's block mixes three neighbours; Bloom's word vectors go through a LayerNorm at once."""
+    tokenizer, n = small_bert[1], len(small_bert[1])
+    sizes = {"hidden_size": 16, "num_attention_heads": 2, "vocab_size": n}
+    mobile = transformers.MobileBertConfig(
+        embedding_size=16, intra_bottleneck_size=16, intermediate_size=16, num_hidden_layers=1, **sizes
+    )
+    bloom = transformers.BloomConfig(hidden_size=16, n_head=2, n_layer=1, vocab_size=n, pad_token_id=0)
+    for config, layer in [
+        (mobile, "mobilebert.embeddings.word_embeddings"),
+        (bloom, "transformer.word_embeddings_layernorm"),
+    ]:
+        module = transformers.AutoModelForSequenceClassification.from_config(config).eval()
+        chosen, named = HuggingFace(module, tokenizer), HuggingFace(module, tokenizer, enter=layer)
+        scores = [
+            mase.Explainer(one, method="mase-nlgp", n_samples=60)("a good film").scores.tolist()
+            for one in (chosen, named)
+        ]
+        assert scores[0] == scores[1]
+    module = transformers.AutoModelForSequenceClassification.from_config(mobile).eval()
+    model, text = HuggingFace(module, tokenizer), "a good film"
+    ids = torch.tensor([model.encode(text).ids])
+    masked = ids.clone()
+    masked[0, 2] = tokenizer.mask_token_id
+    with torch.no_grad():
+        whole, without = (module(input_ids=one).logits[0].double() for one in (ids, masked))
+    margins = [(one[0] - one[1]).item() for one in (whole, without)]
+    found = mase.Explainer(model, method="occlusion", link="margin")(text, target=0)
+    assert found.scores[1] == pytest.approx(margins[0] - margins[1], abs=1e-5)
+
+
+def test_a_model_that_reads_characters_has_no_words_to_enter_at(small_bert):
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    module = transformers.AutoModelForSequenceClassification.from_config(transformers.CanineConfig(**sizes)).eval()
+    with pytest.raises(CapabilityError, match="CanineForSequenceClassification"):
+        HuggingFace(module, small_bert[1])
+
+
+def test_hugging_face_needs_a_tokenizer_and_takes_a_layer(small_bert):
+    with pytest.raises(OptionError, match="tokenizer"):
+        HuggingFace(small_bert[0])
+    named = HuggingFace(*small_bert, enter="bert.embeddings")
+    plain = mase.Explainer(*small_bert, n_samples=60)(TEXT)
+    assert mase.Explainer(named, n_samples=60)(TEXT).scores == pytest.approx(plain.scores)
+
+
+@pytest.mark.parametrize("wrong", [0, 1, -3, 10_000, "3"])
+def test_hugging_face_input_lengths_are_checked(small_bert, wrong):
+    with pytest.raises(OptionError, match=r"max_length is .* expected an integer from 3 to "):
+        HuggingFace(*small_bert, max_length=wrong)
+
+
+def test_a_regression_is_no_classifier(small_bert):
+    module, tokenizer = copy.deepcopy(small_bert[0]), small_bert[1]
+    module.config.problem_type = "regression"
+    with pytest.raises(CapabilityError, match="expected a classifier"):
+        HuggingFace(module, tokenizer)
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    """Words "w0" to "w9" and what every tokenizer has."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *(f"w{i}" for i in range(10))]
+    backend = Tokenizer(models.WordLevel({word: index for index, word in enumerate(words)}, unk_token="[UNK]"))
+    backend.pre_tokenizer = pre_tokenizers.Whitespace()
+    backend.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    special = {
+        "pad_token": "[PAD]",
+        "unk_token": "[UNK]",
+        "cls_token": "[CLS]",
+        "sep_token": "[SEP]",
+        "mask_token": "[MASK]",
+    }
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=backend, model_max_length=30, **special)
+
+
+SIZES = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+
+
+PLAIN = {"vocab_size": 15, "pad_token_id": 0}
+
+
+def classifier(config):
+    torch.manual_seed(0)
+    return transformers.AutoModelForSequenceClassification.from_config(config).eval()
+
+
+@pytest.mark.parametrize(
+    ("said", "labels"),
+    [
+        ({}, None),
+        ({"problem_type": "multi_label_classification"}, ("not LABEL_0", "LABEL_0")),
+        ({"id2label": {0: "toxic"}}, ("not toxic", "toxic")),
+    ],
+)
+def test_one_label_of_a_transformer_is_a_class_only_if_its_configuration_says_so(tokenizer, said, labels):
+    module = classifier(transformers.BertConfig(**SIZES, **PLAIN, **({"num_labels": 1} | said)))
+    if labels is None:
+        with pytest.raises(OptionError, match="LABEL_0"):
+            HuggingFace(module, tokenizer)
+        return
+    model = HuggingFace(module, tokenizer)
+    assert model.labels == labels
+    assert model.predict(["w1 w2"]).sum() == pytest.approx(1)
+
+
+def encoder_decoder(**more):
+    heads = {f"{side}_attention_heads": 2 for side in ("encoder", "decoder")}
+    layers = {f"{side}_layers": 1 for side in ("encoder", "decoder")} | {
+        f"{side}_ffn_dim": 16 for side in ("encoder", "decoder")
+    }
+    return {"d_model": 16, "bos_token_id": 2, "eos_token_id": 3, "decoder_start_token_id": 2} | heads | layers | more
+
+
+REFUSED = {
+    "xlnet": lambda: transformers.XLNetConfig(d_model=16, n_layer=1, n_head=2, d_inner=16, **PLAIN),
+    "longformer": lambda: transformers.LongformerConfig(
+        **SIZES, **PLAIN, max_position_embeddings=66, attention_window=4
+    ),
+    "t5": lambda: transformers.T5Config(
+        d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2, eos_token_id=3, decoder_start_token_id=0, **PLAIN
+    ),
+    "bart": lambda: transformers.BartConfig(
+        **encoder_decoder(max_position_embeddings=64, forced_eos_token_id=3), **PLAIN
+    ),
+}
+
+
+@pytest.mark.parametrize("family", REFUSED)
+def test_transformers_that_cannot_be_entered_say_what_to_do(family, tokenizer):
+    """Time first, padded to a window, and words embedded twice."""
+    module = classifier(REFUSED[family]())
+    with pytest.raises(CapabilityError, match=r"mase\.models\.Callable"):
+        mase.Explainer(module, tokenizer)("w1 w2 w3")
+    through = Callable(lambda texts: torch.tensor([[0.5, 0.5]] * len(texts)), ["a", "b"])
+    assert len(mase.Explainer(through, n_samples=8)("w1 w2 w3").words) == 3
+
+
+def test_language_models_are_no_classifiers(tokenizer):
+    torch.manual_seed(0)
+    config = transformers.GPT2Config(n_embd=16, n_layer=1, n_head=2, n_positions=30, vocab_size=15)
+    with pytest.raises(ModelError, match="language model"):
+        mase.Explainer(transformers.AutoModelForCausalLM.from_config(config).eval(), tokenizer)("w1 w2")

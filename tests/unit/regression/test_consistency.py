@@ -1,0 +1,181 @@
+"""Tests of `mase.regression.consistency`."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import mase
+
+TEXT = "a good film with a bad end"
+
+
+METHODS = ["mase", "mase-mask", "lime", "kernel-shap", "occlusion", "partition-shap"]
+
+
+class Asked:
+    """A function of texts that counts the texts it is asked about, batch by batch."""
+
+    def __init__(self, answer):
+        self.answer, self.batches = answer, []
+
+    def __call__(self, texts):
+        self.batches.append(len(texts))
+        chances = 1 / (1 + np.exp(-np.asarray(self.answer(texts), dtype=np.float64)))
+        return np.stack([1 - chances, chances], axis=1)
+
+    @property
+    def n(self):
+        return sum(self.batches)
+
+
+def sentiment(texts):
+    return np.array([2.0 * ("good" in text) - ("bad" in text) for text in texts])
+
+
+def random_answers(seed=0):
+    rng = np.random.default_rng(seed)
+    return Asked(lambda texts: rng.standard_normal(len(texts)))
+
+
+def noisy(level, seed=0):
+    rng = np.random.default_rng(seed)
+    return Asked(lambda texts: sentiment(texts) + level * rng.standard_normal(len(texts)))
+
+
+def mixing():
+    def answer(texts):
+        scores = sentiment(texts)
+        return scores - scores.mean()
+
+    return Asked(answer)
+
+
+def codes(found):
+    return {note.code for note in found.fit.warnings}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("text", ["a", TEXT])
+def test_a_random_function_is_told_and_no_error_is_zero(method, text):
+    found = mase.explain(text, random_answers(), method=method)
+    assert "not-deterministic" in codes(found)
+    assert (found.standard_errors > 0).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_errors_of_a_random_function_cover_its_scores(method):
+    # Its long-run scores are all 0: of many seeds about one in twenty is beyond two standard errors. LIME's ridge
+    # shrinks.
+    ratios = [mase.explain(TEXT, random_answers(seed), method=method, n_samples=200) for seed in range(12)]
+    squares = np.concatenate([(a.scores / a.standard_errors) ** 2 for a in ratios])
+    assert 0.3 < squares.mean() < 3
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_function_whose_rows_depend_on_each_other_is_asked_row_by_row(method):
+    found = mase.explain(TEXT, mixing(), method=method)
+    alone = mase.explain(TEXT, lambda texts: [[0.5, 0.5] for _ in texts], method=method)
+    assert "batch-dependent" in codes(found)
+    assert "not-deterministic" not in codes(found)
+    assert found.scores == pytest.approx(alone.scores, abs=1e-12)  # alone, every text answers the same
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_steady_function_costs_one_evaluation_more_and_is_not_repeated(method):
+    steady = Asked(sentiment)
+    found = mase.explain(TEXT, steady, method=method)
+    assert codes(found).isdisjoint({"not-deterministic", "batch-dependent"})
+    distinct = 2**7
+    assert steady.n <= min(found.fit.n_queries, distinct + len(steady.batches)) + 1  # the labels, which nobody counts
+
+
+def test_at_most_two_evaluations_find_what_does_not_matter():
+    # In a text where words interact, the errors are far larger than such a difference.
+    def interacting(texts):
+        return np.array([3.0 * ("good" in text and "bad" not in text) for text in texts])
+
+    rng = np.random.default_rng(0)
+    quiet = mase.explain(TEXT, Asked(interacting), target=1, n_samples=300)
+    shaking = Asked(lambda texts: interacting(texts) + 1e-7 * rng.standard_normal(len(texts)))
+    jitter = mase.explain(TEXT, shaking, target=1, n_samples=300)
+    assert codes(jitter).isdisjoint({"not-deterministic", "batch-dependent"})
+    assert jitter.fit.n_queries <= quiet.fit.n_queries + 1
+    assert jitter.scores == pytest.approx(quiet.scores, abs=1e-5)
+
+
+def test_noise_that_could_move_a_score_is_found():
+    found = mase.explain(TEXT, noisy(0.1), method="occlusion", link="margin")
+    assert "not-deterministic" in codes(found)
+    assert found.standard_errors.min() > 0.1 / 10
+
+
+def test_cost_and_errors_are_those_of_the_repetitions():
+    asked = noisy(0.2)
+    found = mase.explain(TEXT, asked, method="occlusion", link="margin", n_samples=100)
+    assert asked.n <= found.fit.n_queries + 1  # the labels are counted by nobody
+    assert asked.n >= 5 * 7
+    # A difference of two answers with noise 0.2 each, averaged over ten repetitions at most.
+    assert found.standard_errors == pytest.approx(np.full(7, 0.2 * 2**0.5 / 10**0.5), rel=1.0)
+
+
+class Dropping(nn.Module):
+    """Its dropout is on in evaluation mode, too."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.head = nn.Embedding(50, 8), nn.Linear(8, 2)
+
+    def forward(self, ids):
+        return self.head(nn.functional.dropout(self.words(ids).mean(dim=1), 0.5, training=True))
+
+
+class Mixing(Dropping):
+    """It takes the mean of the batch away."""
+
+    def forward(self, ids):
+        pooled = self.words(ids).mean(dim=1)
+        return self.head(pooled - pooled.mean(dim=0))
+
+
+def wrapped(module):
+    torch.manual_seed(0)
+    return mase.models.TorchModule(
+        module(),
+        tokenize=lambda text: [sum(map(ord, word)) % 50 for word in text.split()],
+        outputs="logits",
+        labels=["a", "b"],
+    )
+
+
+@pytest.mark.parametrize("method", ["mase", "mase-nlgp", "occlusion"])
+def test_modules_are_watched_too(method):
+    dropping = mase.explain(TEXT, wrapped(Dropping), method=method, n_samples=200)
+    assert "not-deterministic" in codes(dropping)
+    assert (dropping.standard_errors > 0).all()
+    assert "batch-dependent" in codes(mase.explain(TEXT, wrapped(Mixing), method=method, n_samples=200))
+
+
+def test_noise_of_the_method_itself_is_not_the_model_s(lstm_model):
+    found = mase.explain(TEXT, lstm_model, method="standard-gaussian", n_samples=200)
+    assert codes(found).isdisjoint({"not-deterministic", "batch-dependent"})
+
+
+@pytest.mark.parametrize("stopping", [{"tolerance": 0.2}, {"stable_top": 2}])
+def test_stopping_rules_work_on_a_noisy_function(stopping):
+    found = mase.explain(TEXT, noisy(0.5), **stopping)
+    assert "not-deterministic" in codes(found)
+    assert (found.standard_errors > 0).all()
+
+
+def test_the_response_is_that_of_all_repetitions():
+    answered = []
+
+    def answer(texts):
+        answered.extend(rng.standard_normal(len(texts)))
+        return answered[-len(texts) :]
+
+    rng = np.random.default_rng(0)
+    found = mase.explain("a", Asked(answer), method="occlusion", link="margin", target=1)
+    assert "not-deterministic" in codes(found)
+    assert np.abs(np.array(answered) - found.response).min() > 1e-9  # a mean, and no single answer

@@ -1,0 +1,33 @@
+"""Tests of `mase.regression.covariance`."""
+
+import numpy as np
+import pytest
+
+from mase.errors import NonFiniteError, OptionError, ShapeError
+from mase.regression.covariance import covariance
+
+FULL = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0.0, 0.2, 0.5]])
+
+
+@pytest.mark.parametrize("sigma", [0.3, np.array([0.1, 0.2, 0.3]), FULL])
+def test_color_whiten_solve_and_matrix_agree(sigma):
+    law = covariance(sigma, np.array([1.0, 2.0, 0.5]))
+    rows = np.random.default_rng(0).standard_normal((6, 3))
+    colored = law.color(rows)
+    assert law.whiten(colored) == pytest.approx(rows)
+    assert law.solve(colored) @ law.matrix() == pytest.approx(colored)
+    assert law.solve(colored[0]) == pytest.approx(np.linalg.solve(law.matrix(), colored[0]))
+    assert np.sqrt(np.diag(law.matrix())) == pytest.approx(law.deviations)
+
+
+@pytest.mark.parametrize(
+    ("sigma", "error"),
+    [
+        (0.0, OptionError), (-1.0, OptionError), (np.nan, OptionError), (np.ones(2), ShapeError), (np.ones((3, 2)), ShapeError),
+        (np.ones((3, 3)), OptionError), (FULL + np.triu(np.ones((3, 3)), 1), OptionError),
+        (np.where(FULL > 0, np.inf, FULL), NonFiniteError),
+    ],
+)  # fmt: skip
+def test_bad_sigma(sigma, error):
+    with pytest.raises(error, match="sigma"), np.errstate(invalid="ignore"):
+        covariance(sigma, np.ones(3))

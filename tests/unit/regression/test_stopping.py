@@ -1,0 +1,105 @@
+"""Tests of `mase.regression.stopping`."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import mase
+from mase.errors import OptionError
+from mase.measure import Effort, measure
+from mase.methods import resolve
+from mase.regression.problem import Estimate
+from mase.regression.stopping import Stopping, relative_error, top_margin
+from mase.testing import linear, smooth
+
+
+def run(probe, stopping, seed=0, **options):
+    method = resolve("mase-nlgp", link="logit", **({"n_samples": 40_000, "sigma": 0.3} | options))
+    return measure(probe, method, 0, np.random.default_rng(seed), Effort(stopping=stopping))
+
+
+@cache
+def true_coefficients(seed):
+    """Return the coefficients of `smooth(15, seed)`, to a few parts in a thousand."""
+    return run(smooth(15, seed=seed), Stopping(), n_samples=100_000, design="antithetic").estimate.gamma
+
+
+@pytest.mark.parametrize("tolerance", [0.2, 0.05, 0.02])
+@pytest.mark.parametrize("design", ["orthogonal", "iid"])
+def test_reached_error_is_the_one_asked_for(tolerance, design):
+    """The stated error is met and not overshot by much; the true error agrees with it on average."""
+    probe, truth = smooth(15), true_coefficients(0)
+    stated, actual, cost = [], [], []
+    for seed in range(12):
+        found = run(probe, Stopping(tolerance=tolerance), seed, design=design)
+        stated.append(relative_error(found.estimate))
+        actual.append(np.linalg.norm(found.estimate.gamma - truth) / np.linalg.norm(truth))
+        cost.append(found.fit.n_queries)
+    assert max(stated) <= tolerance
+    assert np.sqrt(np.mean(np.square(actual))) < 1.1 * tolerance
+    if max(cost) > 200:  # beyond the first round
+        assert np.mean(stated) > 0.8 * tolerance
+    assert max(cost) < 40_000
+
+
+def test_a_linear_model_needs_one_round():
+    found = run(linear(np.arange(1.0, 11)), Stopping(tolerance=0.01))
+    assert found.fit.n_queries == 2 + 2 * (15 + 12)
+
+
+def test_stable_top_is_the_true_top():
+    probe, truth = smooth(15, seed=2), true_coefficients(2)
+    hits = 0
+    for seed in range(20):
+        found = run(probe, Stopping(stable_top=3), seed)
+        hits += set(np.argsort(-found.estimate.gamma)[:3]) == set(np.argsort(-truth)[:3])
+        assert not found.fit.warnings or "top-unstable" not in {note.code for note in found.fit.warnings}
+    assert hits >= 19
+
+
+def test_budget_that_ends_too_soon_is_remarked():
+    found = run(smooth(15), Stopping(tolerance=1e-4, stable_top=7), n_samples=100)
+    assert found.fit.n_queries == 102
+    codes = {note.code for note in found.fit.warnings}
+    assert "tolerance-missed" in codes
+
+
+def test_margin_by_hand():
+    estimate = Estimate(np.array([3.0, 1.0, 0.0]), np.diag([0.04, 0.05, 0.0]), 3.0)
+    # gaps 2 and 3, spreads 0.3 and 0.2, bound at 1 - 0.05 / 2
+    assert top_margin(estimate, 1, 0.95) == pytest.approx(2 / 0.3 / 1.959964, rel=1e-5)
+    assert top_margin(estimate, 3, 0.95) == np.inf
+    assert relative_error(estimate) == pytest.approx(0.3 / np.sqrt(10))
+
+
+def test_rows_that_are_matched_as_a_whole_are_all_asked():
+    found = run(smooth(15), Stopping(tolerance=0.5), design="moment-matched", n_samples=500)
+    assert found.fit.n_queries == 502
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"tolerance": 0},
+        {"tolerance": np.nan},
+        {"tolerance": "x"},
+        {"stable_top": 0},
+        {"stable_top": 2.5},
+        {"confidence": 1.0},
+    ],
+)
+def test_bad_rules(wrong):
+    with pytest.raises(OptionError):
+        Stopping(**wrong)
+
+
+def test_explainer_stops_early_and_says_what_it_used(lstm_model):
+    text = "this is a rather good film , though slow"
+    full = mase.Explainer(lstm_model, n_samples=2000)(text)
+    early = mase.Explainer(lstm_model, n_samples=2000, tolerance=0.1)(text)
+    assert early.fit.n_queries < 200
+    assert early.method["tolerance"] == 0.1
+    assert "early" in [note.code for note in early.fit.warnings]  # fewer rounds: another question than all of them
+    assert "early" not in [note.code for note in full.fit.warnings]
+    assert early.scores == pytest.approx(full.scores, abs=0.3 * float(np.linalg.norm(full.scores)))

@@ -1,0 +1,92 @@
+"""Tests of `mase.render.facts`."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.attributions import attribution
+from tests.unit.render.screens import Visible, printed
+
+import mase
+from mase.attribution import Fit, Prediction
+from mase.io.json import from_dict
+from mase.links import links
+from mase.render.facts import duration, fit_facts, gloss, meaning, origin, percent, top_classes, unit
+from mase.render.html import fragment, page
+from mase.render.terminal import summary
+
+MASKED = {"name": "mase", "space": {"name": "token-mask"}, "design": {"name": "focused"}}
+
+
+SCALED = {"name": "mase-nlgp", "space": {"name": "token-scale"}, "design": {"name": "orthogonal"}}
+
+
+def test_facts():
+    assert percent(1.0) == "> 99.9 %"
+    assert percent(0.0) == "0.0 %"
+    assert duration(0.0004) == "0 ms"
+    assert [duration(seconds) for seconds in (0.9996, 59.96, 119.7)] == ["1.0 s", "1 min 0 s", "2 min 0 s"]
+    assert fit_facts(attribution(fit=Fit(0.999, 1.0, 1.0, 12_345, 7, 61.0))) == [
+        "R² > 0.99", "split-half 1.00", "12,345 evaluations", "7 gradients", "1 min 1 s",
+    ]  # fmt: skip
+    assert fit_facts(attribution(fit=Fit(None, None, None, 2, 0, 1.0))) == ["2 evaluations", "1.0 s"]
+    many = Prediction("c0", 0, 0.5, {f"c{index}": 0.5 - index / 100 for index in range(46)})
+    assert [label for label, _ in top_classes(attribution(prediction=many, target="c9"), 3)] == ["c0", "c1", "c2", "c9"]
+    assert origin(attribution())[:3] == ["model lstm-imdb (sha256 abababababab)", "method mase", "space token-scale"]
+    assert origin(attribution(model={"name": None}, method={}, versions={})) == ["model None", "method None", "seed 0"]
+
+
+def test_the_unit_of_the_scores_is_told():
+    margin, masked = attribution(link="margin", method=MASKED), attribution(method=MASKED)
+    assert (unit(attribution()), gloss(attribution())) == ("probability of pos", None)
+    assert unit(margin) == "margin of pos in log-odds"
+    assert np.exp(0.7) == pytest.approx(2, rel=0.01)
+    assert gloss(margin) == "margin: the class against its best alternative; +0.7 doubles the odds"
+    assert [gloss(attribution(link=link)) is None for link in links()] == [True, False, False, False]
+    separate = Prediction("pos", 1, 0.8, {"neg": 0.7, "pos": 0.8})
+    assert gloss(replace(margin, prediction=separate)) == "margin: the class against its absence; +0.7 doubles the odds"
+    logit = attribution(link="logit", response=1.5)
+    assert gloss(logit) == "logit: the model's raw score of the class"
+    assert (
+        gloss(replace(logit, response=np.log(0.8 / 0.2))) == "logit: the log-odds of the class; +0.7 doubles the odds"
+    )
+    assert summary(margin).splitlines()[-3:] == [
+        "8 strongest of 11 words; margin of pos in log-odds, ± 95 % interval (sampling)", gloss(margin),
+        "R² 0.98 · 1,001 evaluations · 200 ms · mase, seed 0",
+    ]  # fmt: skip
+    put_back, scaled, told = (
+        meaning([one]) for one in (masked, attribution(method=SCALED), attribution(method={"name": "random"}))
+    )
+    assert "when the word is put back" in put_back[0]
+    assert "with the word's share in the input" in scaled[0]
+    assert "as the method named below measures it" in told[0]
+    assert meaning([margin, masked, margin]) == [*put_back, f"M{gloss(margin)[1:]}."]
+    assert meaning([]) == []
+
+
+def leading(tokens=False):
+    """Explain words of which two stand in for one another, so that another does most alone."""
+
+    def predict(texts):
+        rows = []
+        for text in texts:
+            words = text.split()
+            margin = 4 * ("one" in words or "two" in words) + 1.4 * ("lead" in words) + ("four" in words)
+            margin += 0.1 * sum(word.startswith("w") for word in words)
+            rows.append([1 / (1 + np.exp(2 - margin)), 1 / (1 + np.exp(margin - 2))])
+        return rows
+
+    text = " ".join([*(f"w{i}" for i in range(10)), "lead", "one", "two", "four", *(f"w{i}" for i in range(10, 26))])
+    return mase.Explainer(predict, granularity="token" if tokens else "word")(text, target=0)
+
+
+@pytest.mark.parametrize("tokens", [False, True])
+def test_a_note_about_one_word_names_it(tokens):
+    found = leading(tokens)
+    (note,) = [note for note in found.fit.warnings if note.code == "led"]
+    assert found.words[note.word] == "lead" == found.top(1)[0].text
+    assert '"lead"' in note.message
+    for shown in (summary(found), printed(found, 300), Visible(page([found])).text, Visible(fragment(found)).text):
+        assert '"lead" leads' in shown
+    assert [one["word"] for one in found.to_dict()["fit"]["warnings"] if one["code"] == "led"] == [note.word]
+    assert from_dict(found.to_dict()) == found

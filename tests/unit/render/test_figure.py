@@ -1,0 +1,52 @@
+"""Tests of `mase.render.figure`."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.attributions import attribution
+
+from mase.errors import MissingDependencyError, OptionError
+from mase.render.figure import bar_chart
+
+
+def test_bar_chart_shows_the_strongest_words_in_reading_order(tmp_path):
+    pytest.importorskip("matplotlib")
+    figure = bar_chart(attribution(label="$x^2$", name="$y$"), 4)
+    axes = figure.axes[0]
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["cast", "superb", "plot", "dull"]
+    assert [bar.get_width() for bar in axes.patches] == [0.03, 0.25, -0.04, -0.125]
+    assert axes.get_xlabel() == "probability of $x^2$, ± 95 % interval (sampling)"
+    assert attribution().plot().axes
+    figure.savefig(tmp_path / "figure.png")
+    assert (tmp_path / "figure.png").stat().st_size > 1000
+    bar_chart(attribution("fine", [0.0])).savefig(tmp_path / "zero.png")
+    for wrong in (0, -1, 2.5, True):
+        with pytest.raises(OptionError, match="k is"):
+            bar_chart(attribution(), wrong)
+
+
+def test_figures_leave_the_global_state_of_pyplot_alone():
+    code = "import sys, tests.attributions as t; t.attribution().plot(); print('matplotlib.pyplot' in sys.modules)"
+    root = Path(__file__).parents[3]
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=root)
+    assert found.stdout.strip() == "False"
+
+
+def test_without_matplotlib_the_remedy_is_told(monkeypatch):
+    for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'mase-xai\[plot\]'"):
+        attribution().plot()
+
+
+def test_the_figure_of_random_scores_has_no_error_bars():
+    pytest.importorskip("matplotlib")
+    words = tuple(replace(word, standard_error=None) for word in attribution().word_scores)
+    axes, usual = (bar_chart(made).axes[0] for made in (attribution(word_scores=words), attribution()))
+    assert len(axes.collections) == 0 < len(usual.collections)
+    assert "±" not in axes.get_xlabel()
+    assert "±" in usual.get_xlabel()

@@ -1,0 +1,153 @@
+"""Tests of `mase.render.html`."""
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from tests.attributions import attribution
+
+from mase.errors import DataError
+from mase.render.facts import gloss, meaning
+from mase.render.html import fragment, page, write_page
+from mase.text import Truncation, find_words
+
+MASKED = {"name": "mase", "space": {"name": "token-mask"}, "design": {"name": "focused"}}
+
+
+HOSTILE = """</script><script>alert(1)</script> "><img src=x onerror=alert(1)> ' onmouseover='x' &amp; {{ 7*7 }} [red]x[/red]"""
+
+
+class Reader(HTMLParser):
+    """Collects the elements and attributes of a page, and its text as a browser would show it."""
+
+    def __init__(self, source):
+        super().__init__(convert_charrefs=True)
+        self.tags, self.attributes, self.text = [], [], ""
+        self.feed(source)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data):
+        self.text += data
+
+
+@pytest.mark.parametrize("render", [fragment, lambda made: page([made])])
+def test_everything_from_outside_is_escaped(render):
+    made = attribution(
+        HOSTILE, [0.3] * len(find_words(HOSTILE)), label=HOSTILE, other="<b onclick=x>", name=HOSTILE, se=0.01,
+        notes=[(HOSTILE, HOSTILE)], method={"name": HOSTILE, "sigma": HOSTILE, "space": {"name": HOSTILE}},
+        versions={"mase-xai": HOSTILE}, link=HOSTILE,
+    )  # fmt: skip
+    harmless = attribution("x" * 20, [0.3], notes=[("a", "b")])
+    source, reader, reference = render(made), Reader(render(made)), Reader(render(harmless))
+    assert set(reader.tags) <= set(reference.tags) | {"b", "i", "u"}
+    assert {"script", "img"}.isdisjoint(reader.tags)
+    assert not [name for name, _ in reader.attributes if name.startswith("on") or name in ("src", "href", "style")]
+    assert reader.text.count("<script>alert(1)</script>") >= 4
+    assert "{{ 7*7 }}" in reader.text
+    assert "<script" not in source
+
+
+def test_the_words_of_the_page_are_the_text():
+    reader = Reader(page([attribution(HOSTILE)]))
+    assert HOSTILE in reader.text
+
+
+def test_the_policy_of_the_page_allows_its_own_style_only():
+    source = page([attribution()])
+    policy = re.search(r'Content-Security-Policy content="([^"]+)"', source)[1]
+    style = re.search(r"<style>(.*?)</style>", source, re.DOTALL)[1]
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert policy == f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    assert not re.search(r"https?:|url\(|@import|<link|<script", source)
+    assert "prefers-color-scheme:dark" in style
+
+
+def test_words_are_marked_by_colour_and_line_with_their_number():
+    source = page([attribution()])
+    assert "<b f title=+0.250±0.020>superb</b>" in source
+    assert "<i c title=−0.125±0.020>dull</i>" in source
+    assert "<u title=0.000±0.020>The</u>" in source
+    unsure = page([attribution(se=0.2)])
+    assert "<b l title=+0.250±0.392>superb</b>" in unsure
+    style = re.search(r"<style>(.*?)</style>", source, re.DOTALL)[1]
+    assert "dashed" in style
+
+
+def test_the_page_tells_prediction_fit_warnings_and_origin():
+    made = attribution(target="neg", truncation=Truncation(9, 12, "end"), notes=[("unstable", "two halves differ")])
+    text = Reader(page([made, attribution()])).text
+    for part in (
+        "2 texts explained: lstm-imdb", "1. pos 80.0 %", "against neg, which is not the prediction", "two halves differ",
+        "Scores: probability of neg · R² 0.98 · 1,001 evaluations", "the model read only the last 9 of 12 tokens",
+        "sha256 abababababab", "seed 0", "−0.125 ± 0.020",
+    ):  # fmt: skip
+        assert part in text
+    assert text.count("sha256 abab") == 1
+    shown = Reader(page([attribution(link="margin", method=MASKED)])).text
+    assert "Scores: margin of pos in log-odds" in shown
+    assert all(sentence in shown for sentence in meaning([attribution(link="margin", method=MASKED)]))
+    assert gloss(attribution(link="margin")) in Reader(fragment(attribution(link="margin"))).text
+    assert Reader(page([])).text.count("Nothing to explain") == 2
+
+
+def test_right_to_left_text_and_control_characters():
+    source = page([attribution("مرحبا \x00 \u202e 👍🏽", label="إيجابي")])
+    assert "dir=auto" in source
+    assert "<bdi>إيجابي</bdi>" in source
+    assert not set(source) & set("\x00\u202e")
+
+
+def test_what_was_not_read_is_greyed():
+    text = "never read " * 500 + "the end"
+    kept = tuple(word for word in attribution(text).word_scores if word.start >= 5500)
+    source = page([attribution(text, word_scores=kept, tokens=(), truncation=Truncation(2, 1002, "end"))])
+    assert "<s>[1,500 characters] … " in source
+    assert "never read never read </s>" in source
+
+
+@pytest.mark.parametrize("law", ["standard_normal", "standard_cauchy"])
+def test_ten_reviews_stay_below_100_kb_with_every_word_scored(law):
+    rng = np.random.default_rng(0)
+    text = ("The book is one of my favourites, so perhaps I was always going to be disappointed. What made it special was its "
+            "patience: long winters, small kindnesses, a friendship that grows over forty years. ") * 7  # fmt: skip
+    text = text[:1300]
+    size = len(find_words(text))
+    many = [attribution(text, (0.05 * getattr(rng, law)(size)).tolist(), notes=[("a", "b" * 80)]) for _ in range(10)]
+    assert len(page(many).encode()) < 100_000
+    assert len(page(many[:1]).encode()) < 25_000
+
+
+def test_a_page_keeps_the_numbers_of_its_run_and_tells_what_is_missing():
+    source = page([attribution(), attribution()], numbers=[1, 4], n_failed=2)
+    assert re.findall(r"<h2>(\d)\. ", source) == ["1", "4"]
+    assert "2 more could not be explained." in source
+    assert "<h2>3. " in page([attribution()], numbers=[3], n_failed=2)
+    assert "more could not" not in page([attribution()])
+
+
+def test_a_fragment_keeps_to_itself():
+    source = fragment(attribution())
+    assert source == attribution()._repr_html_()
+    assert source.startswith("<div class=mase>")
+    style = re.search(r"<style>(.*?)</style>", source, re.DOTALL)[1]
+    selectors = [
+        one for rule in re.findall(r"([^{}]+)\{", style) for one in rule.split(",") if not rule.strip().startswith("@")
+    ]
+    assert all(one.strip().startswith(".mase") for one in selectors)
+    assert "<html" not in source
+
+
+def test_pages_are_written_whole(tmp_path):
+    path = tmp_path / "new" / "page.html"
+    content = write_page([attribution()], path)
+    assert path.read_text(encoding="utf-8") == content == attribution().to_html()
+    assert attribution().to_html(path) == content
+    with pytest.raises(DataError, match="cannot write"):
+        write_page([attribution()], tmp_path)

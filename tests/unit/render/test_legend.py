@@ -1,0 +1,68 @@
+"""Tests of `mase.render.legend`."""
+
+import re
+from dataclasses import replace
+
+from tests.attributions import attribution
+from tests.unit.render.screens import Visible, printed
+
+from mase.render.html import page
+from mase.text import Truncation
+
+FOR, AGAINST = {"superb": 0.25}, {"dull": -0.125}
+
+
+def cut():
+    kept = attribution("unread words here superb end").word_scores[3:]
+    return attribution("unread words here superb end", word_scores=kept, tokens=(), truncation=Truncation(2, 5, "end"))
+
+
+def test_a_page_explains_no_mark_that_it_lacks():
+    marks = {"solid red": "speaks for", "dashed blue": "speaks against", "includes 0": "includes 0", "grey": "not read"}
+    cases = [
+        (attribution(scores=FOR), {"solid red"}),
+        (attribution(scores=AGAINST), {"dashed blue"}),
+        (attribution(), {"solid red", "dashed blue"}),
+        (attribution(scores=FOR, se=1.0), {"solid red", "includes 0"}),
+        (cut(), {"solid red", "grey"}),
+        (attribution("fine", [0.0]), set()),
+    ]
+    for made, expected in cases:
+        assert {mark for mark in marks if mark in Visible(page([made])).legend} == expected
+    together = Visible(page([made for made, _ in cases])).legend
+    assert all(mark in together for mark in marks)
+    assert Visible(page([])).legend == ""
+
+
+def test_uncertain_words_are_explained_on_the_side_where_they_are():
+    only = page([attribution(scores=FOR, se=1.0)])
+    assert re.findall(r"<(\w) l>([^<]*)</\1>: the 95", only) == [("b", "not underlined")]
+    both = page([attribution(se=1.0)])
+    assert "<b l>not</b> <i l>underlined</i>: the 95" in both
+
+
+def test_texts_are_headed_by_the_sides_that_they_have():
+    for made, said, other in [
+        (attribution(scores=FOR), "for", "against"),
+        (attribution(scores=AGAINST), "against", "for"),
+    ]:
+        assert re.search(rf"words {said}\S? pos", printed(made))
+        assert other not in printed(made).splitlines()[0]
+        assert f"Words {said} pos" in Visible(page([made])).text
+    assert re.search(r"words for\S? and against\S? pos", printed(attribution()))
+    nothing = attribution("fine", [0.0])
+    assert "⁺" not in printed(nothing)
+    assert "no word for or against pos" in printed(nothing)
+    assert "No word for or against pos" in Visible(page([nothing])).text
+
+
+def test_the_reading_of_a_page_is_of_what_it_has():
+    plain = Visible(page([attribution()])).text
+    assert "R² is" in plain
+    assert "Split-half" not in plain
+    told = replace(attribution().fit, split_half=0.9, r2=None)
+    other = Visible(page([attribution(fit=told)])).text
+    assert "R² is" not in other
+    assert "Split-half is" in other
+    assert "Shades" not in Visible(page([attribution("fine", [0.0])])).text
+    assert "Point at" not in Visible(page([])).text

@@ -1,0 +1,173 @@
+"""Tests of `mase.render.terminal`."""
+
+import io
+import json
+import re
+
+import numpy as np
+import pytest
+from rich.console import Console
+from tests.attributions import attribution
+from tests.unit.render.screens import Visible, printed
+
+import mase
+from mase.attribution import LISTED, Word
+from mase.render.figure import bar_chart
+from mase.render.html import fragment, page
+from mase.render.terminal import heat_map, summary
+from mase.text import Truncation, find_words
+
+
+def shown(made, *, width=100, color=None, encoding="utf-8", **environment):
+    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    console = Console(
+        file=stream,
+        force_terminal=color is not None,
+        color_system=color,
+        width=width,
+        _environ=environment,
+        legacy_windows=False,
+    )
+    console.print(heat_map(made))
+    stream.flush()
+    return stream.buffer.getvalue().decode(encoding)
+
+
+def test_summary_is_plain_lines():
+    made = attribution(truncation=Truncation(9, 12, "end"), notes=[("unstable", "two halves differ")])
+    assert repr(made) == summary(made)
+    assert summary(made, top=2).splitlines() == [
+        "Attribution for pos by lstm-imdb: predicted pos 80.0 %",
+        "  superb  +0.250 ± 0.020",
+        "  dull    −0.125 ± 0.020",
+        "2 strongest of 11 words; probability of pos, ± 95 % interval (sampling)",
+        "R² 0.98 · 1,001 evaluations · 200 ms · mase, seed 0",
+        "cut off: the model read only the last 9 of 12 tokens",
+        "warning: two halves differ [unstable]",
+    ]
+
+
+def test_heat_map_without_colours_marks_words_by_sign_and_strength():
+    made = attribution()
+    for text in (shown(made), shown(made, color="truecolor", NO_COLOR="1")):
+        plain = re.sub(r"\x1b\[[\d;]*m", "", text)
+        assert "The cast⁺ is superb⁺⁺⁺, but the plot⁻ is dull⁻⁻." in plain
+        assert "superb  +0.250 ± 0.020  ████████████████████████\n" in plain
+        assert not re.search(r"\x1b\[[\d;]*(3[1-7]|38|48)", text)
+    assert "\x1b" not in shown(made)
+
+
+def test_heat_map_in_colours_has_a_second_cue():
+    text = shown(attribution(), color="truecolor")
+    assert re.search(r"\x1b\[1;38;2;255;255;255;48;2;200;30;55msuperb⁺\x1b\[0m", text)
+    assert re.search(r"\x1b\[[\d;]*mdull⁻\x1b\[0m", text)
+
+
+def test_words_that_could_be_zero_are_not_marked():
+    text = shown(attribution(se=0.5))
+    assert "⁺⁺" not in text
+    assert "is superb, but" in text
+
+
+UNSIGNED = ("unsigned", "scores are lengths")
+
+
+def test_scores_without_a_direction_are_not_drawn_as_for_the_class(tmp_path):
+    made = attribution(notes=[UNSIGNED])
+    text = shown(made)
+    assert "words that matter to pos" in text
+    assert "superb•••" in text
+    assert not set("⁺⁻") & set(text)
+    assert "for⁺" not in text
+    assert "against" not in text
+    source = made.to_html()
+    assert "<article class=plain>" in source
+    assert "Words that <b d>matter</b> to <bdi>pos</bdi>" in source
+    assert "whether it speaks for the class or against it" in source
+    figure = bar_chart(made)
+    assert len({patch.get_facecolor()[:3] for patch in figure.axes[0].patches}) == 1
+    assert "<article>" in attribution().to_html()
+
+
+def test_bars_keep_their_shares_in_a_narrow_terminal():
+    text = shown(attribution("x dull", [0.2, 0.1]), width=34)
+    bars = [len(re.sub("[^█]", "", line)) for line in text.splitlines() if "█" in line]
+    assert len(bars) == 2
+    assert bars[0] / bars[1] == pytest.approx(2, abs=0.3)
+
+
+def test_heat_map_on_ascii_terminals_and_narrow_ones():
+    made = attribution()
+    made_narrow = shown(attribution("a" * 100 + " superb"), width=30)
+    assert max(map(len, made_narrow.splitlines())) <= 30
+    assert "aaa" in made_narrow
+    console = Console(file=io.StringIO(), width=60)
+    options = console.options.update()
+    options.encoding = "ascii"
+    text = "".join(segment.text for segment in console.render(heat_map(made), options))
+    assert "superb+++, but the plot- is dull--." in text
+    assert "########################" in text
+
+
+def test_the_terminal_shows_what_was_not_read():
+    text = "never read " * 3 + "the end"
+    kept = tuple(word for word in attribution(text).word_scores if word.start >= 33)
+    made = attribution(
+        text, word_scores=kept, tokens=(), truncation=Truncation(2, 8, "end"), notes=[("poor-fit", "beware")]
+    )
+    assert "⟦never read never read never read⟧ the end" in shown(made)
+    assert "cut off: the model read only the last 2 of 8 tokens" in shown(made)
+    assert "warning: beware [poor-fit]" in shown(made)
+
+
+@pytest.mark.parametrize("color", [None, "standard", "256", "truecolor"])
+def test_texts_and_names_command_no_terminal(color):
+    evil = "\x1b]0;title\x07 [bold red]x[/] \x9b2J \x1b[31m \r overwritten"
+    made = attribution(evil, [0.3] * len(find_words(evil)), label=evil, other="[link=http://a]b", name=evil)
+    text = shown(made, color=color, width=300) + summary(made)
+    assert not set(text) & set("\x00\x07\x9b\r")
+    assert set(re.findall(r"\x1b.", text)) <= {"\x1b["}
+    assert not re.search(r"\x1b\[(?![\d;]*m)", text)
+    assert "[bold red]x[/]" in re.sub(r"\x1b\[[\d;]*m|⁺", "", text)
+    assert "[link=http://a]b" in text
+
+
+def test_a_text_without_scores_is_shown():
+    made = attribution("fine", [0.0], se=0.0)
+    assert "fine" in shown(made)
+    assert "0.000 ± 0.000" in summary(made)
+    assert "1 words" not in summary(attribution("", [], word_scores=(), tokens=()))
+
+
+def test_screens_list_as_many_words_as_halves_are_judged_by():
+    made = attribution(" ".join(f"w{i}" for i in range(30)), [0.01 * (i + 1) for i in range(30)])
+    assert len(re.findall("±", summary(made))) == LISTED + 1  # and one that says what it is
+    assert printed(made).count("█\n") + len(re.findall("[▏▎▍▌▋▊▉]\n", printed(made))) == LISTED
+
+
+def test_random_scores_have_no_interval_anywhere(lstm_model, tmp_path):
+    found = mase.Explainer(lstm_model, method="random")("not a bad film at all")
+    assert {word.standard_error for word in found.word_scores} == {None}
+    assert np.isnan(found.standard_errors).all()
+    assert np.isfinite(found.scores).all()
+    for shown in (summary(found), printed(found), Visible(page([found])).text, Visible(fragment(found)).text):
+        assert "±" not in shown
+        assert "95" not in shown
+        assert not re.search(r"words? (that matter|for|against)", shown, re.IGNORECASE)
+    assert not set("⁺⁻") & set(printed(found))
+    source = page([found])
+    assert "<article class=plain>" in source
+    assert "±" not in source
+    assert "class=w" not in source
+    assert "class=w" in page([attribution()])
+    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert {word["standard_error"] for word in plain["words"]} == {None}
+    found.save(tmp_path / "random.json")
+    assert mase.load(tmp_path / "random.json") == found
+
+
+def test_a_word_without_an_error_is_drawn_as_it_is():
+    made = attribution(
+        word_scores=tuple(Word(w.text, w.start, w.end, w.score, None) for w in attribution().word_scores)
+    )
+    assert re.search(r"superb\s+\+0\.250$", summary(made), re.MULTILINE)

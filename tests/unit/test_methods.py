@@ -1,0 +1,59 @@
+"""Tests of `mase.methods`."""
+
+import numpy as np
+import pytest
+
+import mase
+from mase.baselines import PROCEDURES
+from mase.errors import OptionError
+from mase.measure import Effort, measure
+from mase.methods import METHODS, describe, resolve
+from mase.regression.stopping import Stopping
+from mase.testing import smooth
+
+TEXT = "I went in expecting a dull film and left delighted: superb acting, a clever story and a wonderful ending"
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "message"),
+    [
+        ("partition-shap", {"design": "iid"}, "is a procedure, expected no design"),
+        ("partition-shap", {"sigma": 0.1}, "is a procedure, expected no sigma"),
+        ("kernel-shap", {"sigma": 0.1}, "a law of its own, expected no sigma"),
+        ("lime", {"center": 0.5}, "a law of its own, expected no center"),
+        ("lime", {"design": "iid"}, "center is None and sigma None"),
+        ("mase-nlgp", {"procedure": "random"}, "is a procedure, expected no design and no estimator and no sigma"),
+    ],
+)
+def test_parts_that_contradict_each_other(method, options, message):
+    with pytest.raises(OptionError, match=message):
+        resolve(method, **options)
+
+
+def test_a_design_with_a_law_takes_sigma_and_centre_away():
+    method = resolve("mase-mask", design="lime")
+    assert (method.sigma, method.center) == (None, None)
+    assert {"sigma", "center", "procedure"}.isdisjoint(describe(method))
+
+
+def test_procedures_stop_when_they_want(lstm):
+    with pytest.raises(OptionError, match="asks as it sees fit"):
+        mase.Explainer(lstm, method="partition-shap", tolerance=0.1)(TEXT)
+    assert measure(
+        smooth(4), resolve("partition-shap", link="logit"), 0, np.random.default_rng(0), Effort(stopping=Stopping())
+    )
+
+
+def test_rows_that_stand_still_need_gradients(lstm):
+    with pytest.raises(OptionError, match="do not deviate"):
+        mase.Explainer(lstm, method="integrated-gradients", estimator="least-squares")(TEXT)
+
+
+def test_occlusion_needs_a_row_for_every_word(lstm):
+    with pytest.raises(OptionError, match="n_samples is 4, expected at least 19"):
+        mase.Explainer(lstm, method="occlusion", n_samples=4)(TEXT)
+
+
+@pytest.mark.parametrize("name", PROCEDURES)
+def test_every_procedure_has_a_row(name):
+    assert name in {describe(method).get("procedure", {}).get("name") for method in METHODS.values()}

@@ -1,0 +1,58 @@
+"""The same numbers as the packages lime and shap: `benchmarks/golden.py` wrote them down."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.regressions import run
+
+from mase.baselines.partition_shap import PartitionShap
+from mase.methods import METHODS, Method
+from mase.regression.problem import Problem
+from mase.testing import FunctionProbe
+
+GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "peers.json").read_text(encoding="utf-8"))
+
+
+def test_lime_is_the_package():
+    case = GOLDEN["lime"]
+    rows, y = np.array(case["rows"], dtype=np.float64), np.array(case["responses"])
+    lime = METHODS["lime"]
+    design, estimator = lime.regression
+    law = design.law(rows.shape[1])
+    problem = Problem(rows - law.center, y, design.weights(rows), None, True, law.covariance)
+    assert estimator.fit(problem).gamma == pytest.approx(case["scores"], abs=1e-9)
+    sizes = np.bincount((rows[1:] == 0).sum(axis=1).astype(int), minlength=rows.shape[1] + 1)
+    ours = design.draw(np.random.default_rng(0), len(rows), law).coordinates
+    own = np.bincount((ours[1:] == 0).sum(axis=1).astype(int), minlength=rows.shape[1] + 1)
+    assert rows[0].all()
+    assert ours[0].all()
+    assert sizes[0] == own[0] == 0
+    assert np.abs(sizes - own)[1:].max() < 4.5 * np.sqrt(2 * len(rows) / rows.shape[1])
+
+
+def game(p):
+    """The function of the golden file: interactions of all orders between p words."""
+    weights = np.sin(1 + np.arange(p))
+
+    def function(c):
+        return np.tanh(c @ weights) + 0.5 * np.prod(c[:, :3], axis=1) - 0.3 * c[:, 1] * c[:, -1]
+
+    return FunctionProbe(function, p)
+
+
+@pytest.mark.parametrize("case", GOLDEN["kernel-shap"], ids=lambda case: f"p={case['p']}")
+def test_kernel_shap_is_the_package(case):
+    found = run(game(case["p"]), "kernel-shap", n_samples=2 ** case["p"])
+    assert found.estimate.gamma == pytest.approx(case["scores"], abs=1e-8)
+
+
+@pytest.mark.parametrize("case", GOLDEN["partition-shap"], ids=lambda case: f"p={case['p']}, {case['n']} evaluations")
+def test_partition_shap_is_the_package(case):
+    found = run(
+        game(case["p"]),
+        Method("x", "", METHODS["mase-mask"].space, procedure=PartitionShap(per_round=1)),
+        n_samples=case["n"],
+    )
+    assert found.estimate.gamma == pytest.approx(case["scores"], abs=1e-10)
