@@ -23,7 +23,7 @@ SOURCE = Path(mase.__file__).parent
 # Imports point upwards in this list: a unit may import itself and units of earlier layers, never a neighbour.
 # A unit is a module of src/mase, a folder, or one of the modules that stand below their folders.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"errors"}),
+    frozenset({"errors", "platforms"}),
     frozenset({"arrays", "files", "provenance", "registry", "rng", "text"}),
     frozenset({"attribution", "links", "spaces.protocol"}),
     frozenset({"models.protocol"}),

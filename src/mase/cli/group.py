@@ -2,19 +2,18 @@
 
 import os
 import re
-import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import entry_points
-from threading import current_thread, main_thread
 from typing import Any, NoReturn, TextIO
 
 import click
 from click.exceptions import Exit
 
 from mase.errors import MaseError
+from mase.platforms import on_termination
 
 __all__ = ["LazyGroup", "Terminated", "complain", "tell"]
 
@@ -76,24 +75,11 @@ class LazyGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a verb."""
-        with _messages(), _terminable():
+        with _messages(), on_termination(_terminate):
             return super().invoke(ctx)
 
 
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """Make SIGTERM an exception in the block, unless whoever started the process handles or ignores it."""
-    if current_thread() is not main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield
-        return
-    signal.signal(signal.SIGTERM, _terminate)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-
-def _terminate(_number: int, _frame: object) -> NoReturn:
+def _terminate() -> NoReturn:
     raise Terminated
 
 

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from mase.errors import DataError
-from mase.files import check_writable, lock, replacing
+from mase.files import check_writable, replacing
+from mase.platforms import lock
 from mase_paper.experiments.records import Record, dumps, loads
 
 __all__ = ["IDENTITY", "RecordFile", "Records", "pack", "read", "record_path"]
