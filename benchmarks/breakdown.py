@@ -11,11 +11,12 @@ from typing import Any
 import torch
 
 import mase
-import mase.measure as measuring
 import mase.models.torch_module as modules
 import mase.models.torch_probe as probes
+import mase.regression.designed as designed
 import mase.regression.oracle as oracles
 from core import TEXT
+from mase.estimators.least_squares import LeastSquares
 from timing import provenance, write
 
 ROUNDS, WARMING = 25, 2
@@ -25,10 +26,10 @@ PARTS = {
     (modules.TorchModule, "bind"): "forward passes of the text and its reference",
     (oracles, "ask"): "asking: all batches, with what readies the module",
     (probes.TorchProbe, "_place"): "inside it: placing the perturbed vectors",
-    (measuring, "coefficients"): "solving between the rounds",
-    (measuring, "_fitted"): "solving with standard errors",
-    (measuring, "split_half"): "split-half correlation",
-    (measuring, "condition"): "condition number",
+    (designed, "coefficients"): "solving between the rounds",
+    (LeastSquares, "fit"): "solving with standard errors",
+    (designed, "split_half"): "agreement of halves",
+    (designed, "condition"): "condition number",
 }
 
 

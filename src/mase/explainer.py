@@ -1,33 +1,30 @@
-"""The pipeline: text -> tokens -> probe -> design -> query -> estimator -> attribution."""
+"""The pipeline: text -> tokens -> probe -> strategy -> attribution."""
 
-import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from typing import Any, Literal, overload
+from collections.abc import Iterable, Iterator
+from typing import Any, Unpack, overload
 
 import numpy as np
 
-from mase.arrays import Floats, Ints
+from mase.arrays import Ints
 from mase.assemble import prediction, token_scores, word_scores, word_sums
-from mase.attribution import Attribution
-from mase.errors import CapabilityError, EmptyTextError, MaseError, ModelError, OptionError
+from mase.attribution import Attribution, Fit
+from mase.errors import EmptyTextError, MaseError, ModelError, OptionError
 from mase.links import Link, probabilities
-from mase.measure import Effort, measure
-from mase.methods import Method, describe, resolve
+from mase.measure import measure
+from mase.methods import Method, describe, resolve, suited
 from mase.models import adapt
-from mase.models.batching import check_batch_size, check_start
+from mase.models.batching import check_start
 from mase.models.protocol import Binding, Model, Probe
+from mase.options import MoreOptions, Units, merged
 from mase.provenance import installed
-from mase.registry import unknown
-from mase.regression.precision import Precision
-from mase.regression.stopping import Stopping
+from mase.regression.precision import AUTO, QueryOptions
+from mase.regression.stopping import NEVER, Stopping
 from mase.rng import generator, stream_key, untouched
+from mase.target import target_index
 from mase.text import Tokens, Words, check_text, check_texts, group_words
 
-__all__ = ["Explainer", "Granularity", "explain"]
-
-Granularity = Literal["word", "token"]
+__all__ = ["Explainer", "explain"]
 
 
 class Explainer:
@@ -43,25 +40,31 @@ class Explainer:
     method
         A row of `mase.METHODS` by name, or a `Method`. On a model without embeddings "mase-nlgp" stands for
         "mase-mask".
-    n_samples, sigma, center, reference, link, design, estimator, space
-        Replace that part of the method; None keeps it. Parts are values or names, with settings as in
-        "focused(rounds=3)". `sigma` is a standard deviation of the coordinates, p of them, a covariance `(p, p)` or a
-        function of p that returns one of these. `reference` is "zero", "mask", "unk" or "pad".
+    units
+        What is in or out as one: "word", or "token", whose scores a word's score is the sum of.
+    n_samples, sigma, reference, link
+        Replace that part of the method; None keeps it. `sigma` is a standard deviation of the coordinates, p of them,
+        a covariance `(p, p)` or a function of p that returns one of these. `reference` is "zero", "mask", "unk" or
+        "pad".
     seed
         Seed of the perturbations. Same seed, text and settings: same scores, whatever the order of texts.
-    granularity
-        "word": one coordinate per word; "token": one per token, word scores being their sums.
-    tolerance, stable_top
-        Stop before `n_samples` as soon as the relative standard error is at most `tolerance`, or the set of the
-        `stable_top` highest words is certain (see `mase.regression.stopping.Stopping`).
-    batch_size
-        Rows per forward pass, or "auto". The same settings on the same machine and versions give the same scores to the
-        last bit; another size changes them by rounding (up to 3e-7 of the largest, with one row at a time).
-    precision
-        "float32", or "bfloat16": half precision where it is fast and a trial shows it precise (see
-        `mase.measure.Effort`).
+    query
+        How to ask the model: rows per forward pass, and precision.
+    stopping
+        When to stop before `n_samples`: as soon as the scores are certain enough.
     show_progress
         Whether a list of texts shows a progress bar on stderr.
+    **more
+        `design`, `estimator`, `space` and `center` replace further parts of the method: values or names, with settings
+        as in "focused(rounds=3)". Also, by their own names, the fields of `query` (`batch_size`, `precision`) and of
+        `stopping` (`tolerance`, `stable_top`), and `granularity`, the former name of `units`.
+
+    Raises
+    ------
+    OptionError
+        If an option has a value that cannot be used.
+    UnknownNameError
+        If a name is not known.
 
     Examples
     --------
@@ -76,33 +79,23 @@ class Explainer:
         tokenizer: Any = None,
         *,
         method: str | Method = "mase",
+        units: Units = "word",
         n_samples: int | None = None,
-        seed: int = 0,
         sigma: Any = None,
-        center: float | None = None,
         reference: str | None = None,
         link: Link | None = None,
-        design: Any = None,
-        estimator: Any = None,
-        space: Any = None,
-        granularity: Granularity = "word",
-        tolerance: float | None = None,
-        stable_top: int | None = None,
-        batch_size: int | Literal["auto"] = "auto",
-        precision: Precision = "float32",
+        seed: int = 0,
+        query: QueryOptions = AUTO,
+        stopping: Stopping = NEVER,
         show_progress: bool = False,
+        **more: Unpack[MoreOptions],
     ) -> None:
-        if granularity not in ("word", "token"):
-            raise OptionError(f"granularity is {granularity!r}, expected 'word' or 'token'")
+        parts, self.query, self.stopping, self.units = merged(query, stopping, units, more)
         stream_key(seed, "")
         self.model: Model = adapt(model, tokenizer)
-        overrides = {"n_samples": n_samples, "sigma": sigma, "center": center, "reference": reference, "link": link}
-        self.method = _for_model(
-            self.model, method, overrides | {"design": design, "estimator": estimator, "space": space}
-        )
-        self.seed, self.granularity = int(seed), granularity
-        self.effort = Effort(check_batch_size(batch_size), Stopping(tolerance, stable_top), precision)
-        self.show_progress = show_progress
+        overrides = {"n_samples": n_samples, "sigma": sigma, "reference": reference, "link": link} | parts
+        self.method = suited(method, self.model, overrides)
+        self.seed, self.show_progress = int(seed), show_progress
 
     @overload
     def __call__(self, texts: str, *, target: str | int | None = None) -> Attribution: ...  # type: ignore[overload-overlap]
@@ -167,8 +160,7 @@ class Explainer:
         began = time.perf_counter()
         tokens = self.model.encode(text)
         words = group_words(tokens)
-        per_token = self.granularity == "token" or self.method.space.per_token
-        of_token = _coordinates(tokens, words, per_token=per_token)
+        of_token = _coordinates(tokens, words, per_token=self.per_token)
         try:
             probe = self.model.bind(self._binding(tokens, of_token))
         except MemoryError as error:
@@ -176,33 +168,45 @@ class Explainer:
                 "the model ran out of memory on a single text; shorten it or use a larger device"
             ) from error
         chance = probabilities(check_start(probe.start), probe.output)[0]
-        index = _target(self.model.labels, target, chance)
-        method = _with_sigma(self.method, probe)
-        found = measure(probe, method, index, generator(self.seed, text), self.effort)
-        leads = () if found.lead is None else (found.lead.note(tokens, words, of_token),)
+        index = target_index(self.model.labels, target, chance)
+        found = measure(probe, self.method, index, generator(self.seed, text), self.query, self.stopping)
         return Attribution(
             text=text,
             prediction=prediction(self.model.labels, chance),
             target=self.model.labels[index],
             target_probability=float(chance[index]),
-            link=method.link,
+            link=self.method.link,
             response=found.response,
             word_scores=word_scores(words, word_sums(found.estimate, of_token, words), text),
-            tokens=token_scores(tokens, words, found.estimate.gamma if per_token else None, of_token),
-            fit=replace(found.fit, seconds=time.perf_counter() - began, warnings=(*found.fit.warnings, *leads)),
-            method=describe(method) | self._conditions(probe, per_token=per_token),
+            tokens=token_scores(tokens, words, found.estimate.gamma if self.per_token else None, of_token),
+            fit=Fit(
+                r2=found.r2,
+                split_half=found.split_half,
+                condition=found.condition,
+                n_queries=found.cost.n_queries,
+                n_gradients=found.cost.n_gradients,
+                seconds=time.perf_counter() - began,
+                warnings=found.notes,
+            ),
+            method=self._described(probe),
             model={"name": self.model.name, "sha256": self.model.sha256},
             seed=self.seed,
             versions=dict(installed()),
             truncation=tokens.truncation,
         )
 
+    @property
+    def per_token(self) -> bool:
+        """Whether every token is a coordinate, and not every word."""
+        return self.units == "token" or self.method.space.per_token
+
     def _binding(self, tokens: Tokens, of_token: Ints) -> Binding:
         n_coordinates = int(of_token.max()) + 1
         if n_coordinates == 0:
             shown = tokens.text[:40]
             raise EmptyTextError(f"text {shown!r} has only special tokens for the model, expected at least one word")
-        sigma = np.asarray(self.method.sigma)
+        design = self.method.gaussian
+        sigma = np.asarray(None if design is None else design.sigma)
         level = float(sigma) if sigma.ndim == 0 and sigma.dtype.kind in "fiu" else 0.0
         if self.method.space.noisy and not level:
             raise OptionError(
@@ -210,51 +214,61 @@ class Explainer:
             )
         return Binding(tokens, self.method.space, of_token, n_coordinates, stream_key(self.seed, tokens.text), level)
 
-    def _conditions(self, probe: Probe, *, per_token: bool) -> dict[str, Any]:
-        """Return the settings that are not part of the method, for provenance."""
-        return {
-            "granularity": "token" if per_token else "word",
-            "batch_size": self.effort.batch_size or probe.batch_size,
-            "tolerance": self.effort.stopping.tolerance,
-            "stable_top": self.effort.stopping.stable_top,
-            "precision": self.effort.precision,
+    def _described(self, probe: Probe) -> dict[str, Any]:
+        """Return every setting of an explanation, for provenance; a sigma that is a function of p as its value."""
+        method, design = self.method, self.method.gaussian
+        if design is not None and callable(design.sigma):
+            method = resolve(method, sigma=design.sigma(int(np.count_nonzero(probe.widths))))
+        return describe(method) | {
+            "granularity": "token" if self.per_token else "word",
+            "batch_size": self.query.rows or probe.batch_size,
+            "tolerance": self.stopping.tolerance,
+            "stable_top": self.stopping.stable_top,
+            "precision": self.query.precision,
         }
 
 
 def explain(
-    text: str, model: Any = "lstm-imdb", tokenizer: Any = None, *, target: str | int | None = None, **options: Any
+    text: str,
+    model: Any = "lstm-imdb",
+    tokenizer: Any = None,
+    *,
+    target: str | int | None = None,
+    method: str | Method = "mase",
+    units: Units = "word",
+    n_samples: int | None = None,
+    sigma: Any = None,
+    reference: str | None = None,
+    link: Link | None = None,
+    seed: int = 0,
+    query: QueryOptions = AUTO,
+    stopping: Stopping = NEVER,
+    **more: Unpack[MoreOptions],
 ) -> Attribution:
-    """Return the attribution of one text: `Explainer(model, tokenizer, **options)(text, target=target)`."""
-    return Explainer(model, tokenizer, **options)(text, target=target)
+    """Return the attribution of one text: the class `target`, by default the predicted one, explained as `Explainer` says.
 
+    For several texts make one `Explainer` and call it with each: the model is then prepared once.
 
-def _for_model(model: Model, method: str | Method, overrides: dict[str, Any]) -> Method:
-    """Return the method with overrides, or the row that takes its place without embeddings, its reference resolved."""
-    chosen = resolve(method)
-    if not model.has_embeddings and not chosen.space.binary:
-        if chosen.without_embeddings is None:
-            raise CapabilityError(
-                f"method {chosen.name!r} needs an embedding layer, which {model.name} does not have; use 'mase'"
-            )
-        chosen = resolve(chosen.without_embeddings)
-    chosen = resolve(chosen, **overrides)
-    wanted = chosen.space.reference
-    if wanted is None:
-        return chosen
-    if wanted == "auto":
-        return resolve(chosen, reference=model.references[0])
-    if wanted not in model.references:
-        raise CapabilityError(
-            f"reference is {wanted!r}, expected one that {model.name} has: {', '.join(model.references)}"
-        )
-    return chosen
-
-
-def _with_sigma(method: Method, probe: Probe) -> Method:
-    """Return the method with the value of a sigma that is a function of the number of coordinates that move."""
-    if not callable(method.sigma):
-        return method
-    return replace(method, sigma=method.sigma(int((probe.widths > 0).sum())))
+    Raises
+    ------
+    MaseError
+        If an option, the model or the text cannot be used (see `Explainer`).
+    """
+    explainer = Explainer(
+        model,
+        tokenizer,
+        method=method,
+        units=units,
+        n_samples=n_samples,
+        sigma=sigma,
+        reference=reference,
+        link=link,
+        seed=seed,
+        query=query,
+        stopping=stopping,
+        **more,
+    )
+    return explainer(text, target=target)
 
 
 def _coordinates(tokens: Tokens, words: Words, *, per_token: bool) -> Ints:
@@ -264,19 +278,3 @@ def _coordinates(tokens: Tokens, words: Words, *, per_token: bool) -> Ints:
         return of_word
     free = of_word >= 0
     return np.where(free, np.cumsum(free) - 1, -1)
-
-
-def _target(labels: Sequence[str], target: str | int | None, chance: Floats) -> int:
-    """Return the index of the target: a label, an index (also as a string that is no label), or the predicted class."""
-    if target is None:
-        return int(np.argmax(chance))
-    if isinstance(target, str) and target in labels:
-        return labels.index(target)
-    if isinstance(target, str) and not re.fullmatch(r"-?[0-9]+", target):
-        raise unknown("target", target, list(labels))
-    if isinstance(target, bool) or not isinstance(target, int | str | np.integer):
-        raise OptionError(f"target is of type {type(target).__name__}, expected a label, an index or None")
-    index = int(target)
-    if not 0 <= index < len(labels):
-        raise OptionError(f"target is {index}, expected an index from 0 to {len(labels) - 1} or one of the labels")
-    return index

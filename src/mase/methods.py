@@ -1,85 +1,21 @@
 """The table of methods: a method is a row of named parts. Defaults are written here and nowhere else."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from mase.baselines import PROCEDURES
 from mase.designs import DESIGNS
-from mase.errors import OptionError
+from mase.designs.placement import Gaussian
+from mase.errors import CapabilityError, OptionError
 from mase.estimators import ESTIMATORS
-from mase.links import Link
+from mase.method import Method, describe, with_reference
+from mase.models.protocol import Model
 from mase.registry import Registry, unknown
-from mase.regression.problem import Design, Estimator, OwnLaw
-from mase.regression.procedure import Procedure
+from mase.regression.designed import Regression
 from mase.spaces import SPACES
-from mase.spaces.protocol import Space
 
-__all__ = ["METHODS", "Method", "describe", "resolve", "with_reference"]
-
-
-@dataclass(frozen=True, slots=True)
-class Method:
-    """One way to explain: what a coordinate does, where to ask, which number to explain and how to solve for the scores.
-
-    `design` and `estimator` say where to ask and how to solve; a `procedure` does both and takes their place. `sigma`
-    is a standard deviation, p of them or a covariance `(p, p)` (see `mase.regression.covariance.covariance`). `center`
-    is the mean of the coordinates (1: the text itself, 0: the reference). Both are None for procedures, and where the
-    design has a law of its own. `without_embeddings` names the row that takes this one's place for a model that reads
-    strings only.
-    """
-
-    name: str
-    summary: str
-    space: Space
-    design: Design | None = None
-    estimator: Estimator | None = None
-    procedure: Procedure | None = None
-    link: Link = "probability"
-    sigma: Any = None
-    center: float | None = None
-    n_samples: int = 1000
-    without_embeddings: str | None = None
-
-    def __post_init__(self) -> None:
-        n = self.n_samples
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 2:
-            raise OptionError(f"n_samples is {n!r}, expected an integer >= 2")
-        if self.procedure is None and (self.design is None or self.estimator is None):
-            raise OptionError(f"method {self.name!r} has no procedure, expected a design and an estimator")
-        if self.procedure is not None or isinstance(self.design, OwnLaw):
-            self._check_nothing_given()
-        elif self.center is None or not np.isfinite(self.center) or self.sigma is None:
-            raise OptionError(
-                f"center is {self.center!r} and sigma {self.sigma!r}, expected a finite number (1 is the text, 0 the "
-                "reference) and a standard deviation"
-            )
-
-    def _check_nothing_given(self) -> None:
-        own = (("design", self.design), ("estimator", self.estimator)) if self.procedure is not None else ()
-        given = [name for name, value in (*own, ("sigma", self.sigma), ("center", self.center)) if value is not None]
-        if given:
-            what = "a procedure" if self.procedure is not None else "a design with a law of its own"
-            raise OptionError(
-                f"method {self.name!r} is {what}, expected no {' and no '.join(given)}; leave that "
-                "out, or use method='mase-nlgp'"
-            )
-
-    @property
-    def needs_gradients(self) -> bool:
-        """Whether it is a white box."""
-        part = self.estimator if self.procedure is None else self.procedure
-        assert part is not None
-        return part.needs_gradients
-
-    @property
-    def regression(self) -> tuple[Design, Estimator]:
-        """The design and the estimator of a method that is no procedure."""
-        assert self.design is not None
-        assert self.estimator is not None
-        return self.design, self.estimator
+__all__ = ["METHODS", "Method", "describe", "resolve", "suited", "with_reference"]
 
 
 _TABLE: dict[str, dict[str, Any]] = {
@@ -115,7 +51,7 @@ _TABLE: dict[str, dict[str, Any]] = {
     },
     "mase-mask": {
         "summary": "For black boxes: words are there or not, half of them at a time",
-        "space": "token-mask", "design": "bernoulli", "estimator": "least-squares", "sigma": 0.5, "center": 0.5,
+        "space": "token-mask", "design": "bernoulli", "estimator": "least-squares",
     },
     "standard-gaussian": {
         "summary": "Noise on every entry of the embedding, Theorem 1's closed form: what the paper compares NLGP with",
@@ -186,7 +122,11 @@ class _Methods(Mapping[str, Method]):
         row = dict(_TABLE[name])
         reference = row.pop("reference", None)
         parts = {part: registry[row.pop(part)]() for part, registry in _REGISTRIES.items() if part in row}
-        method = Method(name=name, **row, **parts)
+        law = {key: row.pop(key) for key in ("sigma", "center") if key in row}
+        strategy = parts.pop("procedure", None) or Regression(
+            replace(parts.pop("design"), **law), parts.pop("estimator")
+        )
+        method = Method(name=name, strategy=strategy, **row, **parts)
         return method if reference is None else with_reference(method, reference)
 
     def __contains__(self, name: object) -> bool:
@@ -208,58 +148,78 @@ METHODS: Mapping[str, Method] = _Methods()
 def resolve(method: str | Method, **overrides: Any) -> Method:
     """Return the method of that name (or the one given) with the overrides that are not None.
 
-    `space`, `design`, `estimator` and `procedure` may be names or values; `reference` replaces the reference of the
-    space. A design with a law of its own takes sigma and centre away.
+    `space`, `design` and `estimator` may be names or values; `reference` replaces the reference of the space; `sigma`
+    and `center` are those of a Gaussian design.
 
     Raises
     ------
     UnknownNameError
         If a name is not in its registry.
     OptionError
-        If a value cannot be used, or the space has no reference.
+        If a value cannot be used, or the method has no such part.
     """
     chosen = METHODS[method] if isinstance(method, str) else method
     if not isinstance(chosen, Method):
         raise OptionError(f"method is {method!r}, expected a name such as 'mase', or a mase.Method")
     given = {key: value for key, value in overrides.items() if value is not None}
-    reference = given.pop("reference", None)
-    for part, registry in _REGISTRIES.items():
+    for part in ("space", "design", "estimator"):
         if isinstance(given.get(part), str):
-            given[part] = registry.build(given[part])
-    if isinstance(given.get("design"), OwnLaw):
-        given = {"sigma": None, "center": None} | given
+            given[part] = _REGISTRIES[part].build(given[part])
+    reference = given.pop("reference", None)
+    parts = {key: given.pop(key) for key in ("design", "estimator", "sigma", "center") if key in given}
     chosen = replace(chosen, **given)
+    if parts:
+        chosen = replace(chosen, strategy=_regression(chosen, **parts))
     return chosen if reference is None else with_reference(chosen, reference)
 
 
-def with_reference(method: Method, reference: str) -> Method:
-    """Return the method with another reference of its space.
+def _regression(method: Method, **parts: Any) -> Regression:
+    """Return the method's regression with other parts.
 
     Raises
     ------
     OptionError
-        If the space has none.
+        If the method is no regression, or sigma or centre are given and its design has a law of its own.
     """
-    if method.space.reference is None:
-        name = SPACES.name_of(method.space)
+    given = " and no ".join(parts)
+    if not isinstance(method.strategy, Regression):
         raise OptionError(
-            f"reference {reference!r} given, but the space {name} has none; use method='mase' or leave it out"
+            f"method {method.name!r} is a procedure, expected no {given}; leave that out, or use method='mase-nlgp'"
         )
-    return replace(method, space=replace(method.space, reference=reference))  # type: ignore[type-var]
+    regression = replace(method.strategy, **{key: parts.pop(key) for key in ("design", "estimator") if key in parts})
+    if not parts:
+        return regression
+    if not isinstance(regression.design, Gaussian):
+        raise OptionError(
+            f"method {method.name!r} is a design with a law of its own, expected no {' and no '.join(parts)}; leave that "
+            "out, or use method='mase-nlgp'"
+        )
+    return replace(regression, design=replace(regression.design, **parts))
 
 
-def describe(method: Method) -> dict[str, Any]:
-    """Return every hyper-parameter of a method as plain JSON types, without the parts that it does not have."""
-    every = {field.name: getattr(method, field.name) for field in fields(method)}
-    every.pop("summary"), every.pop("without_embeddings")
-    plain = {name: value for name, value in every.items() if value is not None}
-    for part in _REGISTRIES.keys() & plain.keys():
-        plain[part] = _part(_REGISTRIES[part], plain[part])
-    if "sigma" in plain:
-        plain["sigma"] = np.asarray(method.sigma, dtype=np.float64).tolist()
-    return {name: value.item() if isinstance(value, np.generic) else value for name, value in plain.items()}
+def suited(method: str | Method, model: Model, overrides: Mapping[str, Any]) -> Method:
+    """Return the method with overrides, or the row that takes its place without embeddings, its reference resolved.
 
-
-def _part(registry: Registry, value: Any) -> dict[str, Any]:
-    named = {"name": registry.name_of(value)}
-    return named | ({field.name: getattr(value, field.name) for field in fields(value)} if is_dataclass(value) else {})
+    Raises
+    ------
+    CapabilityError
+        If the model has no embeddings or no such reference, and the method needs it.
+    """
+    chosen = resolve(method)
+    if not model.has_embeddings and not chosen.space.binary:
+        if chosen.without_embeddings is None:
+            raise CapabilityError(
+                f"method {chosen.name!r} needs an embedding layer, which {model.name} does not have; use 'mase'"
+            )
+        chosen = resolve(chosen.without_embeddings)
+    chosen = resolve(chosen, **overrides)
+    wanted = chosen.space.reference
+    if wanted is None:
+        return chosen
+    if wanted == "auto":
+        return with_reference(chosen, model.references[0])
+    if wanted not in model.references:
+        raise CapabilityError(
+            f"reference is {wanted!r}, expected one that {model.name} has: {', '.join(model.references)}"
+        )
+    return chosen

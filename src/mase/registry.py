@@ -41,7 +41,7 @@ class Registry:
         return getattr(importlib.import_module(module), attribute)
 
     def build(self, text: str) -> Any:
-        """Return the entry that a text like ``"focused"`` or ``"focused(rounds=3, often=0.8)"`` stands for, with its settings.
+        """Return the entry that a text like ``"focused"`` or ``"focused(rounds=3, p_high=0.8)"`` stands for, with its settings.
 
         Raises
         ------
@@ -53,7 +53,7 @@ class Registry:
         Examples
         --------
         >>> from mase.designs import DESIGNS
-        >>> DESIGNS.build("focused(rounds=3, often=0.8)").often
+        >>> DESIGNS.build("focused(rounds=3, p_high=0.8)").p_high
         0.8
         """
         name, bracket, rest = text.partition("(")

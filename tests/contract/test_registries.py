@@ -5,30 +5,27 @@ import pytest
 
 from mase.baselines import PROCEDURES
 from mase.designs import DESIGNS
+from mase.designs.placement import Gaussian
 from mase.estimators import ESTIMATORS
 from mase.methods import METHODS, describe
 from mase.models import load
-from mase.regression.covariance import covariance
-from mase.regression.problem import Law, OwnLaw
 from mase.spaces import SPACES
 from mase.testing import check_design, check_estimator, check_procedure, check_space
 
-FAIR = Law(0.5, covariance(0.5, np.ones(7)))
 # The moment family has the error floor of Theorem 1 and the L1 family shrinks: by design, not by mistake.
 TOLERANCES = {"moment": 0.12, "sparse": 0.3, "lasso": 0.7, "fixed-ridge": 0.01}
-# Designs that serve any law that they are given.
-FREE = [name for name in DESIGNS if name != "bernoulli" and not isinstance(DESIGNS[name](), OwnLaw)]
+GAUSSIAN = [name for name in DESIGNS if isinstance(DESIGNS[name](), Gaussian)]
 
 
 @pytest.mark.parametrize("name", DESIGNS)
 def test_design(name):
-    check_design(DESIGNS[name](), law=FAIR if name == "bernoulli" else None)
+    check_design(DESIGNS[name]())
 
 
-@pytest.mark.parametrize("name", FREE)
+@pytest.mark.parametrize("name", GAUSSIAN)
 def test_design_of_correlated_law(name):
     sigma = 0.04 * 0.6 ** np.abs(np.subtract.outer(np.arange(7), np.arange(7)))
-    check_design(DESIGNS[name](), law=Law(1.0, covariance(sigma, np.ones(7))))
+    check_design(DESIGNS[name](sigma=sigma))
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -71,8 +68,8 @@ def test_contracts_can_fail():
     with pytest.raises(AssertionError, match="linear model"):
         check_estimator(Biased(), tolerance=1e-6)
 
-    class Shifted:
-        def draw(self, rng, n, law):
+    class Shifted(Gaussian):
+        def draw(self, rng, n, law, gamma=None):
             sample = DESIGNS["iid"]().draw(rng, n, law)
             return type(sample)(
                 sample.coordinates + 0.1, sample.deviations + 0.1, sample.weights, False, sample.center, law.covariance

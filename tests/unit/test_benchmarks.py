@@ -9,12 +9,11 @@ import pytest
 import torch
 
 import mase
-from mase.designs.focused import Focused
 from mase.estimators.least_squares import LeastSquares
 from mase.measure import measure
 from mase.methods import resolve
 from mase.models.batching import ask
-from mase.models.protocol import Binding, OpenProbe
+from mase.models.protocol import Binding
 from mase.regression.covariance import covariance
 from mase.regression.problem import Problem
 from mase.spaces.token_scale import TokenScale
@@ -115,13 +114,12 @@ def test_all_benchmarks_together_took_less_than_half_an_hour():
 def test_each_round_asks_in_the_fewest_batches_without_a_short_one(n, batch_size):
     probe = FunctionProbe(linear(np.linspace(-1, 1, 64)).function, 64, batch_size=batch_size)
     found = explained(probe, n_samples=n)
-    alone = Focused().candidates(n, 64)
-    size = -(-(n - alone) // 5)
-    rounds = [*(min(size, n - alone - start) for start in range(0, n - alone, size)), *[alone] * (alone > 0)]
+    size = -(-n // 5)
+    rounds = [min(size, n - start) for start in range(0, n, size)]
     rounds[0] += 1  # the text once more, to compare
     asked = [one for one in probe.batches if one > 1]  # 1: the text itself, which a real probe remembers
     assert asked == [one for round_size in rounds for one in batches(round_size, batch_size)]
-    assert sum(asked) == n + 1 == found.fit.n_queries - probe.n_setup
+    assert sum(asked) == n + 1 == found.cost.n_queries - probe.n_setup
 
 
 def test_each_evaluation_that_is_stated_is_a_row_that_the_module_ran_once():
@@ -207,7 +205,6 @@ def test_an_opened_probe_answers_as_a_closed_one_and_leaves_the_module_alone():
     tokens = model.encode(TEXT)
     p = len(tokens)
     probe = model.bind(Binding(tokens, TokenScale(), np.arange(p), p, (0,), 0.0))
-    assert isinstance(probe, OpenProbe)
     rows = np.random.default_rng(0).random((30, p))
     one_by_one = np.concatenate([probe.scores(rows[start : start + 10], np.arange(10)) for start in (0, 10, 20)])
     before, as_before = model.predict([TEXT]), model.module.training

@@ -6,7 +6,7 @@ import pytest
 import mase
 from mase.baselines import PROCEDURES
 from mase.errors import OptionError
-from mase.measure import Effort, measure
+from mase.measure import measure
 from mase.methods import METHODS, describe, resolve
 from mase.regression.stopping import Stopping
 from mase.testing import smooth
@@ -21,8 +21,8 @@ TEXT = "I went in expecting a dull film and left delighted: superb acting, a cle
         ("partition-shap", {"sigma": 0.1}, "is a procedure, expected no sigma"),
         ("kernel-shap", {"sigma": 0.1}, "a law of its own, expected no sigma"),
         ("lime", {"center": 0.5}, "a law of its own, expected no center"),
-        ("lime", {"design": "iid"}, "center is None and sigma None"),
-        ("mase-nlgp", {"procedure": "random"}, "is a procedure, expected no design and no estimator and no sigma"),
+        ("mase-nlgp", {"design": "lime", "sigma": 0.1}, "a law of its own, expected no sigma"),
+        ("mase-nlgp", {"center": np.inf}, "center is inf"),
     ],
 )
 def test_parts_that_contradict_each_other(method, options, message):
@@ -32,16 +32,14 @@ def test_parts_that_contradict_each_other(method, options, message):
 
 def test_a_design_with_a_law_takes_sigma_and_centre_away():
     method = resolve("mase-mask", design="lime")
-    assert (method.sigma, method.center) == (None, None)
+    assert method.gaussian is None
     assert {"sigma", "center", "procedure"}.isdisjoint(describe(method))
 
 
 def test_procedures_stop_when_they_want(lstm):
     with pytest.raises(OptionError, match="asks as it sees fit"):
         mase.Explainer(lstm, method="partition-shap", tolerance=0.1)(TEXT)
-    assert measure(
-        smooth(4), resolve("partition-shap", link="logit"), 0, np.random.default_rng(0), Effort(stopping=Stopping())
-    )
+    assert measure(smooth(4), resolve("partition-shap", link="logit"), 0, np.random.default_rng(0), stopping=Stopping())
 
 
 def test_rows_that_stand_still_need_gradients(lstm):

@@ -18,9 +18,9 @@ GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "peers.json").read_t
 def test_lime_is_the_package():
     case = GOLDEN["lime"]
     rows, y = np.array(case["rows"], dtype=np.float64), np.array(case["responses"])
-    lime = METHODS["lime"]
-    design, estimator = lime.regression
-    law = design.law(rows.shape[1])
+    lime = METHODS["lime"].strategy
+    design, estimator = lime.design, lime.estimator
+    law = design.law(np.ones(rows.shape[1]))
     problem = Problem(rows - law.center, y, design.weights(rows), None, True, law.covariance)
     assert estimator.fit(problem).gamma == pytest.approx(case["scores"], abs=1e-9)
     sizes = np.bincount((rows[1:] == 0).sum(axis=1).astype(int), minlength=rows.shape[1] + 1)
@@ -52,7 +52,7 @@ def test_kernel_shap_is_the_package(case):
 def test_partition_shap_is_the_package(case):
     found = run(
         game(case["p"]),
-        Method("x", "", METHODS["mase-mask"].space, procedure=PartitionShap(per_round=1)),
+        Method("x", "", METHODS["mase-mask"].space, PartitionShap(per_round=1)),
         n_samples=case["n"],
     )
     assert found.estimate.gamma == pytest.approx(case["scores"], abs=1e-10)

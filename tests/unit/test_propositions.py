@@ -33,7 +33,7 @@ def ends(probe):
 
 def lime_problem(name, p=9, n=300):
     design, probe = DESIGNS[name](), smooth(p)
-    sample = design.draw(np.random.default_rng(1), n, design.law(p))
+    sample = design.draw(np.random.default_rng(1), n, design.law(np.ones(p)))
     return sample, sample.problem(probe.function(sample.coordinates), None)
 
 
@@ -78,7 +78,7 @@ def test_kernel_shap_of_all_coalitions_is_the_shapley_value(p):
     found = run(probe, "kernel-shap", n_samples=max(4, 2**p))
     assert found.estimate.gamma == pytest.approx(shapley(probe), abs=1e-9)
     assert not found.estimate.covariance.any()  # nothing was drawn
-    assert found.fit.n_queries == probe.n_setup + 2**p + 1
+    assert found.cost.n_queries == probe.n_setup + 2**p + 1
 
 
 @pytest.mark.parametrize("p", [8, 9, 10])
@@ -102,7 +102,7 @@ def test_kernel_shap_within_a_budget(p):
     runs = [run(probe, "kernel-shap", seed=seed, n_samples=500) for seed in range(12)]
     gammas = np.array([each.estimate.gamma for each in runs])
     assert gammas.sum(axis=1) == pytest.approx(np.full(12, ends(probe)), abs=1e-9)  # exact, however few were asked
-    assert all(each.fit.n_queries <= probe.n_setup + 501 for each in runs)
+    assert all(each.cost.n_queries <= probe.n_setup + 501 for each in runs)
     many = run(probe, "kernel-shap", seed=99, n_samples=20_000).estimate.gamma
     spread = np.sqrt(np.mean([np.diag(each.estimate.covariance) for each in runs], axis=0))
     assert (np.abs(gammas.mean(axis=0) - many) < 4 * spread / np.sqrt(12) + 1e-3).all()
@@ -112,7 +112,7 @@ def test_kernel_shap_within_a_budget(p):
 
 
 def test_the_kernel_is_counted_once():
-    sample = DESIGNS["shapley"]().draw(np.random.default_rng(0), 400, DESIGNS["shapley"]().law(20))
+    sample = DESIGNS["shapley"]().draw(np.random.default_rng(0), 400, DESIGNS["shapley"]().law(np.ones(20)))
     sizes = sample.coordinates.sum(axis=1).astype(int)
     assert sample.coordinates[:2].tolist() == [[1.0] * 20, [0.0] * 20]
     assert np.array_equal(sample.coordinates[0::2], 1 - sample.coordinates[1::2])
@@ -216,9 +216,9 @@ def test_occlusion_is_theorem_1_with_one_word_at_a_time():
     z = -np.eye(p)
     closed = np.linalg.inv(z.T @ z / p) @ (z.T @ (values[:p] - values[p]) / p)
     assert found.estimate.gamma == pytest.approx(closed, abs=1e-12)
-    assert found.fit.n_queries == probe.n_setup + p + 1
+    assert found.cost.n_queries == probe.n_setup + p + 1
     assert not found.estimate.covariance.any()
-    assert not found.fit.warnings
+    assert not found.notes
 
 
 def test_occlusion_of_a_network_is_leaving_out_one_word(lstm_model):
@@ -277,7 +277,7 @@ def test_problems_without_exact_rows_are_least_squares():
     problem = Problem(
         z, z @ np.arange(4.0) + 0.1 * RNG.standard_normal(60), np.ones(60), None, True, covariance(1.0, np.ones(4))
     )
-    one, two = (METHODS[name].regression[1].fit(problem) for name in ("kernel-shap", "mase-nlgp"))
+    one, two = (METHODS[name].strategy.estimator.fit(problem) for name in ("kernel-shap", "mase-nlgp"))
     assert np.array_equal(one.gamma, two.gamma)
 
 
@@ -285,7 +285,7 @@ def test_few_rows_for_kernel_shap_say_so():
     probe = smooth(40)
     found = run(probe, "kernel-shap", n_samples=40)
     assert found.estimate.gamma.sum() == pytest.approx(ends(probe), abs=1e-9)
-    assert "fallback" in [note.code for note in found.fit.warnings]
+    assert "fallback" in [note.code for note in found.notes]
 
 
 def test_lime_and_shap_find_the_same_words_of_a_real_review():

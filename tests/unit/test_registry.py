@@ -1,4 +1,4 @@
-"""Names with settings, as in "focused(often=0.8)"."""
+"""Names with settings, as in "focused(p_high=0.8)"."""
 
 import pytest
 
@@ -9,24 +9,24 @@ from mase.spaces import SPACES
 
 
 def test_settings_in_a_name():
-    design = DESIGNS.build(" focused( rounds=3; often = .8,softness=1e1 )")
-    assert (design.rounds, design.often, design.softness, design.seldom) == (3, 0.8, 10.0, 0.1)
+    design = DESIGNS.build(" focused( rounds=3; p_high = .8,softness=1e1 )")
+    assert (design.rounds, design.p_high, design.softness, design.p_low) == (3, 0.8, 10.0, 0.1)
     assert SPACES.build("token-scale(reference='unk')").reference == "unk"
-    assert resolve("mase", design="focused(n_top=7)").design.n_top == 7
+    assert resolve("mase", design="focused(n_top=7)").strategy.design.n_top == 7
     assert DESIGNS.build("iid") == DESIGNS["iid"]()
 
 
 @pytest.mark.parametrize(
     ("text", "error", "said"),
     [
-        ("focuse(often=0.8)", UnknownNameError, "did you mean 'focused'"),
-        ("focused(ofte=0.8)", UnknownNameError, "did you mean 'often'"),
-        ("iid(often=0.8)", UnknownNameError, "unknown setting of design 'iid'"),
-        ("focused(often=0.8", OptionError, "NAME(SETTING=VALUE, ...)"),
-        ("focused(often)", OptionError, "NAME(SETTING=VALUE, ...)"),
-        ("focused(often=)", OptionError, "NAME(SETTING=VALUE, ...)"),
-        ("focused(often=much)", OptionError, "another type"),
-        ("focused(often=2)", OptionError, "0 < seldom <= often < 1"),
+        ("focuse(p_high=0.8)", UnknownNameError, "did you mean 'focused'"),
+        ("focused(p_hig=0.8)", UnknownNameError, "did you mean 'p_high'"),
+        ("iid(p_high=0.8)", UnknownNameError, "unknown setting of design 'iid'"),
+        ("focused(p_high=0.8", OptionError, "NAME(SETTING=VALUE, ...)"),
+        ("focused(p_high)", OptionError, "NAME(SETTING=VALUE, ...)"),
+        ("focused(p_high=)", OptionError, "NAME(SETTING=VALUE, ...)"),
+        ("focused(p_high=much)", OptionError, "another type"),
+        ("focused(p_high=2)", OptionError, "0 < p_low <= p_high < 1"),
     ],
 )
 def test_settings_that_cannot_be_read(text, error, said):

@@ -40,7 +40,7 @@ def test_reproduce_replaces_only_its_own_reports(tmp_path, monkeypatch):
 
 
 def test_settings_of_the_help_are_settings_that_the_method_has():
-    for text in ("mase-nlgp+sigma=0.3+n_samples=500+seed=1", "mase+design=focused(often=0.95;seldom=0.05)"):
+    for text in ("mase-nlgp+sigma=0.3+n_samples=500+seed=1", "mase+design=focused(p_high=0.95;p_low=0.05)"):
         given = parse(text)
         assert resolve(given.method, **dict(given.settings)).name == given.method
 

@@ -4,6 +4,7 @@ import pytest
 
 import mase
 from mase.errors import OptionError, UnknownNameError
+from mase.options import MoreOptions
 from mase_paper.experiments.experiment import Scope
 from mase_paper.experiments.runner import Settings
 from mase_paper.experiments.specs import SETTINGS, parse, spec
@@ -43,7 +44,8 @@ def test_settings_of_a_spec_have_one_order_and_no_unknown_name():
 def test_settings_are_those_of_the_explainer(black_box):
     import inspect
 
-    assert set(SETTINGS) <= set(inspect.signature(mase.Explainer.__init__).parameters)
+    known = set(inspect.signature(mase.Explainer.__init__).parameters) | set(MoreOptions.__annotations__)
+    assert set(SETTINGS) <= known
     assert mase.Explainer(black_box, method="mase", **dict(parse("mase+n_samples=64").settings)).method.n_samples == 64
 
 

@@ -6,8 +6,10 @@ from typing import ClassVar
 import numpy as np
 
 from mase.regression.covariance import no_scatter
+from mase.regression.oracle import Oracle
 from mase.regression.problem import Estimate
-from mase.regression.procedure import Oracle
+from mase.regression.stopping import Stopping
+from mase.regression.strategy import Solution
 
 __all__ = ["DeepShap"]
 
@@ -22,9 +24,10 @@ class DeepShap:
 
     needs_gradients: ClassVar[bool] = True
     needs_reference: ClassVar[bool] = True
+    stops_early: ClassVar[bool] = False
 
-    def run(self, oracle: Oracle, n_samples: int, rng: np.random.Generator) -> Estimate:
+    def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
         """Return the contributions `(p,)` of one backward pass; nothing is drawn."""
-        del n_samples, rng
+        del budget, rng, stopping
         p = oracle.size
-        return Estimate(oracle.contributions(), no_scatter(p), float(p))
+        return Solution.of(oracle, Estimate(oracle.contributions(), no_scatter(p), float(p)))

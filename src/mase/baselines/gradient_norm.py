@@ -6,8 +6,10 @@ from typing import ClassVar
 import numpy as np
 
 from mase.regression.covariance import no_scatter
+from mase.regression.oracle import Oracle
 from mase.regression.problem import Estimate
-from mase.regression.procedure import Oracle
+from mase.regression.stopping import Stopping
+from mase.regression.strategy import Solution
 
 __all__ = ["GradientNorm"]
 
@@ -23,10 +25,12 @@ class GradientNorm:
 
     needs_gradients: ClassVar[bool] = True
     needs_reference: ClassVar[bool] = False
-    signed: ClassVar[bool] = False
+    stops_early: ClassVar[bool] = False
 
-    def run(self, oracle: Oracle, n_samples: int, rng: np.random.Generator) -> Estimate:
+    def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
         """Return the norms `(p,)` from one gradient; nothing is drawn."""
-        del n_samples, rng
+        del budget, rng, stopping
         p = oracle.size
-        return Estimate(oracle.gradient_norms(np.ones((1, p)))[0], no_scatter(p), float(p))
+        return Solution.of(
+            oracle, Estimate(oracle.gradient_norms(np.ones((1, p)))[0], no_scatter(p), float(p)), signed=False
+        )

@@ -10,8 +10,10 @@ import numpy as np
 from mase.arrays import Floats
 from mase.errors import OptionError
 from mase.regression.covariance import no_scatter
+from mase.regression.oracle import Oracle
 from mase.regression.problem import Estimate
-from mase.regression.procedure import Oracle
+from mase.regression.stopping import Stopping
+from mase.regression.strategy import Solution
 
 __all__ = ["PartitionShap"]
 
@@ -64,20 +66,21 @@ class PartitionShap:
     per_round: int = 16
     needs_gradients: ClassVar[bool] = False
     needs_reference: ClassVar[bool] = True
+    stops_early: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.per_round < 1:
             raise OptionError(f"per_round is {self.per_round}, expected an integer >= 1")
 
-    def run(self, oracle: Oracle, n_samples: int, rng: np.random.Generator) -> Estimate:
+    def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
         """Return gamma `(p,)`; nothing is drawn."""
-        del rng
+        del rng, stopping
         p, gamma = oracle.size, np.zeros(oracle.size)
         nothing = np.zeros(p)
         root = _Part(0.0, 0, 0, p, nothing, float(oracle.responses(nothing[None])[0]), oracle.text, 1.0)
         waiting, asked, age = [root], 1, 0
         while waiting:
-            parts = _next_parts(waiting, min(self.per_round, (n_samples - asked) // 2), gamma)
+            parts = _next_parts(waiting, min(self.per_round, (budget - asked) // 2), gamma)
             if not parts:
                 break
             rows = [row for part in parts for row in _halves(part)]
@@ -89,7 +92,7 @@ class PartitionShap:
                 age += 4
         for part in waiting:
             _credit(part, gamma)
-        return Estimate(gamma, no_scatter(p), float(p))
+        return Solution.of(oracle, Estimate(gamma, no_scatter(p), float(p)))
 
 
 def _next_parts(waiting: list[_Part], limit: int, gamma: Floats) -> list[_Part]:

@@ -8,8 +8,10 @@ import numpy as np
 from mase.arrays import Ints
 from mase.errors import TooFewSamplesError
 from mase.regression.covariance import scatter
+from mase.regression.oracle import Oracle
 from mase.regression.problem import Estimate
-from mase.regression.procedure import Oracle
+from mase.regression.stopping import Stopping
+from mase.regression.strategy import Solution
 
 __all__ = ["PermutationImportance"]
 
@@ -30,8 +32,9 @@ class PermutationImportance:
 
     needs_gradients: ClassVar[bool] = False
     needs_reference: ClassVar[bool] = False
+    stops_early: ClassVar[bool] = False
 
-    def run(self, oracle: Oracle, n_samples: int, rng: np.random.Generator) -> Estimate:
+    def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
         """Return gamma `(p,)` with the covariance of a mean over permutations; that of one permutation is not known.
 
         Raises
@@ -40,21 +43,21 @@ class PermutationImportance:
             If the budget does not hold one permutation.
         """
         p = oracle.size
-        rounds = n_samples // p
+        rounds = budget // p
         if not rounds:
-            raise TooFewSamplesError(f"n_samples is {n_samples}, expected at least {p}: one permutation of {p} words")
+            raise TooFewSamplesError(f"n_samples is {budget}, expected at least {p}: one permutation of {p} words")
         if p == 1:
-            return Estimate(
-                np.zeros(1), np.zeros((1, 1)), 1.0, "a text of one word has no other word to put in its place"
-            )
+            remark = "a text of one word has no other word to put in its place"
+            return Solution.of(oracle, Estimate(np.zeros(1), np.zeros((1, 1)), 1.0, remark))
         sources = np.tile(np.arange(p), (rounds, p, 1))
         words = np.arange(p)
         for r in range(rounds):
             sources[r, words, words] = _cycle(rng, p)
         drops = oracle.text - oracle.exchanged(sources.reshape(-1, p)).reshape(rounds, p)
         spread = drops - drops.mean(axis=0)
-        remark = "one permutation only: its error is unknown" if rounds == 1 else None
-        return Estimate(drops.mean(axis=0), scatter(spread) / (rounds * max(rounds - 1, 1)), float(p), remark)
+        covariance = scatter(spread) / (rounds * max(rounds - 1, 1))
+        why = "one permutation only: its error is unknown" if rounds == 1 else None
+        return Solution.of(oracle, Estimate(drops.mean(axis=0), covariance, float(p), why))
 
 
 def _cycle(rng: np.random.Generator, p: int) -> Ints:

@@ -6,8 +6,10 @@ from typing import ClassVar
 import numpy as np
 
 from mase.regression.covariance import no_scatter
+from mase.regression.oracle import Oracle
 from mase.regression.problem import Estimate
-from mase.regression.procedure import Oracle
+from mase.regression.stopping import Stopping
+from mase.regression.strategy import Solution
 
 __all__ = ["Random"]
 
@@ -18,9 +20,10 @@ class Random:
 
     needs_gradients: ClassVar[bool] = False
     needs_reference: ClassVar[bool] = False
+    stops_early: ClassVar[bool] = False
 
-    def run(self, oracle: Oracle, n_samples: int, rng: np.random.Generator) -> Estimate:
+    def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
         """Return p draws with a covariance of NaN: they estimate nothing, so that nothing could be their standard error."""
-        del n_samples
+        del budget, stopping
         p = oracle.size
-        return Estimate(rng.random(p), np.full_like(no_scatter(p), np.nan), float(p))
+        return Solution.of(oracle, Estimate(rng.random(p), np.full_like(no_scatter(p), np.nan), float(p)))

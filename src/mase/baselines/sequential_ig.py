@@ -7,8 +7,10 @@ import numpy as np
 
 from mase.errors import OptionError
 from mase.regression.covariance import no_scatter
+from mase.regression.oracle import Oracle
 from mase.regression.problem import Estimate
-from mase.regression.procedure import Oracle
+from mase.regression.stopping import Stopping
+from mase.regression.strategy import Solution
 
 __all__ = ["SequentialIG"]
 
@@ -29,8 +31,9 @@ class SequentialIG:
 
     needs_gradients: ClassVar[bool] = True
     needs_reference: ClassVar[bool] = True
+    stops_early: ClassVar[bool] = False
 
-    def run(self, oracle: Oracle, n_samples: int, rng: np.random.Generator) -> Estimate:
+    def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
         """Return gamma `(p,)`; nothing is drawn.
 
         Raises
@@ -38,15 +41,15 @@ class SequentialIG:
         OptionError
             If there are fewer gradients than words.
         """
-        del rng
+        del rng, stopping
         p = oracle.size
-        if n_samples < p:
+        if budget < p:
             raise OptionError(
-                f"n_samples is {n_samples}, expected at least {p}: every one of the {p} words has a path of its own"
+                f"n_samples is {budget}, expected at least {p}: every one of the {p} words has a path of its own"
             )
-        nodes, weights = np.polynomial.legendre.leggauss(min(n_samples // p, _MOST_NODES))
+        nodes, weights = np.polynomial.legendre.leggauss(min(budget // p, _MOST_NODES))
         rows = np.ones((p, len(nodes), p))
         words = np.arange(p)
         rows[words, :, words] = (nodes + 1) / 2
         slopes = oracle.derivatives(rows.reshape(-1, p)).reshape(rows.shape)
-        return Estimate(slopes[words, :, words] @ (weights / 2), no_scatter(p), float(p))
+        return Solution.of(oracle, Estimate(slopes[words, :, words] @ (weights / 2), no_scatter(p), float(p)))

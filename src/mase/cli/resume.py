@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from mase.cli.inputs import Line
 from mase.errors import DataError
 from mase.files import cannot_read
 from mase.io.json import Failure, loads
-from mase.methods import Method, describe
+from mase.methods import describe
 
 if TYPE_CHECKING:
     from mase.explainer import Explainer
@@ -80,6 +80,26 @@ def _is_torn(last: bytes) -> bool:
     return not last.endswith(b"\n")
 
 
+# What of a result's method decides its scores.
+_DECIDING = frozenset(
+    [
+        "name",
+        "space",
+        "design",
+        "estimator",
+        "procedure",
+        "link",
+        "sigma",
+        "center",
+        "n_samples",
+        "granularity",
+        "tolerance",
+        "stable_top",
+        "precision",
+    ]
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Expected:
     """What all results of a command say of how they were made; `target` is None for the predicted class."""
@@ -92,12 +112,11 @@ class Expected:
     @classmethod
     def of(cls, explainer: "Explainer", target: str | None) -> "Expected":
         """Return what the results of an explainer say."""
-        per_token = explainer.granularity == "token" or explainer.method.space.per_token
         method = describe(explainer.method) | {
-            "granularity": "token" if per_token else "word",
-            "tolerance": explainer.effort.stopping.tolerance,
-            "stable_top": explainer.effort.stopping.stable_top,
-            "precision": explainer.effort.precision,
+            "granularity": "token" if explainer.per_token else "word",
+            "tolerance": explainer.stopping.tolerance,
+            "stable_top": explainer.stopping.stable_top,
+            "precision": explainer.query.precision,
         }
         model = {"name": explainer.model.name, "sha256": explainer.model.sha256}
         plain = json.loads(json.dumps(method, default=float))  # as it is read back: lists for tuples
@@ -149,8 +168,7 @@ def _label(labels: tuple[str, ...], target: str | None) -> str | None:
 
 def _settings(method: Mapping[str, Any]) -> dict[str, Any]:
     """Return what decides the scores: what a later release adds, and the size of batches, do not."""
-    known = {field.name for field in fields(Method)} | {"granularity", "tolerance", "stable_top", "precision"}
-    return {key: value for key, value in method.items() if key in known}
+    return {key: value for key, value in method.items() if key in _DECIDING}
 
 
 def _flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -5,13 +5,11 @@ from typing import TYPE_CHECKING, Any
 from mase.registry import Registry
 
 if TYPE_CHECKING:
-    from mase.regression.problem import AdaptiveDesign as AdaptiveDesign
     from mase.regression.problem import Design as Design
     from mase.regression.problem import Law as Law
-    from mase.regression.problem import OwnLaw as OwnLaw
     from mase.regression.problem import Sample as Sample
 
-__all__ = ["DESIGNS", "AdaptiveDesign", "Design", "Law", "OwnLaw", "Sample"]
+__all__ = ["DESIGNS", "Design", "Law", "Sample"]
 
 DESIGNS = Registry(
     "design",

@@ -4,17 +4,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mase.designs.placement import mirrored, pair_count
+from mase.arrays import Floats
+from mase.designs.placement import Gaussian, mirrored, pair_count
 from mase.regression.problem import Law, Sample
 
 __all__ = ["Antithetic"]
 
 
 @dataclass(frozen=True, slots=True)
-class Antithetic:
+class Antithetic(Gaussian):
     """n/2 independent Gaussian rows z, each with its mirror image -z."""
 
-    def draw(self, rng: np.random.Generator, n: int, law: Law) -> Sample:
+    def draw(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats | None = None) -> Sample:
         """Return the largest even number of rows up to n."""
         noise = rng.standard_normal((pair_count(n), law.covariance.size))
         return mirrored(law.covariance.color(noise), law)

@@ -1,4 +1,4 @@
-"""Masking in rounds that turns to the words that matter: what stands behind a word shows only once the word is out."""
+"""Masking in rounds: later rounds mask high-scoring words more often, which reveals redundant evidence."""
 
 from dataclasses import dataclass
 
@@ -12,49 +12,38 @@ from mase.regression.problem import Law, Sample
 
 __all__ = ["Focused"]
 
-# One row in so many, at most, takes out one word alone; the rounds have so many rows per coefficient, at least.
-_PART_ALONE, _PER_WORD = 8, 2
-
 
 @dataclass(frozen=True, slots=True)
 class Focused:
-    """Rows of zeros and ones in rounds: first fair coins, then coins that take out the words with high scores more often.
+    """Bernoulli rows in rounds: the first masks every word with probability 1/2, later ones mask high-scoring words more often.
 
-    After each round the words are ranked by their scores so far, and word number r (from 0) is out with probability
-    seldom + (often - seldom) / (1 + exp((r - n_top) / softness)) in the next. All rounds together pose one regression:
-    its coefficients are the average effect of a word where its strongest companions are mostly out already, which is
-    where an explanation is put to the test. With one word left of several that say the same, a sample about the whole
-    text, or about half of it, mostly sees no effect of any of them.
-
-    Where one word decides, its effect on the whole text counts, and that the rounds do not see. So at the end the words
-    with the highest coefficients are each taken out alone, and the one that does most comes first: its score is raised
-    just above the highest, if it is lower, and a note says so. None leads where the most that a word does alone is less
-    than a tenth of the highest score. Where coordinates are tokens, the leader is a token.
+    After each round the words are ranked by their scores so far. In the next, the word of rank r (from 0) is masked
+    with probability p_low + (p_high - p_low) / (1 + exp((r - n_top) / softness)). All rounds together pose one
+    regression. Its coefficients are the average effect of a word where its strongest companions are mostly masked
+    already, which is where an explanation is put to the test. If several words say the same, rows near the whole text
+    rarely show the effect of any of them, since another one is still there.
 
     Parameters
     ----------
     rounds
         Rounds of equal size.
     n_top
-        How many words are mostly out; at most a third of those of the text.
-    often, seldom
-        Probabilities that the highest and the lowest words of a long text are out. With few words they are not reached:
-        of nine words the highest is out with .64 and the lowest with .28.
+        How many words are mostly masked; at most a third of those of the text.
+    p_high, p_low
+        Mask rates of the highest and the lowest words of a long text. With few words they are not reached: of nine
+        words the highest is masked with .64 and the lowest with .28.
     softness
-        Over how many ranks the one turns into the other (the scale of a logistic curve).
-    n_alone
-        How many of the highest words are taken out alone, at most an eighth of all rows; 0 for none.
+        Over how many ranks the mask rate falls from one to the other (the scale of a logistic curve).
     """
 
     rounds: int = 5
     n_top: int = 15
-    often: float = 0.9
-    seldom: float = 0.1
+    p_high: float = 0.9
+    p_low: float = 0.1
     softness: float = 4.0
-    n_alone: int = 15
 
     def __post_init__(self) -> None:
-        for name in ("rounds", "n_top", "n_alone"):
+        for name in ("rounds", "n_top"):
             if not isinstance(getattr(self, name), int):
                 raise OptionError(f"{name} is {getattr(self, name)!r}, expected an integer")
         if self.rounds < 1 or self.n_top < 1 or not self.softness > 0:
@@ -62,34 +51,26 @@ class Focused:
                 f"rounds is {self.rounds}, n_top {self.n_top} and softness {self.softness}, expected rounds and n_top >= 1 "
                 "and softness > 0"
             )
-        if not 0 < self.seldom <= self.often < 1:
-            raise OptionError(f"seldom is {self.seldom} and often {self.often}, expected 0 < seldom <= often < 1")
-        if self.n_alone < 0:
-            raise OptionError(f"n_alone is {self.n_alone}, expected 0 or more")
+        if not 0 < self.p_low <= self.p_high < 1:
+            raise OptionError(f"p_low is {self.p_low} and p_high {self.p_high}, expected 0 < p_low <= p_high < 1")
 
-    def law(self, p: int) -> Law:
+    def law(self, widths: Floats) -> Law:
         """Return the law of the first round: p fair coins."""
+        p = np.count_nonzero(widths)
         return Law(0.5, Covariance(np.full(p, 0.5)))
 
-    def draw(self, rng: np.random.Generator, n: int, law: Law) -> Sample:
-        """Return n rows of a first round."""
-        return _tossed(rng, n, np.full(law.covariance.size, 0.5), law)
-
-    def candidates(self, n: int, p: int) -> int:
-        """Return how many of p words are taken out alone, given n rows: none where the rest would be few."""
-        found = min(self.n_alone, p, n // _PART_ALONE)
-        return found if found > 1 and n - found >= _PER_WORD * p else 0
-
-    def follow(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats) -> Sample:
-        """Return n rows of a later round, turned to the words whose coefficients `(p,)` are high so far."""
+    def draw(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats | None = None) -> Sample:
+        """Return n rows; those of later rounds mask the words whose coefficients `(p,)` are high so far more often."""
         p = law.covariance.size
+        if gamma is None:
+            return _bernoulli(rng, n, np.full(p, 0.5), law)
         ranks = np.empty(p)
         ranks[np.argsort(-gamma, kind="stable")] = np.arange(p)
         near = expit((min(self.n_top, p / 3) - ranks) / self.softness)
-        return _tossed(rng, n, self.seldom + (self.often - self.seldom) * near, law)
+        return _bernoulli(rng, n, self.p_low + (self.p_high - self.p_low) * near, law)
 
 
-def _tossed(rng: np.random.Generator, n: int, out: Floats, law: Law) -> Sample:
-    """Return n rows whose words are out with the probabilities `out` `(p,)`."""
-    kept = (rng.random((n, len(out))) >= out).astype(np.float64)
+def _bernoulli(rng: np.random.Generator, n: int, rates: Floats, law: Law) -> Sample:
+    """Return n rows whose words are masked with the probabilities `rates` `(p,)`."""
+    kept = (rng.random((n, len(rates))) >= rates).astype(np.float64)
     return Sample(kept, kept - law.center, np.ones(len(kept)), False, law.center, law.covariance)

@@ -1,6 +1,7 @@
 """The straight path from the reference to the text, at the nodes of a quadrature: the rows of integrated gradients."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -22,11 +23,14 @@ class GaussLegendre:
     that work on gradients can use them.
     """
 
-    def law(self, p: int) -> Law:
+    rounds: ClassVar[int] = 1
+
+    def law(self, widths: Floats) -> Law:
         """Return a nominal law of unit covariance: nothing is drawn."""
+        p = np.count_nonzero(widths)
         return Law(1.0, Covariance(np.ones(p)))
 
-    def draw(self, rng: np.random.Generator, n: int, law: Law) -> Sample:
+    def draw(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats | None = None) -> Sample:
         """Return n rows."""
         del rng
         p = law.covariance.size

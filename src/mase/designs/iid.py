@@ -4,16 +4,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mase.designs.placement import single
+from mase.arrays import Floats
+from mase.designs.placement import Gaussian, single
 from mase.regression.problem import Law, Sample
 
 __all__ = ["Iid"]
 
 
 @dataclass(frozen=True, slots=True)
-class Iid:
+class Iid(Gaussian):
     """n independent rows c ~ N(center, Sigma) (Definition NLGP)."""
 
-    def draw(self, rng: np.random.Generator, n: int, law: Law) -> Sample:
+    def draw(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats | None = None) -> Sample:
         """Return n rows."""
         return single(law.covariance.color(rng.standard_normal((n, law.covariance.size))), law)

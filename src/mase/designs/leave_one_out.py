@@ -1,9 +1,11 @@
 """One word taken out at a time: the rows of occlusion."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from mase.arrays import Floats
 from mase.errors import TooFewSamplesError
 from mase.regression.covariance import Covariance
 from mase.regression.problem import Law, Sample
@@ -22,11 +24,14 @@ class LeaveOneOut:
     apply.
     """
 
-    def law(self, p: int) -> Law:
+    rounds: ClassVar[int] = 1
+
+    def law(self, widths: Floats) -> Law:
         """Return the second moments I / p about the text."""
+        p = np.count_nonzero(widths)
         return Law(1.0, Covariance(np.full(p, p**-0.5)))
 
-    def draw(self, rng: np.random.Generator, n: int, law: Law) -> Sample:
+    def draw(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats | None = None) -> Sample:
         """Return the p rows.
 
         Raises

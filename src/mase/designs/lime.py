@@ -1,6 +1,7 @@
 """The rows of the `lime` package: any number of words taken out, near texts counting more."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -27,11 +28,14 @@ class Lime:
         if not 0 < self.width < np.inf:
             raise OptionError(f"width is {self.width}, expected a finite number > 0")
 
-    def law(self, p: int) -> Law:
+    rounds: ClassVar[int] = 1
+
+    def law(self, widths: Floats) -> Law:
         """Return the law of a row: m uniform from 1 to p."""
+        p = int(np.count_nonzero(widths))
         return exchangeable(p, np.arange(p), np.ones(p))
 
-    def draw(self, rng: np.random.Generator, n: int, law: Law) -> Sample:
+    def draw(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats | None = None) -> Sample:
         """Return n rows, the first of them the text."""
         p = law.covariance.size
         removed = np.concatenate([[0], rng.integers(1, p + 1, size=n - 1)])

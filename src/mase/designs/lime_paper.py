@@ -1,9 +1,11 @@
 """LIME as the paper of MASE states it: fair coins, near texts counting more."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from mase.arrays import Floats
 from mase.designs.placement import proximity
 from mase.errors import OptionError
 from mase.regression.covariance import Covariance
@@ -25,11 +27,14 @@ class LimePaper:
         if not 0 < self.width < np.inf:
             raise OptionError(f"width is {self.width}, expected a finite number > 0")
 
-    def law(self, p: int) -> Law:
+    rounds: ClassVar[int] = 1
+
+    def law(self, widths: Floats) -> Law:
         """Return the law of fair coins."""
+        p = np.count_nonzero(widths)
         return Law(0.5, Covariance(np.full(p, 0.5)))
 
-    def draw(self, rng: np.random.Generator, n: int, law: Law) -> Sample:
+    def draw(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats | None = None) -> Sample:
         """Return n rows."""
         kept = rng.integers(0, 2, size=(n, law.covariance.size)).astype(np.float64)
         weights = proximity(1 - np.sqrt(kept.mean(axis=1)), self.width)

@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mase.designs.placement import single
+from mase.arrays import Floats
+from mase.designs.placement import Gaussian, single
 from mase.errors import TooFewSamplesError
 from mase.regression.problem import Law, Sample
 
@@ -12,7 +13,7 @@ __all__ = ["MomentMatched"]
 
 
 @dataclass(frozen=True, slots=True)
-class MomentMatched:
+class MomentMatched(Gaussian):
     """n Gaussian rows, centred and whitened by their own moments, then coloured by Sigma.
 
     On these Theorem 1's formula equals least squares with an intercept, to rounding, for any n > p. The rows are
@@ -23,7 +24,7 @@ class MomentMatched:
     The standard errors of `Moment` take rows to be independent and are several times too large on these.
     """
 
-    def draw(self, rng: np.random.Generator, n: int, law: Law) -> Sample:
+    def draw(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats | None = None) -> Sample:
         """Return n rows.
 
         Raises

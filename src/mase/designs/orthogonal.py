@@ -5,14 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from mase.arrays import Floats
-from mase.designs.placement import mirrored, pair_count
+from mase.designs.placement import Gaussian, mirrored, pair_count
 from mase.regression.problem import Law, Sample
 
 __all__ = ["Orthogonal"]
 
 
 @dataclass(frozen=True, slots=True)
-class Orthogonal:
+class Orthogonal(Gaussian):
     """Blocks of p orthogonal directions, each row with its mirror image.
 
     Notes
@@ -22,7 +22,7 @@ class Orthogonal:
     `Moment`, which take rows to be independent, are too large on these.
     """
 
-    def draw(self, rng: np.random.Generator, n: int, law: Law) -> Sample:
+    def draw(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats | None = None) -> Sample:
         """Return the largest even number of rows up to n."""
         m, p = pair_count(n), law.covariance.size
         noise = np.concatenate([_block(rng, p, min(m, p)) for _ in range(-(-m // p))])[:m]

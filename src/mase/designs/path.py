@@ -6,14 +6,14 @@ import numpy as np
 
 from mase.arrays import Floats
 from mase.designs.orthogonal import Orthogonal
-from mase.designs.placement import mirrored
+from mase.designs.placement import Gaussian, mirrored
 from mase.regression.problem import Law, Sample
 
 __all__ = ["Path"]
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class Path(Gaussian):
     """Pairs (alpha + z, alpha - z) with alpha stratified over (0, 1) and z in orthogonal blocks.
 
     The coefficients estimate the average over the path of the smoothed gradient by the coordinates, so that their sum
@@ -21,7 +21,7 @@ class Path:
     used.
     """
 
-    def draw(self, rng: np.random.Generator, n: int, law: Law) -> Sample:
+    def draw(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats | None = None) -> Sample:
         """Return the largest even number of rows up to n."""
         deviations = Orthogonal().draw(rng, n, law).deviations[0::2]
         return mirrored(deviations, law, _strata(rng, len(deviations)))

@@ -1,5 +1,8 @@
 """From deviations to a sample: the steps that the designs share."""
 
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
 import numpy as np
 
 from mase.arrays import Floats, Ints
@@ -7,7 +10,41 @@ from mase.errors import OptionError
 from mase.regression.covariance import MOST_CORRELATED, Covariance, covariance
 from mase.regression.problem import Law, Sample
 
-__all__ = ["exchangeable", "mirrored", "pair_count", "proximity", "single"]
+__all__ = ["Gaussian", "exchangeable", "mirrored", "pair_count", "proximity", "single"]
+
+
+@dataclass(frozen=True, slots=True)
+class Gaussian:
+    """What Gaussian designs have in common: the law N(center, Sigma) of the coordinates.
+
+    Parameters
+    ----------
+    sigma
+        Standard deviation of the coordinates, p of them, a covariance `(p, p)`, or a function of p that returns one of
+        these (see `mase.regression.covariance.covariance`).
+    center
+        Mean of the coordinates: 1 is the text itself, 0 the reference.
+
+    Raises
+    ------
+    OptionError
+        If the centre is not a finite number.
+    """
+
+    sigma: Any = 0.1
+    center: float = 1.0
+    rounds: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        if self.center is None or not np.isfinite(self.center) or self.sigma is None:
+            raise OptionError(
+                f"center is {self.center!r} and sigma {self.sigma!r}, expected a finite number (1 is the text, 0 the "
+                "reference) and a standard deviation"
+            )
+
+    def law(self, widths: Floats) -> Law:
+        """Return N(center, Sigma) of the coordinates whose width is not 0."""
+        return Law(self.center, covariance(self.sigma, widths))
 
 
 def single(deviations: Floats, law: Law) -> Sample:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from itertools import combinations, islice
 from math import comb
+from typing import ClassVar
 
 import numpy as np
 
@@ -34,12 +35,15 @@ class Shapley:
     size has it in one of the two.
     """
 
-    def law(self, p: int) -> Law:
+    rounds: ClassVar[int] = 1
+
+    def law(self, widths: Floats) -> Law:
         """Return the law of a coalition whose size is drawn from the kernel."""
+        p = int(np.count_nonzero(widths))
         sizes = np.arange(1, p)
         return exchangeable(p, sizes, 1 / (sizes * (p - sizes)))
 
-    def draw(self, rng: np.random.Generator, n: int, law: Law) -> Sample:
+    def draw(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats | None = None) -> Sample:
         """Return at most n rows, all 2^p of them where they fit."""
         p, room = law.covariance.size, pair_count(n) - 1
         weights = _size_weights(p)

@@ -6,7 +6,8 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import qmc
 
-from mase.designs.placement import single
+from mase.arrays import Floats
+from mase.designs.placement import Gaussian, single
 from mase.errors import OptionError
 from mase.regression.problem import Law, Sample
 
@@ -16,7 +17,7 @@ _BITS = 30  # of scipy's points
 
 
 @dataclass(frozen=True, slots=True)
-class Sobol:
+class Sobol(Gaussian):
     """The first n of 2^m scrambled Sobol points; balanced best when n is a power of two.
 
     Notes
@@ -24,7 +25,7 @@ class Sobol:
     The points are not independent: standard errors, which assume that they are, tend to be too large.
     """
 
-    def draw(self, rng: np.random.Generator, n: int, law: Law) -> Sample:
+    def draw(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats | None = None) -> Sample:
         """Return n rows.
 
         Raises

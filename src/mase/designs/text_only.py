@@ -1,9 +1,11 @@
 """The text itself and nothing else: the row of gradient x input."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from mase.arrays import Floats
 from mase.regression.covariance import Covariance
 from mase.regression.problem import Law, Sample
 
@@ -14,11 +16,14 @@ __all__ = ["TextOnly"]
 class TextOnly:
     """One row, c = 1, whatever n is: the limit of every NLGP as sigma goes to 0, for estimators that work on gradients."""
 
-    def law(self, p: int) -> Law:
+    rounds: ClassVar[int] = 1
+
+    def law(self, widths: Floats) -> Law:
         """Return a nominal law of unit covariance: nothing is drawn."""
+        p = np.count_nonzero(widths)
         return Law(1.0, Covariance(np.ones(p)))
 
-    def draw(self, rng: np.random.Generator, n: int, law: Law) -> Sample:
+    def draw(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats | None = None) -> Sample:
         """Return the one row."""
         del rng, n
         p = law.covariance.size

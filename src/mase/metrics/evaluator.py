@@ -10,7 +10,6 @@ import numpy as np
 from mase.arrays import Floats
 from mase.errors import CapabilityError, MaseError, OptionError
 from mase.explainer import Explainer
-from mase.measure import Effort
 from mase.methods import Method, describe
 from mase.metrics import METRICS
 from mase.metrics.alignment import align
@@ -18,7 +17,7 @@ from mase.metrics.masking import Operator, masker, operators, remembering
 from mase.metrics.protocol import Case, Column, Metric, Rescore
 from mase.models import adapt
 from mase.models.protocol import Model
-from mase.regression.precision import Precision
+from mase.regression.precision import Precision, QueryOptions
 from mase.rng import stream_key
 from mase.text import check_text
 
@@ -100,7 +99,7 @@ class Evaluator:
         if operator not in operators():
             raise OptionError(f"operator is {operator!r}, expected one of {', '.join(operators())}")
         stream_key(seed, "")
-        Effort(precision=precision)
+        QueryOptions(precision=precision)
         self.model: Model = adapt(model, tokenizer)
         self.metrics = dict(metrics) if isinstance(metrics, Mapping) else named_metrics(metrics)
         self.operator, self.n_samples, self.seed, self.precision = operator, n_samples, seed, precision

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from mase.arrays import Floats, Ints
+from mase.designs.bernoulli import Bernoulli
 from mase.designs.path import Path
 from mase.errors import NonFiniteError, OptionError
 from mase.explainer import Explainer
@@ -16,8 +17,7 @@ from mase.metrics.curves import check_scores
 from mase.metrics.protocol import Case, Column
 from mase.models.batching import ask
 from mase.models.protocol import Binding, Model, Probe
-from mase.regression.covariance import covariance
-from mase.regression.problem import Law
+from mase.regression.designed import Regression
 from mase.rng import generator, stream_key, untouched
 from mase.text import group_words
 
@@ -87,7 +87,7 @@ class Infidelity:
         chosen = resolve(self.perturbation)
         standing_in = replace(chosen, without_embeddings=chosen.without_embeddings or "mase-mask")
         method = Explainer(model, method=standing_in, n_samples=self.n_samples).method
-        if method.design is None or method.center is None or np.ndim(method.sigma) or callable(method.sigma):
+        if not _has_one_level(method):
             raise OptionError(
                 f"perturbation {method.name!r} has no centre with one standard deviation, expected a row like 'mase-paper'"
             )
@@ -112,18 +112,24 @@ class Infidelity:
         return moves, probabilities(ask(probe, 1 + moves), probe.output)[:, case.target] - whole
 
 
+def _has_one_level(method: Method) -> bool:
+    """Return whether a method draws its rows once, from a law with one centre and one standard deviation."""
+    if method.gaussian is not None:
+        return np.ndim(method.gaussian.sigma) == 0 and not callable(method.gaussian.sigma)
+    return isinstance(method.strategy, Regression) and isinstance(method.strategy.design, Bernoulli)
+
+
 def _about_the_text(method: Method) -> bool:
     """Return whether the law of a method's rows is symmetric about the text."""
-    return method.center == 1 and not isinstance(method.design, Path)
+    return method.gaussian is not None and method.gaussian.center == 1 and not isinstance(method.gaussian, Path)
 
 
 def _drawn(case: Case, method: Method, widths: Floats) -> Floats:
     """Return coordinates minus 1 `(n, p)` of the words that can move, drawn as the method says but not for the same seed."""
-    assert method.design is not None
-    assert method.center is not None
-    law = Law(method.center, covariance(method.sigma, widths))
+    assert isinstance(method.strategy, Regression)
+    design = method.strategy.design
     rng = generator(case.seed, f"infidelity of {case.text}")
-    return method.design.draw(rng, method.n_samples, law).coordinates - 1
+    return np.asarray(design.draw(rng, method.n_samples, design.law(widths)).coordinates - 1)
 
 
 def infidelities(scores: Floats, moves: Floats, changes: Floats) -> Floats:

@@ -1,5 +1,6 @@
 """A model whose texts lie a little beside the real ones: each word's coordinate is stretched by its own factor."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from mase.arrays import Floats, Ints
 from mase.errors import CapabilityError
 from mase.links import Link, Output
-from mase.models.protocol import Binding, GradientProbe, HalfProbe, Model, NormProbe, Probe
+from mase.models.protocol import Binding, GradientProbe, HalfProbe, Model, Opened, Probe
 from mase.models.wrapper import Wrapper
 from mase.spaces.token_scale import TokenScale
 
@@ -77,6 +78,10 @@ class NearbyProbe:
         """Rows at once."""
         return self.probe.batch_size
 
+    def opened(self) -> Opened:
+        """Return the context of `scores`, which needs no preparation."""
+        return nullcontext(self.scores)
+
     def scores(self, coordinates: Floats, rows: Ints) -> Floats:
         """Return scores `(b, k)` at the neighbour's coordinates `(b, p)`."""
         return self.probe.scores(coordinates * self.factors, rows)
@@ -129,14 +134,8 @@ class NearbyGradientProbe(NearbyProbe):
         """Return `(b, p)`: the norm of the response's gradient by all entries of each word's vectors.
 
         The gradient by the vectors themselves, at the neighbour's: no factor comes into it, unlike with coordinates.
-
-        Raises
-        ------
-        CapabilityError
-            If the model's probe has none.
         """
-        if not isinstance(self.probe, NormProbe):
-            raise CapabilityError("the model differentiates by coordinates but not by vectors, which this method needs")
+        assert isinstance(self.probe, GradientProbe)
         return self.probe.gradient_norms(coordinates * self.factors, rows, link, target)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from mase.arrays import Floats, Ints
 from mase.errors import ModelError, NonFiniteError, OptionError
 from mase.links import Link
-from mase.models.protocol import ExchangeProbe, GradientProbe, NormProbe, OpenProbe, Probe
+from mase.models.protocol import ExchangeProbe, GradientProbe, Probe
 
 __all__ = ["ask", "ask_exchanged", "ask_gradients", "ask_norms", "check_batch_size", "check_start", "in_batches"]
 
@@ -42,14 +42,12 @@ def ask(probe: Probe, coordinates: Floats, batch_size: int | None = None, first:
         If the model answers NaN or positive infinity.
     """
     size = batch_size or probe.batch_size
-    if not isinstance(probe, OpenProbe):
-        return _collected(probe.scores, coordinates, size, first)
     with probe.opened() as scores:
         return _collected(scores, coordinates, size, first)
 
 
 def ask_norms(
-    probe: NormProbe, coordinates: Floats, link: Link, target: int, batch_size: int, first: int = 0
+    probe: GradientProbe, coordinates: Floats, link: Link, target: int, batch_size: int, first: int = 0
 ) -> Floats:
     """Return the norms `(n, p)` of the response's gradient by each word's vectors at the coordinates, as `ask` does.
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable as Function
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -13,7 +14,7 @@ from mase.errors import CapabilityError, EmptyTextError, MaseError, ModelError, 
 from mase.links import Output, probabilities
 from mase.models.answers import Answers
 from mase.models.locks import alone
-from mase.models.protocol import Binding
+from mase.models.protocol import Binding, Opened
 from mase.models.rewriting import rewritten
 from mase.text import Tokens, check_text, check_texts, find_words
 
@@ -196,6 +197,10 @@ class CallableProbe:
     def widths(self) -> Floats:
         """Ones `(p,)`: every word can be taken out."""
         return np.ones(self.binding.n_coordinates)
+
+    def opened(self) -> Opened:
+        """Return the context of `scores`, which needs no preparation."""
+        return nullcontext(self.scores)
 
     def scores(self, coordinates: Floats, rows: Ints) -> Floats:
         """Return scores `(b, k)` at coordinates `(b, p)` of zeros and ones.

@@ -19,8 +19,7 @@ __all__ = [
     "GradientProbe",
     "HalfProbe",
     "Model",
-    "NormProbe",
-    "OpenProbe",
+    "Opened",
     "Probe",
     "RememberingProbe",
     "SeededProbe",
@@ -51,6 +50,10 @@ class Binding:
             other, own = members[sources[row, word]], members[word]
             found[row, own] = other[np.arange(len(own)) % len(other)]
         return found
+
+
+# The function `scores` of a probe, ready for many batches while the context lasts.
+Opened = AbstractContextManager[Callable[[Floats, Ints], Floats]]
 
 
 class Probe(Protocol):
@@ -95,6 +98,14 @@ class Probe(Protocol):
         """Rows at once."""
         ...
 
+    def opened(self) -> Opened:
+        """Return a context with the function `scores`, for many batches; the model is as it was when it ends.
+
+        What takes time to make ready is made ready once; a probe with nothing to prepare returns
+        `contextlib.nullcontext(self.scores)`.
+        """
+        ...
+
     def scores(self, coordinates: Floats, rows: Ints) -> Floats:
         """Return scores `(b, k)` at coordinates `(b, p)`; `rows` `(b,)` are their numbers in the design, for noise.
 
@@ -103,15 +114,6 @@ class Probe(Protocol):
         MemoryError
             If the device has no room for b rows.
         """
-        ...
-
-
-@runtime_checkable
-class OpenProbe(Protocol):
-    """A probe that makes its model ready once for many batches."""
-
-    def opened(self) -> AbstractContextManager[Callable[[Floats, Ints], Floats]]:
-        """Return a context with the function `scores`, faster while it lasts; the model is as it was when it ends."""
         ...
 
 
@@ -140,11 +142,6 @@ class GradientProbe(Protocol):
     def gradients(self, coordinates: Floats, rows: Ints, link: Link, target: int) -> tuple[Floats, Floats]:
         """Return scores `(b, k)` and derivatives `(b, p)` of the response by the coordinates."""
         ...
-
-
-@runtime_checkable
-class NormProbe(Protocol):
-    """A probe that differentiates by the vectors themselves."""
 
     def gradient_norms(self, coordinates: Floats, rows: Ints, link: Link, target: int) -> Floats:
         """Return `(b, p)`: the norm of the response's gradient by all entries of the vectors that a coordinate moves."""

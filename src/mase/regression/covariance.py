@@ -1,11 +1,12 @@
 """Covariance of the perturbation, `Sigma` of the paper: a scalar, a diagonal or a full positive-definite matrix."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_solve
 
-from mase.arrays import Floats, as_floats
+from mase.arrays import Floats, Ints, as_floats
 from mase.errors import OptionError, ShapeError
 
 __all__ = ["MOST_CORRELATED", "Covariance", "covariance", "no_scatter", "scatter"]
@@ -68,16 +69,18 @@ def no_scatter(p: int) -> Floats:
     return np.zeros((p, p) if p <= MOST_CORRELATED else p)
 
 
-def covariance(sigma: float | Floats, widths: Floats) -> Covariance:
-    """Return Sigma for p coordinates from a noise level.
+def covariance(sigma: Any, widths: Floats) -> Covariance:
+    """Return Sigma of the p coordinates that move, from a noise level.
 
     Parameters
     ----------
     sigma
         A number: the standard deviation of every coordinate (the paper's "noise level", 0.1); `(p,)`: one standard
-        deviation each; `(p, p)`: Sigma itself, symmetric and positive definite.
+        deviation each; `(p, p)`: Sigma itself, symmetric and positive definite; or a function of p that returns one of
+        these. An array for all coordinates is cut down to those that move.
     widths
-        `(p,)`: units of each coordinate, from the space; 1 for the relative scaling of NLGP.
+        Units of each coordinate, from the space; 1 for the relative scaling of NLGP, 0 for a coordinate that moves
+        nothing.
 
     Raises
     ------
@@ -91,11 +94,9 @@ def covariance(sigma: float | Floats, widths: Floats) -> Covariance:
     The paper does not say whether 0.1 is a variance or a standard deviation; its predecessor's code squares it, so it
     is a standard deviation here (Definition NLGP).
     """
-    p = len(widths)
-    try:
-        values = np.asarray(sigma, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise OptionError(f"sigma is {sigma!r}, expected a number, ({p},) or ({p}, {p})") from None
+    moving = np.flatnonzero(widths)
+    p, values = len(moving), _moving(sigma(len(moving)) if callable(sigma) else sigma, moving, len(widths))
+    widths = widths[moving]
     if values.ndim > 2 or (values.ndim > 0 and values.shape != (p,) * values.ndim):
         raise ShapeError(f"sigma has shape {values.shape}, expected a number, ({p},) or ({p}, {p}) for {p} coordinates")
     if values.ndim < 2:
@@ -106,11 +107,26 @@ def covariance(sigma: float | Floats, widths: Floats) -> Covariance:
     matrix = as_floats(values, (p, p), "sigma") * np.outer(widths, widths)
     if not np.allclose(matrix, matrix.T, rtol=1e-10, atol=0):
         raise OptionError("sigma is not symmetric, expected a covariance matrix; pass (sigma + sigma.T) / 2")
+    return Covariance(np.sqrt(np.diag(matrix)), _factor(matrix))
+
+
+def _moving(sigma: Any, moving: Ints, p: int) -> Floats:
+    """Return the part of a sigma for all p coordinates that belongs to those that move `(a,)`."""
     try:
-        factor = np.linalg.cholesky(matrix)
+        values = np.asarray(sigma, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise OptionError(f"sigma is {sigma!r}, expected a number, ({p},) or ({p}, {p})") from None
+    if values.shape == (p,):
+        return values[moving]
+    return values[np.ix_(moving, moving)] if values.shape == (p, p) else values
+
+
+def _factor(matrix: Floats) -> Floats:
+    """Return the lower Cholesky factor `(p, p)` of a covariance."""
+    try:
+        return np.asarray(np.linalg.cholesky(matrix), dtype=np.float64)
     except np.linalg.LinAlgError:
         lowest = float(np.linalg.eigvalsh(matrix)[0])
         raise OptionError(
             f"sigma has smallest eigenvalue {lowest:.3g}, expected positive definite; add a small multiple of the identity"
         ) from None
-    return Covariance(np.sqrt(np.diag(matrix)), np.asarray(factor, dtype=np.float64))

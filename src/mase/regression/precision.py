@@ -1,53 +1,69 @@
-"""Half precision, tried on a few rows before it is trusted."""
+"""How to ask a model: rows per forward pass, and half precision, tried on a few rows before it is trusted."""
 
-from typing import Literal
+from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 
 from mase.arrays import Floats
-from mase.attribution import Note
-from mase.errors import CapabilityError
-from mase.models.protocol import HalfProbe
-from mase.regression.oracle import ProbeOracle
+from mase.errors import OptionError
+from mase.models.batching import check_batch_size
 
-__all__ = ["TRIAL_ROWS", "Precision", "coins", "halved"]
+__all__ = ["AUTO", "NO_INSTRUCTIONS", "Precision", "QueryOptions", "too_noisy", "trial_rows"]
 
 Precision = Literal["float32", "bfloat16"]
 # Rows on which half precision is tried, and the share of the signal that its noise may have.
-TRIAL_ROWS, _LARGEST_NOISE = 16, 0.1
+_TRIAL_ROWS, _LARGEST_NOISE = 16, 0.1
+NO_INSTRUCTIONS: str | None = "this processor has no instructions for bfloat16, where half precision is the slower"
 
 
-def coins(rng: np.random.Generator, p: int) -> Floats:
-    """Return rows `(n, p)` of fair coins, valid in every space, that leave the generator's own stream as it is."""
-    return rng.spawn(1)[0].integers(0, 2, size=(TRIAL_ROWS, p)).astype(np.float64)
+@dataclass(frozen=True, slots=True)
+class QueryOptions:
+    """How to ask a model.
 
-
-def halved(oracle: ProbeOracle, rows: Floats, *, needs_gradients: bool) -> tuple[ProbeOracle, int, list[Note]]:
-    """Return the oracle in half precision if that is fast, and precise enough on some rows `(n, p)`; the cost; why it is not.
+    Parameters
+    ----------
+    batch_size
+        Rows per forward pass, or "auto": what suits the model and the length of the text. The same settings on the same
+        machine and versions give the same scores to the last bit; another size changes them by rounding (up to 3e-7 of
+        the largest, with one row at a time).
+    precision
+        "float32", or "bfloat16": half precision where the processor is made for it and its noise on 16 rows is small; a
+        note says where float32 was used instead.
 
     Raises
     ------
-    CapabilityError
-        If the probe has no half precision.
+    OptionError
+        If one of them is something else.
     """
-    if needs_gradients:
-        return oracle, 0, [Note("float32-instead", "half precision is for answers; gradients were taken in float32")]
-    if not isinstance(oracle.probe, HalfProbe):
-        raise CapabilityError(
-            "half precision is for torch models, expected precision='float32' for a function of texts"
-        )
-    probe = oracle.probe.half()
-    if probe is None:
-        message = (
-            "this processor has no instructions for bfloat16, where half precision is the slower: float32 was used"
-        )
-        return oracle, 0, [Note("float32-instead", message)]
-    half, trial, rough_trial = oracle.fresh(probe), oracle.fresh(), oracle.fresh(probe)
-    trial.consistency = oracle.consistency  # half precision rounds differently alone: only full precision is compared
-    exact, rough = trial.responses(rows), rough_trial.responses(rows)
-    cost = trial.n_queries + rough_trial.n_queries
+
+    batch_size: int | Literal["auto"] = "auto"
+    precision: Precision = "float32"
+
+    def __post_init__(self) -> None:
+        check_batch_size(self.batch_size)
+        if self.precision not in get_args(Precision):
+            raise OptionError(f"precision is {self.precision!r}, expected 'float32' or 'bfloat16'")
+
+    @property
+    def rows(self) -> int | None:
+        """Rows per forward pass, None for what suits the model."""
+        return check_batch_size(self.batch_size)
+
+
+AUTO = QueryOptions()
+
+
+def trial_rows(rows: Floats | None, p: int) -> Floats:
+    """Return the rows `(n, p)` to try half precision on: the first of a question's, or fair coins where these are too few."""
+    if rows is not None and len(rows) >= _TRIAL_ROWS:
+        return rows[:_TRIAL_ROWS]
+    return np.random.default_rng(0).integers(0, 2, size=(_TRIAL_ROWS, p)).astype(np.float64)
+
+
+def too_noisy(exact: Floats, rough: Floats) -> str | None:
+    """Return why responses `(n,)` in half precision are too rough, beside those in full precision; None if they are not."""
     signal, noise = float(exact.std()), float((exact - rough).std())
     if noise <= _LARGEST_NOISE * signal:
-        return half, cost, []
-    message = f"half precision would add noise of {noise:.2g} to a signal of {signal:.2g}: float32 was used"
-    return oracle, cost, [Note("float32-instead", message)]
+        return None
+    return f"half precision would add noise of {noise:.2g} to a signal of {signal:.2g}"

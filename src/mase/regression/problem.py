@@ -9,13 +9,10 @@ from mase.arrays import Floats, Ints
 from mase.regression.covariance import Covariance, no_scatter
 
 __all__ = [
-    "AdaptiveDesign",
     "Design",
     "Estimate",
     "Estimator",
     "Law",
-    "LeadingDesign",
-    "OwnLaw",
     "Problem",
     "Sample",
     "Solver",
@@ -215,49 +212,34 @@ class Estimate:
 
 
 class Design(Protocol):
-    """The sampling scheme: where to put n points under a law."""
+    """The sampling scheme: where to put n points, in one round or in several.
 
-    def draw(self, rng: np.random.Generator, n: int, law: Law) -> Sample:
-        """Return a sample of at most n rows."""
-        ...
+    All rows of the rounds pose one regression about the centre of the law.
 
-
-@runtime_checkable
-class AdaptiveDesign(Protocol):
-    """A design that asks in rounds, the later ones where the answers to the earlier ones point: `draw` is the first round.
-
-    All rows of the rounds pose one regression about the centre of the law, so it needs an estimator that regresses.
+    Attributes
+    ----------
+    rounds
+        Number of rounds of equal size; 1 for a design that does not look at answers.
     """
 
     @property
     def rounds(self) -> int:
-        """Number of rounds of equal size."""
+        """Number of rounds."""
         ...
 
-    def follow(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats) -> Sample:
-        """Return n rows of a later round, given the coefficients `(p,)` of all rows so far."""
+    def law(self, widths: Floats) -> Law:
+        """Return the law of the rows.
+
+        `widths` are the standard deviations of the coordinates per unit of sigma; those that are 0 move nothing and get
+        no column, so that p is the number of the others.
+        """
         ...
 
+    def draw(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats | None = None) -> Sample:
+        """Return a sample of at most n rows under that law.
 
-@runtime_checkable
-class LeadingDesign(Protocol):
-    """A design that keeps rows for the question which coordinate does most alone; that one gets the highest score."""
-
-    def candidates(self, n: int, p: int) -> int:
-        """Return how many of n rows are kept: each asks for the effect alone of one of the highest of p coordinates."""
-        ...
-
-
-@runtime_checkable
-class OwnLaw(Protocol):
-    """A design whose rows have a law of their own, so that it is given no sigma and no centre."""
-
-    def law(self, p: int) -> Law:
-        """Return the law of the rows of p coordinates."""
-        ...
-
-    def draw(self, rng: np.random.Generator, n: int, law: Law) -> Sample:
-        """Return a sample of at most n rows under that law."""
+        In the rounds after the first, `gamma` `(p,)` are the coefficients of all rows so far.
+        """
         ...
 
 

@@ -1,7 +1,8 @@
 """Explaining a model whose answers to one text differ: no answer is used twice, and its noise enters the standard errors."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -9,53 +10,74 @@ from mase.arrays import Floats
 from mase.models.protocol import RememberingProbe
 from mase.regression.consistency import Consistency, note
 from mase.regression.covariance import MOST_CORRELATED, no_scatter
-from mase.regression.measurement import Measurement
-from mase.regression.oracle import ProbeOracle
+from mase.regression.oracle import Oracle
 from mase.regression.problem import Estimate
+from mase.regression.stopping import Stopping
+from mase.regression.strategy import Solution, Strategy
 
-__all__ = ["asked_anew"]
+__all__ = ["Repeated"]
 
 # Repetitions of an explanation without sampling error, at least and at most.
 _FEWEST, _MOST = 5, 10
 
 
-def asked_anew(
-    solve: Callable[[ProbeOracle], Measurement],
-    oracle: ProbeOracle,
-    found: Measurement,
-    watch: Consistency,
-    budget: int,
-) -> Measurement:
-    """Return what `solve` finds of a model whose answers differ, given what it `found` as if they did not; with a note.
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """A strategy that is run again where the model's answers to one text differ, and then says so.
 
     A model whose rows depend on each other is asked row by row. Of one that is not deterministic every row is asked,
     also one that was asked before. What then still has no sampling error, as where all there is was asked, is found
-    several times over within the `budget` of evaluations (five times at least), and its errors are those of the model's
+    several times over within the budget of evaluations (five times at least), and its errors are those of the model's
     noise.
     """
-    careful, runs, n_text = _careful(oracle, watch), [found], 0
-    if careful is not None:
-        runs.append(solve(careful))
-    estimate, response = runs[-1].estimate, runs[-1].response
-    if watch.kind == "not-deterministic" and not estimate.variances.any():
-        n_text = _n_runs(budget, runs[-1].fit.n_queries)
-        repetitions = [solve((careful or oracle).retold(seed)) for seed in range(n_text)]
-        estimate, runs = _mean([one.estimate for one in repetitions]), runs + repetitions
-        response = float(np.mean([one.response for one in repetitions]))  # at the text, which was asked anew each time
-    setup = oracle.probe.n_setup
-    n_queries = setup + n_text + sum(run.fit.n_queries - setup for run in runs)
-    fit = replace(runs[-1].fit, n_queries=n_queries, warnings=(note(watch), *runs[-1].fit.warnings))
-    return replace(runs[-1], estimate=estimate, response=response, fit=fit)
+
+    strategy: Strategy
+
+    @property
+    def needs_gradients(self) -> bool:
+        """As the strategy."""
+        return self.strategy.needs_gradients
+
+    @property
+    def needs_reference(self) -> bool:
+        """As the strategy."""
+        return self.strategy.needs_reference
+
+    @property
+    def stops_early(self) -> bool:
+        """As the strategy."""
+        return self.strategy.stops_early
+
+    def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
+        """Return what the strategy finds; with a note and the noise of the model, where its answers differ."""
+
+        def solve(asked: Oracle) -> Solution:
+            return self.strategy.run(asked, budget, deepcopy(rng), stopping)
+
+        watch = Consistency()
+        found = solve(replace(oracle, consistency=watch))
+        if not watch.matters(found.estimate):
+            return found
+        careful, before = _careful(oracle, watch), 0
+        if careful is not None:
+            before = oracle.cost.n_queries - oracle.probe.n_setup
+            found = solve(careful)
+        if watch.kind == "not-deterministic" and not found.estimate.variances.any():
+            n_runs = _n_runs(budget, oracle.cost.n_queries - before)
+            runs = [solve((careful or oracle).asked_anew(seed)) for seed in range(n_runs)]
+            response = float(np.mean([run.response for run in runs]))  # at the text, asked anew each time
+            found = replace(runs[-1], estimate=_mean([run.estimate for run in runs]), response=response)
+        return replace(found, cost=replace(oracle.cost), notes=(note(watch), *found.notes))
 
 
-def _careful(oracle: ProbeOracle, watch: Consistency) -> ProbeOracle | None:
+def _careful(oracle: Oracle, watch: Consistency) -> Oracle | None:
     """Return the oracle that asks every row anew, and alone where rows depend on each other; None where this one does."""
     alone, probe = watch.kind == "batch-dependent", oracle.probe
     if isinstance(probe, RememberingProbe):
         probe = probe.afresh(remember=alone)
     elif not alone:
         return None
-    return replace(oracle, probe=probe, batch_size=1 if alone else oracle.batch_size)
+    return oracle.again(probe, rows=1 if alone else None)
 
 
 def _mean(runs: Sequence[Estimate]) -> Estimate:

@@ -83,10 +83,6 @@ class Stopping:
             factors.append(1 / max(top_margin(estimate, self.stable_top, self.confidence), 1e-3))
         return max(factors)
 
-    def among(self, n: int) -> int:
-        """Return how many of n candidates may come first: with `stable_top` only those of the set that is certain."""
-        return n if self.stable_top is None else min(n, self.stable_top)
-
     def remarks(self, estimate: Estimate) -> Iterator[Note]:
         """Yield what a reader must know where the budget ended before the rule was met."""
         if self.never or self.enough(estimate):

@@ -6,8 +6,8 @@ from mase.explainer import Explainer
 from mase.methods import Method
 from mase.models.protocol import Model
 from mase.regression.covariance import covariance
-from mase.regression.problem import Design, Estimator, Law, OwnLaw, Problem, Sample
-from mase.regression.procedure import Procedure
+from mase.regression.problem import Design, Estimator, Law, Problem, Sample
+from mase.regression.strategy import Strategy
 from mase.spaces import SPACES
 from mase.spaces.protocol import Noise, Space
 
@@ -16,8 +16,7 @@ __all__ = ["check_design", "check_estimator", "check_model", "check_procedure", 
 
 def check_design(design: Design, *, n: int = 400, p: int = 7, law: Law | None = None) -> None:
     """Check shapes, the row budget, the law's first two moments, mirrored rows, and that a generator gives the same rows."""
-    own = design.law(p) if isinstance(design, OwnLaw) else Law(1.0, covariance(0.2, np.ones(p)))
-    wanted = law or own
+    wanted = law or design.law(np.ones(p))
     sample = design.draw(np.random.default_rng(3), n, wanted)
     again = design.draw(np.random.default_rng(3), n, wanted)
     rows = len(sample.coordinates)
@@ -109,10 +108,10 @@ def check_model(model: Model, text: str) -> None:
     assert all(text[word.start : word.end] == word.text for word in first.word_scores)
 
 
-def check_procedure(procedure: Procedure, model: Model, text: str, *, n: int = 64) -> None:
+def check_procedure(procedure: Strategy, model: Model, text: str, *, n: int = 64) -> None:
     """Check a procedure on one text of a model: its budget, its cost, that it repeats itself and that its scores are finite."""
     space = SPACES["token-scale"](reference="auto")
-    method = Method("checked", "A procedure under check.", space, procedure=procedure, n_samples=n)
+    method = Method("checked", "A procedure under check.", space, procedure, n_samples=n)
     first, second = (Explainer(model, method=method, link="logit", seed=4)(text) for _ in range(2))
     assert first == second, "the same seed gave another answer"
     assert np.isfinite(first.scores).all()

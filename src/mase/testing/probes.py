@@ -1,12 +1,14 @@
 """Probes whose saliency is known: a function of the coordinates takes the place of a model."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from mase.arrays import Floats, Ints
 from mase.links import Link, Output
+from mase.models.protocol import Opened
 
 __all__ = ["FunctionProbe", "linear", "quadratic", "smooth"]
 
@@ -36,6 +38,10 @@ class FunctionProbe:
         """Scores `(1, 2)` at c = 1."""
         return self.scores(np.ones((1, self.size)), np.zeros(1, dtype=np.int64))
 
+    def opened(self) -> Opened:
+        """Return the context of `scores`, which needs no preparation."""
+        return nullcontext(self.scores)
+
     def scores(self, coordinates: Floats, rows: Ints) -> Floats:
         """Return scores `(b, 2)`."""
         self.batches.append(len(rows))
@@ -47,6 +53,10 @@ class FunctionProbe:
         assert self.slope is not None
         assert (link, target) == ("logit", 0)
         return self.scores(coordinates, rows), self.slope(coordinates)
+
+    def gradient_norms(self, coordinates: Floats, rows: Ints, link: Link, target: int) -> Floats:
+        """Return the absolute derivatives `(b, p)`: a coordinate moves a single number."""
+        return np.abs(self.gradients(coordinates, rows, link, target)[1])
 
 
 def linear(gamma: Floats, constant: float = 0.3) -> FunctionProbe:

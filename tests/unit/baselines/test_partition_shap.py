@@ -40,13 +40,11 @@ def test_partition_shap_keeps_its_budget_and_the_sum(n):
     found = run(probe, "partition-shap", n_samples=n)
     ends = probe.function(np.array([[0.0] * 19, [1.0] * 19]))
     assert found.estimate.gamma.sum() == pytest.approx(ends[1] - ends[0], abs=1e-12)
-    assert n - 2 * PartitionShap().per_round <= found.fit.n_queries - probe.n_setup - 1 <= n
+    assert n - 2 * PartitionShap().per_round <= found.cost.n_queries - probe.n_setup - 1 <= n
 
 
 def test_partition_shap_cuts_where_most_is_at_stake():
     gamma = np.zeros(16)
     gamma[5] = 1.0  # the budget of 16 is spent on the way to this word, not on words of no weight
-    found = run(
-        linear(gamma), Method("one", "", METHODS["mase-mask"].space, procedure=PartitionShap(per_round=1)), n_samples=60
-    )
+    found = run(linear(gamma), Method("one", "", METHODS["mase-mask"].space, PartitionShap(per_round=1)), n_samples=60)
     assert found.estimate.gamma == pytest.approx(gamma, abs=1e-12)

@@ -54,11 +54,11 @@ def test_unknown_verbs_are_usage_errors():
 
 def test_choices_are_those_of_the_library(lstm_model):
     from mase.cli.explain import explain
-    from mase.explainer import Granularity
+    from mase.options import Units
 
     choices = {option.name: tuple(getattr(option.type, "choices", ())) for option in explain.params}
     assert choices["link"] == links()
-    assert choices["granularity"] == get_args(Granularity)
+    assert choices["granularity"] == get_args(Units)
     assert set(choices["reference"]) == set(lstm_model.references)
 
 

@@ -14,5 +14,5 @@ def test_kernel_shap_of_hardly_more_coalitions_than_words_is_no_noise(n_samples)
     for seed in range(5):
         found = run(smooth(40), "kernel-shap", seed=seed, n_samples=n_samples)
         assert np.linalg.norm(found.estimate.gamma - full) < np.linalg.norm(full)
-        assert "fallback" in {note.code for note in found.fit.warnings}
+        assert "fallback" in {note.code for note in found.notes}
         assert np.sqrt(np.diag(found.estimate.covariance)).max() > 0.05 * np.abs(full).max()

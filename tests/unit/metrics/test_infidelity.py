@@ -9,6 +9,7 @@ from tests.unit.metrics.additive import additive, case, worths
 
 from mase import METHODS, Explainer
 from mase.errors import CapabilityError, MaseError, OptionError
+from mase.methods import resolve
 from mase.metrics.evaluator import Evaluator
 from mase.metrics.infidelity import Infidelity, infidelities
 from mase.metrics.masking import masker
@@ -127,7 +128,7 @@ def test_infidelity_of_a_black_box_takes_words_out(additive_model):
 
 
 def test_infidelity_of_a_law_beside_the_text_is_asked_where_it_draws(lstm_model):
-    for law in ("mase-path", replace(METHODS["mase-nlgp"], center=0.5)):
+    for law in ("mase-path", resolve("mase-nlgp", center=0.5)):
         with pytest.raises(OptionError, match=r"not drawn about the text.*use sign=1"):
             Infidelity(perturbation=law, n_samples=20).judge(case(lstm_model))
         assert np.isfinite(Infidelity(perturbation=law, n_samples=20, sign=1).judge(case(lstm_model))).all()

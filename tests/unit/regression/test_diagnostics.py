@@ -27,8 +27,8 @@ def test_noise_among_irrelevant_words_is_not_unstable():
         FunctionProbe(function, 60), resolve("mase-mask", link="logit", n_samples=400), 0, np.random.default_rng(0)
     )
     assert np.argsort(-np.abs(found.estimate.gamma))[:3].tolist() == [0, 1, 2]
-    assert found.fit.split_half > 0.9
-    assert "unstable" not in {note.code for note in found.fit.warnings}
+    assert found.split_half > 0.9
+    assert "unstable" not in {note.code for note in found.notes}
 
 
 def test_other_words_on_top_with_every_half_is_unstable():
@@ -40,9 +40,9 @@ def test_other_words_on_top_with_every_half_is_unstable():
     found = measure(
         FunctionProbe(function, 60), resolve("mase-mask", link="logit", n_samples=400), 0, np.random.default_rng(0)
     )
-    assert found.fit.split_half < 0.7
-    (note,) = [note for note in found.fit.warnings if note.code == "unstable"]
-    assert f"{found.fit.split_half:.0%}" in note.message
+    assert found.split_half < 0.7
+    (note,) = [note for note in found.notes if note.code == "unstable"]
+    assert f"{found.split_half:.0%}" in note.message
     assert str(LISTED) in note.message
 
 
@@ -118,7 +118,7 @@ def test_r2_of_the_moment_is_that_of_rows_left_out(p, n):
         gamma = np.random.default_rng(2000 + seed).standard_normal(p)
         found = measure(linear(gamma), resolve("mase-paper", link="logit", n_samples=n), 0, np.random.default_rng(seed))
         z = 0.1 * np.random.default_rng(1000 + seed).standard_normal((2000, p))
-        told.append(found.fit.r2)
+        told.append(found.r2)
         fresh.append(1 - (z @ (gamma - found.estimate.gamma)).var() / (z @ gamma).var())
     assert np.mean(told) == pytest.approx(np.mean(fresh), abs=0.02)
 
@@ -130,7 +130,7 @@ def test_r2_of_averaged_gradients_takes_nothing_off():
         found = measure(probe, method, 0, np.random.default_rng(seed))
         c = 1 + 0.5 * np.random.default_rng(1000 + seed).standard_normal((2000, 60))
         y = probe.function(c)
-        told.append(found.fit.r2)
+        told.append(found.r2)
         fresh.append(1 - (y - (c - 1) @ found.estimate.gamma).var() / y.var())
     assert np.mean(told) == pytest.approx(np.mean(fresh), abs=0.03)
 
@@ -146,7 +146,7 @@ def test_r2_of_all_coalitions_is_the_share_of_their_variance():
     def spread(values):
         return np.average((values - np.average(values, weights=weights)) ** 2, weights=weights)
 
-    assert found.fit.r2 == pytest.approx(1 - spread(y - rows @ found.estimate.gamma) / spread(y))
+    assert found.r2 == pytest.approx(1 - spread(y - rows @ found.estimate.gamma) / spread(y))
 
 
 def test_r2_is_unknown_with_too_few_rows_and_without_variation():
@@ -162,7 +162,7 @@ def test_r2_is_unknown_with_too_few_rows_and_without_variation():
 
 def codes(probe, method, n_samples=200):
     found = measure(probe, resolve(method, link="logit", n_samples=n_samples), 0, np.random.default_rng(0))
-    return {note.code for note in found.fit.warnings}
+    return {note.code for note in found.notes}
 
 
 def test_constant_is_said_of_what_is_constant_alone():
@@ -176,7 +176,7 @@ def test_a_model_that_every_perturbation_breaks_is_told_from_a_constant_one():
     """Only the text itself is of the class: taking any half of the words out tells no word apart, one at a time does."""
     brittle = FunctionProbe(lambda c: (c.min(axis=1) == 1).astype(float), 40)
     found = measure(brittle, resolve("mase-mask", link="logit"), 0, np.random.default_rng(0))
-    (note,) = found.fit.warnings
+    (note,) = found.notes
     assert note.code == "constant"
     assert "another than for the text itself" in note.message
     assert codes(brittle, "occlusion") == set()
@@ -197,23 +197,23 @@ def test_answers_that_differ_by_rounding_are_constant():
 def test_split_half_ranks_scores_and_not_rounding():
     probe = linear(np.array([0.7, 0.0, 0.0, 0.0, 0.0]))
     found = measure(probe, resolve("mase-nlgp", link="logit", n_samples=100), 0, np.random.default_rng(0))
-    assert found.fit.split_half == pytest.approx(1)
-    assert not found.fit.warnings
+    assert found.split_half == pytest.approx(1)
+    assert not found.notes
 
 
 def test_r2_of_exact_poor_and_unknown_fits():
     exact = measure(
         linear(np.arange(1.0, 6)), resolve("mase-nlgp", link="logit", n_samples=100), 0, np.random.default_rng(0)
     )
-    assert exact.fit.r2 == pytest.approx(1)
+    assert exact.r2 == pytest.approx(1)
     curved = measure(
         smooth(5), resolve("mase-nlgp", link="logit", n_samples=100, sigma=3.0), 0, np.random.default_rng(0)
     )
-    assert curved.fit.r2 < 0.9
+    assert curved.r2 < 0.9
     few = measure(
         linear(np.arange(1.0, 6)), resolve("mase-paper", link="logit", n_samples=5), 0, np.random.default_rng(0)
     )
-    assert few.fit.r2 is None
+    assert few.r2 is None
 
 
 def test_condition_is_one_for_a_perfect_design_and_none_for_a_flat_one():

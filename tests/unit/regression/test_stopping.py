@@ -7,7 +7,7 @@ import pytest
 
 import mase
 from mase.errors import OptionError
-from mase.measure import Effort, measure
+from mase.measure import measure
 from mase.methods import resolve
 from mase.regression.problem import Estimate
 from mase.regression.stopping import Stopping, relative_error, top_margin
@@ -16,7 +16,7 @@ from mase.testing import linear, smooth
 
 def run(probe, stopping, seed=0, **options):
     method = resolve("mase-nlgp", link="logit", **({"n_samples": 40_000, "sigma": 0.3} | options))
-    return measure(probe, method, 0, np.random.default_rng(seed), Effort(stopping=stopping))
+    return measure(probe, method, 0, np.random.default_rng(seed), stopping=stopping)
 
 
 @cache
@@ -35,7 +35,7 @@ def test_reached_error_is_the_one_asked_for(tolerance, design):
         found = run(probe, Stopping(tolerance=tolerance), seed, design=design)
         stated.append(relative_error(found.estimate))
         actual.append(np.linalg.norm(found.estimate.gamma - truth) / np.linalg.norm(truth))
-        cost.append(found.fit.n_queries)
+        cost.append(found.cost.n_queries)
     assert max(stated) <= tolerance
     assert np.sqrt(np.mean(np.square(actual))) < 1.1 * tolerance
     if max(cost) > 200:  # beyond the first round
@@ -45,7 +45,7 @@ def test_reached_error_is_the_one_asked_for(tolerance, design):
 
 def test_a_linear_model_needs_one_round():
     found = run(linear(np.arange(1.0, 11)), Stopping(tolerance=0.01))
-    assert found.fit.n_queries == 2 + 2 * (15 + 12)
+    assert found.cost.n_queries == 2 + 2 * (15 + 12)
 
 
 def test_stable_top_is_the_true_top():
@@ -54,14 +54,14 @@ def test_stable_top_is_the_true_top():
     for seed in range(20):
         found = run(probe, Stopping(stable_top=3), seed)
         hits += set(np.argsort(-found.estimate.gamma)[:3]) == set(np.argsort(-truth)[:3])
-        assert not found.fit.warnings or "top-unstable" not in {note.code for note in found.fit.warnings}
+        assert not found.notes or "top-unstable" not in {note.code for note in found.notes}
     assert hits >= 19
 
 
 def test_budget_that_ends_too_soon_is_remarked():
     found = run(smooth(15), Stopping(tolerance=1e-4, stable_top=7), n_samples=100)
-    assert found.fit.n_queries == 102
-    codes = {note.code for note in found.fit.warnings}
+    assert found.cost.n_queries == 102
+    codes = {note.code for note in found.notes}
     assert "tolerance-missed" in codes
 
 
@@ -75,7 +75,7 @@ def test_margin_by_hand():
 
 def test_rows_that_are_matched_as_a_whole_are_all_asked():
     found = run(smooth(15), Stopping(tolerance=0.5), design="moment-matched", n_samples=500)
-    assert found.fit.n_queries == 502
+    assert found.cost.n_queries == 502
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.attributions import attribution
-from tests.unit.render.screens import Visible, printed
 
-import mase
 from mase.attribution import Fit, Prediction
-from mase.io.json import from_dict
 from mase.links import links
 from mase.render.facts import duration, fit_facts, gloss, meaning, origin, percent, top_classes, unit
-from mase.render.html import fragment, page
 from mase.render.terminal import summary
 
 MASKED = {"name": "mase", "space": {"name": "token-mask"}, "design": {"name": "focused"}}
@@ -62,31 +58,3 @@ def test_the_unit_of_the_scores_is_told():
     assert "as the method named below measures it" in told[0]
     assert meaning([margin, masked, margin]) == [*put_back, f"M{gloss(margin)[1:]}."]
     assert meaning([]) == []
-
-
-def leading(tokens=False):
-    """Explain words of which two stand in for one another, so that another does most alone."""
-
-    def predict(texts):
-        rows = []
-        for text in texts:
-            words = text.split()
-            margin = 4 * ("one" in words or "two" in words) + 1.4 * ("lead" in words) + ("four" in words)
-            margin += 0.1 * sum(word.startswith("w") for word in words)
-            rows.append([1 / (1 + np.exp(2 - margin)), 1 / (1 + np.exp(margin - 2))])
-        return rows
-
-    text = " ".join([*(f"w{i}" for i in range(10)), "lead", "one", "two", "four", *(f"w{i}" for i in range(10, 26))])
-    return mase.Explainer(predict, granularity="token" if tokens else "word")(text, target=0)
-
-
-@pytest.mark.parametrize("tokens", [False, True])
-def test_a_note_about_one_word_names_it(tokens):
-    found = leading(tokens)
-    (note,) = [note for note in found.fit.warnings if note.code == "led"]
-    assert found.words[note.word] == "lead" == found.top(1)[0].text
-    assert '"lead"' in note.message
-    for shown in (summary(found), printed(found, 300), Visible(page([found])).text, Visible(fragment(found)).text):
-        assert '"lead" leads' in shown
-    assert [one["word"] for one in found.to_dict()["fit"]["warnings"] if one["code"] == "led"] == [note.word]
-    assert from_dict(found.to_dict()) == found

@@ -6,6 +6,7 @@ and any other batch goes to the model as it is. So no score can differ from that
 """
 
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from mase.arrays import Floats, Ints
 from mase.links import Output
-from mase.models.protocol import Binding, HalfProbe, Model, Probe
+from mase.models.protocol import Binding, HalfProbe, Model, Opened, Probe
 from mase.models.wrapper import Wrapper
 
 __all__ = ["Remembering"]
@@ -83,6 +84,9 @@ class _Probe:
     @property
     def batch_size(self) -> int:
         return self.probe.batch_size
+
+    def opened(self) -> Opened:
+        return nullcontext(self.scores)
 
     def scores(self, coordinates: Floats, rows: Ints) -> Floats:
         digest = blake2b(self.key, digest_size=16)

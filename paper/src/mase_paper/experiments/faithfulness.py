@@ -32,7 +32,7 @@ _VARIANTS = (
     *(f"mase+n_samples={n}" for n in (100, 200, 500, 2000)),
     *(f"mase+design=focused(rounds={n})" for n in (1, 3, 10)),
     *(f"mase+design=focused(n_top={n})" for n in (8, 10, 25)),
-    *(f"mase+design=focused(often={high};seldom={low})" for high, low in ((0.7, 0.1), (0.7, 0.3), (0.9, 0.3), (0.95, 0.05))),
+    *(f"mase+design=focused(p_high={high};p_low={low})" for high, low in ((0.7, 0.1), (0.7, 0.3), (0.9, 0.3), (0.95, 0.05))),
     *(f"mase+design=focused({setting})" for setting in ("n_alone=0", "softness=2")),
     "mase+estimator=ridge", "mase+reference=pad", "mase-mask",
     *(f"{method}{link}" for method in ("kernel-shap", "lime") for link in ("", "+link=margin")),

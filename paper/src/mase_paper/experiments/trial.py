@@ -18,6 +18,7 @@ from mase.metrics.protocol import Case, Memory
 from mase.metrics.ranking import ranking, without_top
 from mase.metrics.rationales import ERASER_SHARES, eraser
 from mase.models.protocol import Model
+from mase.regression.designed import Regression
 from mase.regression.precision import Precision
 from mase_paper.experiments.cached_model import Remembering
 from mase_paper.experiments.ceiling import CEILINGS, search
@@ -87,7 +88,7 @@ class Bench:
         except CapabilityError as error:
             self.refusals[spec] = str(error)
             return
-        repeats = explainer.method.procedure is None and not explainer.method.needs_gradients
+        repeats = isinstance(explainer.method.strategy, Regression) and not explainer.method.needs_gradients
         self._explainers[spec] = self._explainer(self._remembering, spec) if repeats else explainer
 
     def _explainer(self, model: Model, spec: Spec) -> Explainer:

@@ -1,0 +1,43 @@
+"""Which class of a model is explained."""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from mase.arrays import Floats
+from mase.errors import OptionError
+from mase.registry import unknown
+
+__all__ = ["target_index"]
+
+
+def target_index(labels: Sequence[str], target: str | int | None, probabilities: Floats) -> int:
+    """Return the index of the target: a label, an index (also as a string that is no label), or the predicted class.
+
+    Parameters
+    ----------
+    labels
+        Names of the k classes.
+    target
+        What the user named; None for the class of the highest of the `probabilities` `(k,)`.
+
+    Raises
+    ------
+    OptionError
+        If it is no label and no index of a class.
+    UnknownNameError
+        If there is no such label.
+    """
+    if target is None:
+        return int(np.argmax(probabilities))
+    if isinstance(target, str) and target in labels:
+        return labels.index(target)
+    if isinstance(target, str) and not re.fullmatch(r"-?[0-9]+", target):
+        raise unknown("target", target, list(labels))
+    if isinstance(target, bool) or not isinstance(target, int | str | np.integer):
+        raise OptionError(f"target is of type {type(target).__name__}, expected a label, an index or None")
+    index = int(target)
+    if not 0 <= index < len(labels):
+        raise OptionError(f"target is {index}, expected an index from 0 to {len(labels) - 1} or one of the labels")
+    return index
