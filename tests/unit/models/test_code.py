@@ -74,7 +74,7 @@ def test_code_runs_when_the_user_says_so(folder):
     asked = ["explain", "-m", folder, "--trust-remote-code", "--n-samples", "32", "--json"]
     found = command(*asked, given="y\nA good film\n", **home)
     assert found.returncode == 0, found.stderr
-    assert [json.loads(line)["text"] for line in found.stdout.splitlines()] == ["y", "A good film"]
+    assert [json.loads(line)["document"][0]["text"] for line in found.stdout.splitlines()] == ["y", "A good film"]
     assert canary.read_text() == "ran"
 
 
