@@ -1,28 +1,22 @@
-"""Files that appear whole or not at all, are read without waiting for ever, and are locked while a run writes them."""
+"""Files that appear whole or not at all, and are read without waiting for ever."""
 
 import os
 import secrets
 import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import BinaryIO
 
 from mase.errors import DataError
-
-try:
-    import fcntl
-except ImportError:  # not a POSIX system
-    fcntl = None  # type: ignore[assignment]
+from mase.platforms import open_pipe
 
 __all__ = [
     "cannot_read",
     "cannot_write",
     "check_writable",
-    "lock",
-    "locked",
     "read_bytes",
     "replacing",
     "write_stream",
@@ -53,7 +47,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 
 
 def _piped(path: str | os.PathLike[str]) -> bytes:
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    descriptor = open_pipe(path)
     with os.fdopen(descriptor, "rb") as file:
         try:
             first = os.read(descriptor, 1)
@@ -133,34 +127,6 @@ def replacing(path: Path) -> Iterator[Path]:
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
-
-
-def lock(file: IO[bytes]) -> bool:
-    """Return whether an open file is now this process's alone until it is closed; always, where there are no locks."""
-    if fcntl is None:
-        return True
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # some network file systems have no locks
-        return True
-    return True
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Hold a folder while the block runs: a process that asks for it meanwhile waits; no lock where there are none."""
-    if fcntl is None:
-        yield
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):  # some network file systems have no locks
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def check_writable(path: str | os.PathLike[str]) -> Path:

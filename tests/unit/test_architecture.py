@@ -27,7 +27,7 @@ SOURCES = {"mase": SOURCE, "mase_paper": ROOT / "paper" / "src" / "mase_paper"}
 # A unit is a module of src/mase, a folder, or one of the modules that stand below their folders. Those of the sister
 # package have its name before them.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"errors"}),
+    frozenset({"errors", "platforms"}),
     frozenset({"arrays", "choices", "files", "provenance", "registry", "rng", "text"}),
     frozenset({"attribution", "coordinates", "links", "spaces.protocol"}),
     frozenset({"models.protocol"}),
@@ -54,6 +54,7 @@ LAZY_EXCEPTIONS = frozenset({("mase.attribution.attribution", "io"), ("mase.attr
 FRAMEWORKS: dict[str, tuple[str, ...]] = {
     "torch": ("mase.models", "mase.testing.modules", "mase_paper.training"),
     "captum": ("mase.models.deep_lift",),
+    "peft": ("mase.models.lora",),
     "safetensors": ("mase.models", "mase_paper.training"),
     "transformers": ("mase.models.transformers", "mase.models.pretrained", "mase.models.bundled.minilm"),
     "matplotlib": ("mase.render.figure", "mase_paper.experiments.plots"),

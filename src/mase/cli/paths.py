@@ -33,7 +33,9 @@ def check_suffix(output: str | None, expected: str) -> None:
     """
     found = "" if output is None else Path(output).suffix.lower()
     if found != expected and found[1:] in OUTPUTS and OUTPUTS[found[1:]] is not OUTPUTS[expected[1:]]:
-        raise click.UsageError(f"got --output {output}, expected a file that ends in {expected}, which holds JSON")
+        raise click.UsageError(
+            f"got --output {output}, expected a file that ends in {expected}, which holds JSON; --table writes tables"
+        )
 
 
 def check_files(

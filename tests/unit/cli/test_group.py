@@ -117,3 +117,36 @@ def test_the_help_tells_the_exit_codes():
     text = CliRunner().invoke(main, ["--help"]).stdout
     for code in (0, 1, 2, 130, 141, 143):
         assert re.search(rf"^ +{code} ", text, re.MULTILINE)
+
+
+@pytest.fixture
+def verbs(monkeypatch, tmp_path):
+    """Run any verb in an empty folder, on a black box that takes the place of every model."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(
+        "mase.models.load", lambda *_a, **_k: mase.models.Callable(lambda texts: [[0.5, 0.5]] * len(texts))
+    )
+    return lambda *arguments: CliRunner().invoke(main, arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown", "hidden"),
+    [
+        (["explain", "-i", "a.csv", "--text-column", "review"], "--text-column", "text_column"),
+        (["evaluate", "-i", "a.csv", "--text-column", "review"], "--text-column", "text_column"),
+        (["evaluate", "-i", "a.csv", "--label-column", "stars"], "--label-column", "label_column"),
+        (["explain", "one two three", "--method", "occlusion", "--n-samples", "2"], "--n-samples", "n_samples"),
+    ],
+)
+def test_messages_name_options_as_they_are_typed(verbs, tmp_path, arguments, shown, hidden):
+    (tmp_path / "a.csv").write_text("text,label\ngood film,pos\n")
+    found = verbs(*arguments)
+    assert found.exit_code == 1
+    assert shown in found.stderr
+    assert hidden not in found.stderr
+
+
+def test_what_the_user_named_is_shown_as_it_is(verbs, tmp_path):
+    (tmp_path / "a.csv").write_text("n_samples,label\na,b\n")
+    assert "'n_samples'" in verbs("explain", "-i", "a.csv").stderr
+    assert "'text_column.csv'" in verbs("explain", "-i", "text_column.csv").stderr

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from mase.errors import DataError
-from mase.files import check_writable, lock, locked, writing
+from mase.files import check_writable, writing
+from mase.platforms import lock, locked
 from mase_paper.experiments.records import Record, Records, dumps, loads
 
 __all__ = ["IDENTITY", "Journal", "in_use", "journal_path", "read_journal"]

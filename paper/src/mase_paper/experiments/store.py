@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from mase.errors import DataError
-from mase.files import locked
+from mase.platforms import locked
 from mase_paper.experiments.columns import columns_path, load, save
 from mase_paper.experiments.journal import in_use, read_journal
 from mase_paper.experiments.records import Records, merged

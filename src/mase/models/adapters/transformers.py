@@ -17,9 +17,11 @@ class TransformersAdapter:
     understands: ClassVar[str] = "a Hugging Face classifier with its tokenizer"
 
     def recognises(self, model: object) -> bool:
-        """Return whether it is a pretrained model."""
-        transformers = sys.modules.get("transformers")
-        return transformers is not None and isinstance(model, transformers.PreTrainedModel)
+        """Return whether it is a pretrained model, or one with adapters of peft."""
+        transformers, peft = sys.modules.get("transformers"), sys.modules.get("peft")
+        return (transformers is not None and isinstance(model, transformers.PreTrainedModel)) or (
+            peft is not None and isinstance(model, peft.PeftModel)
+        )
 
     def adapt(self, model: Any, tokenizer: Any, *, name: str | None) -> Model:
         """Return the classifier as a model.
