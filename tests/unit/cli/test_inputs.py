@@ -71,7 +71,7 @@ def test_tables_are_read_as_tables(mase_cli, tmp_path, ending):
     assert mase_cli("-i", other, "--json", "--text-column", "review").stdout.count("\n") == 2
     missing = mase_cli("-i", other, "--json")
     assert (missing.exit_code, missing.stdout, missing.stderr.count("mase: error:")) == (1, "", 1)
-    assert "row 1: no column 'text', expected one of: review, label" in missing.stderr
+    assert "row 1: no column 'text', expected one of: 'review', 'label'" in missing.stderr
 
 
 def test_a_row_that_cannot_be_used_costs_that_row(mase_cli, tmp_path):
@@ -81,7 +81,7 @@ def test_a_row_that_cannot_be_used_costs_that_row(mase_cli, tmp_path):
     assert found.exit_code == 1
     assert [getattr(result, "line", result) for result in load_many(output)][1:3] == [2, 3]
     assert "row 2: line 2 is not JSON" in found.stderr
-    assert "row 3: no column 'text', expected one of: review" in found.stderr
+    assert "row 3: no column 'text', expected one of: 'review'" in found.stderr
     assert "2 texts explained, 2 failed" in found.stderr
 
 
@@ -115,7 +115,7 @@ def cli(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["data.xlsx", "a.csv.gz", "a.ZIP", "a.docx", "a.pdf", "a.tar", "a.json", "a.feather", "a.pkl"]
+    "name", ["data.xlsx", "a.csv.zst", "a.ZIP", "a.docx", "a.pdf", "a.tar", "a.json", "a.feather", "a.pkl"]
 )
 def test_a_file_that_is_no_text_by_its_name_is_refused(cli, tmp_path, name):
     (tmp_path / name).write_text("text,label\na good film,1\n")
