@@ -15,7 +15,7 @@ from mase.metrics.agreement import spearman_table
 from mase.metrics.evaluator import Evaluator, Judged, Judgement
 from mase.metrics.intervals import Difference, Summary, paired_means, paired_share, summaries_of_means, summary_of_share
 from mase.metrics.operators import Operator
-from mase.metrics.plain import number, summary_values, text_values
+from mase.metrics.plain import finite_number, summary_values, text_values
 from mase.metrics.protocol import Column, Metric
 from mase.provenance import installed
 from mase.registry import unknown
@@ -113,7 +113,7 @@ class Evaluation:
             "methods": {
                 method: {
                     "summaries": list(map(summary_values, summaries)),
-                    "cost": {name: number(value) for name, value in self.cost(method).items()},
+                    "cost": {name: finite_number(value) for name, value in self.cost(method).items()},
                 }
                 for method, summaries in self.every_summary(batches).items()
             },
@@ -122,7 +122,7 @@ class Evaluation:
                 for (first, second), found in self.every_difference().items()
             ],
             "agreement": {
-                method: dict(zip(self.methods, map(number, row), strict=True))
+                method: dict(zip(self.methods, map(finite_number, row), strict=True))
                 for method, row in zip(self.methods, self.agreement().tolist(), strict=True)
             },
             "texts": [text_values(one, len(self.columns)) for one in self.texts],

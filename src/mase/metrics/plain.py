@@ -8,7 +8,7 @@ from typing import Any
 from mase.metrics.evaluator import Judged
 from mase.metrics.intervals import Difference, Summary
 
-__all__ = ["number", "summary_values", "text_values"]
+__all__ = ["finite_number", "summary_values", "text_values"]
 
 
 def text_values(judged: Judged, n_columns: int) -> dict[str, Any]:
@@ -18,7 +18,7 @@ def text_values(judged: Judged, n_columns: int) -> dict[str, Any]:
         "target": judged.target,
         "probability": judged.probability,
         "values": {
-            name: [None] * n_columns if one is None else list(map(number, one.values.tolist()))
+            name: [None] * n_columns if one is None else list(map(finite_number, one.values.tolist()))
             for name, one in judged.by_method.items()
         },
     }
@@ -28,9 +28,9 @@ def summary_values(found: Summary | Difference | None) -> dict[str, Any] | None:
     """Return a mean with its interval as plain JSON types."""
     if found is None:
         return None
-    return {name: number(value) if isinstance(value, float) else value for name, value in asdict(found).items()}
+    return {name: finite_number(value) if isinstance(value, float) else value for name, value in asdict(found).items()}
 
 
-def number(value: float) -> float | None:
+def finite_number(value: float) -> float | None:
     """Return a number for JSON, which has no NaN."""
     return None if isnan(value) else value
