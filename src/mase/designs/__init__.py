@@ -1,4 +1,4 @@
-"""Designs: where to put the points at which the model is asked. One file per scheme."""
+"""Designs: schemes that choose the points at which the model is evaluated. One file per scheme."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +34,7 @@ DESIGNS = Registry(
 
 
 def __getattr__(name: str) -> Any:
-    """Give the values and protocols that an addition to this folder needs; they load NumPy, which the names above do not."""
+    """Import the classes and protocols of designs on first use, because they load NumPy."""
     if name not in __all__:
         raise AttributeError(f"module 'mase.designs' has no attribute {name!r}")
     from mase.regression import problem
