@@ -1,4 +1,4 @@
-"""Explainers that are no single regression, competitors of MASE among them. One file per procedure."""
+"""Procedures: explanation methods that are not a single regression. One file per procedure."""
 
 from mase.registry import Registry
 

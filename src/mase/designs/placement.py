@@ -38,8 +38,8 @@ class Gaussian:
     def __post_init__(self) -> None:
         if self.center is None or not np.isfinite(self.center) or self.sigma is None:
             raise OptionError(
-                f"center is {self.center!r} and sigma is {self.sigma!r}, expected a finite center (1 is the text, 0 the "
-                "reference) and a standard deviation"
+                f"center is {self.center!r} and sigma is {self.sigma!r}, expected a finite center (1 is the text, 0 is "
+                "the reference) and a standard deviation"
             )
 
     def distribution(self, scale: Floats) -> Distribution:

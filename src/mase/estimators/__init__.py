@@ -1,4 +1,4 @@
-"""Estimators: from coordinates and responses to coefficients with a covariance. One file per estimator."""
+"""Estimators: compute coefficients and their covariance from coordinates and responses. One file per estimator."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ ESTIMATORS = Registry(
 
 
 def __getattr__(name: str) -> Any:
-    """Give the values and protocols that an addition to this folder needs; they load NumPy, which the names above do not."""
+    """Import the classes and protocols of estimators on first use, because they load NumPy."""
     if name not in __all__:
         raise AttributeError(f"module 'mase.estimators' has no attribute {name!r}")
     from mase.regression import problem

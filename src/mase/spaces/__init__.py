@@ -1,4 +1,4 @@
-"""Spaces: what a coordinate does to the input. One file per space."""
+"""Spaces: how coordinates change the input. One file per space."""
 
 from mase.registry import Registry
 
