@@ -1,7 +1,7 @@
 """A black box, its texts and its records."""
 
 import pytest
-from paper.tests.experiments.samples import bits, judge, write
+from paper.tests.experiments.samples import bits, evaluate, write
 
 import mase
 from mase_paper.experiments.selection import Chosen
@@ -16,7 +16,7 @@ WORDS = SENTENCE.split()
 
 @pytest.fixture
 def black_box():
-    return mase.models.Callable(judge, labels=["dull", "good"], mask_token="_")
+    return mase.models.Callable(evaluate, labels=["dull", "good"], mask_token="_")
 
 
 @pytest.fixture

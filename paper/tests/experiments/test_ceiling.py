@@ -3,7 +3,7 @@
 import dataclasses
 import itertools
 
-from paper.tests.experiments.samples import judge
+from paper.tests.experiments.samples import evaluate
 
 import mase
 from mase.metrics.masking import masker
@@ -19,13 +19,13 @@ def test_a_wide_search_is_exhaustive(black_box):
         size
         for size in range(1, len(words) + 1)
         for gone in itertools.combinations(range(len(words)), size)
-        if judge([" ".join(word for index, word in enumerate(words) if index not in gone)])[0].argmax() != target
+        if evaluate([" ".join(word for index, word in enumerate(words) if index not in gone)])[0].argmax() != target
     ]
     found = search(bound, target, len(words), width=1000)
     assert found.flipped
     assert len(found.order) == min(sizes) == 2
     pairs = list(itertools.combinations(range(len(words)), 2))
-    chances = judge([" ".join(word for index, word in enumerate(words) if index not in pair) for pair in pairs])
+    chances = evaluate([" ".join(word for index, word in enumerate(words) if index not in pair) for pair in pairs])
     assert set(found.order) == set(pairs[int(chances[:, target].argmin())])
     assert search(bound, target, 1, width=1000) == dataclasses.replace(search(bound, target, 1, 1), flipped=False)
     assert search(bound, target, len(words), width=1).n_queries == 6 + 5

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from paper.tests.experiments.samples import judge
+from paper.tests.experiments.samples import evaluate
 
 import mase
 from mase.metrics.infidelity import Infidelity
@@ -27,16 +27,16 @@ def test_records_hold_what_a_slow_reading_of_the_definitions_gives(answer):
         order = list(one.order)
         assert sorted(order) == list(range(14))
         for index, operator in enumerate(("mask", "delete")):
-            chances = [judge([without(words, order[:k], operator)])[0] for k in range(1, DEPTH + 1)]
+            chances = [evaluate([without(words, order[:k], operator)])[0] for k in range(1, DEPTH + 1)]
             assert one.flips[index] == sum(2 ** (k - 1) for k in range(1, DEPTH + 1) if chances[k - 1].argmax() != 0)
             if index == 0:
                 assert one.chance == tuple(round(1000 * chances[k - 1][0]) for k in CHANCE_KS)
-        whole = judge([text])[0, 0]
+        whole = evaluate([text])[0, 0]
         assert one.start == round(1000 * whole)
         counts = [int(np.ceil(14 * part - 1e-9)) for part in ERASER_SHARES]
-        comp = whole - np.mean([judge([without(words, order[:k], "mask")])[0, 0] for k in counts])
-        suff = whole - np.mean([judge([without(words, order[k:], "mask")])[0, 0] for k in counts])
-        odds = np.log(judge([without(words, order[:3], "mask")])[0, 0]) - np.log(whole)
+        comp = whole - np.mean([evaluate([without(words, order[:k], "mask")])[0, 0] for k in counts])
+        suff = whole - np.mean([evaluate([without(words, order[k:], "mask")])[0, 0] for k in counts])
+        odds = np.log(evaluate([without(words, order[:3], "mask")])[0, 0]) - np.log(whole)
         assert one.eraser == pytest.approx((comp, suff, odds), abs=5.1e-4)
 
 
