@@ -55,14 +55,14 @@ def _flips(found: Mapping[str, Records], model: Model, split: Split, operator: O
     flips: dict[str, dict[int, int]] = defaultdict(dict)
     for (row, target), wanted in sorted(by_text.items()):
         bound = masker(model, split.texts[row], operator)
-        explained = [(spec, record) for spec, record in wanted if record.chance]
+        explained = [(spec, record) for spec, record in wanted if record.probability]
         if explained:
             rows = np.concatenate([_without_top(bound, record) for _, record in explained])
             flipped = bound.flipped(bound.probabilities(rows), target).reshape(-1, DEPTH)
             for (spec, record), flags in zip(explained, flipped, strict=True):
                 flips[spec][record.number] = bits(flags)
         for spec, record in wanted:
-            if not record.chance:
+            if not record.probability:
                 one = search(bound, target, DEPTH, CEILINGS[found[spec].headers[0]["method"]["name"]])
                 flips[spec][record.number] = bits(one.flips(DEPTH))
         sys.stderr.write(f"text {row}: {len(wanted)} records\n")

@@ -37,5 +37,5 @@ def records(tmp_path):
     write(folder, "lstm-imdb", "random", [0] * 40)
     write(folder, "lstm-imdb", "lime", [every] * 40)
     write(folder, "lstm-imdb", "mase+seed=1", [0] * 20, order=(3, 1, 9))
-    write(folder, "lstm-imdb", "beam", [every] * 20, chance=(), eraser=(), infidelity=())
+    write(folder, "lstm-imdb", "beam", [every] * 20, probability=(), eraser=(), infidelity=())
     return folder

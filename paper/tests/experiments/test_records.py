@@ -10,7 +10,7 @@ from mase_paper.experiments.records import dumps, loads
 
 
 def test_records_survive_the_file():
-    for one in (record(), record(half=True, chance=(), eraser=(), infidelity=()), record(flips=(32767, 1, 0))):
+    for one in (record(), record(half=True, probability=(), eraser=(), infidelity=()), record(flips=(32767, 1, 0))):
         line = dumps(one)
         assert loads(json.loads(line), "here") == one
         assert line.count("\n") == 1

@@ -18,8 +18,8 @@ def test_outcomes_are_the_records_as_arrays(tmp_path):
     assert one.flips.shape == (2, 3, DEPTH)
     assert one.flips[0, 0, :4].tolist() == [True, False, True, False]
     assert one.flips.sum() == 2
-    assert one.chance.shape == (2, 4)
-    assert one.chance[0].tolist() == [0.9, 0.5, 0.01, 0.0]
+    assert one.probability.shape == (2, 4)
+    assert one.probability[0].tolist() == [0.9, 0.5, 0.01, 0.0]
     assert one.start.tolist() == [0.95, 0.95]
 
 

@@ -30,7 +30,7 @@ def test_records_hold_what_a_slow_reading_of_the_definitions_gives(answer):
             chances = [evaluate([without(words, order[:k], operator)])[0] for k in range(1, DEPTH + 1)]
             assert one.flips[index] == sum(2 ** (k - 1) for k in range(1, DEPTH + 1) if chances[k - 1].argmax() != 0)
             if index == 0:
-                assert one.chance == tuple(round(1000 * chances[k - 1][0]) for k in CHANCE_KS)
+                assert one.probability == tuple(round(1000 * chances[k - 1][0]) for k in CHANCE_KS)
         whole = evaluate([text])[0, 0]
         assert one.start == round(1000 * whole)
         counts = [int(np.ceil(14 * part - 1e-9)) for part in ERASER_SHARES]
@@ -59,7 +59,7 @@ def test_occlusion_leads_with_the_weightiest_word(answer):
 def test_a_ceiling_is_a_record_without_scores(answer):
     bench, _, found = answer
     one = found.records[Spec("greedy")]
-    assert (one.chance, one.eraser, one.infidelity) == ((), (), ())
+    assert (one.probability, one.eraser, one.infidelity) == ((), (), ())
     fewest = len(one.order)
     assert one.flips[0] == sum(2 ** (k - 1) for k in range(fewest, DEPTH + 1))
     assert bench.describe(Spec("greedy"))["width"] == 1
