@@ -3,12 +3,12 @@
 A record holds the order of its highest words, which is all that masking needs; a ceiling searches anew. What it writes
 is what the command in the header writes since `mase_paper.experiments.testbeds` has that operator.
 
-    python experiments/append_operator.py zero DATA_DIR experiments/results/records/bert-imdb/*.jsonl.gz
+    python experiments/append_operator.py zero DATA_DIR experiments/results/records bert-imdb
 """
 
-import json
 import sys
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,58 +16,57 @@ import numpy as np
 
 from mase.datasets import Split
 from mase.datasets import load as load_split
-from mase.files import write_text
-from mase.metrics.masking import Masker, masker
+from mase.files import locked
+from mase.metrics.masking import Masker, Operator, masker
 from mase.metrics.ranking import without_top
-from mase.models import load
+from mase.models import load as load_model
+from mase.models.protocol import Model
 from mase.models.runtime import settle
 from mase_paper.experiments.ceiling import CEILINGS, search
-from mase_paper.experiments.records import DEPTH, Record, bits, dumps
-from mase_paper.experiments.store import Records, pack, read
+from mase_paper.experiments.columns import columns_path, load, save
+from mase_paper.experiments.records import DEPTH, Record, Records, bits
+from mase_paper.experiments.store import compact
 from mase_paper.experiments.testbeds import TARGETS
 
 _KS = tuple(range(1, DEPTH + 1))
 
 
 def main() -> None:
-    """Rewrite the files named on the command line, all of one target and split."""
-    operator, data_dir, *names = sys.argv[1:]
-    paths = [Path(name.removesuffix(".gz")) for name in names]
-    files = {path: read(path) for path in paths}
-    heads = [head for file in files.values() for head in file.headers]
-    ((target, of_split),) = {(head["target"], head["data"]["split"]) for head in heads}
-    assert all(
-        [*head["operators"], operator] == [head["operators"][0], *TARGETS[target].operators[1:]] for head in heads
-    )
-    settle(1)
-    found = _flips(files, load(target), load_split(TARGETS[target].dataset, of_split, data_dir), operator)
-    for path, file in files.items():
-        write_text(path, _lines(file, operator, found[path]))
-        path.with_name(f"{path.name}.gz").unlink(missing_ok=True)
-        pack(path)
+    """Rewrite the records of one target and split, named on the command line."""
+    operator, data_dir, folder, target = sys.argv[1:]
+    compact(Path(folder), target)
+    with locked(Path(folder)):
+        path = columns_path(Path(folder), target)
+        found = load(path)
+        heads = [head for records in found.values() for head in records.headers]
+        (of_split,) = {head["data"]["split"] for head in heads}
+        assert all([*head["operators"][1:], operator] == [*TARGETS[target].operators[1:]] for head in heads)
+        settle(1)
+        flips = _flips(found, load_model(target), load_split(TARGETS[target].dataset, of_split, data_dir), operator)
+        save(path, {spec: _appended(records, operator, flips[spec]) for spec, records in found.items()})
 
 
-def _flips(files: dict[Path, Records], model, split: Split, operator: str) -> dict[Path, dict[int, int]]:
+def _flips(found: Mapping[str, Records], model: Model, split: Split, operator: Operator) -> dict[str, dict[int, int]]:
     """Return the flips of every record as bits, text by text: methods that take the same words out ask the model once."""
-    by_text: dict[tuple[int, int], list[tuple[Path, Record]]] = defaultdict(list)
-    for path, file in files.items():
-        for record in file.by_number.values():
-            by_text[record.row, record.target].append((path, record))
-    found: dict[Path, dict[int, int]] = defaultdict(dict)
+    by_text: dict[tuple[int, int], list[tuple[str, Record]]] = defaultdict(list)
+    for spec, records in found.items():
+        for record in records.by_number.values():
+            by_text[record.row, record.target].append((spec, record))
+    flips: dict[str, dict[int, int]] = defaultdict(dict)
     for (row, target), wanted in sorted(by_text.items()):
         bound = masker(model, split.texts[row], operator)
-        explained = [(path, record) for path, record in wanted if record.chance]
+        explained = [(spec, record) for spec, record in wanted if record.chance]
         if explained:
             rows = np.concatenate([_without_top(bound, record) for _, record in explained])
             flipped = bound.flipped(bound.probabilities(rows), target).reshape(-1, DEPTH)
-            for (path, record), flags in zip(explained, flipped, strict=True):
-                found[path][record.number] = bits(flags)
-        for path, record in wanted:
+            for (spec, record), flags in zip(explained, flipped, strict=True):
+                flips[spec][record.number] = bits(flags)
+        for spec, record in wanted:
             if not record.chance:
-                one = search(bound, target, DEPTH, CEILINGS[files[path].headers[0]["method"]["name"]])
-                found[path][record.number] = bits(one.flips(DEPTH))
+                one = search(bound, target, DEPTH, CEILINGS[found[spec].headers[0]["method"]["name"]])
+                flips[spec][record.number] = bits(one.flips(DEPTH))
         sys.stderr.write(f"text {row}: {len(wanted)} records\n")
-    return found
+    return flips
 
 
 def _without_top(bound: Masker, record: Record) -> np.ndarray:
@@ -75,16 +74,10 @@ def _without_top(bound: Masker, record: Record) -> np.ndarray:
     return without_top(np.concatenate([record.order, rest]).astype(np.int64), _KS)
 
 
-def _lines(file: Records, operator: str, flips: dict[int, int]) -> str:
-    parts = []
-    for index, head in enumerate(file.headers):
-        parts.append(json.dumps(head | {"operators": [*head["operators"], operator]}, sort_keys=True) + "\n")
-        parts += [
-            dumps(replace(record, flips=(*record.flips, flips[number])))
-            for number, record in file.by_number.items()
-            if file.header_of[number] == index
-        ]
-    return "".join(parts)
+def _appended(records: Records, operator: Operator, flips: Mapping[int, int]) -> Records:
+    headers = [head | {"operators": [*head["operators"], operator]} for head in records.headers]
+    by_number = {n: replace(one, flips=(*one.flips, flips[n])) for n, one in records.by_number.items()}
+    return Records(tuple(headers), by_number, records.header_of)
 
 
 if __name__ == "__main__":

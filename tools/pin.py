@@ -99,11 +99,18 @@ def fingerprint(found: Any) -> str:
     """Return the SHA-256 of what must not change, or the type of the error."""
     if isinstance(found, Exception):
         return type(found).__name__
-    fit = found.fit
-    notes = [(note.code, getattr(note, "word", None)) for note in fit.warnings]
+    fit, notes = found.fit, _notes(found)
+    r2 = found.r2 if hasattr(found, "r2") else fit.r2  # of the fit up to schema 1
     values = [found.scores.tobytes().hex(), found.standard_errors.tobytes().hex(), list(found.words), found.target]
-    values += [fit.r2, fit.split_half, fit.condition, fit.n_queries, fit.n_gradients, found.response, notes]
+    values += [r2, fit.split_half, fit.condition, fit.n_queries, fit.n_gradients, found.response, notes]
     return hashlib.sha256(json.dumps(values).encode()).hexdigest()
+
+
+def _notes(found: Any) -> list[tuple[str, int | None]]:
+    """Return the code of each note and the index of its unit; up to schema 1 they were the warnings of the fit."""
+    if hasattr(found, "notes"):
+        return [(note.code, note.unit) for note in found.notes]
+    return [(note.code, getattr(note, "word", None)) for note in found.fit.warnings]
 
 
 def printed(source: Path) -> dict[str, str]:

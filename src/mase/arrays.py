@@ -1,6 +1,6 @@
 """Checked float64 arrays: the one place where shapes and finiteness are verified."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,8 @@ __all__ = ["Bools", "Floats", "Ints", "as_floats", "frozen"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+
+Number = TypeVar("Number", np.float64, np.int64)
 
 
 def as_floats(value: Any, shape: tuple[int | None, ...], name: str) -> Floats:
@@ -37,7 +39,7 @@ def as_floats(value: Any, shape: tuple[int | None, ...], name: str) -> Floats:
     return array
 
 
-def frozen(array: Floats) -> Floats:
+def frozen(array: NDArray[Number]) -> NDArray[Number]:
     """Return a read-only view of `array`, for results that callers must not write to."""
     view = array.view()
     view.flags.writeable = False

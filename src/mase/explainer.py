@@ -7,8 +7,8 @@ from typing import Any, Unpack, overload
 import numpy as np
 
 from mase.arrays import Ints
-from mase.assemble import prediction, token_scores, word_scores, word_sums
-from mase.attribution import Attribution, Fit
+from mase.attribution import Attribution, Field, Fit, Prediction, Response, Token, Unit
+from mase.coordinates import coordinates, members
 from mase.errors import EmptyTextError, MaseError, ModelError, OptionError
 from mase.links import Link, probabilities
 from mase.measure import measure
@@ -25,6 +25,9 @@ from mase.target import target_index
 from mase.text import Tokens, Words, check_text, check_texts, group_words
 
 __all__ = ["Explainer", "explain"]
+
+# Name of the only field of a plain text.
+_FIELD = "text"
 
 
 class Explainer:
@@ -160,7 +163,7 @@ class Explainer:
         began = time.perf_counter()
         tokens = self.model.encode(text)
         words = group_words(tokens)
-        of_token = _coordinates(tokens, words, per_token=self.per_token)
+        of_token = coordinates(words, per_token=self.per_token)
         try:
             probe = self.model.bind(self._binding(tokens, of_token))
         except MemoryError as error:
@@ -170,24 +173,32 @@ class Explainer:
         chance = probabilities(check_start(probe.start), probe.output)[0]
         index = target_index(self.model.labels, target, chance)
         found = measure(probe, self.method, index, generator(self.seed, text), self.query, self.stopping)
+        gamma = found.estimate.gamma
+        response = Response.of(
+            self.model.labels[index],
+            self.method.link,
+            found.response,
+            *found.estimate.sums(members(words, of_token)),
+            r2=found.r2,
+            signed=found.signed,
+            token_scores=np.where(of_token >= 0, gamma[of_token], 0.0) if self.per_token else None,
+        )
+        fit = Fit(
+            split_half=found.split_half,
+            condition=found.condition,
+            n_queries=found.cost.n_queries,
+            n_gradients=found.cost.n_gradients,
+            seconds=time.perf_counter() - began,
+            precision=found.precision,
+        )
         return Attribution(
-            text=text,
-            prediction=prediction(self.model.labels, chance),
-            target=self.model.labels[index],
-            target_probability=float(chance[index]),
-            link=self.method.link,
-            response=found.response,
-            word_scores=word_scores(words, word_sums(found.estimate, of_token, words), text),
-            tokens=token_scores(tokens, words, found.estimate.gamma if self.per_token else None, of_token),
-            fit=Fit(
-                r2=found.r2,
-                split_half=found.split_half,
-                condition=found.condition,
-                n_queries=found.cost.n_queries,
-                n_gradients=found.cost.n_gradients,
-                seconds=time.perf_counter() - began,
-                warnings=found.notes,
-            ),
+            document=(Field(_FIELD, text),),
+            units=tuple(Unit(_FIELD, start, end, text[start:end]) for start, end in words.spans),
+            responses=(response,),
+            tokens=_tokens(tokens, words),
+            prediction=Prediction.of(self.model.labels, chance),
+            fit=fit,
+            notes=found.notes,
             method=self._described(probe),
             model={"name": self.model.name, "sha256": self.model.sha256},
             seed=self.seed,
@@ -271,10 +282,10 @@ def explain(
     return explainer(text, target=target)
 
 
-def _coordinates(tokens: Tokens, words: Words, *, per_token: bool) -> Ints:
-    """Return the coordinate of each token `(t,)`, -1 for fixed tokens and tokens of no word."""
-    of_word = np.array(words.of_token, dtype=np.int64)
-    if not per_token:
-        return of_word
-    free = of_word >= 0
-    return np.where(free, np.cumsum(free) - 1, -1)
+def _tokens(tokens: Tokens, words: Words) -> tuple[Token, ...]:
+    """Return the tokens with their spans and the indices of their words."""
+    found = []
+    for piece, span, word in zip(tokens.pieces, tokens.spans, words.of_token, strict=True):
+        start, end = (None, None) if span is None else span
+        found.append(Token(piece, None if span is None else _FIELD, start, end, word if word >= 0 else None))
+    return tuple(found)

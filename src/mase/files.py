@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, are read without waiting for ever, and are locked while a run writes them."""
+"""Files that appear whole or not at all, and are read without waiting for ever."""
 
 import os
 import secrets
@@ -6,16 +6,11 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 
 from mase.errors import DataError
+from mase.platforms import open_pipe
 
-try:
-    import fcntl
-except ImportError:  # not a POSIX system
-    fcntl = None  # type: ignore[assignment]
-
-__all__ = ["cannot_read", "cannot_write", "check_writable", "lock", "read_bytes", "replacing", "write_text", "writing"]
+__all__ = ["cannot_read", "cannot_write", "check_writable", "read_bytes", "replacing", "write_text", "writing"]
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
@@ -40,7 +35,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 
 
 def _piped(path: str | os.PathLike[str]) -> bytes:
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    descriptor = open_pipe(path)
     with os.fdopen(descriptor, "rb") as file:
         try:
             first = os.read(descriptor, 1)
@@ -108,19 +103,6 @@ def replacing(path: Path) -> Iterator[Path]:
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
-
-
-def lock(file: IO[bytes]) -> bool:
-    """Return whether an open file is now this process's alone until it is closed; always, where there are no locks."""
-    if fcntl is None:
-        return True
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # some network file systems have no locks
-        return True
-    return True
 
 
 def check_writable(path: str | os.PathLike[str]) -> Path:

@@ -87,7 +87,7 @@ def invalid(found: Attribution) -> str:
             found.prediction.probabilities[found.prediction.label], found.prediction.probability
         ),
         "explains a class it does not have": found.target in found.prediction.probabilities,
-        "has an R2 above 1": fit.r2 is None or fit.r2 <= 1 + 1e-9,
+        "has an R2 above 1": found.r2 is None or found.r2 <= 1 + 1e-9,
         "has negative counts or seconds": min(fit.n_queries, fit.n_gradients, fit.seconds) >= 0,
         "names no method": bool(found.method.get("name")),
     }

@@ -71,8 +71,15 @@ TABLES: dict[str, Table] = {
     "CSV: line ends within quotes": Table("a.csv", b'text,label\r\n"good\r\nfilm",pos\r\nbad film,neg\r\n', 2),
     "CSV: carriage returns only": Table("a.csv", b"text\rgood film\rbad film\r", 2),
     "CSV: formulas": Table("a.csv", b"text\n\"=cmd|' /C calc'!A0 good\"\n+1 good\n@SUM(1) good\n", 3),
-    "CSV: semicolons": Table("a.csv", b"text;label\ngood film;pos\n", None),
+    "CSV: semicolons": Table("a.csv", b"text;label\ngood film;pos\n", 1),
     "CSV: gzipped": Table("a.csv", gzip.compress(b"text\ngood film\n"), None),
+    "CSV: packed": Table("a.csv.gz", gzip.compress(b"text\ngood film\n"), 1),
+    "CSV: packed and cut short": Table("a.csv.gz", gzip.compress(b"text\ngood film\n")[:-9], None),
+    "CSV: packed zeros, 200 MB": Table("a.csv.gz", lambda: gzip.compress(b"text\n" + bytes(200 << 20)), None),
+    "CSV: packed rows, 200 MB": Table(
+        "a.csv.gz", lambda: gzip.compress(b"text\n" + (b"good film " * 10 + b"\n") * (2 << 20)), None
+    ),
+    "lines: packed zeros, 200 MB": Table("a.txt.gz", lambda: gzip.compress(bytes(200 << 20)), None),
     "CSV: empty texts": Table("a.csv", b'text,label\n"",pos\n"  ",neg\ngood film,pos\n', 3),
     "TSV: quotes within a field": Table("a.tsv", b'text\tlabel\nthe "good" film\tpos\n', 1),
     "TSV: binary": Table("a.tsv", bytes(range(256)) * 100, None),

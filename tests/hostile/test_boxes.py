@@ -32,7 +32,7 @@ def find_out(name, text):
         found = Explainer(box, n_samples=64)(text)
     except MaseError as error:
         return f"refused: {type(error).__name__}: {error}"
-    codes = [note.code for note in found.fit.warnings]
+    codes = [note.code for note in found.notes]
     if code not in codes:
         return f"without the note {code!r}: {codes}"
     if code == "not-deterministic" and not (found.standard_errors > 0).all():
@@ -49,7 +49,7 @@ def test_unsteady_answers(text, judge):
 def keep_quiet(name, text):
     """Judge a steady function: nobody says of it that it is not."""
     found = Explainer(boxes.RIGHT[name], n_samples=64)(text)
-    codes = {note.code for note in found.fit.warnings} & {"not-deterministic", "batch-dependent"}
+    codes = {note.code for note in found.notes} & {"not-deterministic", "batch-dependent"}
     return f"said to be {codes}" if codes else None
 
 

@@ -66,7 +66,7 @@ def explained(text, label, name):
     model = Callable(boxes.table, [f"{label} a", f"{label} b"], name=name)
     found = Explainer(model, n_samples=32)(text)
     note = Note(name, f"a note about {text}")
-    return replace(found, fit=replace(found.fit, warnings=(*found.fit.warnings, note)))
+    return replace(found, notes=(*found.notes, note))
 
 
 _PLAIN = Outline(page([explained("good film", "x", "y")] * 2)).elements

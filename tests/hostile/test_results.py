@@ -22,11 +22,17 @@ LIMITS = Limits(seconds=20, memory=1 << 30)
 
 @cache
 def lines():
-    """Return a few results as lines: two texts, one that was cut off, and a failure."""
+    """Return a few results as lines: two texts, one that was cut off, a failure, and as many of schema 1."""
     model = mase.models.Callable(boxes.table, ["neg", "pos"])
     found = [mase.Explainer(model, n_samples=32)(READABLE[name]) for name in ("plain", "emoji with joiners")]
     cut = mase.Explainer(mase.models.load("lstm-imdb"), n_samples=32)("a good film " * 40)
-    return [dumps(one) for one in (*found, cut, Failure(3, "EmptyTextError", "no word"))]
+    return [*(dumps(one) for one in (*found, cut, Failure(3, "EmptyTextError", "no word"))), *earlier()]
+
+
+def earlier():
+    """Return results of schema 1: a plain text, an odd one, one with a note, and one with scores of tokens."""
+    every = (Path(__file__).parents[1] / "golden" / "attributions-1.jsonl").read_text(encoding="utf-8").split("\n")
+    return [every[index] for index in (0, 1, 3, 5)]
 
 
 def read(number):

@@ -89,7 +89,9 @@ def test_a_hundred_thousand_rows(tmp_path, judge):
     ran = process.mase(*arguments, scratch=tmp_path / "streams", limits=Limits(seconds=1500, memory=2 << 30))
     verdicts = {"its end": None if ran.code == 0 else f"exit code {ran.code}: {ran.err[-300:]}"}
     with output.open(encoding="utf-8") as lines:
-        wrong = [i for i, line in enumerate(lines) if json.loads(line)["text"] != f"{texts[i % 1000]} {i}"]
+        wrong = [
+            i for i, line in enumerate(lines) if json.loads(line)["document"][0]["text"] != f"{texts[i % 1000]} {i}"
+        ]
     verdicts["its rows"] = f"row {wrong[0]} is another" if wrong else None
     with output.open("rb") as lines:
         count = sum(1 for _ in lines)

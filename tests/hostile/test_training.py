@@ -12,6 +12,7 @@ from tests.hostile.corpora import save_reviews
 from tests.hostile.process import Limits
 
 pytest.importorskip("pyarrow")
+pytest.importorskip("mase_paper")
 
 LIMITS = Limits(seconds=240)
 N_TEXTS = 30
@@ -26,12 +27,10 @@ def results(folder):
     """Return what `mase reproduce` recorded of every text, without times and machine."""
     from mase_paper.experiments.store import read
 
-    found = {}
-    for path in sorted((folder / "records").rglob("*.jsonl*")):
-        plain = path.with_name(path.name.removesuffix(".gz"))
-        records = read(plain).by_number
-        found[plain.relative_to(folder).as_posix()] = {n: timeless(record) for n, record in records.items()}
-    return found
+    return {
+        spec: {number: timeless(record) for number, record in records.by_number.items()}
+        for spec, records in read(folder / "records", "lstm-imdb").items()
+    }
 
 
 def timeless(record):
@@ -69,7 +68,7 @@ def waited(folder, seconds):
     """Wait until there is a record more, at most so long."""
 
     def size():
-        return sum(path.stat().st_size for path in folder.rglob("*.jsonl*")) if folder.exists() else 0
+        return sum(path.stat().st_size for path in folder.rglob("*.jsonl")) if folder.exists() else 0
 
     before, deadline = size(), time.monotonic() + seconds
     while time.monotonic() < deadline and size() <= before:

@@ -1,4 +1,4 @@
-"""The architecture, enforced on the syntax trees of src/mase: which way imports point and who may use which framework.
+"""The architecture, enforced on the syntax trees of both packages: which way imports point and who may use which framework.
 
 A new design, estimator, space, model or any other file in an existing folder needs no edit here. A new folder or a new
 module beside `explainer.py` takes its place in `LAYERS`.
@@ -18,18 +18,22 @@ import pytest
 import mase
 from mase.registry import Registry
 
+ROOT = Path(__file__).parents[2]
 SOURCE = Path(mase.__file__).parent
+# The sister package is beside this one in the repository, and not in the library's own source distribution.
+SOURCES = {"mase": SOURCE, "mase_paper": ROOT / "paper" / "src" / "mase_paper"}
 
 # Imports point upwards in this list: a unit may import itself and units of earlier layers, never a neighbour.
-# A unit is a module of src/mase, a folder, or one of the modules that stand below their folders.
+# A unit is a module of src/mase, a folder, or one of the modules that stand below their folders. Those of the sister
+# package have its name before them.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"errors"}),
+    frozenset({"errors", "platforms"}),
     frozenset({"arrays", "files", "provenance", "registry", "rng", "text"}),
-    frozenset({"attribution", "links", "spaces.protocol"}),
+    frozenset({"attribution", "coordinates", "links", "spaces.protocol"}),
     frozenset({"models.protocol"}),
     frozenset({"models.batching"}),
     frozenset({"regression"}),
-    frozenset({"baselines", "designs", "estimators", "spaces", "models", "assemble"}),
+    frozenset({"baselines", "designs", "estimators", "spaces", "models"}),
     frozenset({"method"}),
     frozenset({"methods"}),
     frozenset({"measure", "options", "target"}),
@@ -39,21 +43,25 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"mase"}),  # the package itself: all names of the public API
     frozenset({"cli"}),
     frozenset({"__main__"}),
+    frozenset({"mase_paper.experiments", "mase_paper.training"}),
+    frozenset({"mase_paper.cli"}),
+    frozenset({"mase_paper"}),
 )
 # Against the arrows, and only inside a function: methods of the result that hand it to a renderer or a writer.
-LAZY_EXCEPTIONS = frozenset({("mase.attribution", "io"), ("mase.attribution", "render")})
+LAZY_EXCEPTIONS = frozenset({("mase.attribution.attribution", "io"), ("mase.attribution.attribution", "render")})
 # The only places, as prefixes of module names, that may import a framework, lazily or not.
 FRAMEWORKS: dict[str, tuple[str, ...]] = {
     "torch": ("mase.models", "mase.testing.modules", "mase_paper.training"),
     "captum": ("mase.models.deep_lift",),
+    "peft": ("mase.models.adapters",),
     "safetensors": ("mase.models", "mase_paper.training"),
     "transformers": ("mase.models.transformers", "mase.models.pretrained", "mase.models.bundled.minilm"),
     "matplotlib": ("mase.render.figure", "mase_paper.experiments.plots"),
+    "pandas": ("mase.attribution",),
     "pyarrow": ("mase.datasets",),
 }
 LONGEST_MODULE = 300
 LONGEST_TEST_FILE = 400
-ROOT = Path(__file__).parents[2]
 # The tests of a room of the first folder are in the room of the second that has the same path.
 MIRRORS = (("src/mase", "tests/unit"), ("paper/src/mase_paper", "paper/tests"))
 
@@ -81,24 +89,24 @@ def imports(tree: ast.AST, *, lazy: bool = False) -> Iterator[Import]:
 
 @cache
 def modules() -> dict[str, Path]:
-    """Return every module of the package by dotted name."""
+    """Return every module of both packages by dotted name."""
     found = {}
-    for path in sorted(SOURCE.rglob("*.py")):
-        parts = ("mase", *path.relative_to(SOURCE).with_suffix("").parts)
-        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    for package, source in SOURCES.items():
+        for path in sorted(source.rglob("*.py")):
+            parts = (package, *path.relative_to(source).with_suffix("").parts)
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     return found
 
 
 def unit(name: str) -> str:
-    """Return the unit of LAYERS that a dotted name below `mase` belongs to."""
-    parts = name.split(".")[1:]
+    """Return the unit of LAYERS that a dotted name of one of the packages belongs to."""
+    package, *parts = name.split(".")
+    if package == "mase_paper":
+        return ".".join([package, *parts[:1]])
     if not parts:
         return "mase"
-    return (
-        ".".join(parts[:2])
-        if ".".join(parts[:2]) in ("models.batching", "models.protocol", "spaces.protocol")
-        else parts[0]
-    )
+    below = ".".join(parts[:2])
+    return below if below in ("models.batching", "models.protocol", "spaces.protocol") else parts[0]
 
 
 def layer(name: str) -> int:
@@ -107,8 +115,8 @@ def layer(name: str) -> int:
 
 
 def target_unit(target: str) -> str | None:
-    """Return the unit that an import reaches, None if it is outside of the package or the version only."""
-    if target.split(".")[0] != "mase" or target == "mase.__version__":
+    """Return the unit that an import reaches, None if it is outside of the packages or the version only."""
+    if target.split(".")[0] not in SOURCES or target == "mase.__version__":
         return None
     is_public_name = target.count(".") == 1 and target not in modules()  # `from mase import Explainer`
     return "mase" if is_public_name else unit(target)
@@ -130,7 +138,7 @@ def framework_out_of_place(module: str, found: Import) -> bool:
 
 
 def offenders(wrong: Callable[[str, Import], bool]) -> list[str]:
-    """Return the imports of the package, with file and line, that are wrong."""
+    """Return the imports of both packages, with file and line, that are wrong."""
     found = ((name, one) for name in modules() for one in imports(parsed(name)))
     return [f"{name}, line {one.line}: {one.target}" for name, one in found if wrong(name, one)]
 
@@ -149,6 +157,18 @@ def test_every_module_has_a_place():
 def test_imports_point_one_way():
     wrong = offenders(lambda name, found: name != "mase" and against_the_arrows(name, found))
     assert not wrong, f"imports from the own or a higher layer: {wrong}"
+
+
+def private(found: Import) -> bool:
+    """Return whether an import reaches a name of the packages that is its module's own."""
+    package, *parts = found.target.split(".")
+    return package in SOURCES and any(part.startswith("_") and not part.endswith("__") for part in parts)
+
+
+def test_no_module_imports_private_names_of_another():
+    assert not offenders(lambda _, found: private(found))
+    assert private(Import("mase_paper.training.run._check", 1, lazy=False))
+    assert not private(Import("mase.__version__", 1, lazy=False))
 
 
 def test_imports_are_absolute():
@@ -178,10 +198,17 @@ def test_every_exception_is_needed():
         ("mase.explainer", "from mase import Explainer", True),
         ("mase.explainer", "from mase import __version__", False),
         ("mase.render.html", "from mase.io.json import to_dict", True),
-        ("mase.attribution", "from mase.io.json import to_dict", True),
-        ("mase.attribution", "def save():\n    from mase.io.json import save", False),
+        ("mase.attribution.attribution", "from mase.io.json import to_dict", True),
+        ("mase.attribution.attribution", "def save():\n    from mase.io.json import save", False),
         ("mase.regression.diagnostics", "if TYPE_CHECKING:\n    from mase.methods import Method", True),
         ("mase.cli.explain", "import mase", False),
+        ("mase.cli.group", "def load():\n    from mase_paper.cli.train import train", True),
+        ("mase.__main__", "import mase_paper", True),
+        ("mase_paper.experiments.new", "from mase.cli.group import tell", False),
+        ("mase_paper.experiments.new", "from mase_paper.training import train", True),
+        ("mase_paper.training.new", "from mase_paper.experiments.specs import Spec", True),
+        ("mase_paper.training.new", "from mase_paper.cli.train import train", True),
+        ("mase_paper.cli.new", "from mase_paper.training import train", False),
     ],
 )
 def test_the_rule_of_imports_can_fail(module, code, wrong):
@@ -198,6 +225,8 @@ def test_the_rule_of_imports_can_fail(module, code, wrong):
         ("mase.models.transformers", "import transformers", False),
         ("mase.render.html", "class A:\n    def f(self):\n        import matplotlib.pyplot", True),
         ("mase.datasets_of_others", "import pyarrow", True),
+        ("mase_paper.experiments.new", "import torch", True),
+        ("mase_paper.experiments.plots", "import matplotlib", False),
     ],
 )
 def test_the_rule_of_frameworks_can_fail(module, code, wrong):
@@ -219,7 +248,18 @@ def test_import_mase_loads_no_framework():
     code = "import sys, mase; print(*{name.partition('.')[0] for name in sys.modules})"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert "mase" in loaded
-    assert not {"torch", "transformers", "matplotlib", "numpy", "scipy", "pyarrow", "rich", "click"} & set(loaded)
+    assert not {
+        "torch",
+        "transformers",
+        "matplotlib",
+        "msgspec",
+        "numpy",
+        "pandas",
+        "scipy",
+        "pyarrow",
+        "rich",
+        "click",
+    } & set(loaded)
 
 
 def lines_of(path: Path) -> int:

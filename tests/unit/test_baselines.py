@@ -72,7 +72,7 @@ def test_black_boxes(method):
 def test_half_precision_is_tried_first_and_never_for_gradients(small_bert, fast_bfloat16, method):
     found = mase.Explainer(*small_bert, method=method, precision="bfloat16", n_samples=40)("a dull story")
     exact = mase.Explainer(*small_bert, method=method, n_samples=40)("a dull story")
-    instead = "float32-instead" in [note.code for note in found.fit.warnings]
+    instead = "float32-instead" in [note.code for note in found.notes]
     if METHODS[method].needs_gradients:
         assert instead
         assert found.fit.n_queries == exact.fit.n_queries

@@ -12,13 +12,13 @@ import mase
 from mase.estimators.least_squares import LeastSquares
 from mase.measure import measure
 from mase.methods import resolve
+from mase.models import bundled
 from mase.models.batching import ask
 from mase.models.protocol import Binding
 from mase.regression.covariance import covariance
 from mase.regression.problem import Problem
 from mase.spaces.token_scale import TokenScale
 from mase.testing import FunctionProbe, linear
-from mase_paper.experiments.testbeds import TARGETS
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 TEXT = "a dull story told at length , superb acting and an ending that moved me more than I would have thought"
@@ -72,7 +72,7 @@ def test_committed_overhead_holds_the_documented_lines():
 
 
 @pytest.mark.pages
-@pytest.mark.parametrize("target", list(TARGETS))
+@pytest.mark.parametrize("target", bundled.BUNDLED)
 def test_committed_evaluations_hold_the_documented_lines(target):
     found = result("evaluations")["targets"][target]
     assert found["equal error"]["times fewer"] >= 5

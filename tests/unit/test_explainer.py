@@ -258,7 +258,7 @@ def test_very_few_samples_answer_or_say_why_not(lstm_model, n_samples):
         assert n_samples < 4
     else:
         assert np.isfinite(found.scores).all()
-        assert "few-samples" in [note.code for note in found.fit.warnings]
+        assert "few-samples" in [note.code for note in found.notes]
 
 
 def test_provenance_is_complete(lstm_model):
@@ -293,9 +293,9 @@ def test_saturation_is_remarked(lstm_model, small_lstm):
     with torch.no_grad():
         small_lstm.head.bias.copy_(torch.tensor([-9.0, 9.0]))
     found = mase.Explainer(lstm_model, n_samples=80, link="probability")(TEXTS[0])
-    assert "saturated" in [note.code for note in found.fit.warnings]
+    assert "saturated" in [note.code for note in found.notes]
     margin = mase.Explainer(lstm_model, n_samples=80, link="margin")(TEXTS[0])
-    assert "saturated" not in [note.code for note in margin.fit.warnings]
+    assert "saturated" not in [note.code for note in margin.notes]
 
 
 def test_attribution_views(lstm_model):

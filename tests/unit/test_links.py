@@ -72,5 +72,5 @@ def test_a_black_box_of_hard_labels_is_explained_and_told():
         "a dull film"
     )
     assert found.top(1)[0].text == "dull"
-    (note,) = [note for note in found.fit.warnings if note.code == "floored"]
+    (note,) = [note for note in found.notes if note.code == "floored"]
     assert "1000 of 1002 answers" in note.message

@@ -15,12 +15,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+from paper.tests.repository import ROOT, needs_repository
 
 from mase.cli import main
 from mase.errors import ModelError
 from mase.methods import resolve
 from mase_paper.experiments import EXPERIMENTS
-from mase_paper.experiments.records import COLUMNS, dumps
+from mase_paper.experiments.columns import columns_path, save
+from mase_paper.experiments.records import COLUMNS
 from mase_paper.experiments.specs import parse
 from mase_paper.experiments.store import read
 from mase_paper.experiments.testbeds import TARGETS
@@ -88,17 +90,17 @@ def reproduce(data, tmp_path):
 
 
 def records(tmp_path, target, spec):
-    return read(tmp_path / "results" / "records" / target / f"{spec}.jsonl")
+    return read(tmp_path / "results" / "records", target)[spec]
 
 
 def timeless(tmp_path):
-    """Return the records of a run by file and text, without the seconds."""
-    found = {}
-    for path in sorted((tmp_path / "results" / "records").rglob("*.jsonl.gz")):
-        for number, record in read(path.with_suffix("")).by_number.items():
-            values = {name: getattr(record, name) for name in COLUMNS if name != "seconds"}
-            found[path.relative_to(tmp_path).as_posix(), number] = values
-    return found
+    """Return the records of a run by target, spec and text, without the seconds."""
+    return {
+        (target, spec, number): {name: getattr(one, name) for name in COLUMNS if name != "seconds"}
+        for target in TARGETS
+        for spec, found in read(tmp_path / "results" / "records", target).items()
+        for number, one in found.by_number.items()
+    }
 
 
 def test_choices_are_those_of_the_library():
@@ -109,10 +111,11 @@ def test_choices_are_those_of_the_library():
     assert all(name in options["targets"].help for name in TARGETS)
 
 
+@needs_repository
 def test_every_option_is_documented():
     from mase_paper.cli.reproduce import reproduce as verb
 
-    page = (Path(__file__).parents[3] / "docs" / "reproduce.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reproduce.md").read_text(encoding="utf-8")
     for option in verb.params:
         assert max(option.opts, key=len) in page or option.name == "name"
 
@@ -159,9 +162,10 @@ def test_figure4(reproduce, tmp_path, monkeypatch):
     monkeypatch.setattr("mase_paper.experiments.figure4.BUDGETS", (100, 250))
     found = reproduce("figure4", "--n-texts", "1", "--targets", "lstm-imdb", "--methods", "mase-paper,gradient")
     assert found.exit_code == 0, found.output
-    assert len(list((tmp_path / "results" / "records" / "lstm-imdb").iterdir())) == 1 + 2 + 1
+    assert len(read(tmp_path / "results" / "records", "lstm-imdb")) == 1 + 2 + 1
+    assert [path.name for path in (tmp_path / "results" / "records").iterdir()] == ["lstm-imdb.parquet"]
     assert "<svg" in (tmp_path / "results" / "figure4-evaluations.svg").read_text(encoding="utf-8")
-    assert (tmp_path / "results" / "figure4-masked.png").stat().st_size > 10_000
+    assert {path.suffix for path in (tmp_path / "results").iterdir()} == {"", ".md", ".json", ".svg"}
 
 
 def test_faithfulness(reproduce, tmp_path):
@@ -214,24 +218,29 @@ def test_an_interrupted_run_goes_on_and_a_longer_one_extends_it(reproduce, tmp_p
     assert timeless(tmp_path) == expected
 
 
+@needs_repository
 def test_an_operator_that_is_appended_gives_what_the_run_records(reproduce, data, tmp_path, monkeypatch):
     """`experiments/append_operator.py` asks no method again: the order in the record is enough."""
     found = reproduce("faithfulness", "--targets", "lstm-imdb", "--n-texts", "2", "--methods", "occlusion,greedy")
     assert found.exit_code == 0, found.output
     expected = timeless(tmp_path)
-    folder = tmp_path / "results" / "records" / "lstm-imdb"
-    for name in ("occlusion", "greedy"):
-        path = folder / f"{name}.jsonl"
-        (header,), rows = (kept := read(path)).headers, kept.by_number.values()
-        shorter = json.dumps(header | {"operators": header["operators"][:-1]}) + "\n"
-        path.write_text(shorter + "".join(dumps(dataclasses.replace(row, flips=row.flips[:-1])) for row in rows))
-        path.with_name(f"{path.name}.gz").unlink()
-    script = Path(__file__).parents[3] / "experiments" / "append_operator.py"
-    paths = [str(folder / f"{name}.jsonl.gz") for name in ("occlusion", "greedy")]
-    monkeypatch.setattr(sys, "argv", [str(script), header["operators"][-1], str(data), *paths])
+    folder = tmp_path / "results" / "records"
+    whole = read(folder, "lstm-imdb")
+    shorter = {
+        spec: dataclasses.replace(
+            found,
+            headers=tuple(header | {"operators": header["operators"][:-1]} for header in found.headers),
+            by_number={n: dataclasses.replace(one, flips=one.flips[:-1]) for n, one in found.by_number.items()},
+        )
+        for spec, found in whole.items()
+    }
+    save(columns_path(folder, "lstm-imdb"), shorter)
+    script = ROOT / "experiments" / "append_operator.py"
+    operator = whole["greedy"].headers[0]["operators"][-1]
+    monkeypatch.setattr(sys, "argv", [str(script), operator, str(data), str(folder), "lstm-imdb"])
     runpy.run_path(str(script), run_name="__main__")
     assert timeless(tmp_path) == expected
-    assert read(folder / "greedy.jsonl").headers == (header,)
+    assert read(folder, "lstm-imdb")["greedy"].headers == whole["greedy"].headers
 
 
 def children(pid):
@@ -286,7 +295,9 @@ def test_other_settings_than_those_of_the_records_are_refused(reproduce, tmp_pat
     assert reproduce(*once).exit_code == 0
     found = reproduce(*once, "--text-seed", "1")
     assert found.exit_code == 1
-    assert re.search(r"mase: error: .*holds records with text_seed 0, expected 1; .*--fresh", found.stderr)
+    assert re.search(
+        r"mase: error: .*holds records of occlusion on lstm-imdb with text_seed 0, expected 1; .*--fresh", found.stderr
+    )
     assert reproduce(*once, "--text-seed", "1", "--fresh").exit_code == 0
     assert records(tmp_path, "lstm-imdb", "occlusion").headers[0]["text_seed"] == 1
 
@@ -328,3 +339,18 @@ def test_unknown_names_are_one_line(reproduce, arguments):
     found = reproduce("table1", "--n-texts", "1", *arguments)
     assert (found.exit_code, found.stdout) == (1, "")
     assert found.stderr.splitlines()[-1].startswith("mase: error: unknown ")
+
+
+def test_sigterm_ends_an_experiment(reproduce, monkeypatch):
+    monkeypatch.setattr("mase_paper.experiments.runner.run", lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+    found = reproduce("table1")
+    assert (found.exit_code, found.stderr.count("\n")) == (143, 1)
+
+
+def test_the_verbs_stand_in_the_help_and_load_no_framework():
+    code = "import sys; from mase.cli import main; main(['--help'], standalone_mode=False); print(*sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert all(re.search(rf"^  {verb} ", found, re.MULTILINE) for verb in ("reproduce", "train"))
+    loaded = set(found.splitlines()[-1].split())
+    assert "mase_paper.cli.reproduce" in loaded
+    assert {"numpy", "scipy", "torch", "transformers", "matplotlib", "pyarrow"}.isdisjoint(loaded)

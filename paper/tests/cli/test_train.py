@@ -1,5 +1,8 @@
 """Tests of `mase_paper.cli.train`."""
 
+import os
+import signal
+
 from click.testing import CliRunner
 
 from mase.cli import main
@@ -47,3 +50,10 @@ def test_train_replaces_a_model_only_if_asked(tmp_path, monkeypatch):
         assert (found.exit_code, "lstm-imdb" in found.stderr, "--overwrite" in found.stderr) == (1, True, True)
     assert CliRunner().invoke(main, ["train", "lstm-imdb", "-o", "lstm-imdb", "--overwrite"]).exit_code == 0
     assert trained == [None, "lstm-imdb"]
+
+
+def test_sigterm_ends_a_training(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("mase_paper.training.train", lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+    found = CliRunner().invoke(main, ["train", "lstm-imdb"])
+    assert (found.exit_code, found.stderr.count("\n")) == (143, 1)

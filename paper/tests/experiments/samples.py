@@ -1,11 +1,12 @@
 """Records, written by hand, and the black box that they are of."""
 
 import dataclasses
+import json
 
 import numpy as np
 
+from mase_paper.experiments.journal import Journal
 from mase_paper.experiments.records import COLUMNS, Record
-from mase_paper.experiments.store import RecordFile, record_path
 
 
 def judge(texts):
@@ -36,8 +37,8 @@ HEADER = {
 
 
 def write(folder, target, name, flips, *, header=HEADER, **changed):
-    """Write a record file whose texts 0, 1, ... have these flips (integers) under the first operator and none elsewhere."""
-    file = RecordFile(record_path(folder, target, name), header | {"target": target, "spec": name})
+    """Write a journal whose texts 0, 1, ... have these flips (integers) under the first operator and none elsewhere."""
+    file = Journal(folder, header | {"target": target, "spec": name})
     for number, bits in enumerate(flips):
         file.append(record(number, (bits, 0, 0), **changed))
     file.close()
@@ -45,3 +46,12 @@ def write(folder, target, name, flips, *, header=HEADER, **changed):
 
 def bits(*ks):
     return sum(2 ** (k - 1) for k in ks)
+
+
+def plain(found):
+    """Return records by spec and number, each with its header, as text that tells 0 from 0.0."""
+    return {
+        (spec, number): (repr(one), json.dumps(records.headers[records.header_of[number]]))
+        for spec, records in found.items()
+        for number, one in records.by_number.items()
+    }

@@ -89,7 +89,7 @@ def test_memory_knows_that_noise_belongs_to_rows_and_keys(lstm_model):
 def test_memory_without_instructions_for_half_precision(lstm_model, slow_bfloat16):
     remembering = Remembering(lstm_model)
     asked = mase.Explainer(remembering, method="mase-paper", n_samples=64, precision="bfloat16")(" ".join(WORDS))
-    assert [note.code for note in asked.fit.warnings if "instead" in note.code] == ["float32-instead"]
+    assert [note.code for note in asked.notes if "instead" in note.code] == ["float32-instead"]
 
 
 def test_memory_keeps_half_precision_apart(mlp_model, fast_bfloat16):

@@ -1,13 +1,11 @@
 """Tests of `mase_paper.experiments.markdown`."""
 
 import re
-from pathlib import Path
 
 import pytest
+from paper.tests.repository import ROOT, needs_repository
 
 from mase_paper.experiments.markdown import marked
-
-ROOT = Path(__file__).parents[3]
 
 
 def test_the_highest_figure_is_bold_whoever_has_it():
@@ -16,6 +14,7 @@ def test_the_highest_figure_is_bold_whoever_has_it():
     assert marked([]) == []
 
 
+@needs_repository
 @pytest.mark.parametrize("name", ["README.md", "docs/results.md", "experiments/results/faithfulness.md"])
 def test_of_two_figures_the_higher_is_bold(name):
     rows = re.findall(

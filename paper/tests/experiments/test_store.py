@@ -1,126 +1,149 @@
 """Tests of `mase_paper.experiments.store`."""
 
 import gzip
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
-from paper.tests.experiments.samples import HEADER, record, write
+from paper.tests.experiments.samples import HEADER, plain, record, write
 
 from mase.errors import DataError
+from mase_paper.experiments.columns import columns_path, load
+from mase_paper.experiments.journal import Journal, journal_path
+from mase_paper.experiments.records import Records
 from mase_paper.experiments.results import gather
 from mase_paper.experiments.specs import parse
-from mase_paper.experiments.store import RecordFile, pack, read, record_path
+from mase_paper.experiments.store import compact, drop, read
 
 
-def test_a_torn_line_is_dropped_and_the_run_goes_on(tmp_path):
-    write(tmp_path, "lstm-imdb", "mase", [1, 2, 3])
-    path = record_path(tmp_path, "lstm-imdb", "mase")
-    whole = path.read_bytes()
-    path.write_bytes(whole[:-5])
-    assert set(read(path).by_number) == {0, 1}
-    file = RecordFile(path, HEADER)
-    assert file.done == {0, 1}
-    file.append(record(2, (3, 0, 0)))
-    file.close()
-    assert path.read_bytes() == whole
-
-
-def test_a_file_refuses_records_of_other_weights_and_settings(tmp_path):
+@pytest.mark.parametrize("compacted", [False, True])
+def test_another_machine_adds_a_header(compacted, tmp_path):
     write(tmp_path, "lstm-imdb", "mase", [1])
-    path = record_path(tmp_path, "lstm-imdb", "mase")
-    for key, value in [("model", {"sha256": "c"}), ("method", {"name": "mase", "sigma": 1}), ("precision", "bfloat16")]:
-        with pytest.raises(DataError, match=f"holds records with {key}.*--fresh"):
-            RecordFile(path, HEADER | {key: value})
-    assert RecordFile(path, HEADER | {"precision": "bfloat16"}, fresh=True).done == set()
-    assert not path.exists()
-
-
-def test_another_machine_adds_a_header(tmp_path):
-    write(tmp_path, "lstm-imdb", "mase", [1])
-    path = record_path(tmp_path, "lstm-imdb", "mase")
-    file = RecordFile(path, HEADER | {"hardware": {"processor": "q", "device": "cuda"}})
+    if compacted:
+        compact(tmp_path, "lstm-imdb")
+    file = Journal(tmp_path, HEADER | {"hardware": {"processor": "q", "device": "cuda"}})
     file.append(record(1))
     file.append(record(0, (7, 7, 7)))
     file.close()
-    found = read(path)
+    found = read(tmp_path, "lstm-imdb")["mase"]
     assert [header["hardware"]["processor"] for header in found.headers] == ["p", "q"]
     assert found.by_number[0].flips == (1, 0, 0)  # the first record of a text counts
     assert set(found.by_number) == {0, 1}
-    (outcomes,) = gather(tmp_path, "lstm-imdb", [parse("mase")], 5).values()
+    (outcomes,) = gather(tmp_path, "lstm-imdb", {parse("mase"): 5}).values()
     assert [(one["n_texts"], one["hardware"]["processor"]) for one in outcomes.made_on] == [(1, "p"), (1, "q")]
-    (first,) = gather(tmp_path, "lstm-imdb", [parse("mase")], 1).values()
+    (first,) = gather(tmp_path, "lstm-imdb", {parse("mase"): 1}).values()
     assert [one["hardware"]["processor"] for one in first.made_on] == ["p"]
 
 
-def test_a_header_is_compared_as_it_is_read_back(tmp_path):
-    path = record_path(tmp_path, "lstm-imdb", "mase")
-    for number in range(2):
-        file = RecordFile(path, HEADER | {"method": {"name": "mase", "shares": (0.1, 0.2)}})
-        file.append(record(number))
-        file.close()
-    assert len(read(path).headers) == 1
-
-
-def test_packing_keeps_the_content_and_its_bytes(tmp_path):
+def test_records_of_an_earlier_version_are_read_and_moved(tmp_path):
+    """They were journals, gzipped when a run was complete."""
     write(tmp_path, "lstm-imdb", "mase", [1, 2])
-    path = record_path(tmp_path, "lstm-imdb", "mase")
-    content = path.read_bytes()
-    pack(path)
-    packed = path.with_name("mase.jsonl.gz")
-    once = packed.read_bytes()
-    assert not path.exists()
-    assert gzip.decompress(once) == content
-    assert set(read(path).by_number) == {0, 1}
-    file = RecordFile(path, HEADER)
+    path = journal_path(tmp_path, "lstm-imdb", "mase")
+    path.with_name("mase.jsonl.gz").write_bytes(gzip.compress(path.read_bytes()))
+    path.unlink()
+    known = read(tmp_path, "lstm-imdb")["mase"]
+    assert set(known.by_number) == {0, 1}
+    file = Journal(tmp_path, HEADER, known)
     file.append(record(2))
     file.close()
-    assert not packed.exists()
-    assert path.read_bytes().startswith(content)
-    path.write_bytes(content)
-    pack(path)
-    assert packed.read_bytes() == once
-    pack(path)  # nothing to do
-    assert packed.exists()
+    before = plain(read(tmp_path, "lstm-imdb"))
+    assert len(before) == 3
+    compact(tmp_path, "lstm-imdb")
+    assert plain(read(tmp_path, "lstm-imdb")) == before
+    assert [path.name for path in tmp_path.iterdir()] == ["lstm-imdb.parquet"]
 
 
-def test_two_runs_do_not_write_one_file(tmp_path):
+def test_a_kill_between_columns_and_journals_loses_and_doubles_nothing(tmp_path, monkeypatch):
+    """The columns are written before the journals go: whatever is left, every record is read once."""
+    write(tmp_path, "lstm-imdb", "mase", [1, 2])
+    before = plain(read(tmp_path, "lstm-imdb"))
+    monkeypatch.setattr(Path, "unlink", lambda *_, **__: pytest.fail("killed"))
+    with pytest.raises(pytest.fail.Exception):
+        compact(tmp_path, "lstm-imdb")
+    monkeypatch.undo()
+    assert journal_path(tmp_path, "lstm-imdb", "mase").exists()
+    assert plain(load(columns_path(tmp_path, "lstm-imdb"))) == before
+    assert plain(read(tmp_path, "lstm-imdb")) == before
+    compact(tmp_path, "lstm-imdb")
+    assert plain(read(tmp_path, "lstm-imdb")) == before
+
+
+def test_columns_that_cannot_be_written_leave_the_journals(tmp_path, monkeypatch):
+    write(tmp_path, "lstm-imdb", "mase", [1])
+    compact(tmp_path, "lstm-imdb")
+    write(tmp_path, "lstm-imdb", "mase", [1, 2])
+    before, files = plain(read(tmp_path, "lstm-imdb")), sorted(tmp_path.rglob("*"))
+    with monkeypatch.context() as full:
+        full.setattr("os.fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+        with pytest.raises(DataError, match="No space left"):
+            compact(tmp_path, "lstm-imdb")
+    assert sorted(tmp_path.rglob("*")) == files
+    assert plain(read(tmp_path, "lstm-imdb")) == before
+
+
+def test_dropped_records_are_gone_and_the_others_stay(tmp_path):
+    for name in ("mase", "lime"):
+        write(tmp_path, "lstm-imdb", name, [1])
+    compact(tmp_path, "lstm-imdb")
+    write(tmp_path, "lstm-imdb", "random", [1])
+    drop(tmp_path, "lstm-imdb", {"mase", "random"})
+    assert set(read(tmp_path, "lstm-imdb")) == {"lime"}
+    drop(tmp_path, "lstm-imdb", {"lime"})
+    assert list(tmp_path.iterdir()) == []
+    drop(tmp_path / "none", "lstm-imdb", {"lime"})
+
+
+def test_two_runs_do_not_write_one_journal(tmp_path):
     pytest.importorskip("fcntl")
     write(tmp_path, "lstm-imdb", "mase", [1])
-    path = record_path(tmp_path, "lstm-imdb", "mase")
-    one, two = RecordFile(path, HEADER), RecordFile(path, HEADER)
+    one, two = Journal(tmp_path, HEADER), Journal(tmp_path, HEADER)
     one.append(record(1))
     with pytest.raises(DataError, match="written by another run"):
         two.append(record(1))
-    pack(path)
-    assert path.exists()
+    with pytest.raises(DataError, match="written by another run"):
+        drop(tmp_path, "lstm-imdb", {"mase"})
     two.close()
+    write(tmp_path, "lstm-imdb", "lime", [1])
+    compact(tmp_path, "lstm-imdb")  # another run of other methods ends
+    assert set(load(columns_path(tmp_path, "lstm-imdb"))) == {"lime"}
     one.append(record(2))
     one.close()
-    pack(path)
-    assert set(read(path).by_number) == {0, 1, 2}
+    compact(tmp_path, "lstm-imdb")
+    assert set(load(columns_path(tmp_path, "lstm-imdb"))["mase"].by_number) == {0, 1, 2}
+
+
+def test_runs_that_end_at_once_lose_no_records(tmp_path):
+    """Threads stand for runs: each appends to journals of its own methods, and moves what is free, again and again."""
+    pytest.importorskip("fcntl")
+
+    def run(index):
+        for number in range(6):
+            known = read(tmp_path, "lstm-imdb", {f"lime+seed={index}"}).get(f"lime+seed={index}", Records())
+            assert set(known.by_number) == set(range(number))
+            file = Journal(tmp_path, HEADER | {"spec": f"lime+seed={index}"}, known)
+            file.append(record(number))
+            file.close()
+            compact(tmp_path, "lstm-imdb")
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(run, range(4)))
+    found = load(columns_path(tmp_path, "lstm-imdb"))
+    assert {spec: set(one.by_number) for spec, one in found.items()} == {
+        f"lime+seed={index}": set(range(6)) for index in range(4)
+    }
 
 
 @pytest.mark.parametrize("content", [b"[1, 2]\n", b"{}\nno json\n", b"{}\n3\n", b"{}\n[1]\n"])
 def test_other_files_are_data_errors(tmp_path, content):
-    path = tmp_path / "x.jsonl"
+    path = tmp_path / "lstm-imdb" / "x.jsonl"
+    path.parent.mkdir()
     path.write_bytes(content)
     with pytest.raises(DataError):
-        read(path)
-    assert read(tmp_path / "none.jsonl").by_number == {}
-    (tmp_path / "bad.jsonl.gz").write_bytes(b"not gzip")
-    with pytest.raises(DataError, match="cannot read"):
-        read(tmp_path / "bad.jsonl")
-
-
-def test_a_damaged_packed_file_is_told(tmp_path):
-    write(tmp_path, "lstm-imdb", "mase", list(range(50)))
-    path = record_path(tmp_path, "lstm-imdb", "mase")
-    pack(path)
-    packed = path.with_name(path.name + ".gz")
-    content = bytearray(packed.read_bytes())
-    content[20] ^= 0xFF
-    packed.write_bytes(bytes(content))
-    with pytest.raises(DataError, match="cannot read"):
-        read(path)
-    with pytest.raises(DataError, match="cannot read"):
-        RecordFile(path, HEADER)
-    assert packed.exists()
+        read(tmp_path, "lstm-imdb")
+    path.unlink()
+    assert read(tmp_path, "lstm-imdb") == {}
+    path.with_name("x.jsonl.gz").write_bytes(b"not gzip")
+    for act in (read, compact):
+        with pytest.raises(DataError, match="cannot read"):
+            act(tmp_path, "lstm-imdb")
+    assert path.with_name("x.jsonl.gz").exists()

@@ -1,14 +1,12 @@
 """Tests of `mase_paper.experiments.testbeds`."""
 
-from pathlib import Path
-
 import pytest
+from paper.tests.repository import ROOT, needs_repository
 
 from mase_paper.experiments.testbeds import TARGETS
 
-ROOT = Path(__file__).parents[3]
 
-
+@needs_repository
 @pytest.mark.parametrize(
     "name", ["README.md", *(f"experiments/results/{one}.md" for one in ("table2", "faithfulness", "figure4"))]
 )

@@ -63,7 +63,7 @@ SMALL = dataclasses.replace(
 )
 
 
-def run(data, output, base, epochs=2, recipe: AdapterRecipe = SMALL, progress=None):
+def run(data, output, base, epochs=2, recipe: AdapterRecipe = SMALL, progress=lambda _: None):
     return bert_run.run(recipe, data, output, 0, epochs, progress, base)
 
 

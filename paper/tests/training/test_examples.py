@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mase.models.bundled.vocabulary import UNKNOWN_ID, Vocabulary
-from mase_paper.training.examples import encode, shuffled_batches, sorted_batches
+from mase_paper.training.examples import encode, learned_vocabulary, shuffled_batches, sorted_batches
 
 
 @pytest.mark.parametrize(("keep", "kept"), [("start", (2, 3)), ("end", (3, 4))])
@@ -27,3 +27,8 @@ def test_batches_hold_every_text_once():
         assert sorted(np.concatenate(batches)) == list(range(103))
         assert max(map(len, batches)) == 8
     assert not np.array_equal(np.concatenate(epochs[0]), np.concatenate(epochs[1]))
+
+
+def test_a_vocabulary_is_learned_by_counts_and_then_the_alphabet():
+    vocabulary = learned_vocabulary(["d a a c", "D b b a", "e"], size=3, min_count=2)
+    assert dict(vocabulary.ids) == {"a": 2, "b": 3, "d": 4}  # b and d tie

@@ -9,6 +9,7 @@ from mase.cli.options import model, options, precision, text_column, trust_remot
 __all__ = ["evaluate"]
 
 # Written out, since asking the library would load it for `--help`; a test holds them together.
+_TABLES = (".md", ".csv", ".tex", ".html")
 _OPERATORS = ("auto", "mask", "unk", "pad", "zero", "delete")
 
 
@@ -23,6 +24,12 @@ def _ks(_context: click.Context, _option: click.Parameter, value: str | None) ->
     if not all(part.isdecimal() and int(part) > 0 for part in parts):
         raise click.BadParameter(f"{value!r} is no list of whole numbers of at least 1, as in 1,5,10")
     return tuple(dict.fromkeys(map(int, parts)))
+
+
+def _table(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    if value is not None and not value.lower().endswith(_TABLES):
+        raise click.BadParameter(f"{value!r} has another ending than {', '.join(_TABLES)}")
+    return value
 
 
 def _pairs(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
@@ -91,6 +98,9 @@ _what_is_judged = options(
 @click.option(
     "-o", "--output", metavar="FILE.json", help="Also write JSON with the numbers of every text; - is --json."
 )
+@click.option(
+    "--table", metavar="FILE", callback=_table, help="Also write the tables: .md, .csv, .tex (booktabs) or .html."
+)
 @click.option("--overwrite", is_flag=True, help="Replace a file that is there once the new one is complete.")
 def evaluate(
     *,
@@ -112,6 +122,7 @@ def evaluate(
     trust_remote_code: bool,
     as_json: bool,
     output: str | None,
+    table: str | None,
     overwrite: bool,
     batches: int,
     **how: Any,
@@ -150,12 +161,14 @@ def evaluate(
     as_json, output = standard_output(output, as_json=as_json)
     given = {f"--attributions {name}": file for name, file in attributions.items()}
     file = None if output is None else Output(output, Policy.of(overwrite=overwrite), by_line=False)
-    check_files({"--output": file}, {"--input": source, **given})
-    claim = None if file is None else click.get_current_context().with_resource(file.claimed())
+    tables = None if table is None else Output(table, Policy.of(overwrite=overwrite), by_line=False)
+    check_files({"--output": file, "--table": tables}, {"--input": source, **given})
+    context = click.get_current_context()
+    claims = [None if one is None else context.with_resource(one.claimed()) for one in (file, tables)]
     texts = Source.read(source, text_column, label_column, where, renamed, attributions, labels_needed=only_correct)
     with aside():
         loaded = open_model(model, download=download, device=device, trust_remote_code=trust_remote_code)
         settle(threads)
         evaluator = Evaluator(loaded, methods=methods, metrics=named_metrics(metrics, ks), **how)
     with judge(evaluator, texts, n_texts, only_correct=only_correct) as found:
-        show(found, batches, as_json=as_json, claim=claim)
+        show(found, batches, as_json=as_json, claim=claims[0], tables=claims[1])

@@ -108,7 +108,7 @@ def explain(
     \b
     Examples
       mase explain "The cast is superb, but the plot is dull."
-      mase explain --target pos --json "Not bad at all." | jq .words
+      mase explain --target pos --json "Not bad at all." | jq .notes
       mase explain -i reviews.txt -o reviews.jsonl --html reviews.html
       mase explain -i reviews.csv --text-column review --json
       cut -f2 table.tsv | mase explain -m lstm-reuters --json > news.jsonl

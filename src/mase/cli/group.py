@@ -1,22 +1,24 @@
 """The group of verbs: imports a verb when it is called, and is the one place where errors become messages and exit codes."""
 
 import os
-import signal
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import entry_points
-from threading import current_thread, main_thread
 from typing import Any, NoReturn, TextIO
 
 import click
 from click.exceptions import Exit
 
 from mase.errors import MaseError
+from mase.platforms import on_termination
 
 __all__ = ["LazyGroup", "Terminated", "complain", "tell"]
 
+# A name as of a parameter: text_column.
+_PARAMETER = re.compile(r"(?<![\w'\"./-])[a-z]+(?:_[a-z]+)+(?![\w'\"./-])")
 _FAILED, _INTERRUPTED, _BROKEN_PIPE, _TERMINATED = 1, 130, 141, 143
 
 
@@ -73,24 +75,11 @@ class LazyGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a verb."""
-        with _messages(), _terminable():
+        with _messages(), on_termination(_terminate):
             return super().invoke(ctx)
 
 
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """Make SIGTERM an exception in the block, unless whoever started the process handles or ignores it."""
-    if current_thread() is not main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield
-        return
-    signal.signal(signal.SIGTERM, _terminate)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-
-def _terminate(_number: int, _frame: object) -> NoReturn:
+def _terminate() -> NoReturn:
     raise Terminated
 
 
@@ -127,8 +116,26 @@ def _end(message: str, code: int = _FAILED) -> NoReturn:
 
 def complain(message: str) -> None:
     """Write an error to standard error, in one line: those that other packages raise may have several."""
-    one_line = " ".join(line.strip() for line in message.splitlines() if line.strip())
+    one_line = " ".join(line.strip() for line in _as_options(message).splitlines() if line.strip())
     _write(f"{click.style('mase: error:', fg='red', bold=True)} {_printable(one_line)}")
+
+
+def _as_options(message: str) -> str:
+    """Return a message of the library with its parameters as the options that the user of this command types.
+
+    Only names with an underscore, outside quotes and dotted names: others are words of the language, or the user's.
+    """
+    options = _options(click.get_current_context(silent=True))
+    return _PARAMETER.sub(lambda name: options.get(name[0], name[0]), message)
+
+
+def _options(context: click.Context | None) -> dict[str, str]:
+    """Return the longest spelling of each parameter of the verb that runs, or has just failed."""
+    command = None if context is None else context.command
+    if context is not None and isinstance(command, click.Group):
+        command = command.get_command(context, context.invoked_subcommand or "")
+    parameters = [] if command is None else command.params
+    return {one.name: max(one.opts, key=len) for one in parameters if one.name and isinstance(one, click.Option)}
 
 
 def tell(message: str) -> None:

@@ -9,44 +9,16 @@ from typing import BinaryIO
 
 import click
 
+from mase.datasets.foreign import check_beginning, check_ending
 from mase.datasets.formats import is_table
 from mase.datasets.labelled import iter_labelled
+from mase.datasets.unpacked import lines, open_unpacked
 from mase.errors import DataError, EmptyTextError, InvalidTextError, MaseError
 from mase.files import cannot_read
 
 __all__ = ["Line", "Texts", "read_texts"]
 
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-
-# What to do with files that hold no lines of text, by their endings.
-_UNPACK = "unpack it first, as with gunzip or unzip"
-_AS_CSV = "save it as CSV (UTF-8), or as Parquet"
-_AS_LINES = "write it as .jsonl, one JSON object per line"
-_AS_TEXT = "save it as plain text (UTF-8), one text per line"
-_FOREIGN = (
-    dict.fromkeys((".gz", ".bgz", ".bz2", ".xz", ".lzma", ".zst", ".lz4", ".br", ".z", ".tgz"), _UNPACK)
-    | dict.fromkeys((".zip", ".7z", ".rar", ".tar"), _UNPACK)
-    | dict.fromkeys((".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers"), _AS_CSV)
-    | dict.fromkeys((".feather", ".arrow", ".orc", ".avro", ".dta", ".sav", ".rds", ".sas7bdat"), _AS_CSV)
-    | dict.fromkeys((".db", ".sqlite", ".sqlite3", ".h5", ".hdf5", ".npy", ".npz", ".pkl", ".pickle"), _AS_CSV)
-    | dict.fromkeys((".json",), _AS_LINES)
-    | dict.fromkeys((".doc", ".docx", ".odt", ".pages", ".rtf", ".pdf", ".epub", ".ppt", ".pptx"), _AS_TEXT)
-)
-# The same by their first bytes, where the ending does not tell.
-_MAGIC = {
-    b"\x1f\x8b": _UNPACK,  # gzip
-    b"BZh": _UNPACK,
-    b"\xfd7zXZ\x00": _UNPACK,
-    b"\x28\xb5\x2f\xfd": _UNPACK,  # Zstandard
-    b"7z\xbc\xaf\x27\x1c": _UNPACK,
-    b"PK\x03\x04": f"{_UNPACK}, or if it is a document, save it as CSV or plain text",  # zip, and Office in it
-    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "save it as CSV or plain text (UTF-8)",  # Office before 2007
-    b"%PDF-": _AS_TEXT,
-    b"{\\rtf": _AS_TEXT,
-    b"PAR1": "name it .parquet",
-    b"SQLite format 3\x00": _AS_CSV,
-    b"\x93NUMPY": _AS_CSV,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +42,9 @@ class Texts:
 def read_texts(arguments: tuple[str, ...], source: str | None, text_column: str) -> Texts:
     """Return the texts given as arguments, in the file `source`, or on standard input ("-", or if nothing is given).
 
-    A file that has the ending of a table is read as one, whose texts are in the column `text_column`. One that has the
-    ending of an archive or a document, or begins like one, is refused: its bytes are no texts.
+    A file that has the ending of a table is read as one, whose texts are in the column `text_column`. A packed one (.gz,
+    .bz2, .xz) is unpacked as it is read. One that has the ending of an archive or a document, or begins like one, is
+    refused: its bytes are no texts.
 
     Raises
     ------
@@ -100,9 +73,7 @@ def read_texts(arguments: tuple[str, ...], source: str | None, text_column: str)
 
 
 def _file(name: str, text_column: str) -> Texts:
-    remedy = _FOREIGN.get(Path(name).suffix.lower())
-    if remedy is not None:
-        raise _no_text(repr(name), remedy)
+    check_ending(Path(name))
     if is_table(name):
         return _counted(name, "row", lambda: _rows(name, text_column))
     return _counted(name, "line", lambda: _opened(name))
@@ -128,16 +99,12 @@ def _rows(name: str, text_column: str) -> Iterator[Line]:
 
 def _opened(name: str) -> Iterator[Line]:
     try:
-        with Path(name).open("rb") as file:
+        with open_unpacked(Path(name)) as file:
             yield from _not_empty(file, repr(name))
     except DataError:
         raise
     except OSError as error:
         raise cannot_read(name, error) from error
-
-
-def _no_text(name: str, remedy: str) -> DataError:
-    return DataError(f"{name} holds no lines of text and is no table that can be read here; {remedy}")
 
 
 def _not_empty(stream: BinaryIO, name: str) -> Iterator[Line]:
@@ -152,10 +119,9 @@ def _not_empty(stream: BinaryIO, name: str) -> Iterator[Line]:
 def _decoded(stream: BinaryIO, name: str) -> Iterator[Line]:
     """Yield the lines of a UTF-8 stream without a byte order mark, line ends and blank lines at the end."""
     at = 0
-    for number, raw in enumerate(_without_blank_end(stream), 1):
-        remedy = next((remedy for magic, remedy in _MAGIC.items() if number == 1 and raw.startswith(magic)), None)
-        if remedy is not None:
-            raise _no_text(name, remedy)
+    for number, raw in enumerate(_without_blank_end(lines(stream, name)), 1):
+        if number == 1:
+            check_beginning(name, raw)
         if number == 1 and raw.startswith(_UTF16):
             raise DataError(f"{name} is UTF-16, expected UTF-8; convert it, for example with: iconv -f UTF-16 -t UTF-8")
         skipped = len(codecs.BOM_UTF8) if number == 1 and raw.startswith(codecs.BOM_UTF8) else 0
@@ -167,9 +133,9 @@ def _decoded(stream: BinaryIO, name: str) -> Iterator[Line]:
         at += len(raw)
 
 
-def _without_blank_end(stream: BinaryIO) -> Iterator[bytes]:
+def _without_blank_end(every: Iterator[bytes]) -> Iterator[bytes]:
     blank: list[bytes] = []
-    for raw in stream:
+    for raw in every:
         if not raw.strip(codecs.BOM_UTF8 + b" \t\r\n"):
             blank.append(raw)
             continue

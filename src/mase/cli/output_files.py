@@ -13,7 +13,8 @@ import click
 
 from mase.cli.group import tell
 from mase.errors import DataError
-from mase.files import lock, write_text, writing
+from mase.files import write_text, writing
+from mase.platforms import can_replace_open_files, lock
 
 __all__ = ["Claim", "Output", "Policy"]
 
@@ -134,7 +135,7 @@ class Output:
         with writing(self.name):
             is_new = not self.path.exists()
             file = self._locked()
-        if os.name != "posix":  # an open file cannot be replaced there, and there is no lock to be kept
+        if not can_replace_open_files():  # and there is no lock to be kept
             file.close()
         try:
             yield

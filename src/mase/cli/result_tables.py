@@ -1,13 +1,12 @@
 """What `mase evaluate` prints: for each metric a table of means with intervals, one row per method."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import isnan
 
 import click
-from rich.console import RenderableType
-from rich.table import Table
+from rich.table import Table as Grid
 from rich.text import Text
 
 from mase.cli.evaluation_run import Found
@@ -17,14 +16,15 @@ from mase.metrics.evaluation import Evaluation
 from mase.metrics.intervals import Summary
 from mase.metrics.protocol import Column
 from mase.render.pieces import inline
+from mase.render.table import FORMATS, Cell, Table
 
 __all__ = ["show"]
 
 _WIDEST = 10_000  # a file or a pipe has no right edge
 
 
-def show(found: Found, n_batches: int, *, as_json: bool, claim: Claim | None) -> None:
-    """Write the evaluation to a file, if there is one, and print it: as JSON, or as tables.
+def show(found: Found, n_batches: int, *, as_json: bool, claim: Claim | None, tables: Claim | None = None) -> None:
+    """Write the evaluation to a file, if there is one, and its tables to another, and print it: as JSON, or as tables.
 
     Raises
     ------
@@ -36,14 +36,20 @@ def show(found: Found, n_batches: int, *, as_json: bool, claim: Claim | None) ->
     line = json.dumps(evaluation.to_dict(batches), ensure_ascii=True, allow_nan=False)
     if claim is not None:
         claim.write(line + "\n", complete=found.is_complete)
+    shown = _tables(evaluation, batches)
+    if tables is not None:
+        written = FORMATS[tables.output.path.suffix.lower()]
+        tables.write("\n".join(written(table) for table in shown), complete=found.is_complete)
     if as_json:
         click.echo(line)
         return
     console = open_console()
     if not console.is_terminal:
         console.width = _WIDEST
-    for part in _parts(evaluation, batches):
-        console.print(part)
+    console.print(Text(_facts(evaluation), style="dim"))
+    for table in shown:
+        console.print()
+        console.print(_printed(table))
     console.file.flush()
 
 
@@ -55,13 +61,12 @@ def _batches(n: int, n_batches: int) -> list[range] | None:
     return [range(first, last) for first, last in pairwise(edges)]
 
 
-def _parts(evaluation: Evaluation, batches: Sequence[range] | None) -> list[RenderableType]:
+def _tables(evaluation: Evaluation, batches: Sequence[range] | None) -> list[Table]:
+    """Return a table for each metric, one of the costs, and for several methods one of their agreement."""
     by_method = evaluation.every_summary(batches)
-    parts: list[RenderableType] = [Text(_facts(evaluation), style="dim")]
-    for metric in dict.fromkeys(name for name, _ in evaluation.columns):
-        parts += [Text(), _numbers(evaluation, metric, by_method)]
-    parts += [Text(), _costs(evaluation)]
-    return [*parts, Text(), _agreement(evaluation)] if len(evaluation.methods) > 1 else parts
+    metrics = dict.fromkeys(name for name, _ in evaluation.columns)
+    tables = [*(_numbers(evaluation, metric, by_method) for metric in metrics), _costs(evaluation)]
+    return [*tables, _agreement(evaluation)] if len(evaluation.methods) > 1 else tables
 
 
 def _facts(evaluation: Evaluation) -> str:
@@ -77,44 +82,51 @@ def _numbers(evaluation: Evaluation, metric: str, by_method: Mapping[str, tuple[
     shown = [
         (index, column) for index, (name, column) in enumerate(evaluation.columns) if name == metric and column.headline
     ]
-    table = _table(metric, *(f"{column.name} ({'↑' if column.better == 'higher' else '↓'})" for _, column in shown))
+    head = (metric, *(f"{column.name} ({'↑' if column.better == 'higher' else '↓'})" for _, column in shown))
     best = {index: _best([summaries[index] for summaries in by_method.values()], column) for index, column in shown}
+    rows = []
     for method, summaries in by_method.items():
         row = [(summaries[index], best[index]) for index, _ in shown]
         n = evaluation.n_judged(method)
-        cells = [Text(_cell(one, n), "bold" if one is not None and one.mean == top else "") for one, top in row]
-        table.add_row(_named(evaluation, method), *cells)
-    return table
+        cells = (Cell(_cell(one, n), bold=one is not None and one.mean == top) for one, top in row)
+        rows.append((Cell(_named(evaluation, method)), *cells))
+    return Table(head, tuple(rows))
 
 
-def _named(evaluation: Evaluation, method: str) -> Text:
+def _named(evaluation: Evaluation, method: str) -> str:
     """Return the name of a method, with the number of its texts where it could not explain all of them."""
     judged = evaluation.n_judged(method)
-    return Text(inline(method) + ("" if judged == len(evaluation) else f" ({judged:,} of {len(evaluation):,} texts)"))
+    return method + ("" if judged == len(evaluation) else f" ({judged:,} of {len(evaluation):,} texts)")
 
 
 def _costs(evaluation: Evaluation) -> Table:
-    table = _table("cost per text", "evaluations", "gradients", "seconds")
+    rows = []
     for method in evaluation.methods:
         cost = evaluation.cost(method)
         cells = (f"{cost['n_queries']:,.0f}", f"{cost['n_gradients']:,.0f}", f"{cost['seconds']:.2g}")
-        table.add_row(Text(inline(method)), *(("-",) * len(cells) if isnan(cost["seconds"]) else cells))
-    return table
+        rows.append(_row(method, ("-",) * len(cells) if isnan(cost["seconds"]) else cells))
+    return Table(("cost per text", "evaluations", "gradients", "seconds"), tuple(rows))
 
 
 def _agreement(evaluation: Evaluation) -> Table:
-    table = _table("agreement (Spearman)", *evaluation.methods)
-    for method, row in zip(evaluation.methods, evaluation.agreement().tolist(), strict=True):
-        table.add_row(Text(inline(method)), *("-" if isnan(value) else f"{value:.2f}" for value in row))
-    return table
+    every = zip(evaluation.methods, evaluation.agreement().tolist(), strict=True)
+    rows = (_row(method, ("-" if isnan(value) else f"{value:.2f}" for value in row)) for method, row in every)
+    return Table(("agreement (Spearman)", *evaluation.methods), tuple(rows))
 
 
-def _table(first: str, *others: str) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column(first, no_wrap=True)
-    for name in others:
-        table.add_column(Text(inline(name)), justify="right")
-    return table
+def _row(name: str, others: Iterable[str]) -> tuple[Cell, ...]:
+    return (Cell(name), *map(Cell, others))
+
+
+def _printed(table: Table) -> Grid:
+    """Return a table as the terminal shows it."""
+    grid = Grid(box=None, header_style="bold", pad_edge=False)
+    grid.add_column(inline(table.head[0]), no_wrap=True)
+    for name in table.head[1:]:
+        grid.add_column(Text(inline(name)), justify="right")
+    for row in table.rows:
+        grid.add_row(*(Text(inline(cell.text), "bold" if cell.bold else "") for cell in row))
+    return grid
 
 
 def _best(row: Sequence[Summary | None], column: Column) -> float | None:

@@ -11,7 +11,8 @@ from mase.attribution import Attribution
 from mase.cli.inputs import Line
 from mase.errors import DataError
 from mase.files import cannot_read
-from mase.io.json import Failure, loads
+from mase.io.json import Failure, parse
+from mase.io.schema import EARLIER_SCHEMA, SCHEMA, result
 from mase.methods import describe
 
 if TYPE_CHECKING:
@@ -52,9 +53,9 @@ class Earlier:
                     if not file.peek(1) and _is_torn(line):
                         self.is_torn = True
                         return
-                    result = self._result(line, number)
+                    found = self._result(line, number)
                     self.end += len(line)
-                    yield result
+                    yield found
         except DataError:
             raise
         except OSError as error:
@@ -62,10 +63,16 @@ class Earlier:
 
     def _result(self, line: bytes, number: int) -> Attribution | Failure:
         place = f"{os.fspath(self.path)!r}, line {number}"
-        result = loads(line, place=place)
+        document = parse(line, place=place)
+        if isinstance(document, dict) and document.get("schema") == EARLIER_SCHEMA:
+            raise DataError(
+                f"{place} has the schema {EARLIER_SCHEMA!r} of an earlier release, expected {SCHEMA!r} in all lines of one "
+                "file; name another --output, or replace its results with --overwrite"
+            )
+        found = result(document, place=place)
         if not line.endswith(b"\n"):
             raise DataError(f"{place} has no line end, expected one after each result; add it")
-        return result
+        return found
 
 
 def _is_torn(last: bytes) -> bool:

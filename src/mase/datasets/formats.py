@@ -4,19 +4,23 @@ import csv
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from io import StringIO
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+from mase.datasets.foreign import check_beginning, check_ending
 from mase.datasets.table import require_pyarrow
+from mase.datasets.unpacked import LONGEST_LINE, format_of, lines, open_unpacked
 from mase.errors import DataError
 
 __all__ = ["TableRow", "is_table", "read_rows"]
 
-_SEPARATORS = {".csv": ",", ".tsv": "\t"}
+# What may separate the fields; where the heading does not decide, the first.
+_SEPARATORS = {".csv": ",;\t", ".tsv": "\t"}
 _LINES = (".jsonl", ".ndjson")
 _PARQUET = (".parquet", ".pq")
 _ENDINGS = (*_SEPARATORS, *_LINES, *_PARQUET)
-_LONGEST_FIELD = 1 << 30
 
 # The cells of a row by column, or why this row cannot be read.
 TableRow = Mapping[str, Any] | DataError
@@ -27,10 +31,10 @@ def is_table(path: str | os.PathLike[str]) -> bool:
 
     Examples
     --------
-    >>> is_table("reviews.CSV"), is_table("reviews.txt")
-    (True, False)
+    >>> is_table("reviews.CSV"), is_table("reviews.csv.gz"), is_table("reviews.txt")
+    (True, True, False)
     """
-    return Path(path).suffix.lower() in _ENDINGS
+    return format_of(Path(path)) in _ENDINGS
 
 
 def read_rows(path: Path, columns: Sequence[str]) -> Iterator[TableRow]:
@@ -43,57 +47,62 @@ def read_rows(path: Path, columns: Sequence[str]) -> Iterator[TableRow]:
     MissingDependencyError
         If it is Parquet and pyarrow is not installed.
     """
-    kind = path.suffix.lower()
+    kind = format_of(path)
     try:
-        if kind in _SEPARATORS:
-            yield from _separated(path, _SEPARATORS[kind])
-        elif kind in _LINES:
-            yield from _lines(path)
-        elif kind in _PARQUET:
+        if kind in _PARQUET:
             yield from _parquet(path, columns)
-        else:
+            return
+        check_ending(path)
+        if kind not in _ENDINGS:
             known = ", ".join(_ENDINGS)
             raise DataError(f"cannot tell the format of {os.fspath(path)!r} from its ending, expected one of {known}")
+        with open_unpacked(path) as file:
+            yield from _json_lines(file, path) if kind in _LINES else _separated(file, path, _SEPARATORS[kind])
     except DataError:
         raise
-    except UnicodeDecodeError as error:
-        raise DataError(f"{os.fspath(path)!r} is not UTF-8 at byte {_not_utf8(path, error)}; convert it") from error
-    except OSError as error:
-        raise DataError(f"cannot read {os.fspath(path)!r:.300}: {error.strerror or error}") from error
-    except ValueError as error:  # a NUL in the name
-        raise DataError(f"cannot read {os.fspath(path)!r:.300}: {error}") from error
+    except (OSError, ValueError) as error:  # a NUL in the name is a ValueError
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise DataError(f"cannot read {os.fspath(path)!r:.300}: {reason or error}") from error
 
 
-def _not_utf8(path: Path, error: UnicodeDecodeError) -> int:
-    """Return where a file stops being UTF-8; a decoder that reads in parts tells it from where its part began."""
+def _separated(file: BinaryIO, path: Path, separators: str) -> Iterator[TableRow]:
+    text = _decoded(file, repr(os.fspath(path)))
+    first = next(text, "")
+    separator = max(separators, key=lambda one: len(next(csv.reader([first], delimiter=one), [])))
+    reader = csv.reader(chain([first], text), delimiter=separator, strict=True)
     try:
-        path.read_bytes().decode("utf-8")
-    except UnicodeDecodeError as whole:
-        return whole.start
-    return error.start
+        heading = _next(reader) or []
+        _check_names(repr(os.fspath(path)), heading)
+        while (cells := _next(reader)) is not None:
+            if not cells:  # a blank line is no row
+                continue
+            if len(cells) == len(heading):
+                yield dict(zip(heading, cells, strict=True))
+            else:
+                yield DataError(
+                    f"another number of fields than the heading, got {len(cells)}, expected {len(heading)}; "
+                    f"quote fields that hold a {separator!r}"
+                )
+    except csv.Error as error:
+        raise DataError(
+            f"{os.fspath(path)!r} cannot be read at line {reader.line_num}: {error}; close the quotes, and double those "
+            "within a field"
+        ) from error
 
 
-def _separated(path: Path, separator: str) -> Iterator[TableRow]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.reader(file, delimiter=separator, strict=True)
+def _decoded(file: BinaryIO, name: str) -> Iterator[str]:
+    """Yield the lines of a file in UTF-8, whatever their ends, without a byte order mark."""
+    start = 0
+    for raw in lines(file, name):
+        if start == 0:
+            check_beginning(name, raw)
         try:
-            heading = _next(reader) or []
-            _check_names(repr(os.fspath(path)), heading)
-            while (cells := _next(reader)) is not None:
-                if not cells:  # a blank line is no row
-                    continue
-                if len(cells) == len(heading):
-                    yield dict(zip(heading, cells, strict=True))
-                else:
-                    yield DataError(
-                        f"another number of fields than the heading, got {len(cells)}, expected {len(heading)}; "
-                        f"quote fields that hold a {separator!r}"
-                    )
-        except csv.Error as error:
-            raise DataError(
-                f"{os.fspath(path)!r} cannot be read at line {reader.line_num}: {error}; close the quotes, and double those "
-                "within a field"
-            ) from error
+            text = raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise DataError(f"{name} is not UTF-8 at byte {start + error.start}; convert it") from error
+        text = text.removeprefix("\ufeff") if start == 0 else text
+        yield from StringIO(text, newline="") if "\r" in text else (text,)
+        start += len(raw)
 
 
 def _check_names(place: str, names: Sequence[str]) -> None:
@@ -107,18 +116,19 @@ def _next(reader: Iterator[list[str]]) -> list[str] | None:
 
     The limit of the csv module is that of the whole process: it is put back at once, since other tables may be open.
     """
-    before = csv.field_size_limit(_LONGEST_FIELD)
+    before = csv.field_size_limit(LONGEST_LINE)
     try:
         return next(reader, None)
     finally:
         csv.field_size_limit(before)
 
 
-def _lines(path: Path) -> Iterator[TableRow]:
-    with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            if line.strip():
-                yield _object(line, number)
+def _json_lines(file: BinaryIO, path: Path) -> Iterator[TableRow]:
+    for number, line in enumerate(lines(file, repr(os.fspath(path))), 1):
+        if number == 1:
+            check_beginning(repr(os.fspath(path)), line)
+        if line.strip():
+            yield _object(line, number)
 
 
 def _object(line: bytes, number: int) -> TableRow:

@@ -89,8 +89,9 @@ def iter_labelled(
     Parameters
     ----------
     path
-        A file that ends in ``.csv``, ``.tsv`` (UTF-8, with a heading), ``.jsonl``, ``.ndjson`` (one object per line),
-        ``.parquet`` or ``.pq``.
+        A file that ends in ``.csv`` (UTF-8, with a heading, whose fields commas, semicolons or tabs separate), ``.tsv``,
+        ``.jsonl``, ``.ndjson`` (one object per line), ``.parquet`` or ``.pq``. All but Parquet may be packed, as
+        ``.csv.gz``, ``.csv.bz2`` or ``.csv.xz``.
     text_column, label_column
         Names of the columns; None for a table without labels.
     where
@@ -144,11 +145,7 @@ class _Columns:
             return LabelledText(number, "", None, row)
         missing = next((column for column in self.needed if column not in row), None)
         if missing is not None:
-            known = ", ".join(map(str, row))
-            error = DataError(
-                f"no column {missing!r}, expected one of: {known}; name the columns with text_column and label_column"
-            )
-            return LabelledText(number, "", None, error)
+            return LabelledText(number, "", None, self._missing(missing, row))
         if any(str(row[column]) != value for column, value in self.where.items()):
             return None
         text, label = row[self.text], None if self.label is None else row.get(self.label)
@@ -156,6 +153,14 @@ class _Columns:
             error = DataError(f"{self.text!r} is of type {type(text).__name__}, expected a string")
             return LabelledText(number, "", None, error)
         return LabelledText(number, text, None if label is None else str(label))
+
+    def _missing(self, column: str, row: Mapping[str, object]) -> DataError:
+        remedies = {
+            self.text: "; name that of the texts with text_column",
+            self.label: "; name that of the labels with label_column",
+        }
+        known = ", ".join(map(repr, row))
+        return DataError(f"no column {column!r}, expected one of: {known}{remedies.get(column, '')}")
 
 
 def class_index(label: str, classes: Sequence[str]) -> int:

@@ -1,4 +1,4 @@
-"""Attributions as JSON, schema ``mase.attribution/1``: what is written loads back equal. `docs/json.md` describes it."""
+"""Attributions as JSON, schema ``mase.attribution/2``: what is written loads back equal. `docs/json.md` describes it."""
 
 import codecs
 import json
@@ -8,44 +8,41 @@ from numbers import Integral, Real
 from os import PathLike, fspath
 from typing import Any, NoReturn
 
+import msgspec
+
 from mase.attribution import Attribution
 from mase.errors import DataError
 from mase.files import read_bytes, write_text
 from mase.io.schema import ERROR_SCHEMA, SCHEMA, Failure, from_dict, result
 
-__all__ = ["ERROR_SCHEMA", "SCHEMA", "Failure", "dumps", "from_dict", "load", "load_many", "loads", "save", "to_dict"]
+__all__ = [
+    "ERROR_SCHEMA",
+    "SCHEMA",
+    "Failure",
+    "dumps",
+    "from_dict",
+    "load",
+    "load_many",
+    "loads",
+    "parse",
+    "save",
+    "to_dict",
+]
 
 # Line ends to some readers of JSONL, commands to some terminals, and code points that no UTF-8 file can hold.
 _UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 def to_dict(attribution: Attribution) -> dict[str, Any]:
-    """Return an attribution as plain JSON types."""
-    a = attribution
-    return {
-        "schema": SCHEMA,
-        "text": a.text,
-        "prediction": {
-            "label": a.prediction.label,
-            "index": a.prediction.index,
-            "probability": a.prediction.probability,
-            "probabilities": dict(a.prediction.probabilities),
-        },
-        "target": a.target,
-        "target_probability": a.target_probability,
-        "link": a.link,
-        "response": a.response,
-        "intercept": a.intercept,
-        "words": [_fields(word, "text", "start", "end", "score", "standard_error") for word in a.word_scores],
-        "tokens": [_fields(token, "text", "start", "end", "word", "score") for token in a.tokens],
-        "fit": _fields(a.fit, "r2", "split_half", "condition", "n_queries", "n_gradients", "seconds")
-        | {"warnings": [_fields(note, "code", "message", "word") for note in a.fit.warnings]},
-        "method": dict(a.method),
-        "model": dict(a.model),
-        "seed": a.seed,
-        "versions": dict(a.versions),
-        "truncated": None if a.truncation is None else _fields(a.truncation, "n_kept", "n_total", "kept"),
-    }
+    """Return an attribution as plain JSON types: its fields by name, and the intercepts.
+
+    Raises
+    ------
+    DataError
+        If it holds a number that is not finite, or something that JSON has no word for.
+    """
+    plain: dict[str, Any] = json.loads(_strict(attribution))
+    return plain
 
 
 def dumps(value: Attribution | Failure) -> str:
@@ -56,15 +53,7 @@ def dumps(value: Attribution | Failure) -> str:
     DataError
         If it holds a number that is not finite, or something that JSON has no word for.
     """
-    if isinstance(value, Failure):
-        plain: dict[str, Any] = {"schema": ERROR_SCHEMA} | _fields(value, "line", "error", "message")
-    else:
-        plain = to_dict(value)
-    try:
-        line = json.dumps(plain, ensure_ascii=False, allow_nan=False, default=_number)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"the result cannot be written as JSON ({error}), expected plain and finite values") from error
-    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", line)
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", _strict(value))
 
 
 def save(attribution: Attribution, path: str | PathLike[str]) -> None:
@@ -84,8 +73,8 @@ def load(path: str | PathLike[str]) -> Attribution:
     Raises
     ------
     DataError
-        If the file is missing, is not JSON, is not one attribution of schema ``mase.attribution/1``, or lacks
-        something.
+        If the file is missing, is not JSON, is not one attribution of schema ``mase.attribution/2`` (or 1), or
+        lacks something.
     """
     found = load_many(path)
     if len(found) != 1:
@@ -134,17 +123,36 @@ def loads(line: str | bytes, *, place: str = "the line") -> Attribution | Failur
     DataError
         If it is no JSON in UTF-8, or neither an attribution nor a failure.
     """
+    return result(parse(line, place=place), place=place)
+
+
+def parse(line: str | bytes, *, place: str = "the line") -> Any:
+    """Return strict JSON as plain types; `place` names it in errors.
+
+    Raises
+    ------
+    DataError
+        If it is no JSON in UTF-8.
+    """
     try:
-        document = _parse(line)
+        return _parse(line)
     except UnicodeDecodeError as error:
         raise DataError(f"{place} is not UTF-8 at byte {error.start}, expected a JSON file") from error
     except ValueError as error:
         raise DataError(f"{place} is not JSON ({error}), expected schema {SCHEMA}") from error
-    return result(document, place=place)
 
 
-def _fields(value: Any, *names: str) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in names}
+def _strict(value: Attribution | Failure) -> str:
+    """Return a result as strict JSON."""
+    try:
+        fields = msgspec.to_builtins(value, enc_hook=_number)
+        if isinstance(value, Failure):
+            return json.dumps({"schema": ERROR_SCHEMA} | fields, ensure_ascii=False)
+        for shown, response in zip(fields["responses"], value.responses, strict=True):
+            shown.update(intercept=response.intercept, interactions=[])
+        return json.dumps({"schema": SCHEMA} | fields | {"evidence": None}, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise DataError(f"the result cannot be written as JSON ({error}), expected plain and finite values") from error
 
 
 def _number(value: object) -> int | float:

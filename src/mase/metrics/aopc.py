@@ -8,7 +8,7 @@ import numpy as np
 from mase.arrays import Floats, Ints
 from mase.metrics.curves import chances, stepwise
 from mase.metrics.protocol import Case, Column
-from mase.metrics.ranking import ranking, without_top
+from mase.metrics.ranking import without_top
 
 __all__ = ["Aopc", "mean_drop"]
 
@@ -31,7 +31,7 @@ class Aopc:
 
     def judge(self, case: Case) -> Floats:
         """Return the two areas `(2,)`."""
-        order = ranking(case.scores)
+        order = case.ranked
         return np.array([mean_drop(case, order), mean_drop(case, order[::-1])])
 
 

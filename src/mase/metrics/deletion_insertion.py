@@ -8,7 +8,7 @@ import numpy as np
 from mase.arrays import Floats
 from mase.metrics.curves import area, chances, stepwise
 from mase.metrics.protocol import Case, Column
-from mase.metrics.ranking import ranking, without_top
+from mase.metrics.ranking import without_top
 
 __all__ = ["Deletion", "Insertion"]
 
@@ -29,7 +29,7 @@ class Deletion:
 
     def judge(self, case: Case) -> Floats:
         """Return the area `(1,)`."""
-        return np.array([area(chances(case, without_top(ranking(case.scores), stepwise(len(case.masker.words)))))])
+        return np.array([area(chances(case, without_top(case.ranked, stepwise(len(case.masker.words)))))])
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,4 +48,4 @@ class Insertion:
 
     def judge(self, case: Case) -> Floats:
         """Return the area `(1,)`."""
-        return np.array([area(chances(case, ~without_top(ranking(case.scores), stepwise(len(case.masker.words)))))])
+        return np.array([area(chances(case, ~without_top(case.ranked, stepwise(len(case.masker.words)))))])

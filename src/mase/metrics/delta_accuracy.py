@@ -10,7 +10,7 @@ from mase.arrays import Bools, Floats, Ints
 from mase.errors import ShapeError
 from mase.metrics.masking import Masker
 from mase.metrics.protocol import Case, Column
-from mase.metrics.ranking import check_ks, ranking, without_top
+from mase.metrics.ranking import check_ks, without_top
 
 __all__ = ["DeltaAccuracy", "flips"]
 
@@ -45,7 +45,7 @@ class DeltaAccuracy:
 
     def judge(self, case: Case) -> Floats:
         """Return 1 for each k that flips the prediction, else 0 `(len(ks),)`; NaN if the target is not predicted."""
-        found = flips(case.masker, ranking(case.scores), case.target, self.ks).astype(np.float64)
+        found = flips(case.masker, case.ranked, case.target, self.ks).astype(np.float64)
         predicted = not case.masker.flipped(case.masker.whole[None, :], case.target)[0]
         return found if predicted else np.full(len(self.ks), np.nan)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mase.arrays import Floats
+from mase.attribution import Attribution
 from mase.errors import CapabilityError, MaseError, OptionError
 from mase.explainer import Explainer
 from mase.methods import Method, describe
@@ -161,13 +162,14 @@ class Evaluator:
 
     def _explained(self, explainer: Explainer, blank: Case) -> Judgement:
         explained = explainer(blank.text, target=blank.target)
-        case = replace(blank, scores=explained.scores, rescore=self._rescore(explainer, blank.text, blank.target))
-        fit = explained.fit
+        rescore, fit = self._rescore(explainer, blank.text, blank.target), explained.fit
+        case = replace(blank, scores=explained.scores, order=explained.order, rescore=rescore)
         return Judgement(self._values(case), np.array(case.scores), fit.n_queries, fit.n_gradients, fit.seconds)
 
     def _aligned(self, given: Any, blank: Case) -> Judgement:
         scores = align(given, self.model, blank.text, target=blank.target)
-        return Judgement(self._values(replace(blank, scores=scores)), scores, 0, 0, 0.0)
+        order = given.order if isinstance(given, Attribution) else None
+        return Judgement(self._values(replace(blank, scores=scores, order=order)), scores, 0, 0, 0.0)
 
     def _explainer(self, method: str | Method) -> Explainer:
         return Explainer(self.model, method=method, n_samples=self.n_samples, seed=self.seed, precision=self.precision)

@@ -6,7 +6,7 @@ from typing import ClassVar
 from mase.arrays import Floats
 from mase.metrics.curves import chances
 from mase.metrics.protocol import Case, Column
-from mase.metrics.ranking import ranking, share_counts, without_top
+from mase.metrics.ranking import share_counts, without_top
 from mase.metrics.rationales import LOG_ODDS_SHARE, log_change
 
 __all__ = ["LogOdds"]
@@ -38,5 +38,5 @@ class LogOdds:
 
     def judge(self, case: Case) -> Floats:
         """Return the difference of log-probabilities `(1,)`."""
-        kept = without_top(ranking(case.scores), share_counts(len(case.masker.words), (self.share,)))
+        kept = without_top(case.ranked, share_counts(len(case.masker.words), (self.share,)))
         return log_change(chances(case, kept), case.whole)

@@ -9,7 +9,6 @@ from mase.arrays import Floats
 from mase.errors import OptionError
 from mase.metrics.aopc import mean_drop
 from mase.metrics.protocol import Case, Column
-from mase.metrics.ranking import ranking
 from mase.metrics.search import best_order
 
 __all__ = ["NormalisedAopc"]
@@ -52,7 +51,7 @@ class NormalisedAopc:
     def judge(self, case: Case) -> Floats:
         """Return the two normalised areas, the ceiling and the floor `(4,)`."""
         low, high = case.memory.once(("naopc", self.beam, case.target), lambda: self._bounds(case))
-        order = ranking(case.scores)
+        order = case.ranked
         found = np.array([mean_drop(case, order), mean_drop(case, order[::-1])])
         if high - low < _SMALLEST_RANGE:
             return np.array([np.nan, np.nan, high, low])

@@ -4,7 +4,8 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
-from mase.arrays import Floats
+from mase.arrays import Floats, Ints
+from mase.attribution import ranking
 from mase.metrics.masking import Masker
 from mase.models.protocol import Model
 
@@ -62,6 +63,8 @@ class Case:
         Of what a metric draws.
     rescore
         Makes the scores anew; None for scores that were made elsewhere.
+    order
+        `(w,)`: indices of the words, best first; None for the ranking of the scores.
     memory
         Of what metrics ask about the text whatever the scores; the cases of one text, seed and model share it.
     """
@@ -73,7 +76,13 @@ class Case:
     scores: Floats
     seed: int = 0
     rescore: Rescore | None = None
+    order: Ints | None = None
     memory: Memory = field(default_factory=Memory, repr=False)
+
+    @property
+    def ranked(self) -> Ints:
+        """Indices `(w,)` of the words, best first: what metrics that take words out follow."""
+        return ranking(self.scores) if self.order is None else self.order
 
     @property
     def whole(self) -> float:

@@ -1,32 +1,14 @@
-"""From scores to the words that go first."""
+"""Which words go first, and which are then left."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from mase.arrays import Bools, Ints, as_floats
+from mase.arrays import Bools, Ints
+from mase.attribution import ranking
 from mase.errors import OptionError, ShapeError
 
 __all__ = ["check_ks", "check_order", "ranking", "share_counts", "without_top"]
-
-
-def ranking(scores: Any) -> Ints:
-    """Return the order `(w,)` of words by scores `(w,)`: signed, descending, ties by position in the text.
-
-    What speaks most for the explained class comes first, what speaks most against it last (R26).
-
-    Raises
-    ------
-    ShapeError, NonFiniteError
-        If the scores are not w finite numbers.
-
-    Examples
-    --------
-    >>> ranking([0.1, -2.0, 0.5, 0.1]).tolist()
-    [2, 0, 3, 1]
-    """
-    return np.argsort(-as_floats(scores, (None,), "scores"), kind="stable").astype(np.int64)
 
 
 def without_top(order: Ints, ks: Sequence[int]) -> Bools:

@@ -10,7 +10,7 @@ from mase.arrays import Floats, Ints
 from mase.metrics.curves import check_scores
 from mase.metrics.masking import Masker
 from mase.metrics.protocol import Better, Case, Column
-from mase.metrics.ranking import check_ks, ranking, share_counts, without_top
+from mase.metrics.ranking import check_ks, share_counts, without_top
 
 __all__ = [
     "ERASER_SHARES",
@@ -40,9 +40,7 @@ def drops(case: Case, shares: Sequence[float], ks: Sequence[int], *, keep_top: b
     """Return p(text) - p(what is left) as `rationale_columns` orders them: the top words are taken out, or alone are kept."""
     check_scores(case.masker, case.scores)
     counts = (*share_counts(len(case.masker.words), shares), *ks)
-    without, alone = _chances(
-        case.masker, case.target, [ranking(case.scores)], *(((), counts) if keep_top else (counts, ()))
-    )
+    without, alone = _chances(case.masker, case.target, [case.ranked], *(((), counts) if keep_top else (counts, ())))
     lost = case.whole - (alone if keep_top else without)[0]
     by_share, by_k = lost[: len(shares)], lost[len(shares) :]
     return np.concatenate([by_share.mean(keepdims=True), by_k, by_share])

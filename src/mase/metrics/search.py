@@ -1,6 +1,8 @@
-"""Beam search over orders of words on the metric itself: the ceiling and the floor that explainers are held against."""
+"""Beam search over orders of words on the metric itself: how far any explanation could get."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 import numpy as np
@@ -9,18 +11,48 @@ from mase.arrays import Bools, Floats, Ints
 from mase.errors import OptionError
 from mase.metrics.masking import Masker
 
-__all__ = ["Goal", "best_order"]
+__all__ = ["Goal", "Step", "best_order", "steps"]
 
 Goal = Literal["area", "end"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Beams:
-    """The best b ways so far: words kept `(b, w)`, orders of those taken out `(b, i)`, sums of probabilities `(b,)`."""
+class Step:
+    """The c different sets of i words that one step of a search took out, the best set first.
+
+    Attributes
+    ----------
+    kept
+        `(c, w)`: the words that are left.
+    orders
+        `(c, i)`: the words taken out, in the best order that was found.
+    probabilities
+        `(c, k)`: class probabilities of what is left.
+    objectives
+        `(c,)`: what the search brings down, or holds up.
+    """
 
     kept: Bools
     orders: Ints
-    sums: Floats
+    probabilities: Floats
+    objectives: Floats
+
+
+def steps(masker: Masker, target: int, *, beam: int = 5, lowest: bool = True, goal: Goal = "area") -> Iterator[Step]:
+    """Yield each step of a beam search, until no word is left; the parameters are those of `best_order`.
+
+    Raises
+    ------
+    OptionError
+        If `beam` is below 1, or the goal unknown.
+    """
+    if beam < 1:
+        raise OptionError(f"beam is {beam}, expected an integer >= 1")
+    if goal not in ("area", "end"):
+        raise OptionError(f"goal is {goal!r}, expected 'area' or 'end'")
+    w = len(masker.words)
+    nothing = Step(np.ones((1, w), np.bool_), np.empty((1, 0), np.int64), masker.whole[None], np.zeros(1))
+    return _followed(masker, target, nothing, beam, 1.0 if lowest else -1.0, goal)
 
 
 def best_order(
@@ -59,29 +91,28 @@ def best_order(
     OptionError
         If `beam` or `depth` is below 1, or the goal unknown.
     """
-    if beam < 1 or (depth is not None and depth < 1):
-        raise OptionError(f"beam is {beam} and depth {depth}, expected integers >= 1")
-    if goal not in ("area", "end"):
-        raise OptionError(f"goal is {goal!r}, expected 'area' or 'end'")
-    w, sign = len(masker.words), 1.0 if lowest else -1.0
-    beams = _Beams(np.ones((1, w), dtype=np.bool_), np.empty((1, 0), dtype=np.int64), np.zeros(1))
-    for _ in range(w if depth is None else min(depth, w)):
-        beams = _step(masker, target, beams, beam, sign, goal)
-    first = beams.orders[0]
-    return np.concatenate([first, np.flatnonzero(beams.kept[0])])
+    if depth is not None and depth < 1:
+        raise OptionError(f"depth is {depth}, expected an integer >= 1")
+    *_, last = islice(steps(masker, target, beam=beam, lowest=lowest, goal=goal), depth)
+    return np.concatenate([last.orders[0], np.flatnonzero(last.kept[0])])
 
 
-def _step(masker: Masker, target: int, beams: _Beams, beam: int, sign: float, goal: Goal) -> _Beams:
-    """Take one more word out in every way that is left, and follow the best `beam` ways."""
-    parents, taken = np.nonzero(beams.kept)
-    kept = beams.kept[parents]
+def _followed(masker: Masker, target: int, step: Step, beam: int, sign: float, goal: Goal) -> Iterator[Step]:
+    for _ in range(len(masker.words)):
+        step = _longer(masker, target, step, sign, goal)
+        yield step
+        step = Step(step.kept[:beam], step.orders[:beam], step.probabilities[:beam], step.objectives[:beam])
+
+
+def _longer(masker: Masker, target: int, step: Step, sign: float, goal: Goal) -> Step:
+    """Take one more word out in every way that is left; of the orders of one set of words the best stays."""
+    parents, taken = np.nonzero(step.kept)
+    kept = step.kept[parents]
     kept[np.arange(len(taken)), taken] = False
-    here = masker.probabilities(kept)[:, target]
-    sums = beams.sums[parents] * (goal == "area") + here
-    ranked = np.argsort(sign * sums, kind="stable")
-    _, first = np.unique(
-        np.packbits(kept[ranked], axis=1), axis=0, return_index=True
-    )  # the best way to each set of words
-    chosen = ranked[np.sort(first)[:beam]]
-    orders = np.concatenate([beams.orders[parents[chosen]], taken[chosen, None]], axis=1)
-    return _Beams(kept[chosen], orders, sums[chosen])
+    probabilities = masker.probabilities(kept)
+    objectives = step.objectives[parents] * (goal == "area") + probabilities[:, target]
+    ranked = np.argsort(sign * objectives, kind="stable")
+    _, first = np.unique(np.packbits(kept[ranked], axis=1), axis=0, return_index=True)
+    chosen = ranked[np.sort(first)]
+    orders = np.concatenate([step.orders[parents[chosen]], taken[chosen, None]], axis=1)
+    return Step(kept[chosen], orders, probabilities[chosen], objectives[chosen])

@@ -120,7 +120,9 @@ def _adapt_module(module: Any, tokenizer: Any) -> Model:
             "or mase.models.TorchModule(module, tokenize=..., labels=[...]) for any other"
         )
     transformers = sys.modules.get("transformers")
-    if transformers is not None and isinstance(module, transformers.PreTrainedModel):
+    peft = sys.modules.get("peft")
+    theirs = (*([transformers.PreTrainedModel] if transformers else ()), *([peft.PeftModel] if peft else ()))
+    if isinstance(module, theirs):
         from mase.models.transformers import HuggingFace
 
         return HuggingFace(module, tokenizer)

@@ -11,6 +11,7 @@ from torch import nn
 from mase.arrays import Floats
 from mase.errors import CapabilityError, DataError, EmptyTextError, OptionError
 from mase.links import Output
+from mase.models.adapters import is_adapter_folder, is_peft, read_adapted, with_adapters
 from mase.models.checksum import Checksum
 from mase.models.devices import moved
 from mase.models.document import is_taken
@@ -43,10 +44,11 @@ class HuggingFace:
     Parameters
     ----------
     model
-        A `PreTrainedModel` for sequence classification, a folder, or a name in the local cache of the hub. By folder or
-        name it is loaded in float32, whatever precision it was saved in; a module stays as it is. One logit is that of
-        the second of two classes, if the configuration says that it is a class, by a `problem_type` of classification
-        or by a label other than LABEL_0.
+        A `PreTrainedModel` for sequence classification, one with adapters of peft, a folder (of a model, or of a LoRA
+        adapter, which is merged into its base model), or a name in the local cache of the hub. By folder or name it is
+        loaded in float32, whatever precision it was saved in; a module stays as it is. One logit is that of the second
+        of two classes, if the configuration says that it is a class, by a `problem_type` of classification or by a label
+        other than LABEL_0.
     tokenizer
         Its (fast) tokenizer; loaded beside the model if that is a folder or name.
     enter
@@ -237,13 +239,18 @@ class HuggingFace:
 
 
 def _loaded(model: Any, tokenizer: Any, *, download: bool, trust_remote_code: bool) -> tuple[Any, Any]:
+    if is_peft(model):
+        return with_adapters(model), tokenizer
     if not isinstance(model, str | os.PathLike):
         return model, tokenizer
     source = os.fspath(model)
     try:
         folder = locate(model, download=download, trust_remote_code=trust_remote_code)
         with torch.random.fork_rng(devices=[]):  # what the file lacks is drawn at random before it is refused
-            module, missing = read_classifier(folder, trust_remote_code=trust_remote_code)
+            if is_adapter_folder(folder):
+                module, missing, folder = read_adapted(folder, download=download)  # from here on the base model's
+            else:
+                module, missing = read_classifier(folder, trust_remote_code=trust_remote_code)
     except DataError as error:
         if is_taken(source):
             raise DataError(f"cannot load a Hugging Face classifier from {source!r:.200}: {error}") from error

@@ -6,12 +6,12 @@ from typing import Literal, get_args
 import numpy as np
 
 from mase.arrays import Floats
+from mase.attribution import Precision
 from mase.errors import OptionError
 from mase.models.batching import check_batch_size
 
 __all__ = ["AUTO", "NO_INSTRUCTIONS", "Precision", "QueryOptions", "too_noisy", "trial_rows"]
 
-Precision = Literal["float32", "bfloat16"]
 # Rows on which half precision is tried, and the share of the signal that its noise may have.
 _TRIAL_ROWS, _LARGEST_NOISE = 16, 0.1
 NO_INSTRUCTIONS: str | None = "this processor has no instructions for bfloat16, where half precision is the slower"

@@ -1,5 +1,6 @@
 """The two values that pass between designs and estimators: a `Sample` of points and the `Problem` it poses."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol, runtime_checkable
 
@@ -198,6 +199,12 @@ class Estimate:
         """Return the estimate of some of the coefficients `(a,)`."""
         spread = self.covariance[chosen if self.covariance.ndim == 1 else np.ix_(chosen, chosen)]
         return replace(self, gamma=self.gamma[chosen], covariance=spread)
+
+    def sums(self, groups: Iterable[Ints]) -> tuple[Floats, Floats]:
+        """Return the sum `(g,)` of the coefficients of each of g groups, and its standard error `(g,)`."""
+        found = [(self.gamma[group].sum(), self.covariances(group, group).sum()) for group in groups]
+        sums, variances = np.array(found, dtype=np.float64).reshape(-1, 2).T
+        return sums, np.sqrt(np.maximum(variances, 0.0))
 
     def embedded(self, active: Ints, p: int) -> "Estimate":
         """Return the estimate of p coefficients that has these at `active` `(a,)` and 0, without error, elsewhere."""

@@ -126,7 +126,7 @@ def _what_a_score_says(attribution: Attribution) -> str:
 def fit_facts(attribution: Attribution) -> list[str]:
     """Return how well the scores fit and what they cost, in a few words each."""
     fit = attribution.fit
-    facts = [] if fit.r2 is None else [f"R² {_share(fit.r2)}"]
+    facts = [] if attribution.r2 is None else [f"R² {_share(attribution.r2)}"]
     facts += [] if fit.split_half is None else [f"split-half {_share(fit.split_half)}"]
     facts += [counted(fit.n_queries, "evaluation")]
     facts += [counted(fit.n_gradients, "gradient")] if fit.n_gradients else []

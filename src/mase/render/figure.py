@@ -7,7 +7,7 @@ import numpy as np
 from mase.attribution import Attribution
 from mase.errors import MissingDependencyError, OptionError
 from mase.render.facts import measured, percent
-from mase.render.palette import BLUE, NEUTRAL, RED, error95, has_intervals, is_sure, is_unsigned
+from mase.render.palette import BLUE, NEUTRAL, RED, error95, has_intervals, is_sure, is_unsigned, strongest
 from mase.render.pieces import inline
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def bar_chart(attribution: Attribution, k: int = 20) -> "Figure":
         raise MissingDependencyError(
             f"matplotlib cannot be imported ({error}); run: pip install 'mase-xai[plot]'"
         ) from error
-    words = sorted(attribution.top(k, by="magnitude"), key=lambda word: word.start)
+    words = sorted(strongest(attribution, k), key=lambda word: word.start)
     figure = Figure(figsize=(7, _FRAME + _ROW * max(4, len(words))), layout="constrained")
     axes = figure.subplots()
     places = range(len(words))

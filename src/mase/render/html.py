@@ -19,7 +19,7 @@ from mase.attribution import Attribution, Word
 from mase.files import write_text
 from mase.render.facts import cut_off, fit_facts, gloss, meaning, origin, percent, top_classes, unit
 from mase.render.legend import heading, legend, reading
-from mase.render.palette import Scale, error95, has_intervals, is_sure, is_unsigned, scale_of
+from mase.render.palette import Scale, error95, has_intervals, is_sure, is_unsigned, scale_of, strongest
 from mase.render.pieces import Piece, inline, pieces
 
 __all__ = ["fragment", "page", "write_page"]
@@ -129,7 +129,7 @@ class _View:
     words: Sequence[_WordRow]
     facts: str
     cut: str | None
-    warnings: Sequence[str]
+    notes: Sequence[str]
 
 
 def _view(attribution: Attribution, *, number: int, hints: bool) -> _View:
@@ -148,10 +148,10 @@ def _view(attribution: Attribution, *, number: int, hints: bool) -> _View:
         marks=marks,
         text=Markup("").join(_piece(piece, scale, hints=hints) for piece in shown),
         classes=_class_rows(a),
-        words=_word_rows(a.top(_listed(len(a.words)), by="magnitude"), scale),
+        words=_word_rows(strongest(a, _listed(len(a.words))), scale),
         facts=" · ".join([f"Scores: {unit(a)}", *fit_facts(a)]),
         cut=cut_off(a),
-        warnings=[inline(note.message) for note in a.fit.warnings],
+        notes=[inline(note.message) for note in a.notes],
     )
 
 

@@ -49,7 +49,7 @@ def reading(attributions: Sequence[Attribution], *, hints: bool) -> Iterator[str
         yield f"Point at a {'' if hints else 'marked '}word to see its score{width}."
     if intervals:
         yield "An interval is of the sampling error alone, given what the model was asked."
-    if any(attribution.fit.r2 is not None for attribution in attributions):
+    if any(attribution.r2 is not None for attribution in attributions):
         yield "R² is the share of the variation of the model's answers that the scores explain."
     if any(attribution.fit.split_half is not None for attribution in attributions):
         yield (

@@ -3,9 +3,23 @@
 import math
 from dataclasses import dataclass
 
-from mase.attribution import Attribution, Word
+import numpy as np
 
-__all__ = ["BLUE", "NEUTRAL", "RED", "Z95", "Scale", "error95", "has_intervals", "is_sure", "is_unsigned", "scale_of"]
+from mase.attribution import Attribution, Word, ranking
+
+__all__ = [
+    "BLUE",
+    "NEUTRAL",
+    "RED",
+    "Z95",
+    "Scale",
+    "error95",
+    "has_intervals",
+    "is_sure",
+    "is_unsigned",
+    "scale_of",
+    "strongest",
+]
 
 # Apart for every common kind of colour blindness, and visible on light and on dark grounds.
 RED, BLUE = "#dc2f45", "#2f7fe0"
@@ -24,12 +38,22 @@ def error95(word: Word) -> float | None:
 
 def has_intervals(attribution: Attribution) -> bool:
     """Return whether the scores estimate something, so that they have intervals; those of no word do."""
-    return not attribution.word_scores or any(word.standard_error is not None for word in attribution.word_scores)
+    errors = attribution.responses[0].standard_errors
+    return not errors or any(error is not None for error in errors)
 
 
 def is_unsigned(attribution: Attribution) -> bool:
     """Return whether the scores do not say for which side a word speaks: how much it matters at most."""
-    return not has_intervals(attribution) or any(note.code == "unsigned" for note in attribution.fit.warnings)
+    return not (attribution.signed and has_intervals(attribution))
+
+
+def strongest(attribution: Attribution, k: int) -> tuple[Word, ...]:
+    """Return the k words that a screen lists: the largest absolute scores, which speak for the target or against it.
+
+    Of a method that orders words otherwise than by their scores, they are the first of that order.
+    """
+    own = np.array_equal(attribution.order, ranking(attribution.scores))
+    return attribution.top(k, by="magnitude" if own else "order")
 
 
 def is_sure(word: Word) -> bool:
@@ -82,6 +106,6 @@ class Scale:
 
 def scale_of(attribution: Attribution) -> Scale:
     """Return the scale of one text."""
-    maximum = max((abs(word.score) for word in attribution.word_scores), default=0.0)
+    maximum = max(map(abs, attribution.responses[0].scores), default=0.0)
     digits = 2 - math.floor(math.log10(maximum)) if maximum else 3
     return Scale(maximum, max(0, digits) if -3 <= digits <= 5 else None)

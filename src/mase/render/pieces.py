@@ -1,9 +1,11 @@
 """The running text in pieces: scored words, what stands between them, and what the model did not read."""
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from mase.attribution import Attribution, Word
+from mase.attribution import Attribution, Field, Word
+from mase.text import Span
 
 __all__ = ["Piece", "inline", "pieces", "visible"]
 
@@ -49,36 +51,41 @@ def _shown(match: re.Match[str]) -> str:
 
 
 def pieces(attribution: Attribution, *, longest_unread: int) -> list[Piece]:
-    """Return the text in reading order; of unread stretches beyond `longest_unread` characters the part next to the read text.
+    """Return the text in reading order, one field below the other.
 
-    Words of no width are left out, and a word that begins within another begins where that one ends.
+    Of unread stretches beyond `longest_unread` characters it is the part next to the read text. Words of no width are
+    left out, and a word that begins within another begins where that one ends.
     """
-    text, at, found = attribution.text, 0, []
-    start, end = _read(attribution)
-    found.append(_unread(text[:start], longest_unread, from_end=True))
-    at = start
-    for word in sorted(attribution.word_scores, key=lambda word: word.start):
-        first, last = max(word.start, at), min(word.end, end)
-        if first >= last:
-            continue
-        found += [Piece(visible(text[at:first])), Piece(visible(text[first:last]), word)]
-        at = last
-    found += [Piece(visible(text[at:end])), _unread(text[end:], longest_unread, from_end=False)]
+    found: list[Piece] = []
+    for index, field in enumerate(attribution.document):
+        words = [word for word in attribution.word_scores if word.field == field.name]
+        found += [Piece("\n")] if index else []
+        found += _of_field(field.text, words, _read(attribution, field), longest_unread)
     return [piece for piece in found if piece.text]
 
 
-def _read(attribution: Attribution) -> tuple[int, int]:
-    """Return the stretch of the text that the model read: all of it unless it was cut off."""
-    whole = (0, len(attribution.text))
-    read = [
-        (token.start, token.end) for token in attribution.tokens if token.start is not None and token.end is not None
-    ]
-    read += [(word.start, word.end) for word in attribution.word_scores]
-    if attribution.truncation is None or not read:
-        return whole
-    if attribution.truncation.kept == "end":
-        return max(0, min(start for start, _ in read)), whole[1]
-    return 0, min(whole[1], max(end for _, end in read))
+def _of_field(text: str, words: Sequence[Word], read: Span, longest_unread: int) -> Iterator[Piece]:
+    """Yield one text with its words, of which the model read the span `read`."""
+    at, end = read
+    yield _unread(text[:at], longest_unread, from_end=True)
+    for word in sorted(words, key=lambda word: word.start):
+        first, last = max(word.start, at), min(word.end, end)
+        if first >= last:
+            continue
+        yield from (Piece(visible(text[at:first])), Piece(visible(text[first:last]), word))
+        at = last
+    yield from (Piece(visible(text[at:end])), _unread(text[end:], longest_unread, from_end=False))
+
+
+def _read(attribution: Attribution, field: Field) -> Span:
+    """Return the stretch of a field that the model read: all of it unless the document was cut off."""
+    size = len(field.text)
+    read = [(token.start, token.end) for token in attribution.tokens if token.field == field.name]
+    read += [(unit.start, unit.end) for unit in attribution.units if unit.field == field.name]
+    starts, ends = [start for start, _ in read if start is not None], [end for _, end in read if end is not None]
+    if attribution.truncation is None or not ends:
+        return 0, size
+    return (max(0, min(starts)), size) if attribution.truncation.kept == "end" else (0, min(size, max(ends)))
 
 
 def _unread(text: str, longest: int, *, from_end: bool) -> Piece:

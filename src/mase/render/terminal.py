@@ -10,7 +10,7 @@ from rich.text import Text
 
 from mase.attribution import LISTED, Attribution, Word
 from mase.render.facts import counted, cut_off, fit_facts, gloss, measured, percent, top_classes
-from mase.render.palette import BLUE, NEUTRAL, RED, Scale, has_intervals, is_sure, is_unsigned, scale_of
+from mase.render.palette import BLUE, NEUTRAL, RED, Scale, has_intervals, is_sure, is_unsigned, scale_of, strongest
 from mase.render.pieces import Piece, inline, pieces
 
 __all__ = ["HeatMap", "heat_map", "summary"]
@@ -71,7 +71,7 @@ def heat_map(attribution: Attribution, *, top: int = LISTED) -> HeatMap:
 def summary(attribution: Attribution, *, top: int = LISTED) -> str:
     """Return an attribution as a few lines of plain text."""
     a, scale = attribution, scale_of(attribution)
-    words = a.top(top, by="magnitude")
+    words = strongest(a, top)
     labels = [inline(word.text) for word in words]
     width = min(_LONGEST_WORD, max(map(cell_len, labels), default=0))
     rows = zip(labels, words, strict=True)
@@ -131,7 +131,7 @@ def _parts(attribution: Attribution, top: int, ink: _Ink, narrow: int) -> Iterat
     running.overflow = "fold"
     yield running
     yield Text()
-    words = attribution.top(top, by="magnitude")
+    words = strongest(attribution, top)
     if words:
         yield _rows(words, scale, ink, narrow)
     for line in _closing(attribution, len(words)):
@@ -197,4 +197,4 @@ def _closing(attribution: Attribution, shown: int) -> list[str]:
     explained, cut = gloss(a), cut_off(a)
     lines = [f"{listed}; {measured(a)}", *([] if explained is None else [explained])]
     lines += [" · ".join([*fit_facts(a), method]), *([] if cut is None else [f"cut off: {cut}"])]
-    return lines + [f"warning: {inline(note.message)} [{inline(note.code)}]" for note in a.fit.warnings]
+    return lines + [f"warning: {inline(note.message)} [{inline(note.code)}]" for note in a.notes]

@@ -105,7 +105,7 @@ def check_model(model: Model, text: str) -> None:
     assert np.isfinite(first.standard_errors).all()
     assert abs(first.intercept + first.scores.sum() - first.response) < 1e-9, "local accuracy is broken"
     assert abs(first.prediction.probability - chance[0].max()) < 1e-4
-    assert all(text[word.start : word.end] == word.text for word in first.word_scores)
+    assert all(text[unit.start : unit.end] == unit.text for unit in first.units)
 
 
 def check_procedure(procedure: Strategy, model: Model, text: str, *, n: int = 64) -> None:

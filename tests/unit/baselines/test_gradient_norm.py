@@ -21,6 +21,7 @@ def test_gradient_is_the_norm_of_the_embedding_gradient(lstm_model):
 def test_gradient_of_a_word_of_several_tokens_is_that_of_one_long_vector(small_bert):
     words = mase.Explainer(*small_bert, method="gradient")("unforgettableness moved me")
     pieces = mase.Explainer(*small_bert, method="gradient", granularity="token")("unforgettableness moved me")
-    inside = [token.score for token in pieces.tokens if token.word == 0]
+    scored = zip(pieces.tokens, pieces.responses[0].token_scores, strict=True)
+    inside = [score for token, score in scored if token.unit == 0]
     assert len(inside) > 1
     assert words.scores[0] == pytest.approx(math.hypot(*inside), rel=1e-4)

@@ -35,6 +35,6 @@ def test_permutation_importance_is_its_definition(lstm_model):
 def test_permutation_importance_of_one_word_and_of_too_many(lstm_model):
     one = mase.Explainer(lstm_model, method="permutation-importance")("good")
     assert one.scores.tolist() == [0.0]
-    assert [note.code for note in one.fit.warnings] == ["fallback"]
+    assert [note.code for note in one.notes] == ["fallback"]
     with pytest.raises(OptionError, match="n_samples is 2, expected at least 3"):
         mase.Explainer(lstm_model, method="permutation-importance", n_samples=2)("slow dull film")

@@ -92,7 +92,9 @@ def test_a_row_that_cannot_be_read_costs_that_row(run, tmp_path):
     found = run("-i", path, "--json")
     assert found.exit_code == 1
     assert sorted(json.loads(found.stdout)["rows"]) == [1, 7]
-    assert "row 2: no column 'text', expected one of: label; name the columns" in found.stderr
+    assert (
+        "row 2: no column 'text', expected one of: 'label'; name that of the texts with --text-column" in found.stderr
+    )
     for row, message in [
         (3, "is not JSON"),
         (4, "is a list, expected an object"),
@@ -116,7 +118,7 @@ def test_a_row_of_another_width_costs_that_row(run, tmp_path):
 def test_a_column_of_texts_that_is_the_one_of_labels_by_default(tmp_path):
     path = tmp_path / "texts.csv"
     path.write_text("review\na good film\n", encoding="utf-8")
-    with pytest.raises(DataError, match="no column 'label', expected one of: review"):
+    with pytest.raises(DataError, match="no column 'label', expected one of: 'review'"):
         read_labelled(path, text_column="label", labels_optional=True)
 
 
@@ -129,7 +131,7 @@ def test_a_method_that_cannot_explain_a_text_misses_that_text_only(run, table, l
     assert found.exit_code == 1
     document = json.loads(found.stdout)
     assert sorted(document["rows"]) == [1, 2, 3, 4, 5]
-    assert re.search(rf"row {long + 1}, occlusion: .*n_samples", found.stderr)
+    assert re.search(rf"row {long + 1}, occlusion: --n-samples", found.stderr)
     assert found.stderr.count("mase: error:") == 1
     assert [document["methods"][name]["summaries"][0]["n"] for name in ("occlusion", "random")] == [4, 5]
     assert document["differences"][0]["columns"][0]["n"] == 4

@@ -27,15 +27,16 @@ def test_json_is_alone_on_standard_output(mase_cli):
         GOOD, "--json", "--target", "neg", "--seed", "5", "--link", "log-probability", "--batch-size", "16"
     )
     plain = json.loads(found.stdout)
-    assert (plain["text"], plain["target"], plain["seed"], plain["link"]) == (GOOD, "neg", 5, "log-probability")
+    (field,), (response,) = plain["document"], plain["responses"]
+    assert (field["text"], response["name"], plain["seed"], response["link"]) == (GOOD, "neg", 5, "log-probability")
     assert plain["method"]["batch_size"] == 16
     assert found.stdout.count("\n") == 1
-    assert mase_cli(GOOD, "-o", "-").stdout.startswith('{"schema": "mase.attribution/1"')
+    assert mase_cli(GOOD, "-o", "-").stdout.startswith('{"schema": "mase.attribution/2"')
 
 
 def test_a_label_wins_over_an_index(mase_cli):
-    assert json.loads(mase_cli(GOOD, "--json", "--target", "1").stdout)["target"] == "1"
-    assert json.loads(mase_cli(GOOD, "--json", "--target", "0").stdout)["target"] == "neg"
+    assert json.loads(mase_cli(GOOD, "--json", "--target", "1").stdout)["responses"][0]["name"] == "1"
+    assert json.loads(mase_cli(GOOD, "--json", "--target", "0").stdout)["responses"][0]["name"] == "neg"
 
 
 @pytest.mark.parametrize(
@@ -203,10 +204,10 @@ def test_an_error_of_the_command_stops_at_the_first_text_only(mase_cli):
     too_long = mase_cli(
         "one two three four five six seven", GOOD, "--method", "occlusion", "--n-samples", "5", "--json"
     )
-    assert "text 1: n_samples is 5, expected at least 7" in too_long.stderr  # of this text, and not of the others
+    assert "text 1: --n-samples is 5, expected at least 7" in too_long.stderr  # of this text, and not of the others
     assert [json.loads(line)["schema"] for line in too_long.stdout.splitlines()] == [
         "mase.error/1",
-        "mase.attribution/1",
+        "mase.attribution/2",
     ]
     with_failures = mase_cli("crash", "crash")
     assert with_failures.stderr.count(ModelError.__name__) == 0

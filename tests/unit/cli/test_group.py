@@ -1,10 +1,9 @@
 """Tests of `mase.cli.group`."""
 
-import os
 import re
-import signal
 import subprocess
 import sys
+from importlib.metadata import EntryPoints
 from pathlib import Path
 from typing import get_args
 
@@ -39,7 +38,7 @@ def test_python_dash_m_and_version():
 
 def test_help_of_every_verb():
     text = CliRunner().invoke(main, ["-h"]).stdout
-    for verb in ("explain", "models", "methods", "train", "data"):
+    for verb in ("explain", "models", "methods", "data"):
         assert f"\n  {verb} " in text
         assert CliRunner().invoke(main, [verb, "-h"]).exit_code == 0
     for code in ("0", "1", "2", "130", "141"):
@@ -102,21 +101,50 @@ def test_an_error_is_one_line(monkeypatch):
     assert found.stderr.splitlines() == ["mase: error: first second third"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "called"),
-    [
-        (["train", "lstm-imdb"], "mase_paper.training.train"),
-        (["reproduce", "table1"], "mase_paper.experiments.runner.run"),
-    ],
-)
-def test_sigterm_ends_every_command(tmp_path, monkeypatch, arguments, called):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(called, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
-    found = CliRunner().invoke(main, arguments)
-    assert (found.exit_code, found.stderr.count("\n")) == (143, 1)
+@pytest.mark.parametrize("verb", ["reproduce", "train"])
+def test_a_verb_of_a_package_that_is_not_installed_says_which_brings_it(verb, monkeypatch):
+    monkeypatch.setattr("mase.cli.group.entry_points", lambda **_: EntryPoints(()))
+    found = CliRunner().invoke(main, [verb, "--any", "thing"])
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert f"'mase {verb}'" in found.stderr
+    assert "pip install mase-xai-paper" in found.stderr
+    assert not re.search(rf"^  {verb}\b", CliRunner().invoke(main, ["--help"]).stdout, re.MULTILINE)
 
 
 def test_the_help_tells_the_exit_codes():
     text = CliRunner().invoke(main, ["--help"]).stdout
     for code in (0, 1, 2, 130, 141, 143):
         assert re.search(rf"^ +{code} ", text, re.MULTILINE)
+
+
+@pytest.fixture
+def verbs(monkeypatch, tmp_path):
+    """Run any verb in an empty folder, on a black box that takes the place of every model."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(
+        "mase.models.load", lambda *_a, **_k: mase.models.Callable(lambda texts: [[0.5, 0.5]] * len(texts))
+    )
+    return lambda *arguments: CliRunner().invoke(main, arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown", "hidden"),
+    [
+        (["explain", "-i", "a.csv", "--text-column", "review"], "--text-column", "text_column"),
+        (["evaluate", "-i", "a.csv", "--text-column", "review"], "--text-column", "text_column"),
+        (["evaluate", "-i", "a.csv", "--label-column", "stars"], "--label-column", "label_column"),
+        (["explain", "one two three", "--method", "occlusion", "--n-samples", "2"], "--n-samples", "n_samples"),
+    ],
+)
+def test_messages_name_options_as_they_are_typed(verbs, tmp_path, arguments, shown, hidden):
+    (tmp_path / "a.csv").write_text("text,label\ngood film,pos\n")
+    found = verbs(*arguments)
+    assert found.exit_code == 1
+    assert shown in found.stderr
+    assert hidden not in found.stderr
+
+
+def test_what_the_user_named_is_shown_as_it_is(verbs, tmp_path):
+    (tmp_path / "a.csv").write_text("n_samples,label\na,b\n")
+    assert "'n_samples'" in verbs("explain", "-i", "a.csv").stderr
+    assert "'text_column.csv'" in verbs("explain", "-i", "text_column.csv").stderr

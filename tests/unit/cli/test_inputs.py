@@ -18,7 +18,7 @@ GOOD, BAD = "a good film", "a dull film"
 def test_standard_input(mase_cli):
     for arguments in (["-i", "-"], []):
         found = mase_cli("--json", *arguments, input=f"{GOOD}\n{BAD}\n")
-        assert [json.loads(line)["text"] for line in found.stdout.splitlines()] == [GOOD, BAD]
+        assert [json.loads(line)["document"][0]["text"] for line in found.stdout.splitlines()] == [GOOD, BAD]
     assert mase_cli("--json", input="").exit_code == 1
     assert "holds no text" in mase_cli("--json", input="\n \n").stderr
 
@@ -65,13 +65,13 @@ def write_table(path, column):
 @pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet"])
 def test_tables_are_read_as_tables(mase_cli, tmp_path, ending):
     found = mase_cli("-i", str(write_table(tmp_path / f"a.{ending}", "text")), "--json")
-    assert [json.loads(line)["text"] for line in found.stdout.splitlines()] == [GOOD, BAD]
+    assert [json.loads(line)["document"][0]["text"] for line in found.stdout.splitlines()] == [GOOD, BAD]
     assert found.exit_code == 0
     other = str(write_table(tmp_path / f"b.{ending}", "review"))
     assert mase_cli("-i", other, "--json", "--text-column", "review").stdout.count("\n") == 2
     missing = mase_cli("-i", other, "--json")
     assert (missing.exit_code, missing.stdout, missing.stderr.count("mase: error:")) == (1, "", 1)
-    assert "row 1: no column 'text', expected one of: review, label" in missing.stderr
+    assert "row 1: no column 'text', expected one of: 'review', 'label'" in missing.stderr
 
 
 def test_a_row_that_cannot_be_used_costs_that_row(mase_cli, tmp_path):
@@ -81,7 +81,7 @@ def test_a_row_that_cannot_be_used_costs_that_row(mase_cli, tmp_path):
     assert found.exit_code == 1
     assert [getattr(result, "line", result) for result in load_many(output)][1:3] == [2, 3]
     assert "row 2: line 2 is not JSON" in found.stderr
-    assert "row 3: no column 'text', expected one of: review" in found.stderr
+    assert "row 3: no column 'text', expected one of: 'review'" in found.stderr
     assert "2 texts explained, 2 failed" in found.stderr
 
 
@@ -91,7 +91,7 @@ def test_a_table_is_read_as_its_texts_are_explained(mase_cli, tmp_path):
     os.mkfifo(pipe)
     with subprocess.Popen(["sh", "-c", f"printf 'text\\na good film\\na dull film\\n' > '{pipe}'"]):
         found = mase_cli("-i", str(pipe), "--json")
-    assert [json.loads(line)["text"] for line in found.stdout.splitlines()] == [GOOD, BAD]
+    assert [json.loads(line)["document"][0]["text"] for line in found.stdout.splitlines()] == [GOOD, BAD]
 
 
 def test_a_column_needs_a_table(mase_cli, tmp_path):
@@ -115,7 +115,7 @@ def cli(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["data.xlsx", "a.csv.gz", "a.ZIP", "a.docx", "a.pdf", "a.tar", "a.json", "a.feather", "a.pkl"]
+    "name", ["data.xlsx", "a.csv.zst", "a.ZIP", "a.docx", "a.pdf", "a.tar", "a.json", "a.feather", "a.pkl"]
 )
 def test_a_file_that_is_no_text_by_its_name_is_refused(cli, tmp_path, name):
     (tmp_path / name).write_text("text,label\na good film,1\n")
@@ -145,7 +145,10 @@ def test_a_file_that_is_no_text_by_its_beginning_is_refused(cli, tmp_path, conte
 def test_text_of_any_other_name_is_read_by_line(cli, tmp_path, name):
     (tmp_path / name).write_text("a good film\nPK a film\n")
     found = cli("-i", name)
-    assert [json.loads(line)["text"] for line in found.stdout.splitlines()] == ["a good film", "PK a film"]
+    assert [json.loads(line)["document"][0]["text"] for line in found.stdout.splitlines()] == [
+        "a good film",
+        "PK a film",
+    ]
 
 
 def test_an_input_that_cannot_be_is_a_typed_error(cli):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from mase.datasets.labelled import read_labelled
+from mase.render.table import FORMATS
 
 
 def test_the_table_on_standard_output(run, table):
@@ -72,3 +73,21 @@ def test_the_mean_of_a_single_text_has_no_bootstrap_interval(run, table):
     document = json.loads(run("-i", table(), "--n-texts", "1", "--metrics", "comprehensiveness", "--json").stdout)
     summary = document["methods"]["mase-mask"]["summaries"][0]
     assert (summary["low"], summary["high"], summary["n"]) == (None, None, 1)
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_the_tables_go_to_a_file_too(run, table, tmp_path, ending):
+    path = tmp_path / f"tables{ending}"
+    found = run("-i", table(), "--k", "1,3", "--methods", "mase-mask,random", "--table", path)
+    assert found.exit_code == 0
+    written = path.read_text(encoding="utf-8")
+    assert all(part in written for part in ("delta-accuracy", "comprehensiveness", "cost per text", "agreement"))
+    cells = re.findall(r"\d\.\d{3} \[\d\.\d{3},\d\.\d{3}\]", found.stdout)
+    assert cells
+    assert all(cell in re.sub(r"\\", "", written) for cell in cells)
+
+
+def test_a_table_of_another_kind_is_a_usage_error(run, table, tmp_path):
+    found = run("-i", table(), "--table", tmp_path / "tables.xlsx")
+    assert found.exit_code == 2
+    assert all(ending in found.stderr for ending in FORMATS)

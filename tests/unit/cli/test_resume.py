@@ -1,5 +1,7 @@
 """Tests of `mase.cli.resume`."""
 
+from pathlib import Path
+
 import pytest
 from click.testing import CliRunner
 from tests.labelled_texts import predict
@@ -106,6 +108,19 @@ def test_append_never_cuts_what_it_did_not_write(cli, source, whole, tmp_path, c
     found = cli("-i", str(source), "-o", "notes", "--append")
     assert (found.exit_code, path.read_bytes()) == (1, kept)
     assert "notes" in found.stderr
+
+
+@pytest.mark.parametrize("n_new", [0, 1])
+def test_append_never_mixes_schemas(cli, source, whole, tmp_path, n_new):
+    """Not even where results of this schema come first."""
+    old = (Path(__file__).parents[2] / "golden" / "attributions-1.jsonl").read_bytes().splitlines(keepends=True)[0]
+    path = tmp_path / "old.jsonl"
+    path.write_bytes(b"".join(whole.read_bytes().splitlines(keepends=True)[:n_new]) + old)
+    before = path.read_bytes()
+    found = cli("-i", str(source), "-o", "old.jsonl", "--append")
+    assert (found.exit_code, path.read_bytes()) == (1, before)
+    assert f"line {n_new + 1} has the schema 'mase.attribution/1'" in found.stderr
+    assert "--overwrite" in found.stderr
 
 
 @pytest.mark.parametrize("method", list(mase.METHODS))

@@ -1,5 +1,6 @@
 """Tests of `mase.datasets.formats`."""
 
+import gzip
 import json
 
 import pyarrow as pa
@@ -55,7 +56,9 @@ def test_every_format_gives_the_same_rows(tmp_path, ending):
     unlabelled = read_labelled(path, label_column=None)
     assert {row.label for row in unlabelled.rows} == {None}
     assert len(read_labelled(path, label_column="rating", labels_optional=True)) == len(TEXTS)
-    with pytest.raises(DataError, match=r"row 1: no column 'review', expected one of: .*text.*; name the columns"):
+    with pytest.raises(
+        DataError, match=r"row 1: no column 'review', expected one of: .*'text'.*; name that of the texts"
+    ):
         read_labelled(path, text_column="review")
     with pytest.raises(DataError, match="no row where"):
         read_labelled(path, where={"split": "none"})
@@ -129,7 +132,8 @@ def test_a_missing_column_is_told_whatever_the_others_hold(tmp_path):
         ("a.jsonl", "[1]", "line 1 is a list, expected an object"),
         ("a.jsonl", '{"text": 3, "label": 1}', "row 1: 'text' is of type int, expected a string"),
         ("a.parquet", "no table", "is no Parquet table"),
-        ("a.xlsx", "x", "cannot tell the format .* expected one of .csv, .tsv"),
+        ("a.table", "x", "cannot tell the format .* expected one of .csv, .tsv"),
+        ("a.xlsx", "x", "save it as CSV"),
     ],
 )
 def test_what_cannot_be_read_is_said(tmp_path, name, content, message):
@@ -146,3 +150,34 @@ def test_bytes_that_are_no_text(tmp_path):
         read_labelled(path)
     with pytest.raises(DataError, match="No such file"):
         read_labelled(tmp_path / "none.csv")
+
+
+def read(path, content):
+    path.write_bytes(content)
+    return [(row.text, row.label) for row in read_labelled(path).rows]
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_the_heading_of_a_csv_file_tells_the_separator(tmp_path, separator):
+    table = f'text{separator}label\n"good; really, or\tnot"{separator}pos\n'
+    assert read(tmp_path / "a.csv", table.encode()) == [("good; really, or\tnot", "pos")]
+
+
+def test_a_comma_wins_where_the_heading_does_not_tell(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("text,a;b\ngood; film,pos\n", encoding="utf-8")
+    assert read_labelled(path, label_column="a;b").rows[0].text == "good; film"
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_line_ends_of_every_system_are_read(tmp_path, end):
+    assert read(tmp_path / "a.csv", end.join(["text,label", "good film,pos", ""]).encode()) == [("good film", "pos")]
+    quoted = end.join(["text,label", '"good', 'film",pos', ""]).encode()
+    assert read(tmp_path / "a.csv", quoted) == [(f"good{end}film", "pos")]
+
+
+def test_the_place_of_what_is_not_utf8_is_that_in_the_file(tmp_path):
+    content = b"\xef\xbb\xbftext,label\ngood,pos\nbad \xff,neg\n"
+    for name, packed in (("a.csv", content), ("a.csv.gz", gzip.compress(content))):
+        with pytest.raises(DataError, match=f"not UTF-8 at byte {content.index(0xFF)}"):
+            read(tmp_path / name, packed)

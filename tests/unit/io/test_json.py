@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.attributions import attribution
+from tests.attributions import attribution, changed, two_fields
 
 import mase
 from mase.errors import DataError
@@ -44,7 +44,7 @@ def test_what_is_saved_loads_back_equal_for_every_method(lstm_model, method, tmp
     text=st.text(st.characters(exclude_categories=["Cs"])),
 )
 def test_every_finite_float_and_every_text_survives(scores, error, text):
-    made = attribution("two words", scores, se=abs(error), label=text, response=scores[0])
+    made = attribution("two words", scores, se=abs(error), label=text, value=scores[0])
     line = dumps(made)
     assert len(line.splitlines()) == 1
     assert from_dict(json.loads(line)) == made
@@ -54,30 +54,41 @@ def test_the_schema_has_the_documented_keys():
     made = attribution(ODD, truncation=Truncation(3, 9, "end"), notes=[("unstable", "beware")])
     plain = to_dict(made)
     assert list(plain) == [
-        "schema", "text", "prediction", "target", "target_probability", "link", "response", "intercept", "words", "tokens",
-        "fit", "method", "model", "seed", "versions", "truncated",
+        "schema", "document", "units", "responses", "tokens", "prediction", "fit", "notes", "method", "model", "seed",
+        "versions", "truncation", "evidence",
     ]  # fmt: skip
-    assert plain["schema"] == "mase.attribution/1"
+    assert plain["schema"] == "mase.attribution/2"
+    assert plain["document"] == [{"name": "text", "text": ODD, "fixed": False}]
     assert set(plain["prediction"]) == {"label", "index", "probability", "probabilities"}
-    assert set(plain["words"][0]) == {"text", "start", "end", "score", "standard_error"}
-    assert set(plain["fit"]) == {"r2", "split_half", "condition", "n_queries", "n_gradients", "seconds", "warnings"}
-    assert plain["fit"]["warnings"] == [{"code": "unstable", "message": "beware", "word": None}]
-    assert plain["truncated"] == {"n_kept": 3, "n_total": 9, "kept": "end"}
-    assert plain["intercept"] == made.intercept
-    assert all(made.text[word["start"] : word["end"]] == word["text"] for word in plain["words"])
+    assert set(plain["units"][0]) == {"field", "start", "end", "text"}
+    assert set(plain["tokens"][0]) == {"text", "field", "start", "end", "unit"}
+    assert set(plain["fit"]) == {"split_half", "condition", "n_queries", "n_gradients", "seconds", "precision"}
+    assert set(plain["responses"][0]) == {
+        "name", "link", "value", "scores", "standard_errors", "order", "r2", "effects", "r2_held_out", "exact", "signed",
+        "token_scores", "intercept", "interactions",
+    }  # fmt: skip
+    assert plain["notes"] == [{"code": "unstable", "message": "beware", "unit": None}]
+    assert plain["truncation"] == {"n_kept": 3, "n_total": 9, "kept": "end"}
+    assert plain["responses"][0]["intercept"] == made.intercept
+    assert all(made.text[unit["start"] : unit["end"]] == unit["text"] for unit in plain["units"])
     assert from_dict(plain) == made
 
 
 def test_a_line_is_strict_json_without_characters_that_command_anything():
-    line = dumps(attribution(ODD, label="a\x9bb", name="m\ud800"))
+    line = dumps(attribution(ODD, label="a\x9bb", model_name="m\ud800"))
     assert json.loads(line)["prediction"]["label"] == "a\x9bb"
     assert not set(line) & set("\x00\x1b\x85\x9b\u2028\ud800\n\r")
     assert line.encode()
     assert "مرحبا" in line  # readable, not escaped
     with pytest.raises(DataError, match="plain and finite"):
-        dumps(attribution(response=float("nan")))
+        dumps(attribution(value=float("nan")))
     with pytest.raises(DataError, match="plain and finite"):
         dumps(attribution(method={"name": object()}))
+    deep = {}
+    for _ in range(10_000):
+        deep = {"x": deep}
+    with pytest.raises(DataError, match="plain and finite"):
+        dumps(attribution(method={"name": "deep", "x": deep}))
 
 
 def test_numpy_numbers_are_numbers():
@@ -145,8 +156,9 @@ def test_a_file_laid_out_by_hand_is_read(tmp_path):
     [
         ("", "is empty"), ("{", "is not JSON"), ("not json", "is not JSON"), ("[1]", "holds a list"),
         ("{}", "has the schema None"),
-        ('{"schema": "mase.attribution/2"}', "has the schema 'mase.attribution/2', expected 'mase.attribution/1'"),
-        ('{"schema": "mase.attribution/1"}', "lacks 'prediction'"), ("[" * 100_000, "is not JSON"), ("1" * 5000, "is not JSON"),
+        ('{"schema": "mase.attribution/3"}', "has the schema 'mase.attribution/3', expected 'mase.attribution/2'"),
+        ('{"schema": "mase.attribution/2"}', "missing required field `document`"), ("[" * 100_000, "is not JSON"),
+        ('{"schema": "mase.attribution/1"}', "missing required field `text`"), ("1" * 5000, "is not JSON"),
     ],
 )  # fmt: skip
 def test_files_that_are_no_attribution_say_what_they_are(tmp_path, content, message):
@@ -159,29 +171,35 @@ def test_files_that_are_no_attribution_say_what_they_are(tmp_path, content, mess
 @pytest.mark.parametrize(
     ("place", "value", "message"),
     [
-        ("seed", "0", "'seed' is '0', expected int"), ("seed", True, "'seed' is True"), ("text", None, "'text' is None"),
-        ("response", float("inf"), "Infinity is no number"), ("response", float("nan"), "NaN is no number"),
-        ("response", 10**400, "a finite number"), ("words", [1], r"words\[0\] is a int"), ("words", {}, "expected list"),
-        ("truncated", {"n_kept": 1, "n_total": 2, "kept": "middle"}, "'start' or 'end'"), ("prediction", [], "expected dict"),
-        ("words", [{"text": "x", "start": 0, "end": 999, "score": 0.0, "standard_error": 0.0}], "expected a span within"),
-        ("words", [{"text": "zzz", "start": 0, "end": 3, "score": 0.0, "standard_error": 0.0}], "the text has from 0 to 3"),
-        ("words", [{"text": "The", "start": 0, "end": 3, "score": 0.0, "standard_error": -1.0}], "expected a number >= 0"),
-        ("tokens", [{"text": "x", "start": 0, "end": 3, "word": 999, "score": None}], "expected the number of one of the"),
-        ("tokens", [{"text": "x", "start": 5, "end": 999, "word": 0, "score": None}], "expected a span within"),
-        ("target", "nobody", "expected one of the labels that have a probability, neg, pos"),
-        ("link", "odds", "expected one of probability"),
-        ("words", [{"text": "T", "start": 0, "end": 1, "score": "0", "standard_error": 0.0}], "'score' is '0', expected Real"),
-        ("tokens", [{"text": "x", "start": 0, "end": 1, "score": 0}], "lacks 'word'"),
+        (("seed",), "0", r"Expected `int`, got `str` - at `\$.seed`"), (("seed",), True, r"got `bool` - at `\$.seed`"),
+        (("document", 0, "text"), None, r"Expected `str`, got `null` - at `\$.document\[0\].text`"),
+        (("responses", 0, "value"), float("inf"), "Infinity is no number"), (("units",), [1], r"at `\$.units\[0\]`"),
+        (("responses", 0, "value"), float("nan"), "NaN is no number"), (("units",), {}, "Expected `array`, got `object`"),
+        (("responses", 0, "value"), 10**400, r"Number out of range - at `\$.responses\[0\].value`"),
+        (("truncation",), {"n_kept": 1, "n_total": 2, "kept": "middle"}, r"'middle' - at `\$.truncation.kept`"),
+        (("prediction",), [], "Expected `object`, got `array`"),
+        (("units", 0, "end"), 999, r"units\[0\] .* expected a span within"),
+        (("units", 0, "text"), "zzz", r"units\[0\]: 'text' is 'zzz', expected 'The'"),
+        (("units", 0, "field"), "title", r"units\[0\]: 'field' is 'title', expected one of text"),
+        (("responses", 0, "standard_errors", 2), -1.0, "'standard_errors' .* expected numbers >= 0"),
+        (("tokens", 1, "unit"), 999, r"tokens\[1\]: 'unit' is 999, expected null or the index of one of the 11 units"),
+        (("tokens", 1, "end"), 999, r"tokens\[1\] .* expected a span within"),
+        (("tokens", 1, "end"), None, r"tokens\[1\] .* expected 'field', 'start' and 'end'"),
+        (("responses", 0, "name"), "nobody", "expected one of the labels that have a probability, neg, pos"),
+        (("responses", 0, "link"), "odds", "expected one of probability"),
+        (("responses", 0, "scores", 4), "0", r"Expected `float`, got `str` - at `\$.responses\[0\].scores\[4\]`"),
+        (("tokens", 0), {"text": "x", "start": 0, "end": 1, "field": "text"}, r"required field `unit` - at `\$.tokens\[0\]`"),
+        (("seed",), "\ud800", "does not fit its schema"),
     ],
 )  # fmt: skip
 def test_values_of_the_wrong_type_are_named(tmp_path, place, value, message):
-    (tmp_path / "a.json").write_text(json.dumps(to_dict(attribution()) | {place: value}))
+    (tmp_path / "a.json").write_text(json.dumps(changed(place, value)))
     with pytest.raises(DataError, match=message) as caught:
         load(tmp_path / "a.json")
     assert "a.json" in str(caught.value)
 
 
-@pytest.mark.parametrize("key", sorted(set(to_dict(attribution())) - {"intercept"}))
+@pytest.mark.parametrize("key", sorted(set(to_dict(attribution())) - {"evidence"}))
 def test_every_key_is_required(key):
     plain = to_dict(attribution())
     del plain[key]
@@ -213,8 +231,16 @@ def test_unknown_keys_are_ignored():
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        (lambda found: found["words"].reverse(), "words"),
-        (lambda found: found["words"].insert(1, found["words"][0]), "words"),
+        (lambda found: found["units"].reverse(), "units"),
+        (lambda found: found["units"].insert(1, found["units"][0]), "units"),
+        (lambda found: found["units"].pop(), "tokens|scores"),
+        (lambda found: found["document"].append(found["document"][0]), "document"),
+        (lambda found: found["responses"].append(found["responses"][0]), "responses"),
+        (lambda found: found["responses"][0]["scores"].pop(), "scores"),
+        (lambda found: found["responses"][0]["standard_errors"].append(0.1), "standard_errors"),
+        (lambda found: found["responses"][0]["order"].reverse() or found["responses"][0]["order"].append(0), "order"),
+        (lambda found: found["responses"][0]["effects"].update(leave_one_out=[1.0]), "leave_one_out"),
+        (lambda found: found["responses"][0].update(token_scores=[1.0]), "token_scores"),
         (lambda found: found["prediction"].update(probability=0.7), "probability"),
         (lambda found: found.update(schema="x" * 10_000), "schema"),
     ],
@@ -225,6 +251,19 @@ def test_a_result_that_contradicts_itself_is_refused(change, named):
     with pytest.raises(DataError, match=named) as caught:
         from_dict(found)
     assert len(str(caught.value)) < 500
+
+
+def test_several_fields_and_responses_load_back_equal():
+    made = two_fields()
+    assert from_dict(to_dict(made)) == made
+    assert json.loads(dumps(made)) == to_dict(made)
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf")])
+def test_numbers_that_are_not_finite_are_refused_in_a_mapping_too(wrong):
+    for place in (("value",), ("scores", 3), ("standard_errors", 3), ("r2",)):
+        with pytest.raises(DataError, match=str(place[0])):
+            from_dict(changed(("responses", 0, *place), wrong))
 
 
 def test_a_number_too_large_for_a_float_is_refused_wherever_it_stands(tmp_path):

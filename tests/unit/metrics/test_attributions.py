@@ -41,7 +41,7 @@ def test_lists_of_pairs_in_order(tmp_path, content, expected):
         ("[" * 100_000, "line 1 is not JSON"),
         ("3", "entry 1 is a int"),
         ('{"schema": "mase.error/1"}', "failures only"),
-        ('{"schema": "mase.attribution/1"}\n[["a", 1]]', "mixes"),
+        ('{"schema": "mase.attribution/2"}\n[["a", 1]]', "mixes"),
         ('{"schema": "other/1"}', "schema 'other/1'"),
     ],
 )

@@ -1,12 +1,12 @@
 """Tests of `mase.metrics.evaluation`."""
 
-from dataclasses import astuple
+from dataclasses import astuple, replace
 
 import numpy as np
 import pytest
 from tests.unit.metrics.additive import case
 
-from mase import METHODS
+from mase import METHODS, Explainer
 from mase.errors import CapabilityError, EmptyTextError, MaseError, OptionError, ShapeError, UnknownNameError
 from mase.metrics import METRICS
 from mase.metrics.agreement import spearman
@@ -130,3 +130,15 @@ def test_evaluate_says_which_text_failed_and_what_cannot_be_judged(additive_mode
         evaluate(additive_model, ["a"], ["mase-mask"], attributions={"mase-mask": [{"a": 1}]})
     with pytest.raises(CapabilityError, match="makes scores anew"):
         evaluate(additive_model, ["a"], [], attributions={"mine": [{"a": 1}]}, metrics=["seed-agreement"])
+
+
+def test_the_order_of_a_given_attribution_is_judged(additive_model):
+    """As that of a method's own: its scores alone would put other words first."""
+    made = Explainer(additive_model, method="occlusion")(TEXT)
+    turned = replace(made.responses[0], order=made.responses[0].order[::-1])
+    other = replace(made, responses=(turned,))
+    negated = [(word, -score) for word, score in made.as_list()]
+    given = {"own": [made], "turned": [other], "negated": [negated]}
+    found = evaluate(additive_model, [TEXT], [], attributions=given, metrics=["deletion"])
+    own, order, scores = (found.summaries(name)[0].mean for name in given)
+    assert own < order == pytest.approx(scores)

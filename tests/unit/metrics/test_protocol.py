@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from tests.unit.metrics.additive import case, worths
 
+from mase.attribution import ranking
 from mase.errors import OptionError, ShapeError
 from mase.metrics import METRICS
 
@@ -32,6 +33,25 @@ def test_better_is_better(name, additive_model):
             assert one >= other if column.better == "higher" else one <= other
             assert one != other or name == "delta-accuracy" or not column.headline
         assert column.better in ("higher", "lower")
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_metrics_that_take_words_out_follow_the_order(name, additive_model):
+    """A given order counts as that of scores which have it; metrics of the scores themselves do not look at it."""
+    metric, truth = METRICS[name](), worths()
+    if metric.needs_rescore:
+        pytest.skip("compares scores")
+    other = case(additive_model, order=ranking(-truth), seed=3)
+    own, turned = (case(additive_model, scores=scores, seed=3) for scores in (truth, -truth))
+    expected = metric.judge(own if name == "infidelity" else turned)
+    assert metric.judge(other).tolist() == pytest.approx(expected.tolist())
+    if name != "infidelity":
+        assert metric.judge(other).tolist() != metric.judge(own).tolist()
+
+
+def test_the_order_of_a_case_is_that_of_its_scores_unless_one_is_given(additive_model):
+    assert case(additive_model).ranked.tolist() == ranking(worths()).tolist()
+    assert case(additive_model, order=np.arange(12)[::-1]).ranked.tolist() == list(range(12))[::-1]
 
 
 @pytest.mark.parametrize("name", METRICS)

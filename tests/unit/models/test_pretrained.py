@@ -202,7 +202,7 @@ def test_a_name_is_fetched_when_the_user_says_so_and_checked_before_its_weights(
     shutil.rmtree(folder.parent / "home")
     found = command(*asked, "--download", **place)
     assert found.returncode == 0, found.stderr
-    assert json.loads(found.stdout)["text"] == TEXT
+    assert json.loads(found.stdout)["document"][0]["text"] == TEXT
     assert "pytorch_model.bin" not in hub.asked
 
 

@@ -14,7 +14,7 @@ def test_constant_model_scores_zero_and_says_so():
     found, _ = explain(Wrapped(lambda z: z * 0 + 2))
     assert not found.scores.any()
     assert not found.standard_errors.any()
-    assert [note.code for note in found.fit.warnings] == ["constant"]
+    assert [note.code for note in found.notes] == ["constant"]
 
 
 def test_tokenizers():
@@ -31,7 +31,7 @@ def test_tokenizers():
     tokens = with_special.encode("a b")
     assert tokens.fixed == (True, False, False, True)
     found = mase.Explainer(with_special, n_samples=40)("a b")
-    assert [token.score for token in found.tokens] == [0.0, None, None, 0.0]
+    assert found.responses[0].token_scores is None
     with pytest.raises(ShapeError, match="3 ids for a text of 2 whitespace words"):
         TorchModule(SmallLSTM(), tokenize=lambda text: [11, 12, 13]).encode("a b")
     with pytest.raises(ShapeError, match="1 spans"):
@@ -51,7 +51,7 @@ def test_truncation_is_reported(keep, expected):
 def test_padding_is_no_coordinate():
     model = TorchModule(SmallLSTM(), tokenize=lambda text: [0, 0, *whitespace_ids(text)], pad_id=0)
     found = mase.Explainer(model, n_samples=40, granularity="token")(TEXT)
-    assert [token.score for token in found.tokens[:2]] == [0.0, 0.0]
+    assert found.responses[0].token_scores[:2] == (0.0, 0.0)
     assert len(found.words) == len(TEXT.split())
 
 
@@ -123,7 +123,7 @@ def test_modules_of_one_input_length():
 
     found = mase.Explainer(TorchModule(Flat(), tokenize=padded, labels=["a", "b"], pad_id=0), n_samples=100)(TEXT)
     assert found.words == tuple(TEXT.split())
-    assert [token.score for token in found.tokens[9:]] == [0.0] * 11
+    assert [token.unit for token in found.tokens[9:]] == [None] * 11
     assert TorchModule(Flat(), tokenize=padded, pad_id=0).predict([TEXT, "good"]).shape == (2, 2)
 
 

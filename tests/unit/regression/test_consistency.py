@@ -52,7 +52,7 @@ def mixing():
 
 
 def codes(found):
-    return {note.code for note in found.fit.warnings}
+    return {note.code for note in found.notes}
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -16,18 +16,22 @@ def test_half_precision_is_used_where_it_is_precise_enough(small_bert, fast_bflo
     text = "An unbelievably good film, isn't it? I would gladly see it again, although the middle drags."
     exact = mase.Explainer(*small_bert, method="mase-nlgp", n_samples=400, sigma=0.3)(text)
     half = mase.Explainer(*small_bert, method="mase-nlgp", n_samples=400, sigma=0.3, precision="bfloat16")(text)
-    assert "float32-instead" not in {note.code for note in half.fit.warnings}
+    assert "float32-instead" not in {note.code for note in half.notes}
     assert half.scores.tolist() != exact.scores.tolist()
     assert spearmanr(half.scores, exact.scores).statistic > 0.99
     assert half.fit.n_queries == exact.fit.n_queries + 32
-    assert half.method["precision"] == "bfloat16"
+    assert half.method["precision"] == half.fit.precision == "bfloat16"
+    assert exact.fit.precision == "float32"
+    procedure = mase.Explainer(*small_bert, method="partition-shap", precision="bfloat16")(text)
+    assert (procedure.fit.precision == "float32") == ("float32-instead" in {note.code for note in procedure.notes})
 
 
 def test_half_precision_falls_back_and_says_so(small_bert, fast_bfloat16):
     tiny = mase.Explainer(*small_bert, method="mase-nlgp", n_samples=60, sigma=1e-4, precision="bfloat16")(
         "A good film"
     )
-    assert "float32-instead" in {note.code for note in tiny.fit.warnings}
+    assert "float32-instead" in {note.code for note in tiny.notes}
+    assert (tiny.method["precision"], tiny.fit.precision) == ("bfloat16", "float32")
     assert tiny.scores == pytest.approx(
         mase.Explainer(*small_bert, method="mase-nlgp", n_samples=60, sigma=1e-4)("A good film").scores
     )
@@ -45,5 +49,6 @@ def test_without_instructions_for_half_precision_float32_answers(small_bert, slo
     )
     assert asked.scores.tolist() == exact.scores.tolist()
     assert asked.fit.n_queries == exact.fit.n_queries
-    (note,) = [note for note in asked.fit.warnings if note.code == "float32-instead"]
+    (note,) = [note for note in asked.notes if note.code == "float32-instead"]
     assert "no instructions for bfloat16" in note.message
+    assert asked.fit.precision == "float32"

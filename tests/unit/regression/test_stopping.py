@@ -100,6 +100,6 @@ def test_explainer_stops_early_and_says_what_it_used(lstm_model):
     early = mase.Explainer(lstm_model, n_samples=2000, tolerance=0.1)(text)
     assert early.fit.n_queries < 200
     assert early.method["tolerance"] == 0.1
-    assert "early" in [note.code for note in early.fit.warnings]  # fewer rounds: another question than all of them
-    assert "early" not in [note.code for note in full.fit.warnings]
+    assert "early" in [note.code for note in early.notes]  # fewer rounds: another question than all of them
+    assert "early" not in [note.code for note in full.notes]
     assert early.scores == pytest.approx(full.scores, abs=0.3 * float(np.linalg.norm(full.scores)))

@@ -22,10 +22,10 @@ def test_facts():
     assert percent(0.0) == "0.0 %"
     assert duration(0.0004) == "0 ms"
     assert [duration(seconds) for seconds in (0.9996, 59.96, 119.7)] == ["1.0 s", "1 min 0 s", "2 min 0 s"]
-    assert fit_facts(attribution(fit=Fit(0.999, 1.0, 1.0, 12_345, 7, 61.0))) == [
+    assert fit_facts(attribution(r2=0.999, fit=Fit(1.0, 1.0, 12_345, 7, 61.0))) == [
         "R² > 0.99", "split-half 1.00", "12,345 evaluations", "7 gradients", "1 min 1 s",
     ]  # fmt: skip
-    assert fit_facts(attribution(fit=Fit(None, None, None, 2, 0, 1.0))) == ["2 evaluations", "1.0 s"]
+    assert fit_facts(attribution(r2=None, fit=Fit(None, None, 2, 0, 1.0))) == ["2 evaluations", "1.0 s"]
     many = Prediction("c0", 0, 0.5, {f"c{index}": 0.5 - index / 100 for index in range(46)})
     assert [label for label, _ in top_classes(attribution(prediction=many, target="c9"), 3)] == ["c0", "c1", "c2", "c9"]
     assert origin(attribution())[:3] == ["model lstm-imdb (sha256 abababababab)", "method mase", "space token-scale"]
@@ -41,10 +41,11 @@ def test_the_unit_of_the_scores_is_told():
     assert [gloss(attribution(link=link)) is None for link in links()] == [True, False, False, False]
     separate = Prediction("pos", 1, 0.8, {"neg": 0.7, "pos": 0.8})
     assert gloss(replace(margin, prediction=separate)) == "margin: the class against its absence; +0.7 doubles the odds"
-    logit = attribution(link="logit", response=1.5)
+    logit = attribution(link="logit", value=1.5)
     assert gloss(logit) == "logit: the model's raw score of the class"
     assert (
-        gloss(replace(logit, response=np.log(0.8 / 0.2))) == "logit: the log-odds of the class; +0.7 doubles the odds"
+        gloss(attribution(link="logit", value=np.log(0.8 / 0.2)))
+        == "logit: the log-odds of the class; +0.7 doubles the odds"
     )
     assert summary(margin).splitlines()[-3:] == [
         "8 strongest of 11 words; margin of pos in log-odds, ± 95 % interval (sampling)", gloss(margin),

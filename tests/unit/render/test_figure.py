@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from mase.render.figure import bar_chart
 
 def test_bar_chart_shows_the_strongest_words_in_reading_order(tmp_path):
     pytest.importorskip("matplotlib")
-    figure = bar_chart(attribution(label="$x^2$", name="$y$"), 4)
+    figure = bar_chart(attribution(label="$x^2$", model_name="$y$"), 4)
     axes = figure.axes[0]
     assert [tick.get_text() for tick in axes.get_yticklabels()] == ["cast", "superb", "plot", "dull"]
     assert [bar.get_width() for bar in axes.patches] == [0.03, 0.25, -0.04, -0.125]
@@ -45,8 +44,7 @@ def test_without_matplotlib_the_remedy_is_told(monkeypatch):
 
 def test_the_figure_of_random_scores_has_no_error_bars():
     pytest.importorskip("matplotlib")
-    words = tuple(replace(word, standard_error=None) for word in attribution().word_scores)
-    axes, usual = (bar_chart(made).axes[0] for made in (attribution(word_scores=words), attribution()))
+    axes, usual = (bar_chart(made).axes[0] for made in (attribution(se=None), attribution()))
     assert len(axes.collections) == 0 < len(usual.collections)
     assert "±" not in axes.get_xlabel()
     assert "±" in usual.get_xlabel()

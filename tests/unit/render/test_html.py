@@ -40,7 +40,7 @@ class Reader(HTMLParser):
 @pytest.mark.parametrize("render", [fragment, lambda made: page([made])])
 def test_everything_from_outside_is_escaped(render):
     made = attribution(
-        HOSTILE, [0.3] * len(find_words(HOSTILE)), label=HOSTILE, other="<b onclick=x>", name=HOSTILE, se=0.01,
+        HOSTILE, [0.3] * len(find_words(HOSTILE)), label=HOSTILE, other="<b onclick=x>", model_name=HOSTILE, se=0.01,
         notes=[(HOSTILE, HOSTILE)], method={"name": HOSTILE, "sigma": HOSTILE, "space": {"name": HOSTILE}},
         versions={"mase-xai": HOSTILE}, link=HOSTILE,
     )  # fmt: skip
@@ -106,8 +106,8 @@ def test_right_to_left_text_and_control_characters():
 
 def test_what_was_not_read_is_greyed():
     text = "never read " * 500 + "the end"
-    kept = tuple(word for word in attribution(text).word_scores if word.start >= 5500)
-    source = page([attribution(text, word_scores=kept, tokens=(), truncation=Truncation(2, 1002, "end"))])
+    kept = find_words(text)[-2:]
+    source = page([attribution(text, spans=kept, tokens=(), truncation=Truncation(2, 1002, "end"))])
     assert "<s>[1,500 characters] … " in source
     assert "never read never read </s>" in source
 

@@ -7,14 +7,14 @@ from tests.attributions import attribution
 from tests.unit.render.screens import Visible, printed
 
 from mase.render.html import page
-from mase.text import Truncation
+from mase.text import Truncation, find_words
 
 FOR, AGAINST = {"superb": 0.25}, {"dull": -0.125}
 
 
 def cut():
-    kept = attribution("unread words here superb end").word_scores[3:]
-    return attribution("unread words here superb end", word_scores=kept, tokens=(), truncation=Truncation(2, 5, "end"))
+    text = "unread words here superb end"
+    return attribution(text, spans=find_words(text)[3:], tokens=(), truncation=Truncation(2, 5, "end"))
 
 
 def test_a_page_explains_no_mark_that_it_lacks():
@@ -60,8 +60,8 @@ def test_the_reading_of_a_page_is_of_what_it_has():
     plain = Visible(page([attribution()])).text
     assert "R² is" in plain
     assert "Split-half" not in plain
-    told = replace(attribution().fit, split_half=0.9, r2=None)
-    other = Visible(page([attribution(fit=told)])).text
+    told = replace(attribution().fit, split_half=0.9)
+    other = Visible(page([attribution(fit=told, r2=None)])).text
     assert "R² is" not in other
     assert "Split-half is" in other
     assert "Shades" not in Visible(page([attribution("fine", [0.0])])).text

@@ -3,7 +3,7 @@
 from tests.attributions import attribution
 
 from mase.attribution import Word
-from mase.render.palette import is_sure, scale_of
+from mase.render.palette import is_sure, scale_of, strongest
 from mase.render.terminal import summary
 
 
@@ -13,9 +13,9 @@ def test_the_scale_gives_numbers_that_fit_the_text():
     assert scale.interval(superb) == "+0.250 ± 0.020"
     assert scale.interval(dull) == "−0.125 ± 0.020"
     assert [scale.level(word, 6) for word in (superb, dull)] == [6, 3]
-    assert scale.level(Word("x", 0, 1, 0.02, 0.0), 6) == 0
+    assert scale.level(Word("x", 0, 1, "text", 0.02, 0.0), 6) == 0
     assert scale_of(attribution("one", [1234.5])).signed(1234.5) == "+1234"
-    assert scale_of(attribution("one", [1e-7])).interval(Word("x", 0, 1, -1e-7, 1e-9)) == "−1.0e-07 ± 2e-09"
+    assert scale_of(attribution("one", [1e-7])).interval(Word("x", 0, 1, "text", -1e-7, 1e-9)) == "−1.0e-07 ± 2e-09"
 
 
 def test_summaries_keep_to_the_width_of_a_word():
@@ -27,10 +27,21 @@ def test_half_widths_are_never_rounded_to_nothing():
     assert [tiny.error(value) for value in (1.2e-9, 9.1e-9, 2e-9, 0.0)] == ["2e-09", "1e-08", "2e-09", "0e+00"]
     assert scale_of(attribution()).error(1e-9) == "0.001"
     assert scale_of(attribution()).error(0.0) == "0.000"
-    assert scale_of(attribution("no scores", [0.0, 0.0])).interval(Word("x", 0, 1, 0.0, 0.0)) == "0.000 ± 0.000"
+    assert scale_of(attribution("no scores", [0.0, 0.0])).interval(Word("x", 0, 1, "text", 0.0, 0.0)) == "0.000 ± 0.000"
 
 
 def test_a_word_is_sure_if_its_interval_leaves_out_zero():
-    assert is_sure(Word("x", 0, 1, -0.2, 0.1))
-    assert not is_sure(Word("x", 0, 1, 0.19, 0.1))
-    assert not is_sure(Word("x", 0, 1, 0.0, 0.0))
+    assert is_sure(Word("x", 0, 1, "text", -0.2, 0.1))
+    assert not is_sure(Word("x", 0, 1, "text", 0.19, 0.1))
+    assert not is_sure(Word("x", 0, 1, "text", 0.0, 0.0))
+
+
+def test_screens_list_the_strongest_words_of_both_sides():
+    assert [word.text for word in strongest(attribution(), 3)] == ["superb", "dull", "plot"]
+    ties = attribution("a b c d", [-1.0, 0.5, 1.0, -1.0])
+    assert [word.text for word in strongest(ties, 4)] == ["a", "c", "d", "b"]
+
+
+def test_screens_follow_an_order_that_is_not_that_of_the_scores():
+    made = attribution("a b c", [3.0, 2.0, -4.0], order=(1, 0, 2))
+    assert [word.text for word in strongest(made, 2)] == ["b", "a"]

@@ -2,9 +2,9 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.attributions import attribution
+from tests.attributions import attribution, two_fields
 
-from mase.attribution import Token, Word
+from mase.attribution import Token
 from mase.render.facts import cut_off
 from mase.render.pieces import inline, pieces, visible
 from mase.text import Truncation, find_words
@@ -13,22 +13,19 @@ from mase.text import Truncation, find_words
 @given(text=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r")), shift=st.integers(-3, 3))
 def test_pieces_are_the_text_whatever_the_spans(text, shift):
     spans = [(max(0, start + shift), max(0, end + shift)) for start, end in find_words(text)]
-    words = tuple(Word(text[a:b], a, b, 0.1, 0.01) for a, b in spans)
-    found = pieces(attribution(text, word_scores=words), longest_unread=10)
+    found = pieces(attribution(text, [0.1] * len(spans), spans=spans), longest_unread=10)
     assert "".join(piece.text for piece in found) == visible(text)
 
 
 def test_what_was_cut_off_is_unread_and_shortened():
     text = "aaaa " * 100 + "the end"
-    kept = tuple(word for word in attribution(text).word_scores if word.start >= 500)
-    last = attribution(text, word_scores=kept, tokens=(), truncation=Truncation(2, 102, "end"))
+    last = attribution(text, spans=find_words(text)[-2:], tokens=(), truncation=Truncation(2, 102, "end"))
     assert pieces(last, longest_unread=1000)[0].text == "aaaa " * 100
     assert pieces(last, longest_unread=10)[0].text == "[490 characters] … aaaa aaaa "
     assert [piece.unread for piece in pieces(last, longest_unread=10)] == [True, False, False, False]
     assert cut_off(last) == "the model read only the last 2 of 102 tokens"
-    first = attribution(
-        text, tokens=(Token("aaaa", 0, 4, 0, 0.0),), word_scores=(), truncation=Truncation(1, 102, "start")
-    )
+    token = Token("aaaa", "text", 0, 4, None)
+    first = attribution(text, spans=[], tokens=(token,), truncation=Truncation(1, 102, "start"))
     assert pieces(first, longest_unread=9)[-1].text == " aaaa aaa … [494 characters]"
     assert cut_off(first) == "the model read only the first 1 of 102 tokens"
 
@@ -39,3 +36,11 @@ def test_characters_that_command_are_made_visible():
     assert visible("\ud800") == "⟨D800⟩"
     assert visible("line\r\nnext\tcell مرحبا 👍🏽") == "line\nnext\tcell مرحبا 👍🏽"
     assert inline("a\nb\tc") == "a␊b␉c"
+
+
+def test_fields_are_shown_one_below_the_other():
+    found = pieces(two_fields(), longest_unread=10)
+    assert "".join(piece.text for piece in found) == "Great film\nDull\nbe brief" == two_fields().text
+    assert [(piece.text, piece.word.field) for piece in found if piece.word] == [
+        ("Great", "premise"), ("film", "premise"), ("Dull", "hypothesis"),
+    ]  # fmt: skip

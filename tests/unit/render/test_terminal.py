@@ -11,7 +11,7 @@ from tests.attributions import attribution
 from tests.unit.render.screens import Visible, printed
 
 import mase
-from mase.attribution import LISTED, Word
+from mase.attribution import LISTED
 from mase.render.figure import bar_chart
 from mase.render.html import fragment, page
 from mase.render.terminal import heat_map, summary
@@ -69,11 +69,8 @@ def test_words_that_could_be_zero_are_not_marked():
     assert "is superb, but" in text
 
 
-UNSIGNED = ("unsigned", "scores are lengths")
-
-
 def test_scores_without_a_direction_are_not_drawn_as_for_the_class(tmp_path):
-    made = attribution(notes=[UNSIGNED])
+    made = attribution(signed=False)
     text = shown(made)
     assert "words that matter to pos" in text
     assert "superb•••" in text
@@ -111,9 +108,8 @@ def test_heat_map_on_ascii_terminals_and_narrow_ones():
 
 def test_the_terminal_shows_what_was_not_read():
     text = "never read " * 3 + "the end"
-    kept = tuple(word for word in attribution(text).word_scores if word.start >= 33)
     made = attribution(
-        text, word_scores=kept, tokens=(), truncation=Truncation(2, 8, "end"), notes=[("poor-fit", "beware")]
+        text, spans=find_words(text)[-2:], tokens=(), truncation=Truncation(2, 8, "end"), notes=[("poor-fit", "beware")]
     )
     assert "⟦never read never read never read⟧ the end" in shown(made)
     assert "cut off: the model read only the last 2 of 8 tokens" in shown(made)
@@ -123,7 +119,7 @@ def test_the_terminal_shows_what_was_not_read():
 @pytest.mark.parametrize("color", [None, "standard", "256", "truecolor"])
 def test_texts_and_names_command_no_terminal(color):
     evil = "\x1b]0;title\x07 [bold red]x[/] \x9b2J \x1b[31m \r overwritten"
-    made = attribution(evil, [0.3] * len(find_words(evil)), label=evil, other="[link=http://a]b", name=evil)
+    made = attribution(evil, [0.3] * len(find_words(evil)), label=evil, other="[link=http://a]b", model_name=evil)
     text = shown(made, color=color, width=300) + summary(made)
     assert not set(text) & set("\x00\x07\x9b\r")
     assert set(re.findall(r"\x1b.", text)) <= {"\x1b["}
@@ -136,7 +132,7 @@ def test_a_text_without_scores_is_shown():
     made = attribution("fine", [0.0], se=0.0)
     assert "fine" in shown(made)
     assert "0.000 ± 0.000" in summary(made)
-    assert "1 words" not in summary(attribution("", [], word_scores=(), tokens=()))
+    assert "1 words" not in summary(attribution("", [], tokens=()))
 
 
 def test_screens_list_as_many_words_as_halves_are_judged_by():
@@ -161,13 +157,11 @@ def test_random_scores_have_no_interval_anywhere(lstm_model, tmp_path):
     assert "class=w" not in source
     assert "class=w" in page([attribution()])
     plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    assert {word["standard_error"] for word in plain["words"]} == {None}
+    assert set(plain["responses"][0]["standard_errors"]) == {None}
     found.save(tmp_path / "random.json")
     assert mase.load(tmp_path / "random.json") == found
 
 
 def test_a_word_without_an_error_is_drawn_as_it_is():
-    made = attribution(
-        word_scores=tuple(Word(w.text, w.start, w.end, w.score, None) for w in attribution().word_scores)
-    )
+    made = attribution(se=None)
     assert re.search(r"superb\s+\+0\.250$", summary(made), re.MULTILINE)

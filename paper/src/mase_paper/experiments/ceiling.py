@@ -5,11 +5,13 @@ No explainer: it searches over the metric. Its Delta Accuracy is the ceiling tha
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
-from mase.arrays import Bools, Floats
+from mase.arrays import Bools
 from mase.metrics.masking import Masker
+from mase.metrics.search import steps
 
 __all__ = ["CEILINGS", "Search", "search"]
 
@@ -36,26 +38,12 @@ def search(masker: Masker, target: int, depth: int, width: int) -> Search:
     At each step every remaining word is tried on top of each of the `width` sets with the lowest probability of the
     target; the search ends with the first set that changes the prediction.
     """
-    n_words, asked = len(masker.words), 0
-    beams: list[tuple[int, ...]] = [()]
-    for _ in range(min(depth, n_words)):
-        longer = _distinct([(*taken, word) for taken in beams for word in range(n_words) if word not in taken])
-        chance = _without(masker, longer)
-        asked += len(longer)
-        changed = np.flatnonzero(masker.flipped(chance, target))
+    order: tuple[int, ...] = ()
+    n_queries = 0
+    for step in islice(steps(masker, target, beam=width, goal="end"), depth):
+        n_queries += len(step.orders)
+        changed = np.flatnonzero(masker.flipped(step.probabilities, target))
+        order = tuple(step.orders[changed[0] if len(changed) else 0].tolist())
         if len(changed):
-            return Search(longer[int(changed[chance[changed, target].argmin()])], True, asked)
-        beams = [longer[index] for index in np.argsort(chance[:, target], kind="stable")[:width]]
-    return Search(beams[0], False, asked)
-
-
-def _distinct(orders: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Return the orders without those that take out the same words as an earlier one."""
-    return list({frozenset(taken): taken for taken in reversed(orders)}.values())[::-1]
-
-
-def _without(masker: Masker, orders: list[tuple[int, ...]]) -> Floats:
-    kept: Bools = np.ones((len(orders), len(masker.words)), dtype=np.bool_)
-    for row, taken in zip(kept, orders, strict=True):
-        row[list(taken)] = False
-    return masker.probabilities(kept)
+            return Search(order, True, n_queries)
+    return Search(order, False, n_queries)

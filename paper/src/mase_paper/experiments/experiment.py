@@ -95,9 +95,10 @@ def collected(works: Sequence[Work], records: Path) -> dict[Target, dict[Spec, O
     DataError
         If two specs of a target were run on other texts, weights or operators: they could not be compared.
     """
-    found: dict[Target, dict[Spec, Outcomes]] = {}
+    wanted: dict[Target, dict[Spec, int]] = {}
     for work in works:
-        found.setdefault(work.target, {}).update(gather(records, work.target.name, [work.spec], work.n_texts))
+        wanted.setdefault(work.target, {})[work.spec] = work.n_texts
+    found = {target: gather(records, target.name, specs) for target, specs in wanted.items()}
     for target, outcomes in found.items():
         _check_comparable(target, outcomes)
     return {target: outcomes for target, outcomes in found.items() if outcomes}

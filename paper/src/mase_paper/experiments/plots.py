@@ -1,4 +1,4 @@
-"""Curves with their intervals, panel by panel, as SVG or PNG. Imports matplotlib when a figure is drawn."""
+"""Curves with their intervals, panel by panel, as SVG. Imports matplotlib when a figure is drawn."""
 
 import os
 from collections.abc import Sequence
@@ -94,27 +94,26 @@ def _panel(axes: "Axes", panel: Panel, labels: Sequence[str]) -> None:
 
 
 def save(panels: Sequence[Panel], path: str | os.PathLike[str], columns: int = 2) -> Path:
-    """Write the panels to `path` (`.svg` or `.png`), the same bytes for the same numbers, and return it.
+    """Write the panels to `path`, an SVG with the same bytes for the same numbers, and return it.
 
     Raises
     ------
     DataError
         If the file cannot be written.
     OptionError
-        If there is no panel, or the file's name ends otherwise.
+        If there is no panel, or the file's name does not end in ``.svg``.
     MissingDependencyError
         If matplotlib is not installed.
     """
     target = check_writable(path)
-    if target.suffix not in (".svg", ".png"):
-        raise OptionError(f"path is {os.fspath(path)!r}, expected a name that ends in .svg or .png")
+    if target.suffix != ".svg":
+        raise OptionError(f"path is {os.fspath(path)!r}, expected a name that ends in .svg")
     figure = draw(panels, columns)
     from matplotlib import rc_context
 
     try:
         with rc_context({"svg.hashsalt": "mase", "svg.fonttype": "none"}), replacing(target) as draft:
-            date = {"Date": None} if target.suffix == ".svg" else {}
-            figure.savefig(draft, format=target.suffix[1:], dpi=150, metadata=date)
+            figure.savefig(draft, format="svg", metadata={"Date": None})
     except OSError as error:
         raise cannot_write(path, error) from error
     return target

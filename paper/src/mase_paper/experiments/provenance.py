@@ -2,11 +2,11 @@
 
 import platform
 from collections.abc import Mapping
-from pathlib import Path
 from shlex import quote
 from typing import Any
 
 from mase.datasets import Split
+from mase.platforms import processor_name
 from mase.provenance import installed
 from mase_paper.experiments.records import CHANCE_KS, COLUMNS, DEPTH
 from mase_paper.experiments.specs import Spec
@@ -51,19 +51,9 @@ def hardware(device: str | None) -> Mapping[str, Any]:
 
     where = device or "cpu"
     return {
-        "processor": _processor(),
+        "processor": processor_name(),
         "system": platform.system(),
         "device": where,
         "multiplies_bfloat16": multiplies_bfloat16(where),
         "threads": 1,
     }
-
-
-def _processor() -> str:
-    """Return the name of the processor, as Linux tells it or else as Python knows it."""
-    listing = Path("/proc/cpuinfo")
-    if listing.is_file():
-        for line in listing.read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()

@@ -34,9 +34,8 @@ def publish(experiment: Experiment, scope: Scope, folder: Path) -> list[Path]:
         )
     report = experiment.report(scope, records)
     drawn = [
-        save(panels, folder / f"{experiment.name}-{name}{suffix}", report.columns)
+        save(panels, folder / f"{experiment.name}-{name}.svg", report.columns)
         for name, panels in report.figures.items()
-        for suffix in (".svg", ".png")
     ]
     page, data = folder / f"{experiment.name}.md", folder / f"{experiment.name}.json"
     write_text(page, report.page)

@@ -1,13 +1,14 @@
-"""One record per text and method, as one short line of JSON: what was found, what it cost, and what masking did."""
+"""One record per text and method: what was found, what it cost, and what masking did."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from mase.arrays import Bools
 from mase.errors import DataError
 
-__all__ = ["CHANCE_KS", "COLUMNS", "DEPTH", "Record", "bits", "dumps", "loads"]
+__all__ = ["CHANCE_KS", "COLUMNS", "DEPTH", "Record", "Records", "bits", "dumps", "loads", "merged"]
 
 # Flips are kept for k = 1 ... DEPTH, probabilities for the paper's k only.
 DEPTH = 15
@@ -63,6 +64,39 @@ class Record:
     start: int
     eraser: tuple[float, ...] = ()
     infidelity: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """What one method found on one target.
+
+    Attributes
+    ----------
+    headers
+        What stands above the records: method, weights, data, software and machine.
+    by_number
+        The records by the number of their text.
+    header_of
+        The index of the header that each record stands under.
+    """
+
+    headers: tuple[Mapping[str, Any], ...] = ()
+    by_number: Mapping[int, Record] = field(default_factory=dict)
+    header_of: Mapping[int, int] = field(default_factory=dict)
+
+
+def merged(parts: Iterable[Records]) -> Records:
+    """Return the records of several sources of one method and target; of two records of one text the first counts."""
+    headers: list[Mapping[str, Any]] = []
+    by_number: dict[int, Record] = {}
+    header_of: dict[int, int] = {}
+    for part in parts:
+        headers += [header for header in part.headers if header not in headers]
+        places = [headers.index(header) for header in part.headers]
+        for number, record in part.by_number.items():
+            if number not in by_number:
+                by_number[number], header_of[number] = record, places[part.header_of[number]]
+    return Records(tuple(headers), by_number, header_of)
 
 
 def bits(flags: Bools) -> int:

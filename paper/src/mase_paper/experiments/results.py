@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from mase.arrays import Bools, Floats, Ints
-from mase_paper.experiments.records import DEPTH, Record
+from mase_paper.experiments.records import DEPTH, Record, Records
 from mase_paper.experiments.specs import Spec
-from mase_paper.experiments.store import read, record_path
+from mase_paper.experiments.store import read
 
 __all__ = ["Outcomes", "gather"]
 
@@ -78,17 +78,17 @@ class Outcomes:
         return here.astype(np.int64), there.astype(np.int64)
 
 
-def gather(folder: Path, target: str, specs: Iterable[Spec], n_texts: int) -> dict[Spec, Outcomes]:
-    """Return the outcomes of those specs that have records of any of the first `n_texts` texts.
+def gather(folder: Path, target: str, wanted: Mapping[Spec, int]) -> dict[Spec, Outcomes]:
+    """Return the outcomes of those specs that have records of any of the first texts, as many as are wanted of each.
 
     Raises
     ------
     DataError
         If a file does not hold records.
     """
-    found = {}
-    for spec in specs:
-        records = read(record_path(folder, target, str(spec)))
+    known, found = read(folder, target, {str(spec) for spec in wanted}), {}
+    for spec, n_texts in wanted.items():
+        records = known.get(str(spec), Records())
         chosen = [record for number, record in sorted(records.by_number.items()) if number < n_texts]
         if chosen:
             found[spec] = _outcomes([records.headers[records.header_of[record.number]] for record in chosen], chosen)

@@ -1,4 +1,4 @@
-"""Runs that fill the record files: text by text, all methods of a target on one text, resumable at any text."""
+"""Runs that fill the records: text by text, all methods of a target on one text, resumable at any text."""
 
 import multiprocessing
 import os
@@ -15,13 +15,16 @@ from pathlib import Path
 from threading import Thread
 from typing import Protocol
 
+from mase.datasets import Split
 from mase.datasets import load as load_split
 from mase.errors import MaseError, OptionError
 from mase.regression.precision import Precision
+from mase_paper.experiments.journal import Journal
 from mase_paper.experiments.provenance import header
+from mase_paper.experiments.records import Records
 from mase_paper.experiments.selection import Chosen, choose
 from mase_paper.experiments.specs import Spec
-from mase_paper.experiments.store import RecordFile, pack, record_path
+from mase_paper.experiments.store import compact, drop, read
 from mase_paper.experiments.testbeds import TARGETS, Target
 from mase_paper.experiments.trial import Answer, Bench
 
@@ -30,11 +33,15 @@ __all__ = ["Settings", "Watch", "Work", "run"]
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Explain the first `n_texts` texts of a target by one spec."""
+    """Explain the first `n_texts` texts of a target by one spec.
+
+    A `retired` spec is one that this version cannot run: there are records of it or there are none.
+    """
 
     target: Target
     spec: Spec
     n_texts: int
+    retired: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +83,7 @@ class Watch(Protocol):
 
 
 def run(works: Sequence[Work], settings: Settings, watch: Watch) -> None:
-    """Explain what the record files lack; torch is held to one thread per process.
+    """Explain what the records lack; torch is held to one thread per process.
 
     Raises
     ------
@@ -85,6 +92,7 @@ def run(works: Sequence[Work], settings: Settings, watch: Watch) -> None:
     MaseError
         If a method or model fails on a text; the number of the text is in the error's notes.
     """
+    works = [work for work in works if not work.retired]
     for target in dict.fromkeys(work.target for work in works):
         _run_target(target, {work.spec: work.n_texts for work in works if work.target == target}, settings, watch)
 
@@ -110,26 +118,35 @@ def _run_target(target: Target, wanted: Mapping[Spec, int], settings: Settings, 
     bench, split = _bench(setup), load_split(target.dataset, settings.split, settings.data_dir)
     for spec, reason in bench.refusals.items():
         watch.refuse(target, spec, reason)
-    files = {
-        spec: RecordFile(
-            record_path(settings.records, target.name, str(spec)),
-            header(bench, target, spec, split, settings.text_seed, settings.device),
-            settings.fresh,
-        )
-        for spec in wanted
-        if spec not in bench.refusals
-    }
+    files = _journals([spec for spec in wanted if spec not in bench.refusals], bench, target, split, settings)
     longest = min(max(wanted.values()), len(split))
     n_done = sum(all(n in file.done or n >= wanted[spec] for spec, file in files.items()) for n in range(longest))
     watch.begin(target, n_done, longest)
     if n_done < longest:
         tasks = _tasks(islice(choose(bench.model, split, settings.text_seed), longest), wanted, files)
         _record(setup, tasks, files, settings.jobs, target, watch)
-    for file in files.values():
-        pack(file.path)
+    compact(settings.records, target.name)
 
 
-def _tasks(texts: Iterable[Chosen], wanted: Mapping[Spec, int], files: Mapping[Spec, RecordFile]) -> Iterator[_Task]:
+def _journals(
+    specs: Sequence[Spec], bench: Bench, target: Target, split: Split, settings: Settings
+) -> dict[Spec, Journal]:
+    """Return the journal of each spec, which knows the records that there are."""
+    names = {str(spec) for spec in specs}
+    if settings.fresh:
+        drop(settings.records, target.name, names)
+    known = read(settings.records, target.name, names)
+    return {
+        spec: Journal(
+            settings.records,
+            header(bench, target, spec, split, settings.text_seed, settings.device),
+            known.get(str(spec), Records()),
+        )
+        for spec in specs
+    }
+
+
+def _tasks(texts: Iterable[Chosen], wanted: Mapping[Spec, int], files: Mapping[Spec, Journal]) -> Iterator[_Task]:
     """Yield each text with the specs that it still lacks; `files` is looked at only when a text's turn comes."""
     for chosen in texts:
         lacking = tuple(
@@ -140,7 +157,7 @@ def _tasks(texts: Iterable[Chosen], wanted: Mapping[Spec, int], files: Mapping[S
 
 
 def _record(
-    setup: _Setup, tasks: Iterator[_Task], files: dict[Spec, RecordFile], jobs: int, target: Target, watch: Watch
+    setup: _Setup, tasks: Iterator[_Task], files: dict[Spec, Journal], jobs: int, target: Target, watch: Watch
 ) -> None:
     try:
         with closing(_answers(setup, tasks, jobs)) as answers:

@@ -15,7 +15,7 @@ from mase.methods import describe
 from mase.metrics.infidelity import Infidelity
 from mase.metrics.masking import Masker, Operator, masker
 from mase.metrics.protocol import Case, Memory
-from mase.metrics.ranking import ranking, without_top
+from mase.metrics.ranking import without_top
 from mase.metrics.rationales import ERASER_SHARES, eraser
 from mase.models.protocol import Model
 from mase.regression.designed import Regression
@@ -126,11 +126,11 @@ class Bench:
         fit = attribution.fit
         return _Found(
             scores=attribution.scores,
-            order=ranking(attribution.scores),
+            order=attribution.order,
             n_queries=fit.n_queries,
             n_gradients=fit.n_gradients,
             seconds=fit.seconds + self._remembering.saved - saved,
-            half=self.precision == "bfloat16" and all(note.code != "float32-instead" for note in fit.warnings),
+            half=fit.precision == "bfloat16",
         )
 
     def _masked(self, maskers: Sequence[Masker], chosen: Chosen, found: Mapping[Spec, _Found]) -> dict[Spec, Record]:
@@ -160,7 +160,7 @@ class Bench:
                 start=_thousandths(maskers[0].whole[[chosen.target]])[0],
                 eraser=tuple(round(float(value), 3) for value in erasers[index]),
                 infidelity=_infidelity(
-                    Case(self.model, chosen.text, chosen.target, maskers[0], one.scores, memory=memory)
+                    Case(self.model, chosen.text, chosen.target, maskers[0], one.scores, order=one.order, memory=memory)
                 ),
             )
             for index, (spec, one) in enumerate(found.items())

@@ -73,6 +73,10 @@ def train(
     """
     if name not in RECIPES:  # before torch is loaded
         raise unknown(RECIPES.kind, name, list(RECIPES))
+    if not 0 <= seed < 2**63:  # what torch takes
+        raise OptionError(f"seed is {seed}, expected an integer from 0 to {2**63 - 1}")
+    if epochs is not None and epochs < 1:
+        raise OptionError(f"epochs is {epochs}, expected an integer >= 1")
     is_adapted = name in ADAPTED
     if base is not None and not is_adapted:
         raise OptionError(f"{name} is trained from nothing, expected no base; only {' and '.join(ADAPTED)} have one")
@@ -86,7 +90,11 @@ def train(
         extra = "hf" if is_adapted else "torch"
         raise MissingDependencyError(f"{error.name} is not installed; run: pip install 'mase-xai[{extra}]'") from error
     if is_adapted:
-        return run_adapted(RECIPES[name], data_dir, output, seed, epochs, progress, base)
+        return run_adapted(RECIPES[name], data_dir, output, seed, epochs, progress or _quiet, base)
     from mase_paper.training.run import run
 
-    return run(RECIPES[name], data_dir, output, seed, epochs, progress)
+    return run(RECIPES[name], data_dir, output, seed, epochs, progress or _quiet)
+
+
+def _quiet(_: "Epoch") -> None:
+    pass

@@ -116,7 +116,8 @@ def _training(report: AdapterReport) -> str:
 {report.command}
 ```
 
-DIR is the folder of `{report.data_file}` (sha256 `{report.data_sha256}`).
+`mase train` comes with the package mase-xai-paper. DIR is the folder of `{report.data_file}` (sha256
+`{report.data_sha256}`).
 
 - Seed {report.seed}, {recipe.epochs} epochs on {report.n_training:,} texts; epoch {report.best_epoch} kept.
 - Input: the raw text, its {"first" if recipe.keep == "start" else "last"} {recipe.max_length} tokens, special tokens included.

@@ -21,10 +21,10 @@ from mase_paper.training.bert_card import AdapterReport, Base, card, configurati
 from mase_paper.training.bert_recipe import AdapterRecipe
 from mase_paper.training.classify import check_padding
 from mase_paper.training.examples import Examples
+from mase_paper.training.folder import writable
 from mase_paper.training.lora import attach, changes, trainable
 from mase_paper.training.lstm import reproducible
 from mase_paper.training.recipe import Epoch, Trained
-from mase_paper.training.run import _check, _quiet, _writable
 
 __all__ = ["run"]
 
@@ -37,20 +37,19 @@ def run(
     output: str | os.PathLike[str] | None,
     seed: int,
     epochs: int | None,
-    progress: Callable[[Epoch], None] | None,
+    progress: Callable[[Epoch], None],
     base: str | os.PathLike[str] | None,
 ) -> Trained:
     """Fine-tune by a recipe and write the model's folder; see `mase_paper.training.train`."""
-    _check(seed, epochs)
     used = recipe if epochs is None else dataclasses.replace(recipe, epochs=epochs)
     folder = base_folder(base)
-    path = _writable(Path(output if output is not None else recipe.name), adapted=True)
+    path = writable(Path(output if output is not None else recipe.name), adapted=True)
     split = load(used.dataset, "train", data_dir)
     sha256 = base_sha256(folder)
     checkpoint = Checkpoint(path / "checkpoint.pt", _key(used, seed, sha256, split.sha256))
     with reproducible(seed):
         data = _prepare(split, used, folder)
-        best_epoch, seconds = _fit(used, data, seed, checkpoint, progress or _quiet)
+        best_epoch, seconds = _fit(used, data, seed, checkpoint, progress)
         weights = save(changes(trainable(data.module)))
         module = assemble(folder, data.labels, from_bytes(weights), used.scale)
         validation_accuracy = accuracy(module, data.validation)

@@ -98,7 +98,8 @@ def _training(report: Report) -> str:
 {report.command}
 ```
 
-DIR is the folder of `{report.data_file}` (sha256 `{report.data_sha256}`).
+`mase train` comes with the package mase-xai-paper. DIR is the folder of `{report.data_file}` (sha256
+`{report.data_sha256}`).
 
 - Seed {report.seed}, {recipe.epochs} epochs on {report.n_training:,} texts; epoch {report.best_epoch} kept.
 - Embedding of width {recipe.embedding_width}, one LSTM layer of {recipe.hidden_width} units, pooling "{recipe.pool}".

@@ -1,16 +1,17 @@
 """Texts as ids and labels as numbers, and the batches that they are read in."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
 from mase.arrays import Ints
-from mase.models.bundled.vocabulary import PAD_ID, UNKNOWN_ID, Vocabulary
+from mase.models.bundled.vocabulary import PAD_ID, UNKNOWN_ID, Vocabulary, words
 from mase.text import Side
 
-__all__ = ["Examples", "encode", "shuffled_batches", "sorted_batches"]
+__all__ = ["Examples", "encode", "learned_vocabulary", "shuffled_batches", "sorted_batches"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,13 @@ class Examples:
         for place, row in enumerate(rows):
             padded[place, : len(self.ids[row])] = self.ids[row]
         return torch.from_numpy(padded), torch.from_numpy(self.labels[rows])
+
+
+def learned_vocabulary(texts: Iterable[str], size: int, min_count: int) -> Vocabulary:
+    """Return the `size` most frequent words that occur at least `min_count` times; ties in alphabetical order."""
+    counts = Counter(word for text in texts for word, _ in words(text))
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return Vocabulary.of([word for word, count in ranked[:size] if count >= min_count])
 
 
 def encode(

@@ -33,7 +33,7 @@ def fit(
         If the loss becomes infinite or NaN.
     """
     module = LSTMClassifier(shape, recipe.dropout, recipe.embedding_dropout)
-    module.reset_embedding(recipe.embedding_std)
+    _draw_embedding(module, recipe.embedding_std)
     optimizer = torch.optim.Adam(module.parameters(), recipe.learning_rate)
     rng = np.random.default_rng(seed)
     best, best_state = Epoch(0, recipe.epochs, math.inf, -1.0), module.state_dict()
@@ -52,6 +52,13 @@ def fit(
             best, best_state = epoch, {name: tensor.clone() for name, tensor in module.state_dict().items()}
     module.load_state_dict(best_state)
     return module.eval(), best.number
+
+
+def _draw_embedding(module: LSTMClassifier, std: float) -> None:
+    """Draw the embedding from a normal distribution of this standard deviation; the row of padding stays zero."""
+    with torch.no_grad():
+        nn.init.normal_(module.embedding.weight, std=std)
+        module.embedding.weight[PAD_ID].zero_()
 
 
 def _step(

@@ -1,7 +1,6 @@
 """From a recipe and a data set to a model folder."""
 
 import dataclasses
-import json
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -12,12 +11,12 @@ import torch
 from safetensors.torch import save
 
 from mase.datasets import DATASETS, Split, load, split_off
-from mase.errors import DataError, OptionError
 from mase.files import replacing, write_text, writing
 from mase.models.bundled.lstm import LSTMClassifier, LSTMShape
 from mase.models.bundled.vocabulary import Vocabulary
 from mase_paper.training.card import Report, card, configuration
-from mase_paper.training.examples import Examples, encode
+from mase_paper.training.examples import Examples, encode, learned_vocabulary
+from mase_paper.training.folder import writable
 from mase_paper.training.lstm import accuracy, fit, reproducible, stored
 from mase_paper.training.recipe import Epoch, Recipe, Trained
 
@@ -30,17 +29,16 @@ def run(
     output: str | os.PathLike[str] | None,
     seed: int,
     epochs: int | None,
-    progress: Callable[[Epoch], None] | None,
+    progress: Callable[[Epoch], None],
 ) -> Trained:
     """Train by a recipe and write the model's folder; see `mase_paper.training.train`."""
     start = time.perf_counter()
-    _check(seed, epochs)
-    path = _writable(Path(output if output is not None else recipe.name), adapted=False)
+    path = writable(Path(output if output is not None else recipe.name), adapted=False)
     used = recipe if epochs is None else dataclasses.replace(recipe, epochs=epochs)
     split = load(used.dataset, "train", data_dir)
     data = _prepare(split, used)
     with reproducible(seed):
-        module, best_epoch = fit(used, data.training, data.validation, data.shape(used), seed, progress or _quiet)
+        module, best_epoch = fit(used, data.training, data.validation, data.shape(used), seed, progress)
         weights = stored(module)
         validation_accuracy = accuracy(module, data.validation)
         test_accuracy, n_test = _test(module, data, used, data_dir)
@@ -84,7 +82,7 @@ def _prepare(split: Split, recipe: Recipe) -> _Data:
     """Return the two parts; vocabulary and weights see nothing of the held-out one."""
     labels = sorted(set(split.labels))
     held_in, held_out = (rows.tolist() for rows in split_off(len(split), recipe.validation_share))
-    vocabulary = Vocabulary.learn((split.texts[row] for row in held_in), recipe.vocabulary_size, recipe.min_count)
+    vocabulary = learned_vocabulary((split.texts[row] for row in held_in), recipe.vocabulary_size, recipe.min_count)
     training, validation = (_encode(split, rows, vocabulary, labels, recipe) for rows in (held_in, held_out))
     return _Data(labels, vocabulary, training, validation)
 
@@ -109,49 +107,3 @@ def _write(path: Path, weights: dict[str, torch.Tensor], vocabulary: Vocabulary,
         write_text(path / name, text)
     with writing(path), replacing(path / "model.safetensors") as draft:
         draft.write_bytes(save(weights))
-
-
-def _check(seed: int, epochs: int | None) -> None:
-    if not 0 <= seed < 2**63:  # what torch takes
-        raise OptionError(f"seed is {seed}, expected an integer from 0 to {2**63 - 1}")
-    if epochs is not None and epochs < 1:
-        raise OptionError(f"epochs is {epochs}, expected an integer >= 1")
-
-
-def _writable(path: Path, *, adapted: bool) -> Path:
-    """Return the absolute `path`, made a folder; found out before the training rather than after.
-
-    Raises
-    ------
-    DataError
-        If it cannot be made or written to, or holds files that the training would replace and no such training made.
-    """
-    path = path.absolute()  # a relative one may read as the name of a bundled model
-    lost = [name for name in ("config.json", "README.md", "model.safetensors") if (path / name).is_file()]
-    if lost and not _is_ours(path / "config.json", adapted=adapted):
-        raise DataError(
-            f"the folder {path} holds {lost[0]} of something else, expected a new folder or one that `mase train` made for "
-            "such a model; name another (mase train --output)"
-        )
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(
-            f"cannot make the folder {path} ({error.strerror}), expected a place to write the model to"
-        ) from error
-    if not os.access(path, os.W_OK):
-        raise DataError(f"the folder {path} cannot be written to, expected a place to write the model to")
-    return path
-
-
-def _is_ours(config: Path, *, adapted: bool) -> bool:
-    """Return whether a configuration is that of a trained model, and of the kind that changes a pretrained one or not."""
-    try:
-        found = json.loads(config.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(found, dict) and "training" in found and ("base" in found) == adapted
-
-
-def _quiet(_: Epoch) -> None:
-    pass

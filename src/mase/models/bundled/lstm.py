@@ -49,12 +49,6 @@ class LSTMClassifier(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.head = nn.Linear(shape.hidden_width, shape.n_classes)
 
-    def reset_embedding(self, std: float) -> None:
-        """Draw the embedding from a normal law of this standard deviation, the row of padding excepted: it is zero."""
-        with torch.no_grad():
-            nn.init.normal_(self.embedding.weight, std=std)
-            self.embedding.weight[PAD_ID].zero_()
-
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
         """Return logits `(b, k)` for ids `(b, t)`; padding at the end of a row is not read."""
         embedded = self.embedding_dropout(self.embedding(ids))

@@ -1,8 +1,7 @@
 """Words of a text with their places, and a fixed vocabulary of them. No framework."""
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -45,13 +44,6 @@ class Vocabulary:
     def of(cls, entries: Sequence[str]) -> "Vocabulary":
         """Return the vocabulary in which the i-th word has id i + 2."""
         return cls(MappingProxyType({word: index for index, word in enumerate(entries, start=len(_SPECIAL))}))
-
-    @classmethod
-    def learn(cls, texts: Iterable[str], size: int, min_count: int) -> "Vocabulary":
-        """Return the `size` most frequent words that occur at least `min_count` times; ties in alphabetical order."""
-        counts = Counter(word for text in texts for word, _ in words(text))
-        ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-        return cls.of([word for word, count in ranked[:size] if count >= min_count])
 
     @classmethod
     def read(cls, path: Path) -> "Vocabulary":

@@ -1,0 +1,233 @@
+"""The result of an explanation: a frozen value that shows itself."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from numbers import Integral
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+
+from mase.arrays import Floats, Ints, frozen
+from mase.attribution.document import Field, Token, Unit
+from mase.attribution.fit import Fit, Note
+from mase.attribution.frame import frame
+from mase.attribution.prediction import Prediction
+from mase.attribution.response import Response, ranking
+from mase.errors import OptionError
+from mase.registry import unknown
+from mase.text import Span, Truncation
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["LISTED", "Attribution", "By", "Word"]
+
+# How many words a screen lists beside a text; agreement of halves is about as many.
+LISTED = 8
+
+By = Literal["order", "score", "magnitude"]
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A unit with its score for one response: a view of an `Attribution`.
+
+    `start` and `end` are its span in the text of `field`. `standard_error` has the unit of `score`; it is None where
+    scores estimate nothing.
+    """
+
+    text: str
+    start: int
+    end: int
+    field: str
+    score: float
+    standard_error: float | None
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """Scores of the w units of a document for the m responses of a model, with error bars, fit quality and provenance.
+
+    `scores`, `words`, `top`, the screens and everything else that is of one response speak of the first. `of` puts
+    another one first. A positive score speaks for `target`, a negative one against it.
+    """
+
+    document: tuple[Field, ...]
+    units: tuple[Unit, ...]
+    responses: tuple[Response, ...]
+    tokens: tuple[Token, ...]
+    prediction: Prediction
+    fit: Fit
+    notes: tuple[Note, ...]
+    method: Mapping[str, Any] = field(hash=False)
+    model: Mapping[str, Any] = field(hash=False)
+    seed: int
+    versions: Mapping[str, str] = field(hash=False)
+    truncation: Truncation | None
+
+    @property
+    def text(self) -> str:
+        """The text of the only field; of several, their texts one per line."""
+        return "\n".join(one.text for one in self.document)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Texts of the w units, in reading order."""
+        return tuple(unit.text for unit in self.units)
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """Spans `(start, end)` of the w units, each in the text of its field."""
+        return tuple((unit.start, unit.end) for unit in self.units)
+
+    @property
+    def target(self) -> str:
+        """Name of the first response: the label of the explained class."""
+        return self.responses[0].name
+
+    @property
+    def target_probability(self) -> float:
+        """Probability of the explained class."""
+        return self.prediction.probabilities[self.target]
+
+    @property
+    def link(self) -> str:
+        """Which number of the class is explained."""
+        return self.responses[0].link
+
+    @property
+    def response(self) -> float:
+        """The explained number for the document itself."""
+        return self.responses[0].value
+
+    @property
+    def intercept(self) -> float:
+        """gamma_0 of the paper's Property "local accuracy": response minus the sum of the scores."""
+        return self.responses[0].intercept
+
+    @property
+    def r2(self) -> float | None:
+        """Share of the response's variance that the scores explain; None when there are too few rows to tell."""
+        return self.responses[0].r2
+
+    @property
+    def signed(self) -> bool:
+        """Whether the sign of a score tells for which side its unit speaks."""
+        return self.responses[0].signed
+
+    @property
+    def scores(self) -> Floats:
+        """Scores `(w,)` of the units, read-only."""
+        return frozen(np.array(self.responses[0].scores, dtype=np.float64))
+
+    @property
+    def standard_errors(self) -> Floats:
+        """Standard errors `(w,)` of the scores, read-only; NaN for scores that have none."""
+        errors = [np.nan if error is None else error for error in self.responses[0].standard_errors]
+        return frozen(np.array(errors, dtype=np.float64))
+
+    @property
+    def order(self) -> Ints:
+        """Indices `(w,)` of the units, best first, read-only: the ranking of the scores unless the method has its own."""
+        return frozen(np.array(self.responses[0].order, dtype=np.int64))
+
+    @property
+    def word_scores(self) -> tuple[Word, ...]:
+        """The w units with their scores, in reading order."""
+        first = self.responses[0]
+        return tuple(
+            Word(unit.text, unit.start, unit.end, unit.field, score, error)
+            for unit, score, error in zip(self.units, first.scores, first.standard_errors, strict=True)
+        )
+
+    def of(self, name: str) -> Self:
+        """Return the attribution with the response `name` first, so that scores, lists and screens are of that one.
+
+        Raises
+        ------
+        UnknownNameError
+            If no response has this name.
+        """
+        chosen = next((one for one in self.responses if one.name == name), None)
+        if chosen is None:
+            raise unknown("response", name, [one.name for one in self.responses])
+        return replace(self, responses=(chosen, *(one for one in self.responses if one is not chosen)))
+
+    def top(self, k: int = 10, *, by: By = "order") -> tuple[Word, ...]:
+        """Return the k best words.
+
+        Parameters
+        ----------
+        k
+            How many, at most; capped by the number of words.
+        by
+            ``"order"``: the first of `order`, which metrics take out first; ``"score"``: signed, descending;
+            ``"magnitude"``: largest absolute score first. Ties of scores in reading order.
+
+        Raises
+        ------
+        OptionError
+            If k is negative or `by` is none of the three.
+        """
+        if isinstance(k, bool) or not isinstance(k, Integral) or k < 0:
+            raise OptionError(f"k is {k!r}, expected an integer >= 0")
+        if by not in ("order", "score", "magnitude"):
+            raise OptionError(f"by is {by!r}, expected 'order', 'score' or 'magnitude'")
+        order = self.order if by == "order" else ranking(np.abs(self.scores) if by == "magnitude" else self.scores)
+        words = self.word_scores
+        return tuple(words[index] for index in order[: int(k)])
+
+    def as_list(self) -> list[tuple[str, float]]:
+        """Return `(word, score)` pairs in reading order."""
+        return [(word.text, word.score) for word in self.word_scores]
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a pandas data frame with one row per response and unit.
+
+        Columns: response, position, field, start, end, text, score, standard_error (NaN where there is none), rank (1
+        is the first of `order`), and one for each of the further effects.
+
+        Raises
+        ------
+        MissingDependencyError
+            If pandas is not installed.
+        """
+        return frame(self.units, self.responses)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attribution as plain JSON types (schema ``mase.attribution/2``)."""
+        from mase.io.json import to_dict
+
+        return to_dict(self)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the attribution to `path` as JSON; `mase.load` reads it back equal."""
+        from mase.io.json import save
+
+        save(self, path)
+
+    def to_html(self, path: str | PathLike[str] | None = None) -> str:
+        """Return a self-contained HTML page with the highlighted text, and write it to `path` if one is given."""
+        from mase.render.html import page, write_page
+
+        return page([self]) if path is None else write_page([self], path)
+
+    def plot(self, k: int = 20) -> Any:
+        """Return a matplotlib figure: the k words of largest absolute score with 95 % intervals, in reading order."""
+        from mase.render.figure import bar_chart
+
+        return bar_chart(self, k)
+
+    def _repr_html_(self) -> str:
+        from mase.render.html import fragment
+
+        return fragment(self)
+
+    def __repr__(self) -> str:
+        from mase.render.terminal import summary
+
+        return summary(self)

@@ -1,0 +1,98 @@
+"""One table of texts, written as Markdown, CSV, LaTeX or HTML."""
+
+import csv
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
+from io import StringIO
+
+__all__ = ["FORMATS", "Cell", "Table"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A text in a table; bold for the best of a column."""
+
+    text: str
+    bold: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A heading of c texts, and rows of c cells each. The first column is to the left, the others to the right.
+
+    Examples
+    --------
+    >>> table = Table(("method", "T-1"), ((Cell("mase"), Cell("0.9", bold=True)), (Cell("a|b"), Cell("0.1"))))
+    >>> print(table.markdown(), end="")
+    | method | T-1 |
+    |---|---:|
+    | mase | **0.9** |
+    | a\\|b | 0.1 |
+    >>> print(table.csv(), end="")
+    method,T-1
+    mase,0.9
+    a|b,0.1
+    """
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+    def markdown(self) -> str:
+        """Return a table of Markdown."""
+        rule = "|".join(["---", *["---:"] * (len(self.head) - 1)])
+        lines = [" | ".join(cells) for cells in self._written(_markdown, "**{}**")]
+        return "\n".join([f"| {lines[0]} |", f"|{rule}|", *(f"| {line} |" for line in lines[1:])]) + "\n"
+
+    def csv(self) -> str:
+        """Return comma-separated values, without what is bold."""
+        file = StringIO()
+        csv.writer(file, lineterminator="\n").writerows(
+            [self.head, *((cell.text for cell in row) for row in self.rows)]
+        )
+        return file.getvalue()
+
+    def latex(self) -> str:
+        """Return a tabular of LaTeX with the rules of the package booktabs."""
+        head, *rows = (" & ".join(cells) + r" \\" for cells in self._written(_latex, r"\textbf{{{}}}"))
+        columns = "l" + "r" * (len(self.head) - 1)
+        lines = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule", *rows, r"\bottomrule"]
+        return "\n".join([*lines, r"\end{tabular}"]) + "\n"
+
+    def html(self) -> str:
+        """Return a table of HTML."""
+        head, *rows = self._written(escape, "<b>{}</b>")
+        lines = [f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows]
+        heading = "".join(f"<th>{cell}</th>" for cell in head)
+        return (
+            "\n".join(["<table>", f"<thead><tr>{heading}</tr></thead>", "<tbody>", *lines, "</tbody>", "</table>"])
+            + "\n"
+        )
+
+    def _written(self, quote: Callable[[str], str], bold: str) -> list[list[str]]:
+        """Return the heading and the rows with every text quoted, and the bold ones within their marks."""
+        rows = [[bold.format(quote(cell.text)) if cell.bold else quote(cell.text) for cell in row] for row in self.rows]
+        return [[quote(name) for name in self.head], *rows]
+
+
+# How a table is written, by the ending of the file.
+FORMATS: dict[str, Callable[[Table], str]] = {
+    ".md": Table.markdown,
+    ".csv": Table.csv,
+    ".tex": Table.latex,
+    ".html": Table.html,
+}
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "↑": r"$\uparrow$", "↓": r"$\downarrow$", "±": r"$\pm$",
+}  # fmt: skip
+
+
+def _markdown(text: str) -> str:
+    return re.sub(r"([\\`*_|<>\[\]])", r"\\\1", " ".join(text.split()))
+
+
+def _latex(text: str) -> str:
+    return "".join(_LATEX.get(character, character) for character in " ".join(text.split()))

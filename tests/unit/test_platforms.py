@@ -1,0 +1,125 @@
+"""What differs between systems, branch by branch as far as Linux has them."""
+
+import ast
+import os
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+
+import mase
+from mase.platforms import (
+    can_replace_open_files,
+    keep_freed_memory,
+    lock,
+    on_termination,
+    open_pipe,
+    processor_name,
+)
+
+SOURCES = [Path(mase.__file__).parent, Path(__file__).parents[2] / "paper" / "src"]
+ASKING = {
+    "import fcntl",
+    "import msvcrt",
+    "import resource",
+    "import ctypes",
+    "sys.platform",
+    "os.name",
+    "os.O_NONBLOCK",
+}
+
+
+def asked(tree):
+    """Yield what in a module tells systems apart."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (f"import {alias.name}" for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield f"import {node.module}"
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            yield f"{node.value.id}.{node.attr}"
+
+
+def test_one_module_asks_which_system_this_is():
+    found = {
+        path.name: ASKING & set(asked(ast.parse(path.read_text(encoding="utf-8"))))
+        for source in SOURCES
+        for path in source.rglob("*.py")
+    }
+    assert len(found.pop("platforms.py")) > 2
+    assert not {name: what for name, what in found.items() if what}
+
+
+def test_a_second_lock_is_refused_until_the_first_file_is_closed(tmp_path):
+    path = tmp_path / "file"
+    with path.open("ab") as first, path.open("ab") as second:
+        assert lock(first)
+        assert not lock(second)
+        first.close()
+        assert lock(second)
+
+
+def test_open_files_are_replaced_where_the_system_says_so(tmp_path):
+    assert not can_replace_open_files("nt")
+    if not can_replace_open_files():
+        pytest.skip("no open file can be replaced here")
+    (tmp_path / "new").write_text("new")
+    with (tmp_path / "old").open("w+") as file:
+        (tmp_path / "new").replace(tmp_path / "old")
+        assert file.read() == ""
+    assert (tmp_path / "old").read_text() == "new"
+
+
+def test_a_pipe_without_a_writer_is_opened_at_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    descriptor = open_pipe(tmp_path / "pipe")
+    try:
+        assert os.read(descriptor, 1) == b""
+    finally:
+        os.close(descriptor)
+
+
+def test_termination_calls_within_the_block_only():
+    calls = []
+    with on_termination(lambda: calls.append("asked")):
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert calls == ["asked"]
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_who_handles_termination_keeps_doing_so():
+    theirs = []
+    before = signal.signal(signal.SIGTERM, lambda *_: theirs.append("theirs"))
+    try:
+        with on_termination(lambda: theirs.append("ours")):
+            os.kill(os.getpid(), signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert theirs == ["theirs"]
+
+
+def test_another_thread_changes_no_signal():
+    seen = []
+
+    def run():
+        with on_termination(lambda: None):
+            seen.append(signal.getsignal(signal.SIGTERM))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert seen == [signal.getsignal(signal.SIGTERM)]
+
+
+def test_memory_is_left_to_other_systems(monkeypatch):
+    monkeypatch.setattr("ctypes.CDLL", lambda _name: pytest.fail("asked the C library"))
+    keep_freed_memory("darwin")
+    keep_freed_memory("win32")
+
+
+def test_the_processor_has_a_name_with_and_without_a_listing(tmp_path):
+    listing = tmp_path / "cpuinfo"
+    listing.write_text("processor : 0\nmodel name : Some Chip @ 2 GHz\nmodel name : another\n")
+    assert processor_name(listing) == "Some Chip @ 2 GHz"
+    assert processor_name(tmp_path / "none")
