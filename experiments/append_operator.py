@@ -16,12 +16,12 @@ import numpy as np
 
 from mase.datasets import Split
 from mase.datasets import load as load_split
-from mase.files import locked
 from mase.metrics.masking import Masker, Operator, masker
 from mase.metrics.ranking import without_top
 from mase.models import load as load_model
 from mase.models.protocol import Model
 from mase.models.runtime import settle
+from mase.platforms import locked
 from mase_paper.experiments.ceiling import CEILINGS, search
 from mase_paper.experiments.columns import columns_path, load, save
 from mase_paper.experiments.records import DEPTH, Record, Records, bits

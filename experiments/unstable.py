@@ -23,6 +23,7 @@ from mase.datasets import load as load_split
 from mase.models import load
 from mase.models.protocol import Model
 from mase.models.runtime import settle
+from mase.regression.designed import Regression
 from mase.regression.problem import Estimate, Estimator, Problem
 from mase_paper.experiments.selection import Chosen, choose
 from mase_paper.experiments.testbeds import TARGETS
@@ -80,7 +81,9 @@ def judged(model: Model, text: str, method: str, n_samples: int) -> Iterator[Jud
     """Yield the judgement of two explanations by each other; nothing of texts that are too short for halves."""
     runs = []
     for seed in (0, 1):
-        recorder = Recorder(mase.METHODS[method].estimator)
+        strategy = mase.METHODS[method].strategy
+        assert isinstance(strategy, Regression)
+        recorder = Recorder(strategy.estimator)
         found = mase.Explainer(model, method=method, n_samples=n_samples, estimator=recorder, seed=seed)(text)
         if found.fit.split_half is None:
             return

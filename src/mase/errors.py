@@ -13,6 +13,7 @@ __all__ = [
     "ModelError",
     "NonFiniteError",
     "OptionError",
+    "PluginError",
     "ShapeError",
     "TooFewSamplesError",
     "UnknownNameError",
@@ -61,6 +62,10 @@ class CapabilityError(MaseError, TypeError):
 
 class MissingDependencyError(MaseError, ImportError):
     """An optional dependency is not installed."""
+
+
+class PluginError(MaseError, ImportError):
+    """What another package adds to the library cannot be imported, or has a name that is taken."""
 
 
 class DataError(MaseError, OSError):

@@ -2,15 +2,27 @@
 
 import os
 import secrets
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
+from typing import BinaryIO
 
 from mase.errors import DataError
 from mase.platforms import open_pipe
 
-__all__ = ["cannot_read", "cannot_write", "check_writable", "read_bytes", "replacing", "write_text", "writing"]
+__all__ = [
+    "cannot_read",
+    "cannot_write",
+    "check_writable",
+    "read_bytes",
+    "replacing",
+    "write_stream",
+    "write_text",
+    "writing",
+]
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
@@ -55,13 +67,25 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     DataError
         If the file cannot be written. A file that was there before is left as it was.
     """
+    write_stream(path, BytesIO(text.encode()))
+
+
+def write_stream(path: str | os.PathLike[str], stream: BinaryIO) -> None:
+    """Write the rest of `stream` to `path`, whose folder is made if there is none; a reader never sees half of it.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be written. A file that was there before is left as it was.
+    """
     target = check_writable(path)
     with writing(path):
         if target.exists() and not target.is_file():  # a pipe or a device cannot be replaced
-            target.write_text(text, encoding="utf-8", newline="\n")
+            with target.open("wb") as file:
+                shutil.copyfileobj(stream, file)
             return
-        with replacing(target.resolve()) as draft:  # a link stays a link
-            draft.write_text(text, encoding="utf-8", newline="\n")
+        with replacing(target.resolve()) as draft, draft.open("wb") as file:  # a link stays a link
+            shutil.copyfileobj(stream, file)
 
 
 @contextmanager

@@ -1,18 +1,19 @@
 """The table of methods: a method is a row of named parts. Defaults are written here and nowhere else."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from mase.baselines import PROCEDURES
 from mase.designs import DESIGNS
 from mase.designs.placement import Gaussian
-from mase.errors import CapabilityError, OptionError
+from mase.errors import CapabilityError, OptionError, PluginError
 from mase.estimators import ESTIMATORS
 from mase.method import Method, describe, with_reference
 from mase.models.protocol import Model
-from mase.registry import Registry, unknown
+from mase.registry import Registry
 from mase.regression.designed import Regression
+from mase.regression.problem import Design
 from mase.spaces import SPACES
 
 __all__ = ["METHODS", "Method", "describe", "resolve", "suited", "with_reference"]
@@ -113,36 +114,34 @@ _TABLE: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-class _Methods(Mapping[str, Method]):
-    """The table, whose parts are imported when a row is asked for."""
-
-    def __getitem__(self, name: str) -> Method:
-        if name not in _TABLE:
-            raise unknown("method", name, list(_TABLE))
-        row = dict(_TABLE[name])
-        reference = row.pop("reference", None)
-        parts = {part: registry[row.pop(part)]() for part, registry in _REGISTRIES.items() if part in row}
-        law = {key: row.pop(key) for key in ("sigma", "center") if key in row}
-        strategy = parts.pop("procedure", None) or Regression(
-            replace(parts.pop("design"), **law), parts.pop("estimator")
-        )
-        method = Method(name=name, strategy=strategy, **row, **parts)
-        return method if reference is None else with_reference(method, reference)
-
-    def __contains__(self, name: object) -> bool:
-        return name in _TABLE
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(_TABLE)
-
-    def __len__(self) -> int:
-        return len(_TABLE)
-
-
 _REGISTRIES: dict[str, Registry] = {
     "space": SPACES, "design": DESIGNS, "estimator": ESTIMATORS, "procedure": PROCEDURES,
 }  # fmt: skip
-METHODS: Mapping[str, Method] = _Methods()
+_FIELDS = {*_REGISTRIES, "summary", "reference", "sigma", "center", "link", "n_samples", "without_embeddings"}
+
+
+def _method(name: str, row: Mapping[str, Any]) -> Method:
+    """Return the method of a row of the table, its parts imported.
+
+    Raises
+    ------
+    PluginError
+        If the row of another package is none.
+    """
+    if not isinstance(row, Mapping) or not row.keys() <= _FIELDS:
+        raise PluginError(
+            f"method {name!r} is {row!r:.80}, expected a mapping with keys of {', '.join(sorted(_FIELDS))}"
+        )
+    given = dict(row)
+    reference = given.pop("reference", None)
+    parts = {part: registry[given.pop(part)]() for part, registry in _REGISTRIES.items() if part in given}
+    law = {key: given.pop(key) for key in ("sigma", "center") if key in given}
+    strategy = parts.pop("procedure", None) or Regression(replace(parts.pop("design"), **law), parts.pop("estimator"))
+    method = Method(name=name, strategy=strategy, **given, **parts)
+    return method if reference is None else with_reference(method, reference)
+
+
+METHODS: Mapping[str, Method] = Registry("method", _TABLE, "mase.methods", _method)
 
 
 def resolve(method: str | Method, **overrides: Any) -> Method:
@@ -179,13 +178,16 @@ def _regression(method: Method, **parts: Any) -> Regression:
     Raises
     ------
     OptionError
-        If the method is no regression, or sigma or centre are given and its design has a law of its own.
+        If the method is no regression, or sigma or centre are given and its design has a law of its own, or its
+        estimator is for its own design.
     """
     given = " and no ".join(parts)
     if not isinstance(method.strategy, Regression):
         raise OptionError(
             f"method {method.name!r} is a procedure, expected no {given}; leave that out, or use method='mase-nlgp'"
         )
+    if "design" in parts and "estimator" not in parts:
+        _check_estimator(method.name, method.strategy, parts["design"])
     regression = replace(method.strategy, **{key: parts.pop(key) for key in ("design", "estimator") if key in parts})
     if not parts:
         return regression
@@ -195,6 +197,26 @@ def _regression(method: Method, **parts: Any) -> Regression:
             "out, or use method='mase-nlgp'"
         )
     return replace(regression, design=replace(regression.design, **parts))
+
+
+def _check_estimator(name: str, regression: Regression, design: Design) -> None:
+    """Make sure that the estimator of a method suits another design than its own.
+
+    A closed form (`needs_base`) that was chosen for a design with a law of its own, as that of occlusion, holds for that
+    law alone.
+
+    Raises
+    ------
+    OptionError
+        If it does not.
+    """
+    own, estimator = regression.design, regression.estimator
+    if estimator.needs_base and not isinstance(own, Gaussian) and type(design) is not type(own):
+        raise OptionError(
+            f"design {DESIGNS.name_of(design)!r} given, but the estimator {ESTIMATORS.name_of(estimator)!r} of method "
+            f"{name!r} is for its own design {DESIGNS.name_of(own)!r}, expected an estimator as well; try "
+            "estimator='least-squares'"
+        )
 
 
 def suited(method: str | Method, model: Model, overrides: Mapping[str, Any]) -> Method:

@@ -2,16 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal, TypedDict, get_args
+from typing import Any, Literal, TypedDict
 
+from mase.choices import UNITS, Precision, Units
 from mase.errors import OptionError
 from mase.registry import unknown
-from mase.regression.precision import Precision, QueryOptions
+from mase.regression.precision import QueryOptions
 from mase.regression.stopping import Stopping
 
 __all__ = ["MoreOptions", "Units", "merged"]
-
-Units = Literal["word", "token"]
 
 
 class MoreOptions(TypedDict, total=False):
@@ -52,9 +51,9 @@ def merged(
     query = replace(query, **_some(more, _QUERY))
     stopping = replace(stopping, **_some(more, _STOPPING))
     units = more.get("granularity", units)
-    if units not in get_args(Units):
+    if units not in UNITS:
         name = "granularity" if "granularity" in more else "units"
-        raise OptionError(f"{name} is {units!r}, expected 'word' or 'token'")
+        raise OptionError(f"{name} is {units!r}, expected one of {', '.join(UNITS)}")
     return _some(more, _PARTS), query, stopping, units
 
 

@@ -1,13 +1,18 @@
-"""Lazy registries: a name stands for `module:attribute`, imported when it is first asked for."""
+"""Registries: a name stands for something that is imported when it is first asked for, here or in another package."""
 
 import difflib
 import importlib
 import re
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-from mase.errors import OptionError, UnknownNameError
+from mase.errors import OptionError, PluginError, UnknownNameError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint, EntryPoints
 
 __all__ = ["Registry", "unknown"]
 
@@ -22,8 +27,27 @@ def unknown(kind: str, name: object, known: Iterator[str] | list[str]) -> Unknow
 
 
 @dataclass(frozen=True, slots=True)
-class Registry:
+class Registry(Mapping[str, Any]):
     """A read-only table `name -> object` that imports nothing until a name is looked up.
+
+    Other packages add names by entry points of the registry's group. They are read when a name is not built in, or when
+    all names are listed; a package is imported when one of its names is looked up.
+
+    Attributes
+    ----------
+    kind
+        What an entry is, for messages.
+    entries
+        The built-in names. A str is ``"module:attribute"``; anything else is the entry itself.
+    group
+        The group of entry points; None if other packages can add nothing.
+    make
+        What turns a name and its entry into the object; None if the entry is the object.
+
+    Raises
+    ------
+    PluginError
+        When all names are listed, if a package adds a name that is built in.
 
     Examples
     --------
@@ -32,13 +56,61 @@ class Registry:
     """
 
     kind: str
-    entries: Mapping[str, str]
+    entries: Mapping[str, Any]
+    group: str | None = None
+    make: Callable[[str, Any], Any] | None = None
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self.entries:
-            raise unknown(self.kind, name, list(self.entries))
-        module, _, attribute = self.entries[name].partition(":")
+        entry = self._built_in(name) if name in self.entries else self._added(name)
+        return entry if self.make is None else self.make(name, entry)
+
+    def _built_in(self, name: str) -> Any:
+        entry = self.entries[name]
+        if not isinstance(entry, str):
+            return entry
+        module, _, attribute = entry.partition(":")
         return getattr(importlib.import_module(module), attribute)
+
+    def _added(self, name: str) -> Any:
+        """Return what another package adds under a name.
+
+        Raises
+        ------
+        UnknownNameError
+            If no package does.
+        PluginError
+            If two do, or the one that does cannot be imported.
+        """
+        found = [point for point in self._points() if point.name == name]
+        if not found:
+            raise unknown(self.kind, name, [*self.entries, *self.added])
+        if len(found) > 1:
+            packages = " and ".join(sorted(map(_package, found)))
+            raise PluginError(f"{self.kind} {name!r} is added by {packages}, expected one of them; uninstall the other")
+        try:
+            return found[0].load()
+        except (Exception, SystemExit) as error:
+            said = " ".join(f"{type(error).__name__}: {error}".split())
+            raise PluginError(
+                f"{self.kind} {name!r} of {_package(found[0])} cannot be imported ({said}); update or uninstall that package"
+            ) from error
+
+    def _points(self) -> "list[EntryPoint]":
+        """Return the entry points of other packages."""
+        return [] if self.group is None else list(_entry_points(self.group, tuple(sys.path)))
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """The names that other packages add, in alphabetical order; a built-in name stays the built-in entry."""
+        return tuple(sorted({point.name for point in self._points()} - self.entries.keys()))
+
+    def _check_names(self) -> None:
+        for point in self._points():
+            if point.name in self.entries:
+                raise PluginError(
+                    f"{_package(point)} adds the {self.kind} {point.name!r}, which is built in, expected a name of its own; "
+                    "uninstall that package, or ask its authors to rename it"
+                )
 
     def build(self, text: str) -> Any:
         """Return the entry that a text like ``"focused"`` or ``"focused(rounds=3, p_high=0.8)"`` stands for, with its settings.
@@ -86,13 +158,29 @@ class Registry:
     def name_of(self, value: object) -> str:
         """Return the name under which the class of `value` is registered, or its own name if it is not."""
         place = f"{type(value).__module__}:{type(value).__name__}"
-        return next((name for name, entry in self.entries.items() if entry == place), type(value).__name__)
+        built_in = (name for name, entry in self.entries.items() if entry == place)
+        added = (point.name for point in self._points() if point.value == place)
+        return next(built_in, None) or next(added, type(value).__name__)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.entries)
+        self._check_names()
+        return iter((*self.entries, *self.added))
 
     def __len__(self) -> int:
-        return len(self.entries)
+        return len(self.entries) + len(self.added)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.entries
+        return name in self.entries or name in self.added
+
+
+@cache
+def _entry_points(group: str, _path: tuple[str, ...]) -> "EntryPoints":
+    """Return the entry points of a group, of all packages on the search path; to read them takes milliseconds."""
+    from importlib.metadata import entry_points
+
+    return entry_points(group=group)
+
+
+def _package(point: "EntryPoint") -> str:
+    """Return the name and version of the package that an entry point belongs to, for messages."""
+    return "a package without metadata" if point.dist is None else f"the package {point.dist.name} {point.dist.version}"

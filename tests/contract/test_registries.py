@@ -6,11 +6,17 @@ import pytest
 from mase.baselines import PROCEDURES
 from mase.designs import DESIGNS
 from mase.designs.placement import Gaussian
+from mase.errors import CapabilityError
 from mase.estimators import ESTIMATORS
+from mase.links import LINKS, Output, respond
 from mase.methods import METHODS, describe
-from mase.models import load
+from mase.metrics import METRICS
+from mase.metrics.operators import OPERATORS
+from mase.models import ADAPTERS, load
+from mase.outputs import OUTPUTS
 from mase.spaces import SPACES
-from mase.testing import check_design, check_estimator, check_procedure, check_space
+from mase.testing import check_design, check_estimator, check_metric, check_output, check_procedure, check_space
+from mase.text import group_words
 
 # The moment family has the error floor of Theorem 1 and the L1 family shrinks: by design, not by mistake.
 TOLERANCES = {"moment": 0.12, "sparse": 0.3, "lasso": 0.7, "fixed-ridge": 0.01}
@@ -41,6 +47,47 @@ def test_space(name):
 @pytest.mark.parametrize("name", PROCEDURES)
 def test_procedure(name):
     check_procedure(PROCEDURES[name](), load("lstm-imdb"), "a dull story, superb acting and an ending that moved me")
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_metric(name):
+    check_metric(METRICS[name]())
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_output(name):
+    check_output(OUTPUTS[name])
+
+
+def test_adapters():
+    for name in ADAPTERS:
+        adapter = ADAPTERS[name]()
+        assert adapter.understands
+        assert not adapter.recognises(3.5)
+
+
+def test_masking_operators():
+    model = load("lstm-imdb")
+    tokens = model.encode("a dull story")
+    words = group_words(tokens)
+    for name, operator in OPERATORS.items():
+        if name not in (*model.references, "delete"):
+            with pytest.raises(CapabilityError):
+                operator.bind(model, tokens, words)
+            continue
+        bound = operator.bind(model, tokens, words)
+        chances = bound.probabilities(np.array([[True, True, True], [True, False, True]]))
+        assert bound.operator == name
+        assert chances[0] == pytest.approx(bound.whole, abs=1e-6)
+        assert chances[1] != pytest.approx(bound.whole, abs=1e-3)
+
+
+@pytest.mark.parametrize("multilabel", [False, True])
+def test_links_grow_with_the_score_of_the_class(multilabel):
+    logits = np.array([[1.0, 0.5, 0.0], [2.0, 0.5, 0.0]])
+    for name in LINKS:
+        low, high = respond(logits, Output("logits", multilabel), name, 0)
+        assert low < high
 
 
 def test_methods_describe_themselves():
@@ -77,3 +124,28 @@ def test_contracts_can_fail():
 
     with pytest.raises(AssertionError, match="mean"):
         check_design(Shifted())
+
+
+def test_contracts_of_metrics_and_outputs_can_fail():
+    class Reversed:
+        needs_rescore = False
+        columns = METRICS["comprehensiveness"]().columns[:1]
+
+        def judge(self, case):
+            return -METRICS["comprehensiveness"]().judge(case)[:1]
+
+    with pytest.raises(AssertionError, match="for true scores"):
+        check_metric(Reversed())
+
+    class Closing:
+        def __init__(self, stream):
+            self.stream = stream
+
+        def add(self, number, result):
+            self.stream.write(b"something")
+
+        def close(self):
+            self.stream.close()
+
+    with pytest.raises(AssertionError, match="was closed"):
+        check_output(Closing)

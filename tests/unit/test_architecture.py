@@ -28,7 +28,7 @@ SOURCES = {"mase": SOURCE, "mase_paper": ROOT / "paper" / "src" / "mase_paper"}
 # package have its name before them.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"errors", "platforms"}),
-    frozenset({"arrays", "files", "provenance", "registry", "rng", "text"}),
+    frozenset({"arrays", "choices", "files", "provenance", "registry", "rng", "text"}),
     frozenset({"attribution", "coordinates", "links", "spaces.protocol"}),
     frozenset({"models.protocol"}),
     frozenset({"models.batching"}),
@@ -38,8 +38,9 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"methods"}),
     frozenset({"measure", "options", "target"}),
     frozenset({"explainer"}),
-    frozenset({"datasets", "io", "render", "testing"}),
-    frozenset({"metrics"}),
+    frozenset({"datasets", "io", "render"}),
+    frozenset({"metrics", "outputs"}),
+    frozenset({"testing"}),
     frozenset({"mase"}),  # the package itself: all names of the public API
     frozenset({"cli"}),
     frozenset({"__main__"}),
@@ -53,7 +54,7 @@ LAZY_EXCEPTIONS = frozenset({("mase.attribution.attribution", "io"), ("mase.attr
 FRAMEWORKS: dict[str, tuple[str, ...]] = {
     "torch": ("mase.models", "mase.testing.modules", "mase_paper.training"),
     "captum": ("mase.models.deep_lift",),
-    "peft": ("mase.models.adapters",),
+    "peft": ("mase.models.lora",),
     "safetensors": ("mase.models", "mase_paper.training"),
     "transformers": ("mase.models.transformers", "mase.models.pretrained", "mase.models.bundled.minilm"),
     "matplotlib": ("mase.render.figure", "mase_paper.experiments.plots"),

@@ -15,6 +15,7 @@ from pathlib import Path
 import click
 import pytest
 from rich.console import Console
+from tests.unit.test_architecture import registries
 
 import mase
 from mase.cli import main
@@ -72,6 +73,13 @@ def dotted_name_resolves(name: str) -> bool:
 
 
 @cache
+def groups() -> frozenset[str]:
+    """Return the groups of entry points by which other packages add to the library."""
+    found = (getattr(importlib.import_module(module), name).group for module, name in registries())
+    return frozenset({"mase.commands", *filter(None, found)})
+
+
+@cache
 def defined(path: str) -> frozenset[str]:
     """Return the names of the functions of a test file."""
     tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
@@ -93,10 +101,16 @@ def text(path: Path) -> str:
 every_document = pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 
 
+def test_the_page_of_packages_has_a_row_for_every_group():
+    page = text(ROOT / "docs" / "adding" / "plugin.md")
+    assert set(re.findall(r"^\| `(mase\.\w+)` \|", page, re.MULTILINE)) == groups()
+
+
 @every_document
 def test_named_objects_exist(path):
     assert not [reference for reference in _OBJECT.findall(text(path)) if not resolves(reference)]
-    assert not [name for name in _MODULE.findall(text(path)) if not dotted_name_resolves(name)]
+    known = groups()
+    assert not [name for name in _MODULE.findall(text(path)) if name not in known and not dotted_name_resolves(name)]
 
 
 @every_document

@@ -21,6 +21,7 @@ TEXT = "I went in expecting a dull film and left delighted: superb acting, a cle
         ("partition-shap", {"sigma": 0.1}, "is a procedure, expected no sigma"),
         ("kernel-shap", {"sigma": 0.1}, "a law of its own, expected no sigma"),
         ("lime", {"center": 0.5}, "a law of its own, expected no center"),
+        ("occlusion", {"design": "lime"}, "the estimator 'moment' .* is for its own design 'leave-one-out'"),
         ("mase-nlgp", {"design": "lime", "sigma": 0.1}, "a law of its own, expected no sigma"),
         ("mase-nlgp", {"center": np.inf}, "center is inf"),
     ],
@@ -28,6 +29,12 @@ TEXT = "I went in expecting a dull film and left delighted: superb acting, a cle
 def test_parts_that_contradict_each_other(method, options, message):
     with pytest.raises(OptionError, match=message):
         resolve(method, **options)
+
+
+def test_another_design_with_an_estimator_that_suits_it():
+    found = resolve("occlusion", design="lime", estimator="least-squares")
+    assert describe(found)["estimator"]["name"] == "least-squares"
+    assert describe(resolve("occlusion", design="leave-one-out")) == describe(METHODS["occlusion"])
 
 
 def test_a_design_with_a_law_takes_sigma_and_centre_away():

@@ -296,7 +296,8 @@ def test_other_settings_than_those_of_the_records_are_refused(reproduce, tmp_pat
     found = reproduce(*once, "--text-seed", "1")
     assert found.exit_code == 1
     assert re.search(
-        r"mase: error: .*holds records of occlusion on lstm-imdb with text_seed 0, expected 1; .*--fresh", found.stderr
+        r"mase: error: .*holds records of occlusion on lstm-imdb with --text-seed 0, expected 1; .*--fresh",
+        found.stderr,
     )
     assert reproduce(*once, "--text-seed", "1", "--fresh").exit_code == 0
     assert records(tmp_path, "lstm-imdb", "occlusion").headers[0]["text_seed"] == 1

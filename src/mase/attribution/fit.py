@@ -1,11 +1,10 @@
 """How far scores are to be trusted, and what they cost."""
 
 from dataclasses import dataclass, field
-from typing import Literal
+
+from mase.choices import Precision
 
 __all__ = ["Fit", "Note", "Precision"]
-
-Precision = Literal["float32", "bfloat16"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,4 +14,5 @@ PROCEDURES = Registry(
         "sequential-ig": "mase.baselines.sequential_ig:SequentialIG",
         "deep-shap": "mase.baselines.deep_shap:DeepShap",
     },
+    "mase.procedures",
 )

@@ -51,5 +51,6 @@ class SequentialIG:
         rows = np.ones((p, len(nodes), p))
         words = np.arange(p)
         rows[words, :, words] = (nodes + 1) / 2
-        slopes = oracle.derivatives(rows.reshape(-1, p)).reshape(rows.shape)
+        _, slopes = oracle.gradients(rows.reshape(-1, p))
+        slopes = slopes.reshape(rows.shape)
         return Solution.of(oracle, Estimate(slopes[words, :, words] @ (weights / 2), no_scatter(p), float(p)))

@@ -10,7 +10,7 @@ __all__ = ["data"]
 
 @click.group(short_help="Download data sets, or list them.")
 def data() -> None:
-    """The data sets that the bundled models are trained and tested on: imdb and reuters."""
+    """The data sets that the bundled models are trained and tested on; see `mase data list`."""
 
 
 @data.command("list")

@@ -5,12 +5,11 @@ from typing import Any
 import click
 
 from mase.cli.options import model, options, precision, text_column, trust_remote_code
+from mase.metrics import METRICS
+from mase.metrics.operators import AUTO, OPERATORS
+from mase.render.table import FORMATS
 
 __all__ = ["evaluate"]
-
-# Written out, since asking the library would load it for `--help`; a test holds them together.
-_TABLES = (".md", ".csv", ".tex", ".html")
-_OPERATORS = ("auto", "mask", "unk", "pad", "zero", "delete")
 
 
 def _names(_context: click.Context, _option: click.Parameter, value: str) -> tuple[str, ...]:
@@ -27,8 +26,8 @@ def _ks(_context: click.Context, _option: click.Parameter, value: str | None) ->
 
 
 def _table(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
-    if value is not None and not value.lower().endswith(_TABLES):
-        raise click.BadParameter(f"{value!r} has another ending than {', '.join(_TABLES)}")
+    if value is not None and not value.lower().endswith(tuple(FORMATS)):
+        raise click.BadParameter(f"{value!r} has another ending than {', '.join(FORMATS)}")
     return value
 
 
@@ -69,12 +68,11 @@ _what_is_judged = options(
     ),
     click.option(
         "--metrics", default="delta-accuracy,comprehensiveness", show_default=True, callback=_names, metavar="NAME,...",
-        help="delta-accuracy, comprehensiveness, sufficiency, log-odds, aopc, naopc, deletion, insertion, infidelity, "
-        "max-sensitivity, seed-agreement.",
+        help=f"{', '.join(METRICS)}.",
     ),
     click.option("--k", "ks", callback=_ks, metavar="K,...", help="Numbers of words to take out. [default: 1,5,10,15]"),
     click.option(
-        "--operator", type=click.Choice(_OPERATORS), default="auto", show_default=True, help="How words are taken out."
+        "--operator", type=click.Choice((AUTO, *OPERATORS)), default=AUTO, show_default=True, help="How words are taken out."
     ),
     click.option("--n-samples", type=click.IntRange(min=2), help="Evaluations per text. [default: each method's]"),
     precision,
@@ -99,7 +97,7 @@ _what_is_judged = options(
     "-o", "--output", metavar="FILE.json", help="Also write JSON with the numbers of every text; - is --json."
 )
 @click.option(
-    "--table", metavar="FILE", callback=_table, help="Also write the tables: .md, .csv, .tex (booktabs) or .html."
+    "--table", metavar="FILE", callback=_table, help=f"Also write the tables, by the suffix: {', '.join(FORMATS)}."
 )
 @click.option("--overwrite", is_flag=True, help="Replace a file that is there once the new one is complete.")
 def evaluate(
@@ -151,17 +149,18 @@ def evaluate(
         raise click.UsageError(f"got {batches} batches of {n_texts} texts, expected at least one text in each")
     from mase.cli.code import open_model
     from mase.cli.evaluation_run import Source, judge
-    from mase.cli.output_files import Output, Policy
-    from mase.cli.paths import check_files, standard_output
+    from mase.cli.output_files import Destination, Policy
+    from mase.cli.paths import check_files, check_suffix, standard_output
     from mase.cli.result_tables import show
     from mase.cli.streams import aside
     from mase.metrics.evaluator import Evaluator, named_metrics
     from mase.models.runtime import settle
 
     as_json, output = standard_output(output, as_json=as_json)
+    check_suffix(output, ".json")
     given = {f"--attributions {name}": file for name, file in attributions.items()}
-    file = None if output is None else Output(output, Policy.of(overwrite=overwrite), by_line=False)
-    tables = None if table is None else Output(table, Policy.of(overwrite=overwrite), by_line=False)
+    file = None if output is None else Destination(output, Policy.of(overwrite=overwrite), by_line=False)
+    tables = None if table is None else Destination(table, Policy.of(overwrite=overwrite), by_line=False)
     check_files({"--output": file, "--table": tables}, {"--input": source, **given})
     context = click.get_current_context()
     claims = [None if one is None else context.with_resource(one.claimed()) for one in (file, tables)]

@@ -5,16 +5,17 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from mase.choices import REFERENCES, UNITS
 from mase.cli.options import model, options, precision, text_column, trust_remote_code
+from mase.designs import DESIGNS
+from mase.estimators import ESTIMATORS
+from mase.links import LINKS
+from mase.outputs import OUTPUTS
 
 if TYPE_CHECKING:
     from mase.attribution import Attribution
 
 __all__ = ["explain"]
-
-# Written out, since asking the library would load it for `--help`; a test holds them together.
-_LINKS = ("probability", "log-probability", "logit", "margin")
-_REFERENCES = ("zero", "mask", "unk", "pad")
 
 
 def _batch_size(value: str) -> int | str:
@@ -30,12 +31,20 @@ _how = options(
     click.option("--method", default="mase", show_default=True, metavar="NAME", help="How to explain; see `mase methods`."),
     click.option("--n-samples", type=click.IntRange(min=2), help="Perturbed copies per text. [default: the method's]"),
     click.option("--sigma", type=float, metavar="S", help="Standard deviation of the perturbations. [default: the method's]"),
-    click.option("--reference", type=click.Choice(_REFERENCES), help="What stands for an absent word. [default: the method's]"),
-    click.option("--link", type=click.Choice(_LINKS), help="Which number of the class is explained. [default: the method's]"),
-    click.option("--design", metavar="NAME", help="Where to ask the model. [default: the method's]"),
-    click.option("--estimator", metavar="NAME", help="How to solve for the scores. [default: the method's]"),
+    click.option("--reference", type=click.Choice(REFERENCES), help="What stands for an absent word. [default: the method's]"),
     click.option(
-        "--granularity", type=click.Choice(("word", "token")), default="word", show_default=True,
+        "--link", type=click.Choice(tuple(LINKS)), help="Which number of the class is explained. [default: the method's]"
+    ),
+    click.option(
+        "--design", metavar="NAME",
+        help=f"Where to ask the model, with settings as in focused(rounds=3): {', '.join(DESIGNS)}. [default: the method's]",
+    ),
+    click.option(
+        "--estimator", metavar="NAME",
+        help=f"How to solve for the scores: {', '.join(ESTIMATORS)}. [default: the method's]",
+    ),
+    click.option(
+        "--granularity", type=click.Choice(UNITS), default=UNITS[0], show_default=True,
         help="Whether words are perturbed as one, or token by token.",
     ),
     click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed and text: same scores."),
@@ -72,9 +81,16 @@ _how = options(
 @click.option("--download", is_flag=True, help="Fetch the Hugging Face model if it is not on this machine.")
 @trust_remote_code
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, one line per text, and no heat maps.")
-@click.option("-o", "--output", metavar="FILE.jsonl", help="Also write JSON, one line per text, as it comes.")
+@click.option(
+    "-o",
+    "--output",
+    "outputs",
+    multiple=True,
+    metavar="FILE",
+    help=f"Also write a file, in the form of its suffix: {', '.join(f'.{name}' for name in OUTPUTS)}; can be repeated.",
+)
 @click.option("--html", metavar="FILE", help="Also write one self-contained HTML page.")
-@click.option("--append", is_flag=True, help="Go on where the results in the --output file end.")
+@click.option("--append", is_flag=True, help="Go on where the results in the --output file of JSON lines end.")
 @click.option("--overwrite", is_flag=True, help="Replace files that are there once the new ones are complete.")
 @click.option("-q", "--quiet", is_flag=True, help="Print no heat maps.")
 def explain(
@@ -89,7 +105,7 @@ def explain(
     download: bool,
     trust_remote_code: bool,
     as_json: bool,
-    output: str | None,
+    outputs: tuple[str, ...],
     html: str | None,
     append: bool,
     overwrite: bool,
@@ -109,15 +125,16 @@ def explain(
     Examples
       mase explain "The cast is superb, but the plot is dull."
       mase explain --target pos --json "Not bad at all." | jq .notes
-      mase explain -i reviews.txt -o reviews.jsonl --html reviews.html
+      mase explain -i reviews.txt -o reviews.jsonl -o reviews.csv --html reviews.html
       mase explain -i reviews.csv --text-column review --json
       cut -f2 table.tsv | mase explain -m lstm-reuters --json > news.jsonl
       mase explain -m classifier.py:predict_proba "Not bad at all."
     """
+    from mase.cli.explanation_files import Files
     from mase.cli.explanation_run import Outputs, run
     from mase.cli.inputs import read_texts
-    from mase.cli.output_files import Output, Policy
-    from mase.cli.paths import check_files, standard_output
+    from mase.cli.output_files import Policy
+    from mase.cli.paths import check_files
     from mase.cli.resume import Expected
     from mase.datasets.formats import is_table
 
@@ -127,16 +144,11 @@ def explain(
             "got --text-column without a table, expected --input with a .csv, .tsv, .jsonl or .parquet FILE"
         )
     found = read_texts(texts, source, text_column)
-    as_json, output = standard_output(output, as_json=as_json)
-    policy = Policy.of(append=append, overwrite=overwrite)
-    if append and output is None:
-        raise click.UsageError("got --append without a file to go on with, expected --output FILE.jsonl")
-    file = None if output is None else Output(output, policy, by_line=True)
-    page = None if html is None else Output(html, policy, by_line=False)
+    as_json, names = as_json or "-" in outputs, [name for name in dict.fromkeys(outputs) if name != "-"]
+    files = Files.of(names, html, Policy.of(append=append, overwrite=overwrite))
     read = {"--input": source} if texts or source not in (None, "-") else {"standard input": "-"}
-    check_files({"--output": file, "--html": page}, read, prints=as_json or not quiet)
-    context = click.get_current_context()
-    claims = [None if one is None else context.with_resource(one.claimed()) for one in (file, page)]
+    check_files(files.by_option, read, prints=as_json or not quiet)
+    claims = files.claimed(click.get_current_context())
     from mase.cli.code import open_model
     from mase.cli.streams import aside
     from mase.explainer import Explainer
@@ -152,5 +164,4 @@ def explain(
         with aside():
             return explainer(text, target=target)
 
-    outputs = Outputs(json=as_json, file=claims[0], html=claims[1], heat_maps=not quiet)
-    run(found, explain_one, outputs, expected)
+    run(found, explain_one, Outputs(as_json, claims.record, claims.others, heat_maps=not quiet), expected)

@@ -2,10 +2,11 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from io import TextIOWrapper
+from typing import Protocol
 
 import click
 from rich.console import Console
@@ -14,7 +15,7 @@ from mase.attribution import Attribution
 from mase.cli.group import complain, tell
 from mase.cli.inputs import Line, Texts
 from mase.cli.output_files import Claim
-from mase.cli.outputs import HeatMaps, HtmlPage, JsonFile, JsonLines, Sink
+from mase.cli.outputs import JsonFile, Screen, WholeFile
 from mase.cli.progress import Progress
 from mase.cli.resume import Expected
 from mase.errors import (
@@ -27,6 +28,7 @@ from mase.errors import (
     UnknownNameError,
 )
 from mase.io.json import Failure
+from mase.outputs.json_lines import JsonLines
 from mase.render.facts import counted
 
 __all__ = ["OF_THE_COMMAND", "Outputs", "open_console", "run"]
@@ -37,22 +39,31 @@ OF_THE_COMMAND = (CapabilityError, MissingDependencyError, OptionError, UnknownN
 Explain = Callable[[str], Attribution]
 
 
+class Sink(Protocol):
+    """What takes results, in order."""
+
+    def add(self, number: int, result: Attribution | Failure) -> None:
+        """Take the next result; `number` is that of its text in the input."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """What to write: JSON to standard output, JSON to a file, a page, heat maps."""
+    """What to write: JSON to standard output, the lines of JSON that a later run can go on from, other files by their
+    forms, heat maps."""
 
     json: bool
-    file: Claim | None
-    html: Claim | None
+    record: Claim | None
+    files: Sequence[tuple[Claim, str]]
     heat_maps: bool
 
-    def streams(self, progress: Progress, *, numbered: bool, n_before: int) -> list[Sink]:
-        """Return what goes to standard output, of a run that goes on after `n_before` texts."""
+    def stream(self, progress: Progress, *, numbered: bool) -> list[Sink]:
+        """Return what goes to standard output."""
         if sys.stdout is None:
             return []
         if self.json:
             return [JsonLines(sys.stdout.buffer)]
-        return [HeatMaps(open_console(), progress, numbered=numbered, n_before=n_before)] if self.heat_maps else []
+        return [Screen(open_console(), progress, numbered=numbered)] if self.heat_maps else []
 
 
 def run(texts: Texts, explain: Explain, outputs: Outputs, expected: Expected) -> None:
@@ -65,23 +76,22 @@ def run(texts: Texts, explain: Explain, outputs: Outputs, expected: Expected) ->
     DataError
         If the file that the run is to go on with holds other results than this command would have made.
     """
-    file = None if outputs.file is None else JsonFile(outputs.file)
-    page = None if outputs.html is None else HtmlPage(outputs.html)
-    before = _Before() if file is None else _pass_over(file, texts, expected, page)
-    progress = Progress(None if texts.total is None else texts.total - before.n)
-    lasting = [sink for sink in (file, page) if sink is not None]  # what can be lost first comes first
-    sinks: list[Sink] = [*lasting, *outputs.streams(progress, numbered=texts.total != 1, n_before=before.n)]
+    record = None if outputs.record is None else JsonFile(outputs.record)
+    files = [WholeFile(claim, form) for claim, form in outputs.files]
+    lasting = files if record is None else [record, *files]  # what can be lost first comes first
     with ExitStack() as stack:
-        for sink in reversed(lasting):  # so that the lines are safe before the page is made
+        for sink in reversed(lasting):  # so that the lines are safe before the other files are made
             stack.enter_context(sink)
-        stack.enter_context(progress)
+        before = _Before() if record is None else _pass_over(record, texts, expected, files)
+        progress = stack.enter_context(Progress(None if texts.total is None else texts.total - before.n))
+        sinks: list[Sink] = [*lasting, *outputs.stream(progress, numbered=texts.total != 1)]
         for line in texts.lines:
             result = _attempt(line, explain, first=progress.n_done == progress.n_failed)
             if isinstance(result, Failure):
                 with progress.paused():
                     complain(result.message if texts.total == 1 else f"{texts.kind} {line.number}: {result.message}")
             for one in sinks:
-                one.add(result)
+                one.add(line.number, result)
             progress.step(failed=isinstance(result, Failure))
     if before.n and not progress.n_done:
         tell(f"all {counted(before.n, 'text')} had a result already")
@@ -97,25 +107,25 @@ class _Before:
     n_failed: int = 0
 
 
-def _pass_over(file: JsonFile, texts: Texts, expected: Expected, page: HtmlPage | None) -> _Before:
-    """Read past the texts whose results are in the file, which the page shows too."""
+def _pass_over(record: JsonFile, texts: Texts, expected: Expected, files: Sequence[WholeFile]) -> _Before:
+    """Read past the texts whose results are in the record, which the other files hold too."""
     before = _Before()
-    if not file.claim.has_results:
+    if not record.claim.has_results:
         return before
-    for result in file.earlier():
+    for result in record.earlier():
         line = next(texts.lines, None)
-        place = f"{os.fspath(file.claim.place)!r}, line {before.n + 1}"
+        place = f"{os.fspath(record.claim.place)!r}, line {before.n + 1}"
         if line is None:
             raise DataError(
                 f"{place} is the result of another text, but there are only {before.n}; give all texts of that run"
             )
         expected.check(result, line, place)
-        if page is not None:
-            page.add(result)
+        for file in files:
+            file.add_earlier(line.number, result)
         before.n += 1
         before.n_failed += isinstance(result, Failure)
     if before.n:
-        tell(f"going on after the {counted(before.n, 'result')} in {click.format_filename(file.claim.place)}")
+        tell(f"going on after the {counted(before.n, 'result')} in {click.format_filename(record.claim.place)}")
     return before
 
 

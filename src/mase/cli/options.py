@@ -5,6 +5,8 @@ from typing import Any
 
 import click
 
+from mase.choices import PRECISIONS
+
 __all__ = ["model", "options", "precision", "text_column", "trust_remote_code"]
 
 model = click.option(
@@ -22,8 +24,8 @@ text_column = click.option(
 
 precision = click.option(
     "--precision",
-    type=click.Choice(("float32", "bfloat16")),
-    default="float32",
+    type=click.Choice(PRECISIONS),
+    default=PRECISIONS[0],
     show_default=True,
     help="bfloat16 is used only where the processor is fast at it and a trial shows that it is precise enough.",
 )

@@ -16,7 +16,7 @@ from mase.errors import DataError
 from mase.files import write_text, writing
 from mase.platforms import can_replace_open_files, lock
 
-__all__ = ["Claim", "Output", "Policy"]
+__all__ = ["Claim", "Destination", "Policy"]
 
 
 class Policy(Enum):
@@ -41,7 +41,7 @@ class Policy(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class Destination:
     """A file that a command writes.
 
     Attributes
@@ -159,7 +159,7 @@ class Output:
 class Claim:
     """An output that is this run's alone; `place` is where to write."""
 
-    output: Output
+    output: Destination
     place: Path
 
     @property

@@ -1,16 +1,14 @@
-"""Where results go: lines of JSON, heat maps on the terminal, one HTML page. Each takes one result at a time."""
+"""Where the results of a command go: to a file of lines that a later run can add to, to whole files, to the screen."""
 
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from io import FileIO
 from types import TracebackType
-from typing import BinaryIO, Protocol, Self
+from typing import Self
 
 import click
 from rich.console import Console
-from rich.rule import Rule
-from rich.text import Text
 
 from mase.attribution import Attribution
 from mase.cli.group import tell
@@ -18,35 +16,16 @@ from mase.cli.output_files import Claim
 from mase.cli.progress import Progress
 from mase.cli.resume import Earlier
 from mase.files import writing
-from mase.io.json import Failure, dumps
-from mase.render.html import page
-from mase.render.terminal import heat_map
+from mase.io.json import Failure
+from mase.outputs import OutputFile
+from mase.outputs.json_lines import line
+from mase.outputs.terminal import HeatMaps
 
-__all__ = ["HeatMaps", "HtmlPage", "JsonFile", "JsonLines", "Sink"]
-
-
-class Sink(Protocol):
-    """What takes results, in order."""
-
-    def add(self, result: Attribution | Failure) -> None:
-        """Take the next result."""
-        ...
-
-
-class JsonLines:
-    """Writes one line of JSON per result at once, so that no later failure can lose it."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self.stream = stream
-
-    def add(self, result: Attribution | Failure) -> None:
-        """Write a line and see it through to the system."""
-        self.stream.write(dumps(result).encode() + b"\n")
-        self.stream.flush()
+__all__ = ["JsonFile", "Screen", "WholeFile"]
 
 
 class JsonFile(AbstractContextManager["JsonFile"]):
-    """Lines of JSON in a file: whole ones, whatever goes wrong."""
+    """Lines of JSON in a file: whole ones, whatever goes wrong, and the record that a later run goes on from."""
 
     def __init__(self, claim: Claim) -> None:
         self.claim = claim
@@ -71,11 +50,11 @@ class JsonFile(AbstractContextManager["JsonFile"]):
                 f"{click.format_filename(self.claim.place)}: the last line is not whole; it is cut off and explained again"
             )
 
-    def add(self, result: Attribution | Failure) -> None:
+    def add(self, number: int, result: Attribution | Failure) -> None:
         """Write a line and see it through to the system; of a line that does not fit, nothing is left."""
-        line = dumps(result).encode() + b"\n"
+        whole = line(result)
         with writing(self.claim.output.name):
-            file, left = self._open(), memoryview(line)
+            file, left = self._open(), memoryview(whole)
             try:
                 while left:
                     left = left[file.write(left) :]
@@ -83,7 +62,7 @@ class JsonFile(AbstractContextManager["JsonFile"]):
                 if self._lasts:
                     file.truncate(self._end)
                 raise
-        self._end += len(line)
+        self._end += len(whole)
 
     def _open(self) -> FileIO:
         """Return the file, open behind the last whole line."""
@@ -111,51 +90,52 @@ class JsonFile(AbstractContextManager["JsonFile"]):
             self.claim.report(complete=kind is None)
 
 
-class HeatMaps:
-    """Prints a heat map per attribution; several are kept apart by their numbers, of which `n_before` are gone."""
+class WholeFile(AbstractContextManager["WholeFile"]):
+    """A file that is made of all results: it takes its place when the run is over, or is interrupted."""
 
-    def __init__(self, console: Console, progress: Progress, *, numbered: bool, n_before: int = 0) -> None:
-        self.console, self.progress, self.numbered = console, progress, numbered
-        self.number = n_before
-
-    def add(self, result: Attribution | Failure) -> None:
-        """Print an attribution; a failure is told on standard error instead."""
-        self.number += 1
-        if isinstance(result, Failure):
-            return
-        with self.progress.paused():
-            if self.numbered:
-                self.console.print(Rule(Text(f"{self.number}"), align="left", style="dim"))
-            self.console.print(heat_map(result))
-            if self.numbered:
-                self.console.print()
-        self.console.file.flush()
-
-
-class HtmlPage:
-    """Collects attributions and writes the page when the run is over, however it ended."""
-
-    def __init__(self, claim: Claim) -> None:
+    def __init__(self, claim: Claim, form: str) -> None:
         self.claim = claim
-        self.attributions: list[Attribution] = []
-        self.numbers: list[int] = []
-        self.n_results = 0
+        self._file = OutputFile(claim.place, form)
+        self._n_failed = self._n_explained = 0
+        self._has_new = False
 
-    def add(self, result: Attribution | Failure) -> None:
-        """Keep an attribution for the page, with its number."""
-        self.n_results += 1
-        if not isinstance(result, Failure):
-            self.attributions.append(result)
-            self.numbers.append(self.n_results)
+    def add_earlier(self, number: int, result: Attribution | Failure) -> None:
+        """Take the next result of an earlier run."""
+        self._n_failed += isinstance(result, Failure)
+        self._n_explained += not isinstance(result, Failure)
+        self._file.add(number, result)
+
+    def add(self, number: int, result: Attribution | Failure) -> None:
+        """Take the next result."""
+        self.add_earlier(number, result)
+        self._has_new = True
 
     def __enter__(self) -> Self:
+        self._file.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.attributions:
-            n_failed = self.n_results - len(self.attributions)
-            self.claim.write(page(self.attributions, numbers=self.numbers, n_failed=n_failed), complete=kind is None)
-        elif self.n_results:
-            tell(f"no text was explained: {click.format_filename(self.claim.output.name)} was not written")
+        is_wanted = kind is None or (self._has_new and self._file.is_whole)
+        if not is_wanted or not self._n_explained:
+            self._file.__exit__(kind or InterruptedError, error, trace)
+            if is_wanted and self._n_failed:
+                tell(f"no text was explained: {click.format_filename(self.claim.output.name)} was not written")
+            return
+        self._file.__exit__(None, None, None)
+        if kind is None:
+            self.claim.finish()
+        self.claim.report(complete=kind is None)
+
+
+class Screen:
+    """Prints heat maps where progress may be shown as well; failures are told on standard error instead."""
+
+    def __init__(self, console: Console, progress: Progress, *, numbered: bool) -> None:
+        self.maps, self.progress = HeatMaps(console, numbered=numbered), progress
+
+    def add(self, number: int, result: Attribution | Failure) -> None:
+        """Print an attribution."""
+        with self.progress.paused():
+            self.maps.add(number, result)

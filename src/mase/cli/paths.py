@@ -10,11 +10,12 @@ from typing import TextIO
 
 import click
 
-from mase.cli.output_files import Output
+from mase.cli.output_files import Destination
 from mase.errors import DataError
 from mase.files import check_writable
+from mase.outputs import OUTPUTS
 
-__all__ = ["check_files", "standard_output"]
+__all__ = ["check_files", "check_suffix", "standard_output"]
 
 
 def standard_output(output: str | None, *, as_json: bool) -> tuple[bool, str | None]:
@@ -22,7 +23,24 @@ def standard_output(output: str | None, *, as_json: bool) -> tuple[bool, str | N
     return (True, None) if output == "-" else (as_json, output)
 
 
-def check_files(written: Mapping[str, Output | None], read: Mapping[str, str | None], *, prints: bool = True) -> None:
+def check_suffix(output: str | None, expected: str) -> None:
+    """Make sure that a file whose form is fixed has no suffix that says another one.
+
+    Raises
+    ------
+    UsageError
+        If it has the suffix of another output.
+    """
+    found = "" if output is None else Path(output).suffix.lower()
+    if found != expected and found[1:] in OUTPUTS and OUTPUTS[found[1:]] is not OUTPUTS[expected[1:]]:
+        raise click.UsageError(
+            f"got --output {output}, expected a file that ends in {expected}, which holds JSON; --table writes tables"
+        )
+
+
+def check_files(
+    written: Mapping[str, Destination | None], read: Mapping[str, str | None], *, prints: bool = True
+) -> None:
     """Make sure, before any work, that the files can be written, and that none is written twice, or read as well.
 
     Files are told apart by what they are and not by their names: links lead to one file, and so may standard input and

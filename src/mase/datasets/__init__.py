@@ -18,6 +18,7 @@ DATASETS = Registry(
         "imdb": "mase.datasets.imdb:IMDB",
         "reuters": "mase.datasets.reuters:REUTERS",
     },
+    "mase.datasets",
 )
 
 

@@ -29,6 +29,7 @@ DESIGNS = Registry(
         "gauss-legendre": "mase.designs.gauss_legendre:GaussLegendre",
         "text-only": "mase.designs.text_only:TextOnly",
     },
+    "mase.designs",
 )
 
 

@@ -24,6 +24,7 @@ ESTIMATORS = Registry(
         "constrained": "mase.estimators.constrained:Constrained",
         "mean-gradient": "mase.estimators.mean_gradient:MeanGradient",
     },
+    "mase.estimators",
 )
 
 

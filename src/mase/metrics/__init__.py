@@ -32,6 +32,7 @@ METRICS = Registry(
         "max-sensitivity": "mase.metrics.max_sensitivity:MaxSensitivity",
         "seed-agreement": "mase.metrics.agreement:SeedAgreement",
     },
+    "mase.metrics",
 )
 # Functions that need the whole library, imported when they are first asked for.
 _LAZY = {"align": "mase.metrics.alignment", "evaluate": "mase.metrics.evaluation", "masker": "mase.metrics.masking"}

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from mase.arrays import Bools, Floats
+from mase.choices import Precision
 from mase.errors import MaseError, OptionError, ShapeError
 from mase.methods import Method, describe
 from mase.metrics.agreement import spearman_table
 from mase.metrics.evaluator import Evaluator, Judged, Judgement
 from mase.metrics.intervals import Difference, Summary, paired_means, paired_share, summaries_of_means, summary_of_share
-from mase.metrics.masking import Operator
+from mase.metrics.operators import Operator
 from mase.metrics.protocol import Column, Metric
 from mase.provenance import installed
 from mase.registry import unknown
-from mase.regression.precision import Precision
 
 __all__ = ["SCHEMA", "Evaluation", "collect", "evaluate"]
 

@@ -1,7 +1,7 @@
 """Judging methods, and attributions made elsewhere, on the same texts of one model."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -9,16 +9,18 @@ import numpy as np
 
 from mase.arrays import Floats
 from mase.attribution import Attribution
+from mase.choices import Precision
 from mase.errors import CapabilityError, MaseError, OptionError
 from mase.explainer import Explainer
 from mase.methods import Method, describe
 from mase.metrics import METRICS
 from mase.metrics.alignment import align
-from mase.metrics.masking import Operator, masker, operators, remembering
-from mase.metrics.protocol import Case, Column, Metric, Rescore
+from mase.metrics.masking import masker, remembering
+from mase.metrics.operators import Operator, check_operator
+from mase.metrics.protocol import Case, Column, Metric, Rescore, TopWords
 from mase.models import adapt
 from mase.models.protocol import Model
-from mase.regression.precision import Precision, QueryOptions
+from mase.regression.precision import QueryOptions
 from mase.rng import stream_key
 from mase.text import check_text
 
@@ -78,9 +80,9 @@ class Evaluator:
     Raises
     ------
     UnknownNameError
-        If there is no such method or metric.
+        If there is no such method, metric or operator.
     OptionError
-        If the operator or the precision is unknown or two methods have one name.
+        If the precision is unknown or two methods have one name.
     CapabilityError
         If a method needs what the model does not have.
     """
@@ -97,8 +99,7 @@ class Evaluator:
         seed: int = 0,
         precision: Precision = "float32",
     ) -> None:
-        if operator not in operators():
-            raise OptionError(f"operator is {operator!r}, expected one of {', '.join(operators())}")
+        check_operator(operator)
         stream_key(seed, "")
         QueryOptions(precision=precision)
         self.model: Model = adapt(model, tokenizer)
@@ -215,9 +216,10 @@ def named_metrics(names: Sequence[str], ks: Sequence[int] | None = None) -> dict
     OptionError
         If a k is not an integer >= 0.
     """
-    found = {}
-    for name in names:
-        kind = METRICS[name]
-        takes_ks = ks is not None and any(field.name == "ks" for field in fields(kind))
-        found[name] = kind(ks=tuple(ks or ())) if takes_ks else kind()
-    return found
+    return {name: _with_ks(METRICS.build(name), ks) for name in names}
+
+
+def _with_ks(metric: Metric, ks: Sequence[int] | None) -> Metric:
+    if ks is None or not isinstance(metric, TopWords):
+        return metric
+    return replace(metric, ks=tuple(ks))  # type: ignore[type-var]

@@ -1,27 +1,23 @@
 """Masking: words of a text taken out by one operator, and what the model says then."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Literal, Protocol, get_args
+from typing import Protocol
 
 import numpy as np
 
-from mase.arrays import Bools, Floats, Ints
-from mase.errors import CapabilityError, EmptyTextError, NonFiniteError, OptionError, ShapeError
-from mase.links import probabilities
-from mase.models.batching import ask, check_start
-from mase.models.protocol import Binding, Model, Probe, TokenModel
+from mase.arrays import Bools, Floats
+from mase.errors import EmptyTextError, ShapeError
+from mase.metrics.operators import OPERATORS, Operator, check_operator
+from mase.models.protocol import Model
 from mase.rng import untouched
-from mase.spaces.token_mask import TokenMask
 from mase.text import Tokens, Words, group_words
 
-__all__ = ["Masker", "Operator", "masker", "operators", "remembering"]
-
-Operator = Literal["auto", "mask", "unk", "pad", "zero", "delete"]
+__all__ = ["Answers", "Masker", "MaskingOperator", "masker", "remembering"]
 
 
-class _Answers(Protocol):
+class Answers(Protocol):
+    """What a model says to rows of words kept."""
+
     def __call__(self, kept: Bools) -> Floats:
         """Return class probabilities `(n, k)` for n rows of words kept `(n, w)`."""
         ...
@@ -46,9 +42,9 @@ class Masker:
     """
 
     words: Words
-    operator: Operator
+    operator: str
     whole: Floats
-    answers: _Answers
+    answers: Answers
     multilabel: bool = False
 
     @property
@@ -86,9 +82,18 @@ class Masker:
             return self.answers(distinct)[back.reshape(-1)]
 
 
-def operators() -> tuple[Operator, ...]:
-    """Return the names of the masking operators."""
-    return get_args(Operator)
+class MaskingOperator(Protocol):
+    """One way to take words out of a text."""
+
+    def bind(self, model: Model, tokens: Tokens, words: Words) -> Masker:
+        """Return the masker of one text, whose tokens and words are given.
+
+        Raises
+        ------
+        CapabilityError
+            If the model cannot have words taken out so.
+        """
+        ...
 
 
 def masker(model: Model, text: str, operator: Operator = "auto") -> Masker:
@@ -118,18 +123,15 @@ def masker(model: Model, text: str, operator: Operator = "auto") -> Masker:
 
     Raises
     ------
-    OptionError
+    UnknownNameError
         If there is no such operator.
     CapabilityError
         If the model does not have the token, or cannot predict tokens.
     EmptyTextError
         If the text has no word that the model reads.
     """
-    if operator not in operators():
-        raise OptionError(f"operator is {operator!r}, expected one of {', '.join(operators())}")
-    chosen: Operator = operator
-    if operator == "auto":
-        chosen = next(name for name in operators() if name == model.references[0])
+    check_operator(operator)
+    chosen: MaskingOperator = OPERATORS[model.references[0] if operator == "auto" else operator]
     with untouched():
         tokens = model.encode(text)
         words = group_words(tokens)
@@ -137,9 +139,7 @@ def masker(model: Model, text: str, operator: Operator = "auto") -> Masker:
             raise EmptyTextError(
                 f"text {text[:40]!r} has only special tokens for the model, expected at least one word"
             )
-        if chosen == "delete" and "delete" not in model.references:
-            return _deleting(model, tokens, words)
-        return _replacing(model, tokens, words, chosen)
+        return chosen.bind(model, tokens, words)
 
 
 def remembering(masker: Masker) -> Masker:
@@ -154,7 +154,7 @@ def remembering(masker: Masker) -> Masker:
 class _Memory:
     """Answers `(k,)` by the bits of the words kept."""
 
-    answers: _Answers
+    answers: Answers
     known: dict[bytes, Floats]
 
     def __call__(self, kept: Bools) -> Floats:
@@ -163,69 +163,3 @@ class _Memory:
         if new:
             self.known.update(zip([keys[index] for index in new], self.answers(kept[new]), strict=True))
         return np.stack([self.known[key] for key in keys])
-
-
-def _replacing(model: Model, tokens: Tokens, words: Words, operator: Operator) -> Masker:
-    probe = _probe(model, tokens, words, operator)
-    whole = probabilities(check_start(probe.start), probe.output)[0]
-    return Masker(words, operator, whole, partial(_replaced, probe), probe.output.multilabel)
-
-
-def _replaced(probe: Probe, kept: Bools) -> Floats:
-    return probabilities(ask(probe, kept.astype(np.float64)), probe.output)
-
-
-def _probe(model: Model, tokens: Tokens, words: Words, reference: str) -> Probe:
-    """Return the probe with one coordinate per word: 1 keeps it, 0 puts the reference in its place."""
-    if reference not in model.references:
-        raise CapabilityError(
-            f"operator is {reference!r}, expected one that {model.name} has: {', '.join(model.references)}, or delete"
-        )
-    of_token: Ints = np.array(words.of_token, dtype=np.int64)
-    return model.bind(Binding(tokens, TokenMask(reference), of_token, len(words), (0,), 0.0))
-
-
-def _deleting(model: Model, tokens: Tokens, words: Words) -> Masker:
-    if not isinstance(model, TokenModel):
-        raise CapabilityError(
-            f"operator is 'delete', which {model.name} cannot do (it has no predict_tokens), "
-            f"expected one of {', '.join(model.references)}"
-        )
-    answers = partial(_deleted, model, tokens, np.array(words.of_token, dtype=np.int64))
-    probe = _probe(model, tokens, words, model.references[0])  # knows what the model's numbers are
-    whole = probabilities(check_start(probe.start), probe.output)[0]
-    return Masker(words, "delete", whole, answers, probe.output.multilabel)
-
-
-def _deleted(model: Model, tokens: Tokens, of_token: Ints, kept: Bools) -> Floats:
-    """Return class probabilities `(n, k)` of the tokens without those of the words that are not kept."""
-    assert isinstance(model, TokenModel)
-    shortened = [_only(tokens, np.flatnonzero((of_token < 0) | row[of_token])) for row in kept]
-    something = [index for index, left in enumerate(shortened) if len(left)]
-    answers: list[Floats] = [np.empty(0)] * len(kept)
-    found = model.predict_tokens([shortened[index] for index in something])
-    if not np.isfinite(found).all():
-        raise NonFiniteError(
-            f"{model.name} answers with numbers that are not finite where words are deleted, expected finite class scores; "
-            "another operator leaves the text its length"
-        )
-    for index, answer in zip(something, found, strict=True):
-        answers[index] = answer
-    if len(something) < len(kept):
-        absent = _absent(model, tokens)
-        answers = [answer if len(left) else absent for answer, left in zip(answers, shortened, strict=True)]
-    return np.stack(answers)
-
-
-def _only(tokens: Tokens, indices: Sequence[int] | Ints) -> Tokens:
-    """Return the tokens with these indices."""
-    rows = [(tokens.ids[i], tokens.pieces[i], tokens.spans[i], tokens.fixed[i]) for i in indices]
-    ids, pieces, spans, fixed = zip(*rows, strict=True) if rows else ((), (), (), ())
-    return replace(tokens, ids=ids, pieces=pieces, spans=spans, fixed=fixed)
-
-
-def _absent(model: Model, tokens: Tokens) -> Floats:
-    """Return class probabilities `(k,)` of a single token that stands for absence."""
-    one = _only(tokens, [0])
-    probe = _probe(model, one, Words(((0, 0),), (0,)), model.references[0])
-    return np.asarray(_replaced(probe, np.zeros((1, 1), dtype=np.bool_))[0])

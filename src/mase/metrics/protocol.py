@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Protocol, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
 from mase.arrays import Floats, Ints
 from mase.attribution import ranking
 from mase.metrics.masking import Masker
 from mase.models.protocol import Model
 
-__all__ = ["Better", "Case", "Column", "Memory", "Metric", "Rescore"]
+__all__ = ["Better", "Case", "Column", "Memory", "Metric", "Rescore", "TopWords"]
 
 T = TypeVar("T")
 
@@ -109,3 +109,16 @@ class Metric(Protocol):
     def judge(self, case: Case) -> Floats:
         """Return the m numbers of one text `(m,)`; NaN where one has no value."""
         ...
+
+
+@runtime_checkable
+class TopWords(Protocol):
+    """A metric one of whose settings is the numbers of words to take out, those of highest score first.
+
+    Attributes
+    ----------
+    ks
+        The numbers; the command's `--k` replaces them.
+    """
+
+    ks: tuple[int, ...]

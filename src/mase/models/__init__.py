@@ -1,16 +1,22 @@
-"""Models: adapters from what users have to the two protocols that the library asks of. One file per framework."""
+"""Models: adapters from what users have to the two protocols that the library asks of. One file per framework.
+
+`mase.models.adapters` says which object is for which.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from mase.models.adapt import adapt, load, require
+from mase.models.adapters import ADAPTERS
+from mase.models.adapters.adapt import adapt
+from mase.models.adapters.protocol import Adapter
+from mase.models.loading import load, require
 
 if TYPE_CHECKING:
     from mase.models.callable import Callable as Callable
     from mase.models.torch_module import TorchModule as TorchModule
     from mase.models.transformers import HuggingFace as HuggingFace
 
-__all__ = ["Callable", "HuggingFace", "TorchModule", "adapt", "load"]
+__all__ = ["ADAPTERS", "Adapter", "Callable", "HuggingFace", "TorchModule", "adapt", "load"]
 
 _LAZY = {
     "Callable": "mase.models.callable",

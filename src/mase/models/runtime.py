@@ -1,6 +1,6 @@
 """Settings of a whole process, for those who own it: the command line, and the workers of experiments. The library has none."""
 
-from mase.models.adapt import require
+from mase.models.loading import require
 from mase.platforms import keep_freed_memory
 
 __all__ = ["settle"]

@@ -8,12 +8,12 @@ import numpy as np
 import torch
 
 from mase.arrays import Floats, Ints
-from mase.errors import CapabilityError
-from mase.links import FLOOR, Link, Output
+from mase.links import Link, Output
 from mase.models.devices import multiplies_bfloat16
 from mase.models.engine import Engine, as_float64
 from mase.models.outputs import Scores
 from mase.models.protocol import Binding
+from mase.models.torch_links import response
 from mase.rng import row_noise
 from mase.spaces.protocol import Noise
 
@@ -77,11 +77,11 @@ class TorchProbe:
         """Return scores `(b, k)` and derivatives `(b, p)` of the response by the coordinates."""
         noise = self._noise(rows)
 
-        def respond(raw: torch.Tensor) -> torch.Tensor:
-            return _respond(self.kind.table(raw), self.output, link, target)
-
         raw, slopes = self.engine.derive(
-            self.ids.repeat(len(rows), 1), self._tensor(coordinates), lambda c: self._place(c, noise), respond
+            self.ids.repeat(len(rows), 1),
+            self._tensor(coordinates),
+            lambda c: self._place(c, noise),
+            self._response(link, target),
         )
         return as_float64(self.kind.table(raw)), as_float64(slopes)
 
@@ -91,10 +91,9 @@ class TorchProbe:
         with torch.no_grad():
             placed = self._place(self._tensor(coordinates), self._noise(rows))
 
-        def respond(raw: torch.Tensor) -> torch.Tensor:
-            return _respond(self.kind.table(raw), self.output, link, target)
-
-        _, slopes = self.engine.derive(self.ids.repeat(len(rows), 1), placed, lambda vectors: vectors, respond)
+        _, slopes = self.engine.derive(
+            self.ids.repeat(len(rows), 1), placed, lambda vectors: vectors, self._response(link, target)
+        )
         squares = slopes.double().square().sum(dim=2)
         by_word = squares.new_zeros(len(rows), self.binding.n_coordinates + 1).index_add_(1, self.spread, squares)
         return as_float64(by_word[:, :-1].sqrt())
@@ -117,10 +116,7 @@ class TorchProbe:
             placed = self._place(self._tensor(np.repeat([[1.0], [0.0]], self.binding.n_coordinates, axis=1)), None)
         raw = self.engine.forward_from(self.ids.repeat(2, 1), placed.clone)
 
-        def respond(logits: torch.Tensor) -> torch.Tensor:
-            return _respond(self.kind.table(logits), self.output, link, target)
-
-        by_token = contributions(self.engine.module, respond, placed, raw)
+        by_token = contributions(self.engine.module, self._response(link, target), placed, raw)
         by_word = by_token.new_zeros(self.binding.n_coordinates + 1).index_add_(0, self.spread, by_token)
         return as_float64(by_word[:-1])
 
@@ -129,6 +125,10 @@ class TorchProbe:
         return (
             replace(self, engine=replace(self.engine, half=True)) if multiplies_bfloat16(self.engine.device) else None
         )
+
+    def _response(self, link: Link, target: int) -> Callable[[torch.Tensor], torch.Tensor]:
+        """Return the function from what the module answers to the response `(b,)`."""
+        return lambda raw: response(self.kind.table(raw), self.output, link, target)
 
     def _tensor(self, coordinates: Floats) -> torch.Tensor:
         return torch.as_tensor(coordinates, dtype=self.text.dtype, device=self.text.device)
@@ -211,24 +211,3 @@ def _widths(binding: Binding, text: torch.Tensor, direction: torch.Tensor) -> Fl
     ):  # vectors that are not finite give no width; the model's answer is refused for them
         np.minimum.at(widths, binding.coordinate_of_token[inside], token_widths[inside])
     return np.where(np.isfinite(widths), widths, 0.0)
-
-
-def _respond(table: torch.Tensor, output: Output, link: Link, target: int) -> torch.Tensor:
-    """Return the response `(b,)`, differentiable; the counterpart of `mase.links.respond`, in float32 or better."""
-    logits = table.double() if output.kind == "logits" else torch.log(table.double().clamp(min=FLOOR))
-    if output.multilabel:
-        own = logits[:, target] if output.kind == "logits" else torch.logit(table.double()[:, target], eps=FLOOR)
-        return {"probability": torch.sigmoid, "log-probability": torch.nn.functional.logsigmoid}.get(link, lambda x: x)(
-            own
-        )
-    if link == "logit":
-        return logits[:, target] if output.kind == "logits" else torch.logit(table.double()[:, target], eps=FLOOR)
-    if link == "margin":
-        others = torch.cat([logits[:, :target], logits[:, target + 1 :]], dim=1)
-        return logits[:, target] - others.max(dim=1).values
-    if link not in ("probability", "log-probability"):
-        raise CapabilityError(
-            f"link {link!r} has no derivative here, expected probability, log-probability, logit or margin"
-        )
-    log_p = torch.log_softmax(logits, dim=1)[:, target]
-    return log_p.exp() if link == "probability" else log_p

@@ -11,12 +11,12 @@ from torch import nn
 from mase.arrays import Floats
 from mase.errors import CapabilityError, DataError, EmptyTextError, OptionError
 from mase.links import Output
-from mase.models.adapters import is_adapter_folder, is_peft, read_adapted, with_adapters
 from mase.models.checksum import Checksum
 from mase.models.devices import moved
 from mase.models.document import is_taken
 from mase.models.engine import Engine, find_embedding
 from mase.models.locks import alone
+from mase.models.lora import is_adapter_folder, is_peft, read_adapted, with_adapters
 from mase.models.outputs import Scores, class_scores
 from mase.models.pretrained import locate, read_classifier, read_tokenizer, whole_text
 from mase.models.protocol import Binding

@@ -135,16 +135,6 @@ class Oracle:
         scores, slopes = ask_gradients(probe, rows, self.link, self.target, self._batch_size, first)
         return self._respond(scores), slopes[:, self.active]
 
-    def derivatives(self, coordinates: Floats) -> Floats:
-        """Return the derivatives `(n, p)` of the response by the coordinates, at coordinates `(n, p)`.
-
-        Raises
-        ------
-        CapabilityError
-            If the probe has no gradients.
-        """
-        return self.gradients(coordinates)[1]
-
     def gradient_norms(self, coordinates: Floats) -> Floats:
         """Return for each word the Euclidean norm `(n, p)` of the response's gradient by all entries of its vectors.
 

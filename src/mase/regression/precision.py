@@ -1,12 +1,12 @@
 """How to ask a model: rows per forward pass, and half precision, tried on a few rows before it is trusted."""
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
 from mase.arrays import Floats
-from mase.attribution import Precision
+from mase.choices import PRECISIONS, Precision
 from mase.errors import OptionError
 from mase.models.batching import check_batch_size
 
@@ -42,8 +42,8 @@ class QueryOptions:
 
     def __post_init__(self) -> None:
         check_batch_size(self.batch_size)
-        if self.precision not in get_args(Precision):
-            raise OptionError(f"precision is {self.precision!r}, expected 'float32' or 'bfloat16'")
+        if self.precision not in PRECISIONS:
+            raise OptionError(f"precision is {self.precision!r}, expected one of {', '.join(PRECISIONS)}")
 
     @property
     def rows(self) -> int | None:

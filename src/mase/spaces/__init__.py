@@ -13,4 +13,5 @@ SPACES = Registry(
         "cone": "mase.spaces.cone:Cone",
         "token-mask": "mase.spaces.token_mask:TokenMask",
     },
+    "mase.spaces",
 )

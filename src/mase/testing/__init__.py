@@ -7,7 +7,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from mase.testing.classifiers import AdditiveClassifier, LogisticClassifier
-from mase.testing.contracts import check_design, check_estimator, check_model, check_procedure, check_space
+from mase.testing.contracts import (
+    check_design,
+    check_estimator,
+    check_metric,
+    check_model,
+    check_output,
+    check_procedure,
+    check_space,
+)
 from mase.testing.probes import FunctionProbe, linear, quadratic, smooth
 
 if TYPE_CHECKING:
@@ -25,7 +33,9 @@ __all__ = [
     "Wrapped",
     "check_design",
     "check_estimator",
+    "check_metric",
     "check_model",
+    "check_output",
     "check_procedure",
     "check_space",
     "linear",

@@ -1,17 +1,41 @@
-"""What every design, estimator, space and model promises. Each check raises AssertionError with what is broken."""
+"""What every part of the library promises. Each check raises AssertionError with what is broken."""
+
+from collections.abc import Callable as Function
+from dataclasses import replace
+from io import BytesIO
+from typing import BinaryIO
 
 import numpy as np
 
+from mase.attribution import Attribution
 from mase.explainer import Explainer
+from mase.io.json import Failure
 from mase.methods import Method
+from mase.metrics.masking import masker
+from mase.metrics.protocol import Case, Metric
+from mase.models import Callable
 from mase.models.protocol import Model
+from mase.outputs.protocol import Output
 from mase.regression.covariance import covariance
 from mase.regression.problem import Design, Estimator, Law, Problem, Sample
 from mase.regression.strategy import Strategy
 from mase.spaces import SPACES
 from mase.spaces.protocol import Noise, Space
+from mase.testing.classifiers import AdditiveClassifier
 
-__all__ = ["check_design", "check_estimator", "check_model", "check_procedure", "check_space"]
+__all__ = [
+    "check_design",
+    "check_estimator",
+    "check_metric",
+    "check_model",
+    "check_output",
+    "check_procedure",
+    "check_space",
+]
+
+
+_TEXT = "the cast is superb but the plot is dull and that's all"
+_WORTH = {"superb": 0.2, "plot": -0.02, "dull": -0.11, "cast": 0.06, "all": 0.03, "but": -0.05}
 
 
 def check_design(design: Design, *, n: int = 400, p: int = 7, law: Law | None = None) -> None:
@@ -119,3 +143,44 @@ def check_procedure(procedure: Strategy, model: Model, text: str, *, n: int = 64
     set_up = 2  # the text, and the text of references
     assert first.fit.n_queries <= n + set_up, f"{first.fit.n_queries} evaluations for a budget of {n}"
     assert procedure.needs_gradients == (first.fit.n_gradients > 0), "needs_gradients is not what was asked for"
+
+
+def check_metric(metric: Metric) -> None:
+    """Check that a metric gives one number per column, and which direction is better.
+
+    On a model that adds up what words are worth, scores that are these worths must not be behind their opposite, nor
+    exact reruns behind noisy ones; in some column that tables show they must be ahead, or nothing could be.
+    """
+    noise = np.random.default_rng(0)
+    worths = np.array([_WORTH.get(word, 0.0) for word in _TEXT.split()])
+    model = Callable(AdditiveClassifier(_WORTH), labels=["neg", "pos"])
+    bound = masker(model, _TEXT)
+    case = Case(model, _TEXT, bound.target, bound, worths, seed=3)
+    good = metric.judge(replace(case, rescore=lambda _model, _seed: worths))
+    noisy = replace(case, rescore=lambda _model, _seed: worths + noise.normal(0, 0.2, len(worths)))
+    bad = metric.judge(noisy if metric.needs_rescore else replace(noisy, scores=-worths))
+    columns = metric.columns
+    assert np.shape(good) == (len(columns),), f"{np.shape(good)} numbers for {len(columns)} columns"
+    assert len({column.name for column in columns}) == len(columns), "two columns have one name"
+    assert any(column.headline for column in columns), "tables would show no column"
+    for column, one, other in zip(columns, good, bad, strict=True):
+        ahead = one - other if column.better == "higher" else other - one
+        assert ahead >= 0 or np.isnan(ahead), f"{column.name}: {one} for true scores, {other} for their opposite"
+
+
+def check_output(make: Function[[BinaryIO], Output]) -> None:
+    """Check that an output writes results to its stream, the same bytes for the same results, and leaves the stream open."""
+    found = Explainer(AdditiveClassifier(_WORTH), n_samples=64)(_TEXT)
+    first, again = (_written(make, found) for _ in range(2))
+    assert first, "nothing was written"
+    assert first == again, "the same results gave other bytes"
+
+
+def _written(make: Function[[BinaryIO], Output], found: Attribution) -> bytes:
+    stream = BytesIO()
+    output = make(stream)
+    output.add(1, found)
+    output.add(2, Failure(2, "EmptyTextError", "text '' has no word"))
+    output.close()
+    assert not stream.closed, "the stream was closed, expected that its owner does"
+    return stream.getvalue()

@@ -17,7 +17,7 @@ import mase
 from mase.cli import main
 from mase.cli.evaluate import evaluate as command
 from mase.metrics import METRICS
-from mase.metrics.masking import Operator
+from mase.metrics.operators import Operator
 from mase.models.devices import multiplies_bfloat16
 
 

@@ -71,3 +71,10 @@ def test_standard_output_is_no_other_output(cli, source, tmp_path):
             main(["explain", "-i", str(source), "--json", "-o", "out.jsonl"], standalone_mode=False)
         assert finished("-i", source, "-o", "/dev/stdout", stdout=out)[0] == 0  # nothing else goes there
     assert texts_in(tmp_path / "out.jsonl") == NUMBERED
+
+
+def test_an_evaluation_is_no_table(run, table, tmp_path):
+    found = run("-i", table(), "-o", "found.csv")
+    assert found.exit_code == 2
+    assert "found.csv" in found.stderr
+    assert not (tmp_path / "found.csv").exists()

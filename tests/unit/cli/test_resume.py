@@ -56,7 +56,7 @@ def test_a_failure_counts_as_done_and_as_a_failure(cli, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        (["--seed", "1"], "seed"), (["--n-samples", "30"], "n_samples"), (["--target", "neg"], "target"),
+        (["--seed", "1"], "seed"), (["--n-samples", "30"], "--n-samples"), (["--target", "neg"], "target"),
         (["--method", "lime"], "name"), (["--link", "probability"], "link"), (["--granularity", "token"], "granularity"),
         (["--tolerance", "0.1"], "tolerance"), (["--estimator", "ridge"], "estimator"),
     ],

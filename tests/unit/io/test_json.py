@@ -102,11 +102,11 @@ def test_save_makes_folders_replaces_whole_and_leaves_nothing_behind(tmp_path, m
     save(first, path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
 
-    def full(draft, text, **_):
-        draft.write_bytes(text[:10].encode())  # half a file, then no more
+    def full(stream, file):
+        file.write(stream.read(10))  # half a file, then no more
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(type(path), "write_text", full)
+    monkeypatch.setattr("shutil.copyfileobj", full)
     with pytest.raises(DataError, match="No space left"):
         save(second, path)
     monkeypatch.undo()

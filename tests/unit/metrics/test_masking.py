@@ -7,8 +7,9 @@ import pytest
 import torch
 from tests.unit.metrics.additive import rows_of
 
-from mase.errors import CapabilityError, EmptyTextError, OptionError, ShapeError
-from mase.metrics.masking import masker, operators, remembering
+from mase.errors import CapabilityError, EmptyTextError, ShapeError, UnknownNameError
+from mase.metrics.masking import masker, remembering
+from mase.metrics.operators import OPERATORS
 from mase.metrics.perturbed_model import Nearby
 from mase.models import Callable, HuggingFace, TorchModule, load
 from mase.testing import whitespace_ids
@@ -137,7 +138,7 @@ def test_padding_is_never_taken_out(small_lstm):
 
 
 def test_what_cannot_be_masked_is_said(lstm_model, additive_model):
-    with pytest.raises(OptionError, match="expected one of auto, mask"):
+    with pytest.raises(UnknownNameError, match="known: auto, delete, mask"):
         masker(lstm_model, TEXT, "erase")
     with pytest.raises(CapabilityError, match="expected one that"):
         masker(additive_model, TEXT, "zero")
@@ -148,7 +149,7 @@ def test_what_cannot_be_masked_is_said(lstm_model, additive_model):
         with pytest.raises(ShapeError, match="expected booleans of shape"):
             bound.probabilities(kept)
     assert bound.probabilities(np.ones((0, len(bound.words)), dtype=bool)).shape == (0, 2)
-    assert "delete" in operators()
+    assert "delete" in OPERATORS
 
 
 def test_a_model_that_cannot_predict_tokens_cannot_delete(lstm_model):

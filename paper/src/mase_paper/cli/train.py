@@ -33,7 +33,7 @@ def train(
     epochs: int | None,
     base: str | None,
 ) -> None:
-    """Train the model NAME (lstm-imdb, lstm-reuters, bert-imdb or bert-reuters), write its folder and print the path.
+    """Train the model NAME (see `mase models`), write its folder and print the path.
 
     A BERT takes about an hour on one processor core; a run that was stopped goes on where it was.
     A model that is there stays until the new one is trained, and is replaced only with --overwrite.

@@ -15,10 +15,10 @@ from pathlib import Path
 from threading import Thread
 from typing import Protocol
 
+from mase.choices import Precision
 from mase.datasets import Split
 from mase.datasets import load as load_split
 from mase.errors import MaseError, OptionError
-from mase.regression.precision import Precision
 from mase_paper.experiments.journal import Journal
 from mase_paper.experiments.provenance import header
 from mase_paper.experiments.records import Records

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mase.metrics.masking import Operator
+from mase.metrics.operators import Operator
 
 __all__ = ["TARGETS", "Target"]
 

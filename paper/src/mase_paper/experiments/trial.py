@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 
 from mase.arrays import Bools, Floats, Ints
+from mase.choices import Precision
 from mase.errors import CapabilityError
 from mase.explainer import Explainer
 from mase.methods import describe
 from mase.metrics.infidelity import Infidelity
-from mase.metrics.masking import Masker, Operator, masker
+from mase.metrics.masking import Masker, masker
+from mase.metrics.operators import Operator
 from mase.metrics.protocol import Case, Memory
 from mase.metrics.ranking import without_top
 from mase.metrics.rationales import ERASER_SHARES, eraser
 from mase.models.protocol import Model
 from mase.regression.designed import Regression
-from mase.regression.precision import Precision
 from mase_paper.experiments.cached_model import Remembering
 from mase_paper.experiments.ceiling import CEILINGS, search
 from mase_paper.experiments.records import CHANCE_KS, DEPTH, Record, bits

@@ -1,16 +1,14 @@
-"""From what a user has (a name, a folder, a module, a function) to a model adapter."""
+"""Models by name: bundled ones, folders, and classifiers of Hugging Face."""
 
 import os
-import sys
 from pathlib import Path
-from typing import Any
 
-from mase.errors import MissingDependencyError, OptionError
+from mase.errors import MissingDependencyError
 from mase.models.bundled import ADAPTED, BUNDLED, is_adapted, named
 from mase.models.protocol import Model
 from mase.registry import unknown
 
-__all__ = ["adapt", "load", "require"]
+__all__ = ["load", "require"]
 
 
 def load(
@@ -68,67 +66,6 @@ def load(
     from mase.models.transformers import HuggingFace
 
     return HuggingFace(name, download=download, device=device, trust_remote_code=trust_remote_code)
-
-
-def adapt(model: Any, tokenizer: Any = None, *, name: str | None = None) -> Model:
-    """Return `model` as an adapter.
-
-    Parameters
-    ----------
-    model
-        An adapter already, a name or folder, a Hugging Face classifier or another torch module (with its tokenizer), a
-        fitted estimator or pipeline of scikit-learn that takes texts, or a function `list[str] -> (n, k)`.
-    tokenizer
-        The tokenizer of a torch module.
-    name
-        What to call a function or an estimator, for provenance; its own name by default.
-
-    Raises
-    ------
-    OptionError
-        If it is none of these.
-    CapabilityError
-        If it is an estimator without probabilities.
-    """
-    if isinstance(model, type):
-        raise OptionError(f"model is the class {model.__name__}, expected an object of it, as in {model.__name__}(...)")
-    if callable(getattr(type(model), "bind", None)):
-        return model  # type: ignore[no-any-return]
-    if isinstance(model, str | os.PathLike):
-        return load(model)
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(model, torch.nn.Module):
-        return _adapt_module(model, tokenizer)
-    from mase.models.scikit_learn import is_estimator, scikit_learn
-
-    if is_estimator(model):
-        return scikit_learn(model, name=name)
-    if callable(model):
-        from mase.models.callable import Callable
-
-        return Callable(model, name=name)
-    raise OptionError(
-        f"model is of type {type(model).__name__}, expected a name or folder, a torch module, an estimator of scikit-learn, a "
-        "function from texts to probabilities (n, k), or an adapter from mase.models"
-    )
-
-
-def _adapt_module(module: Any, tokenizer: Any) -> Model:
-    if tokenizer is None:
-        raise OptionError(
-            f"{type(module).__name__} came without a tokenizer, expected Explainer(model, tokenizer) for a Hugging Face model, "
-            "or mase.models.TorchModule(module, tokenize=..., labels=[...]) for any other"
-        )
-    transformers = sys.modules.get("transformers")
-    peft = sys.modules.get("peft")
-    theirs = (*([transformers.PreTrainedModel] if transformers else ()), *([peft.PeftModel] if peft else ()))
-    if isinstance(module, theirs):
-        from mase.models.transformers import HuggingFace
-
-        return HuggingFace(module, tokenizer)
-    from mase.models.torch_module import TorchModule
-
-    return TorchModule(module, tokenize=tokenizer)
 
 
 def _exists(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Tests of `mase.models.scikit_learn`."""
+"""Tests of `mase.models.adapters.scikit_learn`."""
 
 import numpy as np
 import pytest

@@ -1,9 +1,15 @@
+"""Tests of `mase.links.response` and of what torch differentiates."""
+
+from typing import get_args
+
 import numpy as np
 import pytest
+import torch
 
 import mase
-from mase.errors import NonFiniteError, OptionError
-from mase.links import Output, floored, links, probabilities, respond
+from mase.errors import NonFiniteError, UnknownNameError
+from mase.links import LINKS, Link, Output, floored, links, probabilities, respond
+from mase.models.torch_links import response
 
 LOGITS = np.array([[1.0, -2.0, 0.5], [0.0, 3.0, 3.0]])
 P = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=1, keepdims=True)
@@ -43,9 +49,29 @@ def test_a_response_that_is_not_finite_is_an_error():
 
 
 def test_unknown_link():
-    with pytest.raises(OptionError, match="margin"):
-        respond(LOGITS, Output(), "odds", 0)
-    assert set(links()) == {"probability", "log-probability", "logit", "margin"}
+    for answer in (
+        lambda: respond(LOGITS, Output(), "odds", 0),
+        lambda: response(torch.ones(1, 2), Output(), "odds", 0),
+    ):
+        with pytest.raises(UnknownNameError, match="margin"):
+            answer()
+    assert links() == tuple(LINKS) == get_args(Link)
+
+
+@pytest.mark.parametrize(
+    "output", [Output(kind, multi) for kind in ("logits", "probabilities") for multi in (False, True)]
+)
+@pytest.mark.parametrize("link", LINKS)
+def test_derivatives_are_of_the_same_number(link, output):
+    """What torch differentiates is what NumPy answers, and its derivative that of the difference quotient."""
+    scores = LOGITS if output.kind == "logits" else (SIGMOID if output.multilabel else P)
+    leaf = torch.tensor(scores, requires_grad=True)
+    found = response(leaf, output, link, 0)
+    assert found.detach().numpy() == pytest.approx(respond(scores, output, link, 0), rel=1e-12)
+    (slopes,) = torch.autograd.grad(found.sum(), leaf)
+    for column, unit in enumerate(1e-6 * np.eye(3)):
+        near = respond(scores[:1] + unit, output, link, 0) - respond(scores[:1] - unit, output, link, 0)
+        assert slopes[0, column].item() == pytest.approx(near[0] / 2e-6, abs=1e-6)
 
 
 def test_probabilities_sum_to_one():

@@ -1,20 +1,33 @@
 """Estimators and pipelines of scikit-learn, and whatever else has their methods, as black boxes."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mase.errors import CapabilityError, OptionError
 from mase.models.callable import Callable
+from mase.models.protocol import Model
 
-__all__ = ["is_estimator", "scikit_learn"]
+__all__ = ["ScikitLearnAdapter", "scikit_learn"]
 
 
-def is_estimator(model: Any) -> bool:
-    """Return whether a model has the methods of scikit-learn's estimators; one that can be called as well needs `classes_`."""
-    if _has(model, "predict_proba") and getattr(model, "classes_", None) is not None:
-        return True
-    return not callable(model) and (_has(model, "predict_proba") or _has(model, "predict"))
+@dataclass(frozen=True, slots=True)
+class ScikitLearnAdapter:
+    """Takes fitted estimators and pipelines that read texts."""
+
+    understands: ClassVar[str] = "a fitted estimator of scikit-learn that reads texts"
+
+    def recognises(self, model: object) -> bool:
+        """Return whether it has the methods of an estimator; one that can be called as well needs `classes_`."""
+        if _has(model, "predict_proba") and getattr(model, "classes_", None) is not None:
+            return True
+        return not callable(model) and (_has(model, "predict_proba") or _has(model, "predict"))
+
+    def adapt(self, model: Any, tokenizer: Any, *, name: str | None) -> Model:
+        """Return the estimator as a black box; see `scikit_learn`."""
+        del tokenizer
+        return scikit_learn(model, name=name)
 
 
 def scikit_learn(estimator: Any, *, name: str | None = None) -> Callable:

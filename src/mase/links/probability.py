@@ -1,0 +1,24 @@
+"""The probability of the class: the number that the paper explains."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from mase.links import Output
+from mase.links.protocol import Functions
+
+__all__ = ["Probability"]
+
+
+@dataclass(frozen=True, slots=True)
+class Probability:
+    """The probability of the class."""
+
+    def respond(self, scores: Any, output: Output, target: int, xp: Functions) -> Any:
+        """Return p `(n,)`."""
+        if output.kind == "probabilities":
+            return scores[:, target]
+        return xp.sigmoid(scores[:, target]) if output.multilabel else xp.softmax(scores)[:, target]
+
+    def logged(self, scores: Any, output: Output, target: int, xp: Functions) -> tuple[Any, ...]:
+        """Return nothing: it takes no logarithm."""
+        return ()

@@ -1,0 +1,54 @@
+"""Replacement: something else stands in a word's place, in each of its tokens."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from mase.arrays import Bools, Floats, Ints
+from mase.errors import CapabilityError
+from mase.links import probabilities
+from mase.metrics.masking import Masker
+from mase.models.batching import ask, check_start
+from mase.models.protocol import Binding, Model, Probe
+from mase.spaces.token_mask import TokenMask
+from mase.text import Tokens, Words
+
+__all__ = ["MASK", "PAD", "UNK", "ZERO", "Replacement", "bound", "replaced"]
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """A reference of the model stands in a word's place: the embedding of a token, or the zero vector."""
+
+    reference: str
+
+    def bind(self, model: Model, tokens: Tokens, words: Words) -> Masker:
+        """Return the masker of one text.
+
+        Raises
+        ------
+        CapabilityError
+            If the model does not have the reference.
+        """
+        probe = bound(model, tokens, words, self.reference)
+        whole = probabilities(check_start(probe.start), probe.output)[0]
+        return Masker(words, self.reference, whole, partial(replaced, probe), probe.output.multilabel)
+
+
+MASK, UNK, PAD, ZERO = (Replacement(reference) for reference in ("mask", "unk", "pad", "zero"))
+
+
+def replaced(probe: Probe, kept: Bools) -> Floats:
+    """Return class probabilities `(n, k)` with the words kept that `kept` `(n, w)` says."""
+    return probabilities(ask(probe, kept.astype(np.float64)), probe.output)
+
+
+def bound(model: Model, tokens: Tokens, words: Words, reference: str) -> Probe:
+    """Return the probe with one coordinate per word: 1 keeps it, 0 puts the reference in its place."""
+    if reference not in model.references:
+        raise CapabilityError(
+            f"operator is {reference!r}, expected one that {model.name} has: {', '.join(model.references)}, or delete"
+        )
+    of_token: Ints = np.array(words.of_token, dtype=np.int64)
+    return model.bind(Binding(tokens, TokenMask(reference), of_token, len(words), (0,), 0.0))

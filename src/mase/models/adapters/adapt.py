@@ -1,0 +1,52 @@
+"""From what a user has to a model: the first adapter that recognises it."""
+
+from typing import Any
+
+from mase.errors import OptionError, PluginError
+from mase.models.adapters import ADAPTERS
+from mase.models.adapters.protocol import Adapter
+from mase.models.protocol import Model
+
+__all__ = ["adapt"]
+
+
+def adapt(model: Any, tokenizer: Any = None, *, name: str | None = None) -> Model:
+    """Return `model` as a model of this library.
+
+    Parameters
+    ----------
+    model
+        A model already, a name or folder, a Hugging Face classifier or another torch module (with its tokenizer), a
+        fitted estimator or pipeline of scikit-learn that takes texts, a function `list[str] -> (n, k)`, or what an
+        adapter of another package takes.
+    tokenizer
+        The tokenizer of a torch module.
+    name
+        What to call a function or an estimator, for provenance; its own name by default.
+
+    Raises
+    ------
+    OptionError
+        If it is none of these.
+    CapabilityError
+        If it is an estimator without probabilities.
+    """
+    if isinstance(model, type):
+        raise OptionError(f"model is the class {model.__name__}, expected an object of it, as in {model.__name__}(...)")
+    asked, broken = [], []
+    for key in _in_order():
+        try:
+            adapter: Adapter = ADAPTERS[key]()
+        except PluginError as error:  # it costs the objects of that package only
+            broken.append(f"; {error}")
+            continue
+        if adapter.recognises(model):
+            return adapter.adapt(model, tokenizer, name=name)
+        asked.append(adapter.understands)
+    raise OptionError(f"model is of type {type(model).__name__}, expected {', '.join(asked)}{''.join(broken)}")
+
+
+def _in_order() -> tuple[str, ...]:
+    """Return the names of the adapters in their order of precedence."""
+    *special, general = ADAPTERS.entries
+    return *special, *ADAPTERS.added, general

@@ -1,0 +1,41 @@
+"""The explained response in torch, differentiable: the links of `mase.links` with the functions of torch."""
+
+import torch
+
+from mase.links import FLOOR, LINKS, Output
+
+__all__ = ["response"]
+
+
+class _Torch:
+    """The functions of links in torch; see `mase.links.protocol.Functions`."""
+
+    def log(self, chances: torch.Tensor) -> torch.Tensor:
+        return torch.log(chances.clamp(min=FLOOR))
+
+    def sigmoid(self, logits: torch.Tensor) -> torch.Tensor:
+        return torch.sigmoid(logits)
+
+    def log_sigmoid(self, logits: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.logsigmoid(logits)
+
+    def softmax(self, logits: torch.Tensor) -> torch.Tensor:
+        return self.log_softmax(logits).exp()
+
+    def log_softmax(self, logits: torch.Tensor) -> torch.Tensor:
+        return torch.log_softmax(logits, dim=1)
+
+    def best_other(self, scores: torch.Tensor, target: int) -> torch.Tensor:
+        return torch.cat([scores[:, :target], scores[:, target + 1 :]], dim=1).max(dim=1).values
+
+
+def response(table: torch.Tensor, output: Output, link: str, target: int) -> torch.Tensor:
+    """Return the response `(b,)` of scores `(b, k)`, differentiable, in float64.
+
+    Raises
+    ------
+    UnknownNameError
+        If the link is unknown.
+    """
+    found: torch.Tensor = LINKS[link]().respond(table.double(), output, target, _Torch())
+    return found

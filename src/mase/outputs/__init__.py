@@ -1,0 +1,61 @@
+"""Outputs: the forms in which results are written. One file per form; its name is the suffix of its files.
+
+>>> from mase.outputs import form_of
+>>> form_of("reviews.csv"), form_of("results")
+('csv', 'jsonl')
+"""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mase.errors import OptionError
+from mase.registry import Registry
+
+if TYPE_CHECKING:
+    from mase.outputs.file import OutputFile as OutputFile
+    from mase.outputs.protocol import Output as Output
+
+__all__ = ["OUTPUTS", "Output", "OutputFile", "form_of"]
+
+OUTPUTS = Registry(
+    "output",
+    {
+        "jsonl": "mase.outputs.json_lines:JsonLines",
+        "ndjson": "mase.outputs.json_lines:JsonLines",
+        "json": "mase.outputs.json_lines:JsonLines",
+        "csv": "mase.outputs.csv:CsvTable",
+        "html": "mase.outputs.html:HtmlPage",
+        "htm": "mase.outputs.html:HtmlPage",
+        "txt": "mase.outputs.terminal:TextFile",
+    },
+    "mase.outputs",
+)
+
+
+def form_of(path: str | os.PathLike[str]) -> str:
+    """Return the name of the output that a file of this name holds; one without a suffix holds lines of JSON.
+
+    Raises
+    ------
+    OptionError
+        If no output has the suffix.
+    """
+    suffix = Path(path).suffix[1:].lower()
+    if suffix and suffix not in OUTPUTS:
+        known = ", ".join(f".{name}" for name in OUTPUTS)
+        raise OptionError(f"{os.fspath(path)!r} ends in .{suffix}, expected one of {known}; name the file so")
+    return suffix or "jsonl"
+
+
+def __getattr__(name: str) -> Any:
+    """Give the protocol that an addition to this folder needs, and the files; they load NumPy, which the names above do not."""
+    if name == "Output":
+        from mase.outputs.protocol import Output
+
+        return Output
+    if name == "OutputFile":
+        from mase.outputs.file import OutputFile
+
+        return OutputFile
+    raise AttributeError(f"module 'mase.outputs' has no attribute {name!r}")

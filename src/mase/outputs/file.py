@@ -1,0 +1,90 @@
+"""A file of results: whole, or not there at all."""
+
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing
+from tempfile import SpooledTemporaryFile
+from types import TracebackType
+from typing import BinaryIO, Self, cast
+
+from mase.attribution import Attribution
+from mase.files import write_stream, writing
+from mase.io.json import Failure
+from mase.outputs import OUTPUTS, form_of
+from mase.outputs.protocol import Output
+
+__all__ = ["OutputFile"]
+
+_IN_MEMORY = 16 << 20
+
+
+class OutputFile(AbstractContextManager["OutputFile"]):
+    """Results in a file that takes its place when the block ends well; a block that fails leaves what was there before.
+
+    It is written when the block ends, and not at all without a result.
+
+    Parameters
+    ----------
+    path
+        Where to write.
+    form
+        A name of `OUTPUTS`; by default the one that the suffix of the path says.
+
+    Attributes
+    ----------
+    is_whole
+        Whether no result was broken off; if one was, nothing is written.
+
+    Raises
+    ------
+    OptionError
+        If no output has the suffix.
+    UnknownNameError
+        If there is no such form.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from mase.io.json import Failure
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with OutputFile(f"{folder}/reviews.csv") as file:
+    ...         file.add(1, Failure(1, "EmptyTextError", "no word"))
+    ...     len(Path(f"{folder}/reviews.csv").read_text().splitlines())
+    2
+    """
+
+    def __init__(self, path: str | os.PathLike[str], form: str | None = None) -> None:
+        self.path = path
+        self._make: Callable[[BinaryIO], Output] = OUTPUTS[form_of(path) if form is None else form]
+        self.is_whole = True
+        self._n_results = 0
+
+    def __enter__(self) -> Self:
+        # Has no name, so that a run that is killed leaves nothing behind.
+        self._draft = cast(BinaryIO, SpooledTemporaryFile(max_size=_IN_MEMORY))
+        self._output = self._make(self._draft)
+        return self
+
+    def add(self, number: int, result: Attribution | Failure) -> None:
+        """Take the next result; `number` is that of its text in the input, from 1 on.
+
+        Raises
+        ------
+        DataError
+            If the system has no room for it, or the result has no such form.
+        """
+        self.is_whole = False
+        with writing(self.path):
+            self._output.add(number, result)
+        self.is_whole = True
+        self._n_results += 1
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with closing(self._draft):
+            if kind is None and self._n_results and self.is_whole:
+                self._output.close()
+                self._draft.seek(0)
+                write_stream(self.path, self._draft)

@@ -1,0 +1,56 @@
+"""Heat maps: on a terminal in colours, in a file as plain text."""
+
+import codecs
+from typing import IO, BinaryIO, cast
+
+from rich.console import Console
+from rich.rule import Rule
+from rich.text import Text
+
+from mase.attribution import Attribution
+from mase.io.json import Failure
+from mase.render.terminal import heat_map
+
+__all__ = ["HeatMaps", "TextFile"]
+
+_WIDTH = 100
+
+
+class HeatMaps:
+    """Prints a heat map per attribution; several are kept apart by their numbers. Failures are left out."""
+
+    def __init__(self, console: Console, *, numbered: bool) -> None:
+        self.console, self.numbered = console, numbered
+
+    def add(self, number: int, result: Attribution | Failure) -> None:
+        """Print an attribution."""
+        if isinstance(result, Failure):
+            return
+        if self.numbered:
+            self.console.print(Rule(Text(f"{number}"), align="left", style="dim"))
+        self.console.print(heat_map(result))
+        if self.numbered:
+            self.console.print()
+        self.console.file.flush()
+
+    def close(self) -> None:
+        """Print nothing."""
+
+
+class TextFile:
+    """Writes what a terminal without colours shows; a text that could not be explained has a line that says why."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.console = Console(
+            file=cast(IO[str], codecs.getwriter("utf-8")(stream)), width=_WIDTH, no_color=True, highlight=False
+        )
+        self._maps = HeatMaps(self.console, numbered=True)
+
+    def add(self, number: int, result: Attribution | Failure) -> None:
+        """Write a heat map, or the message of a failure."""
+        if isinstance(result, Failure):
+            self.console.print(Text(f"{number}: {result.error}: {result.message}"))
+        self._maps.add(number, result)
+
+    def close(self) -> None:
+        """Write nothing."""

@@ -1,0 +1,171 @@
+"""What another package adds: a real one, installed by pip, and packages that are wrong in one way each."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mase
+from mase.designs import DESIGNS
+from mase.errors import PluginError, UnknownNameError
+from mase.links import LINKS
+from mase.metrics import METRICS
+from mase.metrics.operators import OPERATORS
+from mase.models import ADAPTERS, adapt
+from mase.outputs import OUTPUTS, form_of
+from mase.registry import Registry
+
+SOURCE = Path(__file__).parents[1] / "plugin"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The folder that pip installed the package into."""
+    folder = tmp_path_factory.mktemp("site")
+    source = shutil.copytree(SOURCE, folder / "source", ignore=shutil.ignore_patterns("__pycache__"))
+    options = ["--no-deps", "--no-index", "--no-build-isolation", "--disable-pip-version-check", "--quiet"]
+    command = [sys.executable, "-m", "pip", "install", *options, "--target", folder / "site", source]
+    subprocess.run(command, check=True, capture_output=True)
+    return folder / "site"
+
+
+@pytest.fixture
+def python(site, tmp_path):
+    """Run Python in an empty folder, with the package installed."""
+
+    def run(*arguments):
+        env = os.environ | {"PYTHONPATH": os.pathsep.join([*sys.path, str(site)])}
+        command = [sys.executable, *map(str, arguments)]
+        return subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    return run
+
+
+PROGRAM = """
+import json, mase, sys
+from mase.designs import DESIGNS
+from mase.estimators import ESTIMATORS
+from mase.metrics import METRICS, evaluate
+from mase.outputs import OutputFile
+assert "mase_example_plugin" not in sys.modules
+names = list(DESIGNS)
+from mase.testing import check_design, check_estimator
+check_design(DESIGNS["coins"]())
+check_estimator(ESTIMATORS.build("block-mean(blocks=3)"), tolerance=1e-6)
+from mase_example_plugin import LEXICON
+found = mase.Explainer(LEXICON, method="coins-in-blocks")("a good film")
+with OutputFile("found.md") as file:
+    file.add(1, found)
+judged = evaluate(LEXICON, ["a good film"], ["coins-in-blocks"], metrics=["switching-point"])
+print(json.dumps({
+    "names": names, "scores": found.scores.tolist(), "link": found.link, "design": found.method["design"],
+    "share": judged.summaries("coins-in-blocks")[0].mean, "methods": list(mase.METHODS),
+}))
+"""
+
+
+def test_every_addition_works_in_python(python, tmp_path):
+    found = python("-c", PROGRAM)
+    assert not found.stderr
+    said = json.loads(found.stdout)
+    assert said["names"] == [*DESIGNS, "coins"]
+    assert said["methods"] == [*mase.METHODS, "coins-in-blocks"]
+    assert said["scores"] == pytest.approx(
+        [0, 6.389056, 0], abs=1e-6
+    )  # e^2 - 1: the odds are e^2 with the word, else 1
+    assert (said["link"], said["design"], said["share"]) == ("odds", {"name": "coins"}, pytest.approx(1 / 3))
+    assert (tmp_path / "found.md").read_text() == "- 1: **good**, pos\n\n---\n"
+
+
+def test_every_addition_works_in_the_command(python, tmp_path):
+    model = ("-m", "mase_example_plugin:LEXICON")
+    options = (
+        "--method coins-in-blocks --link logit --design bernoulli --estimator block-mean(blocks=2) --json -o found.md"
+    )
+    found = python("-m", "mase", "explain", *model, *options.split(), "a good film", "dull, dull")
+    assert found.returncode == 0, found.stderr
+    one, _ = map(json.loads, found.stdout.splitlines())
+    assert one["method"]["estimator"] == {"name": "block-mean", "blocks": 2}
+    assert (tmp_path / "found.md").read_text().startswith("- 1: **good**, pos\n- 2:")
+    (tmp_path / "in.csv").write_text("text\na good film\na dull film\n")
+    options = "-i in.csv --methods coins-in-blocks --metrics switching-point --json"
+    judged = python("-m", "mase", "evaluate", *model, *options.split())
+    assert judged.returncode == 0, judged.stderr
+    assert "switching-point" in judged.stdout
+    assert "switching-point" in "".join(python("-m", "mase", "evaluate", "--help").stdout.split())
+    assert "coins-in-blocks" in python("-m", "mase", "methods").stdout
+    assert "block-mean" in python("-m", "mase", "methods", "coins-in-blocks").stdout
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """Make a package with one entry point, and put it on the search path."""
+
+    def make(name, group, entry, code):
+        folder = tmp_path / name
+        info = folder / f"{name}-0.1.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1\n")
+        (info / "entry_points.txt").write_text(f"[{group}]\n{entry} = {name}:ADDED\n")
+        (folder / f"{name}.py").write_text(code)
+        monkeypatch.syspath_prepend(folder)
+
+    return make
+
+
+def test_a_package_that_cannot_be_imported_costs_its_own_name_only(package):
+    package("broken_links", "mase.links", "broken", "import no_such_module")
+    assert "broken" in LINKS
+    with pytest.raises(PluginError, match=r"link 'broken' of the package broken_links 0\.1 .*no_such_module"):
+        LINKS["broken"]
+    assert LINKS["logit"] is not None
+    assert list(LINKS)[-1] == "broken"
+
+
+def test_a_name_that_is_built_in_is_refused(package):
+    package("greedy", "mase.designs", "iid", "ADDED = None")
+    assert DESIGNS["iid"] is not None
+    assert "greedy" not in sys.modules
+    with pytest.raises(PluginError, match=r"the package greedy 0\.1 adds the design 'iid', which is built in"):
+        list(DESIGNS)
+    with pytest.raises(UnknownNameError, match="did you mean 'iid'"):
+        DESIGNS["iidd"]
+
+
+def test_a_name_of_two_packages_belongs_to_neither(package):
+    package("first", "mase.metrics", "same", "ADDED = None")
+    package("second", "mase.metrics", "same", "ADDED = None")
+    assert list(METRICS).count("same") == 1
+    with pytest.raises(
+        PluginError, match=r"metric 'same' is added by the package first 0\.1 and the package second 0\.1"
+    ):
+        METRICS["same"]
+
+
+def test_a_row_that_is_no_method_is_refused(package):
+    package("rowless", "mase.methods", "rowless", "ADDED = {'colour': 'red'}")
+    with pytest.raises(PluginError, match="rowless"):
+        mase.METHODS["rowless"]
+
+
+def test_a_broken_adapter_is_passed_over_and_told_where_nothing_else_fits(package):
+    package("broken_adapter", "mase.adapters", "broken", "raise RuntimeError('out of order')")
+    assert adapt(lambda texts: [[0.5, 0.5]] * len(texts)).labels == ("0", "1")
+    with pytest.raises(mase.MaseError, match=r"a function from texts.*broken_adapter 0\.1.*out of order"):
+        adapt(3.5)
+
+
+def test_suffixes_are_those_of_all_outputs(package):
+    package("tabular", "mase.outputs", "xlsx", "ADDED = None")
+    assert form_of("found.XLSX") == "xlsx"
+
+
+@pytest.mark.parametrize("registry", [ADAPTERS, DESIGNS, LINKS, mase.METHODS, METRICS, OPERATORS, OUTPUTS])
+def test_names_without_packages_are_the_built_in_ones(registry):
+    assert isinstance(registry, Registry)
+    assert registry.added == ()
+    assert list(registry) == list(registry.entries)
