@@ -25,7 +25,7 @@ METHODS = ("mase", "mase-paper")
 PARTS = {
     (modules.TorchModule, "bind"): "forward passes of the text and its reference",
     (oracles, "ask"): "asking: all batches, with what readies the module",
-    (probes.TorchProbe, "_place"): "inside it: placing the perturbed vectors",
+    (probes.TorchProbe, "_apply"): "inside it: placing the perturbed vectors",
     (designed, "coefficients"): "solving between the rounds",
     (LeastSquares, "fit"): "solving with standard errors",
     (designed, "split_half"): "agreement of halves",

@@ -20,7 +20,7 @@ from mase.metrics.masking import Masker, Operator, masker
 from mase.metrics.ranking import without_top
 from mase.models import load as load_model
 from mase.models.protocol import Model
-from mase.models.runtime import settle
+from mase.models.runtime import configure
 from mase.platforms import locked
 from mase_paper.experiments.ceiling import CEILINGS, search
 from mase_paper.experiments.columns import columns_path, load, save
@@ -41,7 +41,7 @@ def main() -> None:
         heads = [head for records in found.values() for head in records.headers]
         (of_split,) = {head["data"]["split"] for head in heads}
         assert all([*head["operators"][1:], operator] == [*TARGETS[target].operators[1:]] for head in heads)
-        settle(1)
+        configure(1)
         flips = _flips(found, load_model(target), load_split(TARGETS[target].dataset, of_split, data_dir), operator)
         save(path, {spec: _appended(records, operator, flips[spec]) for spec, records in found.items()})
 

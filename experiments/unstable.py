@@ -22,7 +22,7 @@ from mase.attribution import LISTED
 from mase.datasets import load as load_split
 from mase.models import load
 from mase.models.protocol import Model
-from mase.models.runtime import settle
+from mase.models.runtime import configure
 from mase.regression.designed import Regression
 from mase.regression.problem import Estimate, Estimator, Problem
 from mase_paper.experiments.selection import Chosen, choose
@@ -108,7 +108,7 @@ def main() -> None:
     parser.add_argument("--skip", type=int, default=0, help="texts that are left out first")
     parser.add_argument("--n-texts", type=int, default=80)
     args = parser.parse_args()
-    settle(1)
+    configure(1)
     model = load(args.target)
     split = load_split(TARGETS[args.target].dataset, "validation", args.data_dir)
     texts: list[Chosen] = list(islice(choose(model, split, 0), args.skip, args.skip + args.n_texts))

@@ -170,8 +170,8 @@ class Explainer:
             raise ModelError(
                 "the model ran out of memory on a single text; shorten it or use a larger device"
             ) from error
-        chance = probabilities(check_start(probe.start), probe.output)[0]
-        index = target_index(self.model.labels, target, chance)
+        probability = probabilities(check_start(probe.start), probe.output)[0]
+        index = target_index(self.model.labels, target, probability)
         found = measure(probe, self.method, index, generator(self.seed, text), self.query, self.stopping)
         gamma = found.estimate.gamma
         response = Response.of(
@@ -196,7 +196,7 @@ class Explainer:
             units=tuple(Unit(_FIELD, start, end, text[start:end]) for start, end in words.spans),
             responses=(response,),
             tokens=_tokens(tokens, words),
-            prediction=Prediction.of(self.model.labels, chance),
+            prediction=Prediction.of(self.model.labels, probability),
             fit=fit,
             notes=found.notes,
             method=self._described(probe),
@@ -229,7 +229,7 @@ class Explainer:
         """Return every setting of an explanation, for provenance; a sigma that is a function of p as its value."""
         method, design = self.method, self.method.gaussian
         if design is not None and callable(design.sigma):
-            method = resolve(method, sigma=design.sigma(int(np.count_nonzero(probe.widths))))
+            method = resolve(method, sigma=design.sigma(int(np.count_nonzero(probe.scale))))
         return describe(method) | {
             "granularity": "token" if self.per_token else "word",
             "batch_size": self.query.rows or probe.batch_size,

@@ -36,10 +36,10 @@ def measure(
     OptionError
         If the design does not suit space or estimator, or the method is to stop early and cannot.
     """
-    strategy, p = method.strategy, len(probe.widths)
+    strategy, p = method.strategy, len(probe.scale)
     if not stopping.never and not strategy.stops_early:
         raise OptionError(f"method {method.name!r} asks as it sees fit, expected no tolerance and no stable_top")
-    moving = probe.widths > 0 if strategy.needs_reference else np.ones(p, dtype=bool)
+    moving = probe.scale > 0 if strategy.needs_reference else np.ones(p, dtype=bool)
     oracle = Oracle.of(probe, method.name, method.link, target, moving, binary=method.space.binary, options=options)
     if not oracle.size:
         return _nothing_moves(oracle, p)

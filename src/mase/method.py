@@ -85,12 +85,12 @@ def describe(method: Method) -> dict[str, Any]:
     plain: dict[str, Any] = {"name": method.name, "space": _part(SPACES, method.space)}
     if isinstance(method.strategy, Regression):
         design = _part(DESIGNS, method.strategy.design)
-        law = {key: design.pop(key) for key in ("sigma", "center") if method.gaussian is not None}
+        distribution = {key: design.pop(key) for key in ("sigma", "center") if method.gaussian is not None}
         plain |= {
             "design": design,
             "estimator": _part(ESTIMATORS, method.strategy.estimator),
             "link": method.link,
-        } | law
+        } | distribution
     else:
         plain |= {"procedure": _part(PROCEDURES, method.strategy), "link": method.link}
     if "sigma" in plain:

@@ -135,8 +135,10 @@ def _method(name: str, row: Mapping[str, Any]) -> Method:
     given = dict(row)
     reference = given.pop("reference", None)
     parts = {part: registry[given.pop(part)]() for part, registry in _REGISTRIES.items() if part in given}
-    law = {key: given.pop(key) for key in ("sigma", "center") if key in given}
-    strategy = parts.pop("procedure", None) or Regression(replace(parts.pop("design"), **law), parts.pop("estimator"))
+    distribution = {key: given.pop(key) for key in ("sigma", "center") if key in given}
+    strategy = parts.pop("procedure", None) or Regression(
+        replace(parts.pop("design"), **distribution), parts.pop("estimator")
+    )
     method = Method(name=name, strategy=strategy, **given, **parts)
     return method if reference is None else with_reference(method, reference)
 
@@ -178,7 +180,7 @@ def _regression(method: Method, **parts: Any) -> Regression:
     Raises
     ------
     OptionError
-        If the method is no regression, or sigma or centre are given and its design has a law of its own, or its
+        If the method is no regression, or sigma or centre are given and its design has a distribution of its own, or its
         estimator is for its own design.
     """
     given = " and no ".join(parts)
@@ -193,8 +195,8 @@ def _regression(method: Method, **parts: Any) -> Regression:
         return regression
     if not isinstance(regression.design, Gaussian):
         raise OptionError(
-            f"method {method.name!r} is a design with a law of its own, expected no {' and no '.join(parts)}; leave that "
-            "out, or use method='mase-nlgp'"
+            f"method {method.name!r} draws from a distribution of its own, expected no {' and no '.join(parts)}; leave "
+            "that out, or use method='mase-nlgp'"
         )
     return replace(regression, design=replace(regression.design, **parts))
 
@@ -202,8 +204,8 @@ def _regression(method: Method, **parts: Any) -> Regression:
 def _check_estimator(name: str, regression: Regression, design: Design) -> None:
     """Make sure that the estimator of a method suits another design than its own.
 
-    A closed form (`needs_base`) that was chosen for a design with a law of its own, as that of occlusion, holds for that
-    law alone.
+    A closed form (`needs_base`) that was chosen for a design with a distribution of its own, as that of occlusion, is
+    right for that distribution only.
 
     Raises
     ------

@@ -116,10 +116,15 @@ def test_contracts_can_fail():
         check_estimator(Biased(), tolerance=1e-6)
 
     class Shifted(Gaussian):
-        def draw(self, rng, n, law, gamma=None):
-            sample = DESIGNS["iid"]().draw(rng, n, law)
+        def draw(self, rng, n, distribution, gamma=None):
+            sample = DESIGNS["iid"]().draw(rng, n, distribution)
             return type(sample)(
-                sample.coordinates + 0.1, sample.deviations + 0.1, sample.weights, False, sample.center, law.covariance
+                sample.coordinates + 0.1,
+                sample.deviations + 0.1,
+                sample.weights,
+                False,
+                sample.center,
+                distribution.covariance,
             )
 
     with pytest.raises(AssertionError, match="mean"):
@@ -131,8 +136,8 @@ def test_contracts_of_metrics_and_outputs_can_fail():
         needs_rescore = False
         columns = METRICS["comprehensiveness"]().columns[:1]
 
-        def judge(self, case):
-            return -METRICS["comprehensiveness"]().judge(case)[:1]
+        def evaluate(self, case):
+            return -METRICS["comprehensiveness"]().evaluate(case)[:1]
 
     with pytest.raises(AssertionError, match="for true scores"):
         check_metric(Reversed())

@@ -66,10 +66,10 @@ def faults(found: Attribution, text: str) -> str:
 
 
 def invalid(found: Attribution) -> str:
-    """Return which law of attributions one breaks, "" if none."""
+    """Return which distribution of attributions one breaks, "" if none."""
     chances = np.array(list(found.prediction.probabilities.values()))
     spans, fit = found.spans, found.fit
-    laws = {
+    distributions = {
         "has scores that are not finite": np.isfinite(found.scores).all(),
         "has standard errors that are negative or not finite": all(
             word.standard_error is None or 0 <= word.standard_error < np.inf for word in found.word_scores
@@ -91,7 +91,7 @@ def invalid(found: Attribution) -> str:
         "has negative counts or seconds": min(fit.n_queries, fit.n_gradients, fit.seconds) >= 0,
         "names no method": bool(found.method.get("name")),
     }
-    return "; ".join(law for law, holds in laws.items() if not holds)
+    return "; ".join(distribution for distribution, holds in distributions.items() if not holds)
 
 
 def _other_answer(found: Attribution, own: np.ndarray, tolerance: float) -> str:

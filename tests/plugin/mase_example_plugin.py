@@ -6,14 +6,14 @@ from typing import Any, BinaryIO, ClassVar
 import numpy as np
 
 from mase.attribution import Attribution
-from mase.designs import Law, Sample
+from mase.designs import Distribution, Sample
 from mase.designs.placement import single
 from mase.estimators import Estimate, Problem
 from mase.estimators.least_squares import LeastSquares
 from mase.io.json import Failure
 from mase.links import Output
 from mase.metrics.delta_accuracy import flips
-from mase.metrics.protocol import Case, Column
+from mase.metrics.protocol import Column, Instance
 from mase.models import Callable
 from mase.regression.covariance import Covariance
 
@@ -24,13 +24,15 @@ class Coins:
 
     rounds: ClassVar[int] = 1
 
-    def law(self, widths: np.ndarray) -> Law:
-        """Return the law of fair coins."""
-        return Law(0.5, Covariance(np.full(np.count_nonzero(widths), 0.5)))
+    def distribution(self, scale: np.ndarray) -> Distribution:
+        """Return the distribution of fair coins."""
+        return Distribution(0.5, Covariance(np.full(np.count_nonzero(scale), 0.5)))
 
-    def draw(self, rng: np.random.Generator, n: int, law: Law, gamma: np.ndarray | None = None) -> Sample:
+    def draw(
+        self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: np.ndarray | None = None
+    ) -> Sample:
         """Return n rows."""
-        return single(rng.integers(0, 2, (n, law.covariance.size)) - 0.5, law)
+        return single(rng.integers(0, 2, (n, distribution.covariance.size)) - 0.5, distribution)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +86,10 @@ class SwitchingPoint:
         """One number."""
         return (Column("share", "lower"),)
 
-    def judge(self, case: Case) -> np.ndarray:
+    def evaluate(self, instance: Instance) -> np.ndarray:
         """Return the share `(1,)`."""
-        w = len(case.masker.words)
-        flipped = flips(case.masker, case.ranked, case.target, range(1, w + 1))
+        w = len(instance.masker.words)
+        flipped = flips(instance.masker, instance.ranked, instance.target, range(1, w + 1))
         return np.array([(flipped.argmax() + 1) / w if flipped.any() else np.nan])
 
 

@@ -28,7 +28,7 @@ QUICK = settings(max_examples=30, deadline=None)
 def test_any_design_of_any_size(name, p, n, seed):
     design = DESIGNS[name]()
     assume(name != "leave-one-out" or n >= p)  # every word has its row
-    sample = design.draw(np.random.default_rng(seed), n, design.law(np.ones(p)))
+    sample = design.draw(np.random.default_rng(seed), n, design.distribution(np.ones(p)))
     rows = n - n % 2 if sample.paired else n
     assert sample.coordinates.shape == (rows if isinstance(design, Gaussian) else min(rows, len(sample.coordinates)), p)
     assert sample.weights.shape == (len(sample.coordinates),)
@@ -46,9 +46,9 @@ def test_affine_responses_scale_the_scores(name, scale, shift, seed):
     rng = np.random.default_rng(seed)
     z = 0.1 * rng.standard_normal((80, 6))
     y, base = np.tanh(5 * z @ rng.standard_normal(6)), 0.1
-    law, weights = covariance(0.1, np.ones(6)), np.ones(80)
-    first = ESTIMATORS[name]().fit(Problem(z, y, weights, base, True, law))
-    second = ESTIMATORS[name]().fit(Problem(z, scale * y + shift, weights, scale * base + shift, True, law))
+    distribution, weights = covariance(0.1, np.ones(6)), np.ones(80)
+    first = ESTIMATORS[name]().fit(Problem(z, y, weights, base, True, distribution))
+    second = ESTIMATORS[name]().fit(Problem(z, scale * y + shift, weights, scale * base + shift, True, distribution))
     assert second.gamma == pytest.approx(scale * first.gamma, rel=1e-5, abs=1e-6 * abs(scale))
     assert np.sqrt(np.diag(second.covariance)) == pytest.approx(
         abs(scale) * np.sqrt(np.diag(first.covariance)), rel=1e-4, abs=1e-6 * abs(scale)
@@ -60,9 +60,9 @@ def test_affine_responses_scale_the_scores(name, scale, shift, seed):
 def test_order_of_rows_does_not_matter(name, order):
     rng = np.random.default_rng(0)
     z, order = 0.1 * rng.standard_normal((40, 5)), np.array(order)
-    y, law = np.tanh(z @ np.arange(5.0)), covariance(0.1, np.ones(5))
-    first = ESTIMATORS[name]().fit(Problem(z, y, np.ones(40), 0.0, True, law))
-    second = ESTIMATORS[name]().fit(Problem(z[order], y[order], np.ones(40), 0.0, True, law))
+    y, distribution = np.tanh(z @ np.arange(5.0)), covariance(0.1, np.ones(5))
+    first = ESTIMATORS[name]().fit(Problem(z, y, np.ones(40), 0.0, True, distribution))
+    second = ESTIMATORS[name]().fit(Problem(z[order], y[order], np.ones(40), 0.0, True, distribution))
     assert second.gamma == pytest.approx(first.gamma, abs=1e-9)
 
 

@@ -135,7 +135,7 @@ def test_small_sigma_is_gradient_times_input(lstm_model, small_lstm):
 
 
 def test_full_embedding_noise_estimates_the_same_local_slope(lstm_model):
-    """The law of vec Z is isotropic, so <gamma_i, e_i> tends to gradient x input as well; its error is far larger."""
+    """The distribution of vec Z is isotropic, so <gamma_i, e_i> tends to gradient x input as well; its error is far larger."""
     scaled = mase.Explainer(lstm_model, method="mase-nlgp", sigma=0.01)(TEXTS[0])
     full = mase.Explainer(
         lstm_model, method="standard-gaussian", sigma=0.01, n_samples=20_000, estimator="least-squares"
@@ -159,7 +159,7 @@ def test_full_embedding_is_theorem_1_on_all_entries(small_lstm):
     probe = model.bind(Binding(model.encode(text), method.space, np.arange(3), 3, (0, 1), sigma))
     rng, seen = np.random.default_rng(0), []
     handle = small_lstm.lstm.register_forward_pre_hook(lambda _m, args: seen.append(args[0].detach().double().numpy()))
-    coordinates = 1 + rng.standard_normal((n, 3)) * sigma * probe.widths
+    coordinates = 1 + rng.standard_normal((n, 3)) * sigma * probe.scale
     scores = probe.scores(coordinates, np.arange(n))
     handle.remove()
     embedded = small_lstm.words(torch.tensor(whitespace_ids(text))).detach().double().numpy()
@@ -168,7 +168,7 @@ def test_full_embedding_is_theorem_1_on_all_entries(small_lstm):
     d = scores[:, 0] - probe.start[0, 0]
     gamma = np.einsum("n,ntd->td", d, z) / n / sigma**2
     u = coordinates - 1
-    reduced = (d[:, None] * u).mean(axis=0) / (sigma * probe.widths) ** 2
+    reduced = (d[:, None] * u).mean(axis=0) / (sigma * probe.scale) ** 2
     assert reduced == pytest.approx((gamma * embedded).sum(axis=1), rel=1e-3)
 
 

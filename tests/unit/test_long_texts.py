@@ -15,7 +15,7 @@ from mase.estimators.least_squares import LeastSquares
 from mase.estimators.moment import Moment
 from mase.estimators.ridge import Ridge
 from mase.regression.covariance import MOST_CORRELATED, Covariance
-from mase.regression.problem import Estimate, Law, Problem
+from mase.regression.problem import Distribution, Estimate, Problem
 
 LONG = MOST_CORRELATED + 100
 WORDS = 6000  # an array of words x words is 288 MB
@@ -111,8 +111,8 @@ def test_exact_rows_are_met_by_more_coefficients_than_rows():
 
 
 def test_fewer_orthogonal_directions_than_words_are_orthogonal_and_of_the_law():
-    law = Law(1.0, Covariance(np.full(400, 0.2)))
-    rows = Orthogonal().draw(np.random.default_rng(0), 60, law).deviations[0::2]
+    distribution = Distribution(1.0, Covariance(np.full(400, 0.2)))
+    rows = Orthogonal().draw(np.random.default_rng(0), 60, distribution).deviations[0::2]
     gram = rows @ rows.T
     assert np.abs(gram - np.diag(np.diag(gram))).max() < 1e-10
     assert np.diag(gram).mean() == pytest.approx(400 * 0.04, rel=0.05)

@@ -19,10 +19,10 @@ TEXT = "I went in expecting a dull film and left delighted: superb acting, a cle
     [
         ("partition-shap", {"design": "iid"}, "is a procedure, expected no design"),
         ("partition-shap", {"sigma": 0.1}, "is a procedure, expected no sigma"),
-        ("kernel-shap", {"sigma": 0.1}, "a law of its own, expected no sigma"),
-        ("lime", {"center": 0.5}, "a law of its own, expected no center"),
+        ("kernel-shap", {"sigma": 0.1}, "a distribution of its own, expected no sigma"),
+        ("lime", {"center": 0.5}, "a distribution of its own, expected no center"),
         ("occlusion", {"design": "lime"}, "the estimator 'moment' .* is for its own design 'leave-one-out'"),
-        ("mase-nlgp", {"design": "lime", "sigma": 0.1}, "a law of its own, expected no sigma"),
+        ("mase-nlgp", {"design": "lime", "sigma": 0.1}, "a distribution of its own, expected no sigma"),
         ("mase-nlgp", {"center": np.inf}, "center is inf"),
     ],
 )

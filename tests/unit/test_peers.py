@@ -20,11 +20,11 @@ def test_lime_is_the_package():
     rows, y = np.array(case["rows"], dtype=np.float64), np.array(case["responses"])
     lime = METHODS["lime"].strategy
     design, estimator = lime.design, lime.estimator
-    law = design.law(np.ones(rows.shape[1]))
-    problem = Problem(rows - law.center, y, design.weights(rows), None, True, law.covariance)
+    distribution = design.distribution(np.ones(rows.shape[1]))
+    problem = Problem(rows - distribution.center, y, design.weights(rows), None, True, distribution.covariance)
     assert estimator.fit(problem).gamma == pytest.approx(case["scores"], abs=1e-9)
     sizes = np.bincount((rows[1:] == 0).sum(axis=1).astype(int), minlength=rows.shape[1] + 1)
-    ours = design.draw(np.random.default_rng(0), len(rows), law).coordinates
+    ours = design.draw(np.random.default_rng(0), len(rows), distribution).coordinates
     own = np.bincount((ours[1:] == 0).sum(axis=1).astype(int), minlength=rows.shape[1] + 1)
     assert rows[0].all()
     assert ours[0].all()

@@ -33,7 +33,7 @@ def ends(probe):
 
 def lime_problem(name, p=9, n=300):
     design, probe = DESIGNS[name](), smooth(p)
-    sample = design.draw(np.random.default_rng(1), n, design.law(np.ones(p)))
+    sample = design.draw(np.random.default_rng(1), n, design.distribution(np.ones(p)))
     return sample, sample.problem(probe.function(sample.coordinates), None)
 
 
@@ -112,7 +112,7 @@ def test_kernel_shap_within_a_budget(p):
 
 
 def test_the_kernel_is_counted_once():
-    sample = DESIGNS["shapley"]().draw(np.random.default_rng(0), 400, DESIGNS["shapley"]().law(np.ones(20)))
+    sample = DESIGNS["shapley"]().draw(np.random.default_rng(0), 400, DESIGNS["shapley"]().distribution(np.ones(20)))
     sizes = sample.coordinates.sum(axis=1).astype(int)
     assert sample.coordinates[:2].tolist() == [[1.0] * 20, [0.0] * 20]
     assert np.array_equal(sample.coordinates[0::2], 1 - sample.coordinates[1::2])

@@ -88,9 +88,9 @@ def test_moment_matched_rows_make_theorem_1_equal_least_squares():
 
 
 def _law(sigma):
-    from mase.regression.problem import Law
+    from mase.regression.problem import Distribution
 
-    return Law(1.0, covariance(sigma, np.ones(P)))
+    return Distribution(1.0, covariance(sigma, np.ones(P)))
 
 
 def test_stein_gradients_and_perturbations_agree_within_their_joint_interval():
@@ -121,13 +121,13 @@ def test_path_completes_the_difference_between_text_and_reference():
 
 
 def _coverage(truth, seeds, probe, **overrides):
-    inside, widths = [], []
+    inside, scale = [], []
     for seed in range(seeds):
         found = run(probe, seed=seed, **overrides)
         error = np.sqrt(np.diag(found.estimate.covariance))
         inside.append(np.abs(found.estimate.gamma - truth) < 1.96 * error)
-        widths.append(error)
-    assert np.mean(widths) > 0
+        scale.append(error)
+    assert np.mean(scale) > 0
     return float(np.mean(inside))
 
 

@@ -9,7 +9,7 @@ from mase_paper.experiments.journal import Journal
 from mase_paper.experiments.records import COLUMNS, Record
 
 
-def judge(texts):
+def evaluate(texts):
     """Probabilities of dull and good, by weighted words with one interaction; the texts' order does not matter."""
     rows = []
     for text in texts:

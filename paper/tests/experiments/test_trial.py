@@ -7,7 +7,7 @@ from paper.tests.experiments.samples import judge
 import mase
 from mase.metrics.infidelity import Infidelity
 from mase.metrics.masking import masker
-from mase.metrics.protocol import Case
+from mase.metrics.protocol import Instance
 from mase_paper.experiments.records import CHANCE_KS, DEPTH
 from mase_paper.experiments.specs import Spec
 from mase_paper.experiments.testbeds import TARGETS
@@ -43,8 +43,8 @@ def test_records_hold_what_a_slow_reading_of_the_definitions_gives(answer):
 def test_records_hold_the_infidelity_that_mase_evaluate_gives(answer, black_box):
     _, text, found = answer
     scores = mase.explain(text, black_box, method="occlusion", target=0).scores
-    one = Case(black_box, text, 0, masker(black_box, text), scores)
-    _, scaled, unexplained = Infidelity(n_samples=100).judge(one)
+    one = Instance(black_box, text, 0, masker(black_box, text), scores)
+    _, scaled, unexplained = Infidelity(n_samples=100).evaluate(one)
     assert found.records[Spec("occlusion")].infidelity == (float(f"{scaled:.3g}"), round(unexplained, 3))
     assert found.records[Spec("random")].infidelity != found.records[Spec("occlusion")].infidelity
 

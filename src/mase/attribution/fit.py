@@ -31,7 +31,7 @@ class Fit:
         half): the share of their summed absolute scores that belongs to words which a half also has among its own 8
         strongest, mean of both halves. None when a half is too small.
     condition
-        Condition number of the design's second-moment matrix (relative to its law); 1 is ideal.
+        Condition number of the design's second-moment matrix (relative to its distribution); 1 is ideal.
     n_queries, n_gradients
         Model evaluations (rows), forward only and with a backward pass.
     seconds

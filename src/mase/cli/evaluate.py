@@ -148,13 +148,13 @@ def evaluate(
     if batches > n_texts:
         raise click.UsageError(f"got {batches} batches of {n_texts} texts, expected at least one text in each")
     from mase.cli.code import open_model
-    from mase.cli.evaluation_run import Source, judge
+    from mase.cli.evaluation_run import Source, run_evaluation
     from mase.cli.output_files import Destination, Policy
     from mase.cli.paths import check_files, check_suffix, standard_output
     from mase.cli.result_tables import show
     from mase.cli.streams import aside
     from mase.metrics.evaluator import Evaluator, named_metrics
-    from mase.models.runtime import settle
+    from mase.models.runtime import configure
 
     as_json, output = standard_output(output, as_json=as_json)
     check_suffix(output, ".json")
@@ -167,7 +167,7 @@ def evaluate(
     texts = Source.read(source, text_column, label_column, where, renamed, attributions, labels_needed=only_correct)
     with aside():
         loaded = open_model(model, download=download, device=device, trust_remote_code=trust_remote_code)
-        settle(threads)
+        configure(threads)
         evaluator = Evaluator(loaded, methods=methods, metrics=named_metrics(metrics, ks), **how)
-    with judge(evaluator, texts, n_texts, only_correct=only_correct) as found:
+    with run_evaluation(evaluator, texts, n_texts, only_correct=only_correct) as found:
         show(found, batches, as_json=as_json, claim=claims[0], tables=claims[1])

@@ -18,7 +18,7 @@ from mase.metrics.attributions import Attributions, read_attributions
 from mase.metrics.evaluation import Evaluation, collect
 from mase.metrics.evaluator import Evaluator, Judged, OnError
 
-__all__ = ["Found", "Source", "judge"]
+__all__ = ["Found", "Source", "run_evaluation"]
 
 # What the model or the machine does not have, it has for no text: if the first text fails so, all of them would.
 _OF_THE_MODEL = (CapabilityError, MissingDependencyError)
@@ -162,7 +162,7 @@ class Found:
 
 
 @contextmanager
-def judge(evaluator: Evaluator, source: Source, n_texts: int, *, only_correct: bool) -> Iterator[Found]:
+def run_evaluation(evaluator: Evaluator, source: Source, n_texts: int, *, only_correct: bool) -> Iterator[Found]:
     """Yield the evaluation of up to `n_texts` texts; then exit with 1 if one failed, or one method failed on one.
 
     If it is interrupted, the evaluation of what was judged before comes first, and the interruption after the block.

@@ -152,11 +152,11 @@ def explain(
     from mase.cli.code import open_model
     from mase.cli.streams import aside
     from mase.explainer import Explainer
-    from mase.models.runtime import settle
+    from mase.models.runtime import configure
 
     with aside():
         loaded = open_model(model, download=download, device=device, trust_remote_code=trust_remote_code)
-        settle(threads)
+        configure(threads)
         explainer = Explainer(loaded, **how)
         expected = Expected.of(explainer, target)
 

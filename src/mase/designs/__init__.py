@@ -6,10 +6,10 @@ from mase.registry import Registry
 
 if TYPE_CHECKING:
     from mase.regression.problem import Design as Design
-    from mase.regression.problem import Law as Law
+    from mase.regression.problem import Distribution as Distribution
     from mase.regression.problem import Sample as Sample
 
-__all__ = ["DESIGNS", "Design", "Law", "Sample"]
+__all__ = ["DESIGNS", "Design", "Distribution", "Sample"]
 
 DESIGNS = Registry(
     "design",

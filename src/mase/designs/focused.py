@@ -8,7 +8,7 @@ from scipy.special import expit
 from mase.arrays import Floats
 from mase.errors import OptionError
 from mase.regression.covariance import Covariance
-from mase.regression.problem import Law, Sample
+from mase.regression.problem import Distribution, Sample
 
 __all__ = ["Focused"]
 
@@ -54,23 +54,25 @@ class Focused:
         if not 0 < self.p_low <= self.p_high < 1:
             raise OptionError(f"p_low is {self.p_low} and p_high {self.p_high}, expected 0 < p_low <= p_high < 1")
 
-    def law(self, widths: Floats) -> Law:
-        """Return the law of the first round: p fair coins."""
-        p = np.count_nonzero(widths)
-        return Law(0.5, Covariance(np.full(p, 0.5)))
+    def distribution(self, scale: Floats) -> Distribution:
+        """Return the distribution of the first round: p fair coins."""
+        p = np.count_nonzero(scale)
+        return Distribution(0.5, Covariance(np.full(p, 0.5)))
 
-    def draw(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats | None = None) -> Sample:
+    def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return n rows; those of later rounds mask the words whose coefficients `(p,)` are high so far more often."""
-        p = law.covariance.size
+        p = distribution.covariance.size
         if gamma is None:
-            return _bernoulli(rng, n, np.full(p, 0.5), law)
+            return _bernoulli(rng, n, np.full(p, 0.5), distribution)
         ranks = np.empty(p)
         ranks[np.argsort(-gamma, kind="stable")] = np.arange(p)
         near = expit((min(self.n_top, p / 3) - ranks) / self.softness)
-        return _bernoulli(rng, n, self.p_low + (self.p_high - self.p_low) * near, law)
+        return _bernoulli(rng, n, self.p_low + (self.p_high - self.p_low) * near, distribution)
 
 
-def _bernoulli(rng: np.random.Generator, n: int, rates: Floats, law: Law) -> Sample:
+def _bernoulli(rng: np.random.Generator, n: int, rates: Floats, distribution: Distribution) -> Sample:
     """Return n rows whose words are masked with the probabilities `rates` `(p,)`."""
     kept = (rng.random((n, len(rates))) >= rates).astype(np.float64)
-    return Sample(kept, kept - law.center, np.ones(len(kept)), False, law.center, law.covariance)
+    return Sample(
+        kept, kept - distribution.center, np.ones(len(kept)), False, distribution.center, distribution.covariance
+    )

@@ -7,7 +7,7 @@ import numpy as np
 
 from mase.arrays import Floats
 from mase.regression.covariance import Covariance
-from mase.regression.problem import Law, Sample
+from mase.regression.problem import Distribution, Sample
 
 __all__ = ["GaussLegendre"]
 
@@ -25,19 +25,19 @@ class GaussLegendre:
 
     rounds: ClassVar[int] = 1
 
-    def law(self, widths: Floats) -> Law:
-        """Return a nominal law of unit covariance: nothing is drawn."""
-        p = np.count_nonzero(widths)
-        return Law(1.0, Covariance(np.ones(p)))
+    def distribution(self, scale: Floats) -> Distribution:
+        """Return a nominal distribution of unit covariance: nothing is drawn."""
+        p = np.count_nonzero(scale)
+        return Distribution(1.0, Covariance(np.ones(p)))
 
-    def draw(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats | None = None) -> Sample:
+    def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return n rows."""
         del rng
-        p = law.covariance.size
+        p = distribution.covariance.size
         nodes, weights = _quadrature(n)
         rows = np.repeat(nodes[:, None], p, axis=1)
         still = np.zeros((n, p))
-        return Sample(rows, still, weights, False, None, law.covariance, divisible=False, exhaustive=True)
+        return Sample(rows, still, weights, False, None, distribution.covariance, divisible=False, exhaustive=True)
 
 
 def _quadrature(n: int) -> tuple[Floats, Floats]:

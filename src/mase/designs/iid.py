@@ -6,7 +6,7 @@ import numpy as np
 
 from mase.arrays import Floats
 from mase.designs.placement import Gaussian, single
-from mase.regression.problem import Law, Sample
+from mase.regression.problem import Distribution, Sample
 
 __all__ = ["Iid"]
 
@@ -15,6 +15,8 @@ __all__ = ["Iid"]
 class Iid(Gaussian):
     """n independent rows c ~ N(center, Sigma) (Definition NLGP)."""
 
-    def draw(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats | None = None) -> Sample:
+    def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return n rows."""
-        return single(law.covariance.color(rng.standard_normal((n, law.covariance.size))), law)
+        return single(
+            distribution.covariance.color(rng.standard_normal((n, distribution.covariance.size))), distribution
+        )

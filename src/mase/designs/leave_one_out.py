@@ -8,7 +8,7 @@ import numpy as np
 from mase.arrays import Floats
 from mase.errors import TooFewSamplesError
 from mase.regression.covariance import Covariance
-from mase.regression.problem import Law, Sample
+from mase.regression.problem import Distribution, Sample
 
 __all__ = ["LeaveOneOut"]
 
@@ -26,12 +26,12 @@ class LeaveOneOut:
 
     rounds: ClassVar[int] = 1
 
-    def law(self, widths: Floats) -> Law:
+    def distribution(self, scale: Floats) -> Distribution:
         """Return the second moments I / p about the text."""
-        p = np.count_nonzero(widths)
-        return Law(1.0, Covariance(np.full(p, p**-0.5)))
+        p = np.count_nonzero(scale)
+        return Distribution(1.0, Covariance(np.full(p, p**-0.5)))
 
-    def draw(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats | None = None) -> Sample:
+    def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return the p rows.
 
         Raises
@@ -40,10 +40,10 @@ class LeaveOneOut:
             If p is larger than n.
         """
         del rng
-        p = law.covariance.size
+        p = distribution.covariance.size
         if n < p:
             raise TooFewSamplesError(
                 f"n_samples is {n}, expected at least {p}: every one of the {p} words is taken out once"
             )
         z = -np.eye(p)
-        return Sample(1 + z, z, np.ones(p), False, 1.0, law.covariance, divisible=False, exhaustive=True)
+        return Sample(1 + z, z, np.ones(p), False, 1.0, distribution.covariance, divisible=False, exhaustive=True)

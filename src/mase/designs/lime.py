@@ -8,7 +8,7 @@ import numpy as np
 from mase.arrays import Floats
 from mase.designs.placement import exchangeable, proximity
 from mase.errors import OptionError
-from mase.regression.problem import Law, Sample
+from mase.regression.problem import Distribution, Sample
 
 __all__ = ["Lime"]
 
@@ -30,18 +30,20 @@ class Lime:
 
     rounds: ClassVar[int] = 1
 
-    def law(self, widths: Floats) -> Law:
-        """Return the law of a row: m uniform from 1 to p."""
-        p = int(np.count_nonzero(widths))
+    def distribution(self, scale: Floats) -> Distribution:
+        """Return the distribution of a row: m uniform from 1 to p."""
+        p = int(np.count_nonzero(scale))
         return exchangeable(p, np.arange(p), np.ones(p))
 
-    def draw(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats | None = None) -> Sample:
+    def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return n rows, the first of them the text."""
-        p = law.covariance.size
+        p = distribution.covariance.size
         removed = np.concatenate([[0], rng.integers(1, p + 1, size=n - 1)])
         ranks = np.argsort(np.argsort(rng.random((n, p)), axis=1), axis=1)
         kept = (ranks >= removed[:, None]).astype(np.float64)
-        return Sample(kept, kept - law.center, self.weights(kept), False, law.center, law.covariance)
+        return Sample(
+            kept, kept - distribution.center, self.weights(kept), False, distribution.center, distribution.covariance
+        )
 
     def weights(self, kept: Floats) -> Floats:
         """Return the kernel's weights `(n,)` of rows `(n, p)`."""

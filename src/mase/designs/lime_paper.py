@@ -9,7 +9,7 @@ from mase.arrays import Floats
 from mase.designs.placement import proximity
 from mase.errors import OptionError
 from mase.regression.covariance import Covariance
-from mase.regression.problem import Law, Sample
+from mase.regression.problem import Distribution, Sample
 
 __all__ = ["LimePaper"]
 
@@ -29,13 +29,13 @@ class LimePaper:
 
     rounds: ClassVar[int] = 1
 
-    def law(self, widths: Floats) -> Law:
-        """Return the law of fair coins."""
-        p = np.count_nonzero(widths)
-        return Law(0.5, Covariance(np.full(p, 0.5)))
+    def distribution(self, scale: Floats) -> Distribution:
+        """Return the distribution of fair coins."""
+        p = np.count_nonzero(scale)
+        return Distribution(0.5, Covariance(np.full(p, 0.5)))
 
-    def draw(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats | None = None) -> Sample:
+    def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return n rows."""
-        kept = rng.integers(0, 2, size=(n, law.covariance.size)).astype(np.float64)
+        kept = rng.integers(0, 2, size=(n, distribution.covariance.size)).astype(np.float64)
         weights = proximity(1 - np.sqrt(kept.mean(axis=1)), self.width)
-        return Sample(kept, kept - law.center, weights, False, law.center, law.covariance)
+        return Sample(kept, kept - distribution.center, weights, False, distribution.center, distribution.covariance)

@@ -7,7 +7,7 @@ import numpy as np
 from mase.arrays import Floats
 from mase.designs.placement import Gaussian, single
 from mase.errors import TooFewSamplesError
-from mase.regression.problem import Law, Sample
+from mase.regression.problem import Distribution, Sample
 
 __all__ = ["MomentMatched"]
 
@@ -24,7 +24,7 @@ class MomentMatched(Gaussian):
     The standard errors of `Moment` take rows to be independent and are several times too large on these.
     """
 
-    def draw(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats | None = None) -> Sample:
+    def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return n rows.
 
         Raises
@@ -32,7 +32,7 @@ class MomentMatched(Gaussian):
         TooFewSamplesError
             If n <= p: fewer rows cannot have the Gram matrix Sigma.
         """
-        p = law.covariance.size
+        p = distribution.covariance.size
         if n <= p:
             raise TooFewSamplesError(
                 f"n_samples is {n}, expected more than the {p} coordinates for a moment-matched design"
@@ -40,4 +40,6 @@ class MomentMatched(Gaussian):
         noise = rng.standard_normal((n, p))
         noise -= noise.mean(axis=0)
         factor = np.linalg.cholesky(noise.T @ noise / n)
-        return replace(single(law.covariance.color(np.linalg.solve(factor, noise.T).T), law), divisible=False)
+        return replace(
+            single(distribution.covariance.color(np.linalg.solve(factor, noise.T).T), distribution), divisible=False
+        )

@@ -6,7 +6,7 @@ import numpy as np
 
 from mase.arrays import Floats
 from mase.designs.placement import Gaussian, mirrored, pair_count
-from mase.regression.problem import Law, Sample
+from mase.regression.problem import Distribution, Sample
 
 __all__ = ["Orthogonal"]
 
@@ -22,12 +22,12 @@ class Orthogonal(Gaussian):
     `Moment`, which take rows to be independent, are too large on these.
     """
 
-    def draw(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats | None = None) -> Sample:
+    def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return the largest even number of rows up to n."""
-        m, p = pair_count(n), law.covariance.size
+        m, p = pair_count(n), distribution.covariance.size
         noise = np.concatenate([_block(rng, p, min(m, p)) for _ in range(-(-m // p))])[:m]
         lengths = np.sqrt(rng.chisquare(p, size=(m, 1)))
-        return mirrored(law.covariance.color(noise * lengths), law)
+        return mirrored(distribution.covariance.color(noise * lengths), distribution)
 
 
 def _block(rng: np.random.Generator, p: int, m: int) -> Floats:

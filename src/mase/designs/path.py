@@ -7,7 +7,7 @@ import numpy as np
 from mase.arrays import Floats
 from mase.designs.orthogonal import Orthogonal
 from mase.designs.placement import Gaussian, mirrored
-from mase.regression.problem import Law, Sample
+from mase.regression.problem import Distribution, Sample
 
 __all__ = ["Path"]
 
@@ -21,10 +21,10 @@ class Path(Gaussian):
     used.
     """
 
-    def draw(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats | None = None) -> Sample:
+    def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return the largest even number of rows up to n."""
-        deviations = Orthogonal().draw(rng, n, law).deviations[0::2]
-        return mirrored(deviations, law, _strata(rng, len(deviations)))
+        deviations = Orthogonal().draw(rng, n, distribution).deviations[0::2]
+        return mirrored(deviations, distribution, _strata(rng, len(deviations)))
 
 
 def _strata(rng: np.random.Generator, m: int) -> Floats:

@@ -8,14 +8,14 @@ import numpy as np
 from mase.arrays import Floats, Ints
 from mase.errors import OptionError
 from mase.regression.covariance import MOST_CORRELATED, Covariance, covariance
-from mase.regression.problem import Law, Sample
+from mase.regression.problem import Distribution, Sample
 
 __all__ = ["Gaussian", "exchangeable", "mirrored", "pair_count", "proximity", "single"]
 
 
 @dataclass(frozen=True, slots=True)
 class Gaussian:
-    """What Gaussian designs have in common: the law N(center, Sigma) of the coordinates.
+    """What Gaussian designs have in common: the distribution N(center, Sigma) of the coordinates.
 
     Parameters
     ----------
@@ -42,27 +42,29 @@ class Gaussian:
                 "reference) and a standard deviation"
             )
 
-    def law(self, widths: Floats) -> Law:
+    def distribution(self, scale: Floats) -> Distribution:
         """Return N(center, Sigma) of the coordinates whose width is not 0."""
-        return Law(self.center, covariance(self.sigma, widths))
+        return Distribution(self.center, covariance(self.sigma, scale))
 
 
-def single(deviations: Floats, law: Law) -> Sample:
-    """Return the sample of independent rows `(n, p)` about the centre of the law."""
+def single(deviations: Floats, distribution: Distribution) -> Sample:
+    """Return the sample of independent rows `(n, p)` about the centre of the distribution."""
     weights = np.ones(len(deviations))
-    return Sample(law.center + deviations, deviations, weights, False, law.center, law.covariance)
+    return Sample(
+        distribution.center + deviations, deviations, weights, False, distribution.center, distribution.covariance
+    )
 
 
-def mirrored(deviations: Floats, law: Law, centers: Floats | None = None) -> Sample:
+def mirrored(deviations: Floats, distribution: Distribution, centers: Floats | None = None) -> Sample:
     """Return the sample of 2m rows with mirror images side by side, from m deviations `(m, p)`.
 
     `centers` `(m,)` gives each pair a centre of its own; without it all have the law's.
     """
     both = np.empty((2 * len(deviations), deviations.shape[1]))
     both[0::2], both[1::2] = deviations, -deviations
-    at = law.center if centers is None else np.repeat(centers, 2)[:, None]
-    center = law.center if centers is None else None
-    return Sample(at + both, both, np.ones(len(both)), True, center, law.covariance)
+    at = distribution.center if centers is None else np.repeat(centers, 2)[:, None]
+    center = distribution.center if centers is None else None
+    return Sample(at + both, both, np.ones(len(both)), True, center, distribution.covariance)
 
 
 def pair_count(n: int) -> int:
@@ -78,21 +80,21 @@ def pair_count(n: int) -> int:
     return n // 2
 
 
-def exchangeable(p: int, sizes: Ints, chances: Floats) -> Law:
-    """Return the law of 0/1 rows of p words whose number of ones is one of `sizes`, with these relative chances `(s,)`.
+def exchangeable(p: int, sizes: Ints, weights: Floats) -> Distribution:
+    """Return the distribution of 0/1 rows of p words, whose number of ones is drawn from `sizes` with weights `(s,)`.
 
     Two words that exclude each other, or one that is never there, have no positive-definite covariance: one or two
     words are taken to be fair coins. Of more than `MOST_CORRELATED` words only the variances are given.
     """
     if p < 3:
-        return Law(0.5, Covariance(np.full(p, 0.5)))
-    share = chances / chances.sum()
+        return Distribution(0.5, Covariance(np.full(p, 0.5)))
+    share = weights / weights.sum()
     center = float(share @ sizes) / p
     own = center * (1 - center)
     if p > MOST_CORRELATED:
-        return Law(center, Covariance(np.full(p, own**0.5)))
+        return Distribution(center, Covariance(np.full(p, own**0.5)))
     shared = float(share @ (sizes * (sizes - 1))) / (p * (p - 1)) - center**2
-    return Law(center, covariance(np.where(np.eye(p, dtype=bool), own, shared), np.ones(p)))
+    return Distribution(center, covariance(np.where(np.eye(p, dtype=bool), own, shared), np.ones(p)))
 
 
 def proximity(distances: Floats, width: float) -> Floats:

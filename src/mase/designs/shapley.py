@@ -9,7 +9,7 @@ import numpy as np
 
 from mase.arrays import Floats
 from mase.designs.placement import exchangeable, mirrored, pair_count
-from mase.regression.problem import Law, Sample
+from mase.regression.problem import Distribution, Sample
 
 __all__ = ["Shapley"]
 
@@ -37,15 +37,15 @@ class Shapley:
 
     rounds: ClassVar[int] = 1
 
-    def law(self, widths: Floats) -> Law:
-        """Return the law of a coalition whose size is drawn from the kernel."""
-        p = int(np.count_nonzero(widths))
+    def distribution(self, scale: Floats) -> Distribution:
+        """Return the distribution of a coalition whose size is drawn from the kernel."""
+        p = int(np.count_nonzero(scale))
         sizes = np.arange(1, p)
         return exchangeable(p, sizes, 1 / (sizes * (p - sizes)))
 
-    def draw(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats | None = None) -> Sample:
+    def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return at most n rows, all 2^p of them where they fit."""
-        p, room = law.covariance.size, pair_count(n) - 1
+        p, room = distribution.covariance.size, pair_count(n) - 1
         weights = _size_weights(p)
         coalitions, shares = _whole_sizes(p, room, weights)
         left = weights[len(shares) :]
@@ -55,7 +55,7 @@ class Shapley:
             coalitions = np.concatenate([coalitions, drawn])
             pair_weights = np.concatenate([pair_weights, left.sum() * counts / counts.sum()])
         whole = np.concatenate([np.ones((1, p)), coalitions])
-        sample = mirrored(whole - 0.5, Law(0.5, law.covariance))
+        sample = mirrored(whole - 0.5, Distribution(0.5, distribution.covariance))
         exhaustive = not len(left)
         return replace(sample, weights=np.repeat(pair_weights, 2), divisible=False, exhaustive=exhaustive, n_exact=1)
 

@@ -9,7 +9,7 @@ from scipy.stats import qmc
 from mase.arrays import Floats
 from mase.designs.placement import Gaussian, single
 from mase.errors import OptionError
-from mase.regression.problem import Law, Sample
+from mase.regression.problem import Distribution, Sample
 
 __all__ = ["Sobol"]
 
@@ -25,7 +25,7 @@ class Sobol(Gaussian):
     The points are not independent: standard errors, which assume that they are, tend to be too large.
     """
 
-    def draw(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats | None = None) -> Sample:
+    def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return n rows.
 
         Raises
@@ -33,11 +33,11 @@ class Sobol(Gaussian):
         OptionError
             If there are more coordinates than Sobol sequences have dimensions.
         """
-        p = law.covariance.size
+        p = distribution.covariance.size
         if p > qmc.Sobol.MAXDIM:
             raise OptionError(
                 f"{p} coordinates, but Sobol points have at most {qmc.Sobol.MAXDIM}; use design='orthogonal'"
             )
         points = qmc.Sobol(p, scramble=True, rng=rng).random_base2(int(np.ceil(np.log2(n))))[:n]
         half = 2.0 ** -(_BITS + 1)  # the points are multiples of 2**-_BITS, and 0 would be infinitely far
-        return single(law.covariance.color(ndtri(np.clip(points, half, 1 - half))), law)
+        return single(distribution.covariance.color(ndtri(np.clip(points, half, 1 - half))), distribution)

@@ -7,7 +7,7 @@ import numpy as np
 
 from mase.arrays import Floats
 from mase.regression.covariance import Covariance
-from mase.regression.problem import Law, Sample
+from mase.regression.problem import Distribution, Sample
 
 __all__ = ["TextOnly"]
 
@@ -18,14 +18,14 @@ class TextOnly:
 
     rounds: ClassVar[int] = 1
 
-    def law(self, widths: Floats) -> Law:
-        """Return a nominal law of unit covariance: nothing is drawn."""
-        p = np.count_nonzero(widths)
-        return Law(1.0, Covariance(np.ones(p)))
+    def distribution(self, scale: Floats) -> Distribution:
+        """Return a nominal distribution of unit covariance: nothing is drawn."""
+        p = np.count_nonzero(scale)
+        return Distribution(1.0, Covariance(np.ones(p)))
 
-    def draw(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats | None = None) -> Sample:
+    def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return the one row."""
         del rng, n
-        p = law.covariance.size
+        p = distribution.covariance.size
         row, still = np.ones((1, p)), np.zeros((1, p))
-        return Sample(row, still, np.ones(1), False, 1.0, law.covariance, divisible=False, exhaustive=True)
+        return Sample(row, still, np.ones(1), False, 1.0, distribution.covariance, divisible=False, exhaustive=True)

@@ -66,9 +66,14 @@ def _null_space(rows: Floats) -> Floats:
 def _reduced(problem: Problem, start: Floats, free: Floats) -> Problem:
     """Return the problem in the coordinates of the null space, about a solution of the exact rows."""
     matrix = free.T @ problem.covariance.matrix() @ free
-    law = Covariance(np.sqrt(np.diag(matrix)))
+    distribution = Covariance(np.sqrt(np.diag(matrix)))
     return replace(
-        problem, z=problem.z @ free, y=problem.y - problem.z @ start, covariance=law, gradients=None, exact=None
+        problem,
+        z=problem.z @ free,
+        y=problem.y - problem.z @ start,
+        covariance=distribution,
+        gradients=None,
+        exact=None,
     )
 
 

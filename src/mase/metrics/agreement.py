@@ -7,7 +7,7 @@ import numpy as np
 
 from mase.arrays import Floats, as_floats
 from mase.errors import CapabilityError, OptionError, ShapeError
-from mase.metrics.protocol import Case, Column
+from mase.metrics.protocol import Column, Instance
 from mase.metrics.ranking import ranking
 
 __all__ = ["SeedAgreement", "jaccard", "spearman", "spearman_table", "top_overlap"]
@@ -39,12 +39,14 @@ class SeedAgreement:
         """The two kinds of agreement."""
         return Column("spearman", "higher"), Column(f"jaccard k={self.k}", "higher")
 
-    def judge(self, case: Case) -> Floats:
+    def evaluate(self, instance: Instance) -> Floats:
         """Return the mean Spearman correlation and Jaccard index `(2,)`."""
-        if case.rescore is None:
+        if instance.rescore is None:
             raise CapabilityError("agreement between seeds needs a method, expected no scores that were made elsewhere")
-        others = [case.rescore(case.model, case.seed + 1 + index) for index in range(self.n_seeds)]
-        found = np.array([[spearman(case.scores, other), jaccard(case.scores, other, self.k)] for other in others])
+        others = [instance.rescore(instance.model, instance.seed + 1 + index) for index in range(self.n_seeds)]
+        found = np.array(
+            [[spearman(instance.scores, other), jaccard(instance.scores, other, self.k)] for other in others]
+        )
         return np.asarray(found.mean(axis=0))
 
 

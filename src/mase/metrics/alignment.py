@@ -281,6 +281,6 @@ def _located(pairs: Sequence[Pair], text: str, at: int) -> Iterator[tuple[Span, 
 
 
 def _stands(piece: str, text: str, at: int) -> bool:
-    """Return whether the piece stands there; uncased tokenizers give it in lower case."""
+    """Return whether the piece stands there; uncased tokenizers give it in lower instance."""
     here = text[at : at + len(piece)]
     return here == piece or here.lower() == piece.lower()

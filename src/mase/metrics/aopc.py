@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 
 from mase.arrays import Floats, Ints
-from mase.metrics.curves import chances, stepwise
-from mase.metrics.protocol import Case, Column
+from mase.metrics.curves import stepwise, target_probabilities
+from mase.metrics.protocol import Column, Instance
 from mase.metrics.ranking import without_top
 
 __all__ = ["Aopc", "mean_drop"]
@@ -29,13 +29,13 @@ class Aopc:
         """Top first, bottom first."""
         return Column("top first", "higher"), Column("bottom first", "lower")
 
-    def judge(self, case: Case) -> Floats:
+    def evaluate(self, instance: Instance) -> Floats:
         """Return the two areas `(2,)`."""
-        order = case.ranked
-        return np.array([mean_drop(case, order), mean_drop(case, order[::-1])])
+        order = instance.ranked
+        return np.array([mean_drop(instance, order), mean_drop(instance, order[::-1])])
 
 
-def mean_drop(case: Case, order: Ints) -> float:
+def mean_drop(instance: Instance, order: Ints) -> float:
     """Return the mean over i = 1..w of p(text) - p(text without the first i words of `order` `(w,)`)."""
     steps = stepwise(len(order))[1:]
-    return case.whole - float(chances(case, without_top(order, steps)).mean())
+    return instance.whole - float(target_probabilities(instance, without_top(order, steps)).mean())

@@ -5,12 +5,12 @@ import numpy as np
 from mase.arrays import Bools, Floats
 from mase.errors import ShapeError
 from mase.metrics.masking import Masker
-from mase.metrics.protocol import Case
+from mase.metrics.protocol import Instance
 
-__all__ = ["area", "chances", "check_scores", "stepwise"]
+__all__ = ["area", "check_scores", "stepwise", "target_probabilities"]
 
 
-def chances(case: Case, kept: Bools) -> Floats:
+def target_probabilities(instance: Instance, kept: Bools) -> Floats:
     """Return probabilities `(n,)` of the target with the words kept that `kept` `(n, w)` says.
 
     Raises
@@ -18,8 +18,8 @@ def chances(case: Case, kept: Bools) -> Floats:
     ShapeError
         If the case has not one score per word.
     """
-    check_scores(case.masker, case.scores)
-    return case.masker.probabilities(kept)[:, case.target]
+    check_scores(instance.masker, instance.scores)
+    return instance.masker.probabilities(kept)[:, instance.target]
 
 
 def check_scores(masker: Masker, scores: Floats) -> None:

@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 
 from mase.arrays import Floats
-from mase.metrics.curves import area, chances, stepwise
-from mase.metrics.protocol import Case, Column
+from mase.metrics.curves import area, stepwise, target_probabilities
+from mase.metrics.protocol import Column, Instance
 from mase.metrics.ranking import without_top
 
 __all__ = ["Deletion", "Insertion"]
@@ -27,9 +27,11 @@ class Deletion:
         """One number."""
         return (Column("area", "lower"),)
 
-    def judge(self, case: Case) -> Floats:
+    def evaluate(self, instance: Instance) -> Floats:
         """Return the area `(1,)`."""
-        return np.array([area(chances(case, without_top(case.ranked, stepwise(len(case.masker.words)))))])
+        return np.array(
+            [area(target_probabilities(instance, without_top(instance.ranked, stepwise(len(instance.masker.words)))))]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,8 @@ class Insertion:
         """One number."""
         return (Column("area", "higher"),)
 
-    def judge(self, case: Case) -> Floats:
+    def evaluate(self, instance: Instance) -> Floats:
         """Return the area `(1,)`."""
-        return np.array([area(chances(case, ~without_top(case.ranked, stepwise(len(case.masker.words)))))])
+        return np.array(
+            [area(target_probabilities(instance, ~without_top(instance.ranked, stepwise(len(instance.masker.words)))))]
+        )

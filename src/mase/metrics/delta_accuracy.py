@@ -9,7 +9,7 @@ import numpy as np
 from mase.arrays import Bools, Floats, Ints
 from mase.errors import ShapeError
 from mase.metrics.masking import Masker
-from mase.metrics.protocol import Case, Column
+from mase.metrics.protocol import Column, Instance
 from mase.metrics.ranking import check_ks, without_top
 
 __all__ = ["DeltaAccuracy", "flips"]
@@ -43,10 +43,10 @@ class DeltaAccuracy:
         """One per k."""
         return tuple(Column(f"k={k}", "higher", share=True) for k in self.ks)
 
-    def judge(self, case: Case) -> Floats:
+    def evaluate(self, instance: Instance) -> Floats:
         """Return 1 for each k that flips the prediction, else 0 `(len(ks),)`; NaN if the target is not predicted."""
-        found = flips(case.masker, case.ranked, case.target, self.ks).astype(np.float64)
-        predicted = not case.masker.flipped(case.masker.whole[None, :], case.target)[0]
+        found = flips(instance.masker, instance.ranked, instance.target, self.ks).astype(np.float64)
+        predicted = not instance.masker.flipped(instance.masker.whole[None, :], instance.target)[0]
         return found if predicted else np.full(len(self.ks), np.nan)
 
 

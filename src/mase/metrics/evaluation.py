@@ -1,10 +1,8 @@
 """The result of judging methods on many texts: means with intervals, differences, agreement."""
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from itertools import combinations
-from math import isnan
 from typing import Any
 
 import numpy as np
@@ -17,6 +15,7 @@ from mase.metrics.agreement import spearman_table
 from mase.metrics.evaluator import Evaluator, Judged, Judgement
 from mase.metrics.intervals import Difference, Summary, paired_means, paired_share, summaries_of_means, summary_of_share
 from mase.metrics.operators import Operator
+from mase.metrics.plain import finite_number, summary_values, text_values
 from mase.metrics.protocol import Column, Metric
 from mase.provenance import installed
 from mase.registry import unknown
@@ -113,20 +112,20 @@ class Evaluation:
             "columns": [{"metric": name} | asdict(column) for name, column in self.columns],
             "methods": {
                 method: {
-                    "summaries": list(map(_summed, summaries)),
-                    "cost": {name: _number(value) for name, value in self.cost(method).items()},
+                    "summaries": list(map(summary_values, summaries)),
+                    "cost": {name: finite_number(value) for name, value in self.cost(method).items()},
                 }
                 for method, summaries in self.every_summary(batches).items()
             },
             "differences": [
-                {"first": first, "second": second, "columns": list(map(_summed, found))}
+                {"first": first, "second": second, "columns": list(map(summary_values, found))}
                 for (first, second), found in self.every_difference().items()
             ],
             "agreement": {
-                method: dict(zip(self.methods, map(_number, row), strict=True))
+                method: dict(zip(self.methods, map(finite_number, row), strict=True))
                 for method, row in zip(self.methods, self.agreement().tolist(), strict=True)
             },
-            "texts": [_plain(one, len(self.columns)) for one in self.texts],
+            "texts": [text_values(one, len(self.columns)) for one in self.texts],
         }
 
     @property
@@ -276,33 +275,9 @@ def _paired_share(one: Floats, two: Floats) -> Difference | None:
     return paired_share(one[known] == 1, two[known] == 1) if known.any() else None
 
 
-def _plain(judged: Judged, n_columns: int) -> dict[str, Any]:
-    return {
-        "sha256": hashlib.sha256(judged.text.encode("utf-8", "surrogatepass")).hexdigest(),
-        "target": judged.target,
-        "probability": judged.probability,
-        "values": {
-            name: [None] * n_columns if one is None else list(map(_number, one.values.tolist()))
-            for name, one in judged.by_method.items()
-        },
-    }
-
-
-def _summed(found: Summary | Difference | None) -> dict[str, Any] | None:
-    """Return a mean with its interval as plain JSON types."""
-    if found is None:
-        return None
-    return {name: _number(value) if isinstance(value, float) else value for name, value in asdict(found).items()}
-
-
 def _described(metric: Metric) -> dict[str, Any]:
     settings: dict[str, Any] = (
         {one.name: getattr(metric, one.name) for one in fields(metric)} if is_dataclass(metric) else {}
     )
     plain = {name: describe(value) if isinstance(value, Method) else value for name, value in settings.items()}
     return {"name": type(metric).__name__} | plain
-
-
-def _number(value: float) -> float | None:
-    """Return a number for JSON, which has no NaN."""
-    return None if isnan(value) else value

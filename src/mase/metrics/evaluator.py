@@ -17,7 +17,7 @@ from mase.metrics import METRICS
 from mase.metrics.alignment import align
 from mase.metrics.masking import masker, remembering
 from mase.metrics.operators import Operator, check_operator
-from mase.metrics.protocol import Case, Column, Metric, Rescore, TopWords
+from mase.metrics.protocol import Column, Instance, Metric, Rescore, TopWords
 from mase.models import adapt
 from mase.models.protocol import Model
 from mase.regression.precision import QueryOptions
@@ -145,7 +145,7 @@ class Evaluator:
         text, given = check_text(text), attributions or {}
         self.check_names(given)
         bound = remembering(masker(self.model, text, self.operator))
-        blank = Case(self.model, text, bound.target, bound, np.empty(0), self.seed)  # the scores are still to come
+        blank = Instance(self.model, text, bound.target, bound, np.empty(0), self.seed)  # the scores are still to come
         makers: dict[str, Callable[[], Judgement]] = {
             **{name: partial(self._explained, explainer, blank) for name, explainer in self.explainers.items()},
             **{name: partial(self._aligned, one, blank) for name, one in given.items()},
@@ -161,13 +161,13 @@ class Evaluator:
                 found[name] = None
         return Judged(text, bound.target, float(bound.whole[bound.target]), found)
 
-    def _explained(self, explainer: Explainer, blank: Case) -> Judgement:
+    def _explained(self, explainer: Explainer, blank: Instance) -> Judgement:
         explained = explainer(blank.text, target=blank.target)
         rescore, fit = self._rescore(explainer, blank.text, blank.target), explained.fit
-        case = replace(blank, scores=explained.scores, order=explained.order, rescore=rescore)
-        return Judgement(self._values(case), np.array(case.scores), fit.n_queries, fit.n_gradients, fit.seconds)
+        instance = replace(blank, scores=explained.scores, order=explained.order, rescore=rescore)
+        return Judgement(self._values(instance), np.array(instance.scores), fit.n_queries, fit.n_gradients, fit.seconds)
 
-    def _aligned(self, given: Any, blank: Case) -> Judgement:
+    def _aligned(self, given: Any, blank: Instance) -> Judgement:
         scores = align(given, self.model, blank.text, target=blank.target)
         order = given.order if isinstance(given, Attribution) else None
         return Judgement(self._values(replace(blank, scores=scores, order=order)), scores, 0, 0, 0.0)
@@ -183,8 +183,8 @@ class Evaluator:
 
         return rescore
 
-    def _values(self, case: Case) -> Floats:
-        return np.concatenate([np.empty(0), *(metric.judge(case) for metric in self.metrics.values())])
+    def _values(self, instance: Instance) -> Floats:
+        return np.concatenate([np.empty(0), *(metric.evaluate(instance) for metric in self.metrics.values())])
 
     def check_names(self, given: Collection[str]) -> None:
         """Raise the error for attributions made elsewhere that cannot be judged, by the names that they are to have.

@@ -14,7 +14,7 @@ from mase.explainer import Explainer
 from mase.links import probabilities
 from mase.methods import Method, describe, resolve
 from mase.metrics.curves import check_scores
-from mase.metrics.protocol import Case, Column
+from mase.metrics.protocol import Column, Instance
 from mase.models.batching import ask
 from mase.models.protocol import Binding, Model, Probe
 from mase.regression.designed import Regression
@@ -33,7 +33,7 @@ class Infidelity:
     f is the probability of the target and coordinates are those of words, the text being at 1: the text is asked at 1 +
     z, and z.gamma is compared with f(1 + z) - f(1). That is the definition with Z = -z for `sign` -1, the definition's
     own sign: x - Z is the perturbed text. With `sign` +1 the perturbed text is x + Z for the same draws Z, as in
-    Theorem 1; under a law that is symmetric about the text both have the same expectation.
+    Theorem 1; under a distribution that is symmetric about the text both have the same expectation.
 
     "plain" wants scores in units of the probability: it says nothing of scores with another link (a margin, a
     log-probability), so tables leave it out. "scaled" first multiplies the scores by the best factor beta = max(0, E[d
@@ -42,7 +42,7 @@ class Infidelity:
     let beta be negative, which makes the opposite of every score as good as the score; here it gets 1.
 
     Perturbations are drawn anew, not those that made the scores; the minimum over all scores is only with respect to
-    their law (Theorem 2).
+    their distribution (Theorem 2).
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Infidelity:
     n_samples
         How many perturbations.
     sign
-        -1: f(x) - f(x - Z), the definition's, for laws that are symmetric about the text; +1: f(x + Z) - f(x).
+        -1: f(x) - f(x - Z), the definition's, for distributions that are symmetric about the text; +1: f(x + Z) - f(x).
     """
 
     perturbation: str | Method = "mase-paper"
@@ -72,15 +72,15 @@ class Infidelity:
         """Plain, scaled, unexplained."""
         return Column("plain", "lower", headline=False), Column("scaled", "lower"), Column("unexplained", "lower")
 
-    def judge(self, case: Case) -> Floats:
+    def evaluate(self, instance: Instance) -> Floats:
         """Return the three numbers `(3,)`."""
-        check_scores(case.masker, case.scores)
-        method = self._method(case.model)
+        check_scores(instance.masker, instance.scores)
+        method = self._method(instance.model)
         # As JSON: a method may hold an array, which has no hash.
-        key = ("infidelity", json.dumps(describe(method)), self.sign, case.target, case.seed)
+        key = ("infidelity", json.dumps(describe(method)), self.sign, instance.target, instance.seed)
         with untouched():
-            moves, changes = case.memory.once(key, lambda: self._asked(case, method))
-        return infidelities(case.scores, moves, changes)
+            moves, changes = instance.memory.once(key, lambda: self._asked(instance, method))
+        return infidelities(instance.scores, moves, changes)
 
     def _method(self, model: Model) -> Method:
         """Return the method that draws the perturbations, or its stand-in for a model without embeddings."""
@@ -94,42 +94,42 @@ class Infidelity:
         if self.sign == -1 and not method.space.binary and not _about_the_text(method):
             raise OptionError(
                 f"perturbation {method.name!r} is not drawn about the text, so that x - Z lies on the far side of it; "
-                "use sign=1, which asks where the law draws"
+                "use sign=1, which asks where the distribution draws"
             )
         return method
 
-    def _asked(self, case: Case, method: Method) -> tuple[Floats, Floats]:
+    def _asked(self, instance: Instance, method: Method) -> tuple[Floats, Floats]:
         """Return z `(n, w)` and f(1 + z) - f(1) `(n,)`; no rows if no word can move."""
-        probe = _probe(case, method)
-        active: Ints = np.flatnonzero(probe.widths > 0)
+        probe = _probe(instance, method)
+        active: Ints = np.flatnonzero(probe.scale > 0)
         if not len(active):
-            return np.empty((0, len(probe.widths))), np.empty(0)
-        drawn = _drawn(case, method, probe.widths[active])
-        moves = np.zeros((len(drawn), len(probe.widths)))
+            return np.empty((0, len(probe.scale))), np.empty(0)
+        drawn = _drawn(instance, method, probe.scale[active])
+        moves = np.zeros((len(drawn), len(probe.scale)))
         # Zeros and ones can only be taken out: with them x - Z is the one perturbation there is.
         moves[:, active] = drawn if self.sign == 1 or method.space.binary else -drawn
-        whole = probabilities(probe.start, probe.output)[0, case.target]
-        return moves, probabilities(ask(probe, 1 + moves), probe.output)[:, case.target] - whole
+        whole = probabilities(probe.start, probe.output)[0, instance.target]
+        return moves, probabilities(ask(probe, 1 + moves), probe.output)[:, instance.target] - whole
 
 
 def _has_one_level(method: Method) -> bool:
-    """Return whether a method draws its rows once, from a law with one centre and one standard deviation."""
+    """Return whether a method draws its rows once, from a distribution with one centre and one standard deviation."""
     if method.gaussian is not None:
         return np.ndim(method.gaussian.sigma) == 0 and not callable(method.gaussian.sigma)
     return isinstance(method.strategy, Regression) and isinstance(method.strategy.design, Bernoulli)
 
 
 def _about_the_text(method: Method) -> bool:
-    """Return whether the law of a method's rows is symmetric about the text."""
+    """Return whether the distribution of a method's rows is symmetric about the text."""
     return method.gaussian is not None and method.gaussian.center == 1 and not isinstance(method.gaussian, Path)
 
 
-def _drawn(case: Case, method: Method, widths: Floats) -> Floats:
+def _drawn(instance: Instance, method: Method, scale: Floats) -> Floats:
     """Return coordinates minus 1 `(n, p)` of the words that can move, drawn as the method says but not for the same seed."""
     assert isinstance(method.strategy, Regression)
     design = method.strategy.design
-    rng = generator(case.seed, f"infidelity of {case.text}")
-    return np.asarray(design.draw(rng, method.n_samples, design.law(widths)).coordinates - 1)
+    rng = generator(instance.seed, f"infidelity of {instance.text}")
+    return np.asarray(design.draw(rng, method.n_samples, design.distribution(scale)).coordinates - 1)
 
 
 def infidelities(scores: Floats, moves: Floats, changes: Floats) -> Floats:
@@ -154,14 +154,14 @@ def infidelities(scores: Floats, moves: Floats, changes: Floats) -> Floats:
     return np.array([plain, scaled, scaled / total if total > 0 else np.nan])
 
 
-def _probe(case: Case, method: Method) -> Probe:
+def _probe(instance: Instance, method: Method) -> Probe:
     """Return the probe with one coordinate per word."""
     if method.space.per_token or method.space.noisy:
         raise OptionError(
             f"perturbation {method.name!r} has noise besides the words' coordinates, expected a space like 'token-scale'"
         )
-    tokens = case.model.encode(case.text)
+    tokens = instance.model.encode(instance.text)
     words = group_words(tokens)
     of_token: Ints = np.array(words.of_token, dtype=np.int64)
-    key = stream_key(case.seed, case.text)
-    return case.model.bind(Binding(tokens, method.space, of_token, len(words), key, 0.0))
+    key = stream_key(instance.seed, instance.text)
+    return instance.model.bind(Binding(tokens, method.space, of_token, len(words), key, 0.0))

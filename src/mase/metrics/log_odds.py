@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from mase.arrays import Floats
-from mase.metrics.curves import chances
-from mase.metrics.protocol import Case, Column
+from mase.metrics.curves import target_probabilities
+from mase.metrics.protocol import Column, Instance
 from mase.metrics.ranking import share_counts, without_top
 from mase.metrics.rationales import LOG_ODDS_SHARE, log_change
 
@@ -36,7 +36,7 @@ class LogOdds:
         """One number."""
         return (Column(f"top {100 * self.share:g}%", "lower"),)
 
-    def judge(self, case: Case) -> Floats:
+    def evaluate(self, instance: Instance) -> Floats:
         """Return the difference of log-probabilities `(1,)`."""
-        kept = without_top(case.ranked, share_counts(len(case.masker.words), (self.share,)))
-        return log_change(chances(case, kept), case.whole)
+        kept = without_top(instance.ranked, share_counts(len(instance.masker.words), (self.share,)))
+        return log_change(target_probabilities(instance, kept), instance.whole)

@@ -52,13 +52,13 @@ class Masker:
         """The class that the model predicts for the text itself; of separate questions the one it is surest to affirm."""
         return int(np.argmax(self.whole))
 
-    def flipped(self, chances: Floats, target: int) -> Bools:
+    def flipped(self, probabilities: Floats, target: int) -> Bools:
         """Return whether a model with class probabilities `(n, k)` no longer predicts `target` `(n,)`.
 
         Of one choice: another class is the likeliest (of equally likely ones the first counts). Of separate questions:
         the target's own probability is below 0.5; what the model says to the other questions does not matter.
         """
-        return np.asarray(chances[:, target] < 0.5 if self.multilabel else chances.argmax(axis=1) != target)
+        return np.asarray(probabilities[:, target] < 0.5 if self.multilabel else probabilities.argmax(axis=1) != target)
 
     def probabilities(self, kept: Bools) -> Floats:
         """Return class probabilities `(n, k)` with the words kept that `kept` `(n, w)` says, each distinct row asked once.

@@ -8,7 +8,7 @@ import numpy as np
 from mase.arrays import Floats
 from mase.errors import CapabilityError, OptionError
 from mase.metrics.perturbed_model import Nearby
-from mase.metrics.protocol import Case, Column
+from mase.metrics.protocol import Column, Instance
 from mase.rng import generator
 
 __all__ = ["MaxSensitivity"]
@@ -47,14 +47,14 @@ class MaxSensitivity:
         """One number."""
         return (Column(f"radius {self.radius:g}", "lower"),)
 
-    def judge(self, case: Case) -> Floats:
+    def evaluate(self, instance: Instance) -> Floats:
         """Return the largest relative change `(1,)`; NaN if all scores are 0."""
-        if case.rescore is None:
+        if instance.rescore is None:
             raise CapabilityError("max-sensitivity needs a method, expected no scores that were made elsewhere")
-        size = float(np.linalg.norm(case.scores))
+        size = float(np.linalg.norm(instance.scores))
         if size == 0:
             return np.array([np.nan])
-        rng = generator(case.seed, f"max-sensitivity of {case.text}")
-        factors = 1 + self.radius * rng.uniform(-1, 1, size=(self.n_draws, len(case.scores)))
-        moved = [case.rescore(Nearby(case.model, one), case.seed) for one in factors]
-        return np.array([max(float(np.linalg.norm(one - case.scores)) for one in moved) / size])
+        rng = generator(instance.seed, f"max-sensitivity of {instance.text}")
+        factors = 1 + self.radius * rng.uniform(-1, 1, size=(self.n_draws, len(instance.scores)))
+        moved = [instance.rescore(Nearby(instance.model, one), instance.seed) for one in factors]
+        return np.array([max(float(np.linalg.norm(one - instance.scores)) for one in moved) / size])

@@ -8,7 +8,7 @@ import numpy as np
 from mase.arrays import Floats
 from mase.errors import OptionError
 from mase.metrics.aopc import mean_drop
-from mase.metrics.protocol import Case, Column
+from mase.metrics.protocol import Column, Instance
 from mase.metrics.search import best_order
 
 __all__ = ["NormalisedAopc"]
@@ -48,19 +48,19 @@ class NormalisedAopc:
             Column("floor", "lower", headline=False),
         )
 
-    def judge(self, case: Case) -> Floats:
+    def evaluate(self, instance: Instance) -> Floats:
         """Return the two normalised areas, the ceiling and the floor `(4,)`."""
-        low, high = case.memory.once(("naopc", self.beam, case.target), lambda: self._bounds(case))
-        order = case.ranked
-        found = np.array([mean_drop(case, order), mean_drop(case, order[::-1])])
+        low, high = instance.memory.once(("naopc", self.beam, instance.target), lambda: self._bounds(instance))
+        order = instance.ranked
+        found = np.array([mean_drop(instance, order), mean_drop(instance, order[::-1])])
         if high - low < _SMALLEST_RANGE:
             return np.array([np.nan, np.nan, high, low])
         return np.array([*((found - low) / (high - low)), high, low])
 
-    def _bounds(self, case: Case) -> tuple[float, float]:
+    def _bounds(self, instance: Instance) -> tuple[float, float]:
         """Return the floor and the ceiling of the text."""
         low, high = (
-            mean_drop(case, best_order(case.masker, case.target, beam=self.beam, lowest=lowest))
+            mean_drop(instance, best_order(instance.masker, instance.target, beam=self.beam, lowest=lowest))
             for lowest in (False, True)
         )
         return low, high

@@ -64,9 +64,9 @@ class NearbyProbe:
         return self.probe.output
 
     @property
-    def widths(self) -> Floats:
+    def scale(self) -> Floats:
         """Standard deviations per unit of sigma `(p,)`."""
-        return self.probe.widths
+        return self.probe.scale
 
     @property
     def n_setup(self) -> int:

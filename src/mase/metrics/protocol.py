@@ -9,7 +9,7 @@ from mase.attribution import ranking
 from mase.metrics.masking import Masker
 from mase.models.protocol import Model
 
-__all__ = ["Better", "Case", "Column", "Memory", "Metric", "Rescore", "TopWords"]
+__all__ = ["Better", "Column", "Instance", "Memory", "Metric", "Rescore", "TopWords"]
 
 T = TypeVar("T")
 
@@ -46,7 +46,7 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class Instance:
     """One text with the scores of its words: what a metric judges.
 
     Attributes
@@ -106,7 +106,7 @@ class Metric(Protocol):
         """The m numbers that it gives."""
         ...
 
-    def judge(self, case: Case) -> Floats:
+    def evaluate(self, instance: Instance) -> Floats:
         """Return the m numbers of one text `(m,)`; NaN where one has no value."""
         ...
 

@@ -9,7 +9,7 @@ import numpy as np
 from mase.arrays import Floats, Ints
 from mase.metrics.curves import check_scores
 from mase.metrics.masking import Masker
-from mase.metrics.protocol import Better, Case, Column
+from mase.metrics.protocol import Better, Column, Instance
 from mase.metrics.ranking import check_ks, share_counts, without_top
 
 __all__ = [
@@ -36,12 +36,14 @@ def rationale_columns(shares: Sequence[float], ks: Sequence[int], better: Better
     return (Column("mean", better), *(Column(f"k={k}", better) for k in ks), *parts)
 
 
-def drops(case: Case, shares: Sequence[float], ks: Sequence[int], *, keep_top: bool) -> Floats:
+def drops(instance: Instance, shares: Sequence[float], ks: Sequence[int], *, keep_top: bool) -> Floats:
     """Return p(text) - p(what is left) as `rationale_columns` orders them: the top words are taken out, or alone are kept."""
-    check_scores(case.masker, case.scores)
-    counts = (*share_counts(len(case.masker.words), shares), *ks)
-    without, alone = _chances(case.masker, case.target, [case.ranked], *(((), counts) if keep_top else (counts, ())))
-    lost = case.whole - (alone if keep_top else without)[0]
+    check_scores(instance.masker, instance.scores)
+    counts = (*share_counts(len(instance.masker.words), shares), *ks)
+    without, alone = _probabilities(
+        instance.masker, instance.target, [instance.ranked], *(((), counts) if keep_top else (counts, ()))
+    )
+    lost = instance.whole - (alone if keep_top else without)[0]
     by_share, by_k = lost[: len(shares)], lost[len(shares) :]
     return np.concatenate([by_share.mean(keepdims=True), by_k, by_share])
 
@@ -53,9 +55,9 @@ def eraser(masker: Masker, target: int, orders: Sequence[Ints]) -> Floats:
     scores; the rows of all orders are asked together.
     """
     counts = share_counts(len(masker.words), (*ERASER_SHARES, LOG_ODDS_SHARE))
-    without, alone = _chances(masker, target, orders, counts, counts[:-1])
+    without, alone = _probabilities(masker, target, orders, counts, counts[:-1])
     whole = float(masker.whole[target])
-    means = [whole - chance.mean(axis=1) for chance in (without[:, :-1], alone)]
+    means = [whole - probability.mean(axis=1) for probability in (without[:, :-1], alone)]
     return np.stack([*means, log_change(without[:, -1], whole)], axis=1)
 
 
@@ -70,14 +72,14 @@ def log_change(masked: Floats, whole: float) -> Floats:
     return np.asarray(np.log(np.maximum(masked, _SMALLEST)) - np.log(max(whole, _SMALLEST)))
 
 
-def _chances(
+def _probabilities(
     masker: Masker, target: int, orders: Sequence[Ints], taken: Sequence[int], kept: Sequence[int]
 ) -> tuple[Floats, Floats]:
     """Return probabilities of the target without the first `taken` words of each order `(o, len(taken))`, and with the first
     `kept` words alone `(o, len(kept))`."""
     rows = np.concatenate([np.concatenate([without_top(order, taken), ~without_top(order, kept)]) for order in orders])
-    chance = masker.probabilities(rows)[:, target].reshape(len(orders), -1)
-    return chance[:, : len(taken)], chance[:, len(taken) :]
+    probability = masker.probabilities(rows)[:, target].reshape(len(orders), -1)
+    return probability[:, : len(taken)], probability[:, len(taken) :]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +106,9 @@ class Comprehensiveness:
         """The mean, each k, each share."""
         return rationale_columns(self.shares, self.ks, "higher")
 
-    def judge(self, case: Case) -> Floats:
+    def evaluate(self, instance: Instance) -> Floats:
         """Return the losses of probability `(1 + len(ks) + len(shares),)`."""
-        return drops(case, self.shares, self.ks, keep_top=False)
+        return drops(instance, self.shares, self.ks, keep_top=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +135,6 @@ class Sufficiency:
         """The mean, each k, each share."""
         return rationale_columns(self.shares, self.ks, "lower")
 
-    def judge(self, case: Case) -> Floats:
+    def evaluate(self, instance: Instance) -> Floats:
         """Return the losses of probability `(1 + len(ks) + len(shares),)`."""
-        return drops(case, self.shares, self.ks, keep_top=True)
+        return drops(instance, self.shares, self.ks, keep_top=True)

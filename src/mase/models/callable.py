@@ -194,7 +194,7 @@ class CallableProbe:
         return self.model.output
 
     @property
-    def widths(self) -> Floats:
+    def scale(self) -> Floats:
         """Ones `(p,)`: every word can be taken out."""
         return np.ones(self.binding.n_coordinates)
 

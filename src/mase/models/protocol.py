@@ -63,7 +63,7 @@ class Probe(Protocol):
     ----------
     output
         What the columns of `scores` are.
-    widths
+    scale
         `(p,)`: standard deviation of each coordinate per unit of sigma; 0 marks a coordinate that moves nothing.
     start
         `(1, k)`: scores of the text itself.
@@ -79,7 +79,7 @@ class Probe(Protocol):
         ...
 
     @property
-    def widths(self) -> Floats:
+    def scale(self) -> Floats:
         """Standard deviations per unit of sigma `(p,)`."""
         ...
 

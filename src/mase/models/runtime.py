@@ -3,10 +3,10 @@
 from mase.models.loading import require
 from mase.platforms import keep_freed_memory
 
-__all__ = ["settle"]
+__all__ = ["configure"]
 
 
-def settle(threads: int | None = None) -> None:
+def configure(threads: int | None = None) -> None:
     """Make ready a process that explains texts and does nothing else.
 
     Torch works with `threads` threads, if a number is given: on a busy machine fewer are often faster. And the C

@@ -28,7 +28,7 @@ _CPU_BYTES, _RECURRENT_BYTES, _GPU_BYTES = 2 << 20, 4 << 20, 256 << 20
 class TorchProbe:
     """A torch model bound to one text. See `mase.models.protocol.Probe`.
 
-    `text` and `direction` `(t, d)` are the embeddings and what one unit of a coordinate adds to them, in float32 at
+    `text` and `offset` `(t, d)` are the embeddings and what one unit of a coordinate adds to them, in float32 at
     least: near 1 a coordinate in half precision would lose most of its deviation. `dtype` is the model's own; `spread`
     `(t,)` says which coordinate moves which token (p: none).
     """
@@ -38,10 +38,10 @@ class TorchProbe:
     binding: Binding
     ids: torch.Tensor
     text: torch.Tensor
-    direction: torch.Tensor
+    offset: torch.Tensor
     dtype: torch.dtype
     spread: torch.Tensor
-    widths: Floats
+    scale: Floats
     start: Floats
     n_setup: int
     batch_size: int
@@ -63,7 +63,7 @@ class TorchProbe:
 
             def scores(coordinates: Floats, rows: Ints) -> Floats:
                 ids = self.ids.repeat(len(rows), 1)  # a fresh copy: the module may write to it
-                raw = forward(ids, lambda: self._place(self._tensor(coordinates), self._noise(rows)))
+                raw = forward(ids, lambda: self._apply(self._tensor(coordinates), self._noise(rows)))
                 return as_float64(self.kind.table(raw))
 
             yield scores
@@ -80,7 +80,7 @@ class TorchProbe:
         raw, slopes = self.engine.derive(
             self.ids.repeat(len(rows), 1),
             self._tensor(coordinates),
-            lambda c: self._place(c, noise),
+            lambda c: self._apply(c, noise),
             self._response(link, target),
         )
         return as_float64(self.kind.table(raw)), as_float64(slopes)
@@ -89,7 +89,7 @@ class TorchProbe:
     def gradient_norms(self, coordinates: Floats, rows: Ints, link: Link, target: int) -> Floats:
         """Return `(b, p)`: the norm of the response's gradient by all entries of the vectors that a coordinate moves."""
         with torch.no_grad():
-            placed = self._place(self._tensor(coordinates), self._noise(rows))
+            placed = self._apply(self._tensor(coordinates), self._noise(rows))
 
         _, slopes = self.engine.derive(
             self.ids.repeat(len(rows), 1), placed, lambda vectors: vectors, self._response(link, target)
@@ -113,7 +113,7 @@ class TorchProbe:
         from mase.models.deep_lift import contributions
 
         with torch.no_grad():
-            placed = self._place(self._tensor(np.repeat([[1.0], [0.0]], self.binding.n_coordinates, axis=1)), None)
+            placed = self._apply(self._tensor(np.repeat([[1.0], [0.0]], self.binding.n_coordinates, axis=1)), None)
         raw = self.engine.forward_from(self.ids.repeat(2, 1), placed.clone)
 
         by_token = contributions(self.engine.module, self._response(link, target), placed, raw)
@@ -133,10 +133,10 @@ class TorchProbe:
     def _tensor(self, coordinates: Floats) -> torch.Tensor:
         return torch.as_tensor(coordinates, dtype=self.text.dtype, device=self.text.device)
 
-    def _place(self, coordinates: torch.Tensor, noise: Noise | None) -> torch.Tensor:
+    def _apply(self, coordinates: torch.Tensor, noise: Noise | None) -> torch.Tensor:
         still = coordinates.new_ones(len(coordinates), 1)
         of_token = torch.cat([coordinates, still], dim=1).index_select(1, self.spread)
-        placed: torch.Tensor = self.binding.space.place(of_token, self.text, self.direction, noise)
+        placed: torch.Tensor = self.binding.space.apply(of_token, self.text, self.offset, noise)
         return placed.to(self.dtype)
 
     def _noise(self, rows: Ints) -> Noise | None:
@@ -169,8 +169,8 @@ def bind(engine: Engine, kind: Scores, binding: Binding, reference_id: int | Non
     both = _at_least_float32(captured)
     text = both[0]
     reference = torch.zeros_like(text) if reference_id is None else both[1]
-    direction = binding.space.direction(text, reference)
-    widths = _widths(binding, text, direction)
+    offset = binding.space.offset(text, reference)
+    scale = _widths(binding, text, offset)
     row_bytes = captured[0].numel() * captured.element_size()
     batch = int(np.clip(_batch_bytes(engine.module, text.device) // max(row_bytes, 1), 8, 1024))
     return TorchProbe(
@@ -179,10 +179,10 @@ def bind(engine: Engine, kind: Scores, binding: Binding, reference_id: int | Non
         binding=binding,
         ids=ids,
         text=text,
-        direction=direction,
+        offset=offset,
         dtype=captured.dtype,
         spread=spread,
-        widths=widths,
+        scale=scale,
         start=as_float64(kind.table(raw[:1])),
         n_setup=len(asked),
         batch_size=batch,
@@ -200,14 +200,14 @@ def _at_least_float32(vectors: torch.Tensor) -> torch.Tensor:
     return vectors if vectors.dtype == torch.float64 else vectors.to(torch.float32)
 
 
-def _widths(binding: Binding, text: torch.Tensor, direction: torch.Tensor) -> Floats:
+def _widths(binding: Binding, text: torch.Tensor, offset: torch.Tensor) -> Floats:
     """Return `(p,)`: per coordinate the smallest width of the tokens it moves, 0 if it moves none."""
-    moved = (direction != 0).any(dim=1).cpu().numpy()
-    token_widths = as_float64(binding.space.widths(text))
-    widths = np.full(binding.n_coordinates, np.inf)
+    moved = (offset != 0).any(dim=1).cpu().numpy()
+    token_widths = as_float64(binding.space.scale(text))
+    scale = np.full(binding.n_coordinates, np.inf)
     inside = (binding.coordinate_of_token >= 0) & moved
     with np.errstate(
         invalid="ignore"
     ):  # vectors that are not finite give no width; the model's answer is refused for them
-        np.minimum.at(widths, binding.coordinate_of_token[inside], token_widths[inside])
-    return np.where(np.isfinite(widths), widths, 0.0)
+        np.minimum.at(scale, binding.coordinate_of_token[inside], token_widths[inside])
+    return np.where(np.isfinite(scale), scale, 0.0)

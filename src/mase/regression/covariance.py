@@ -69,7 +69,7 @@ def no_scatter(p: int) -> Floats:
     return np.zeros((p, p) if p <= MOST_CORRELATED else p)
 
 
-def covariance(sigma: Any, widths: Floats) -> Covariance:
+def covariance(sigma: Any, scale: Floats) -> Covariance:
     """Return Sigma of the p coordinates that move, from a noise level.
 
     Parameters
@@ -78,7 +78,7 @@ def covariance(sigma: Any, widths: Floats) -> Covariance:
         A number: the standard deviation of every coordinate (the paper's "noise level", 0.1); `(p,)`: one standard
         deviation each; `(p, p)`: Sigma itself, symmetric and positive definite; or a function of p that returns one of
         these. An array for all coordinates is cut down to those that move.
-    widths
+    scale
         Units of each coordinate, from the space; 1 for the relative scaling of NLGP, 0 for a coordinate that moves
         nothing.
 
@@ -94,17 +94,17 @@ def covariance(sigma: Any, widths: Floats) -> Covariance:
     The paper does not say whether 0.1 is a variance or a standard deviation; its predecessor's code squares it, so it
     is a standard deviation here (Definition NLGP).
     """
-    moving = np.flatnonzero(widths)
-    p, values = len(moving), _moving(sigma(len(moving)) if callable(sigma) else sigma, moving, len(widths))
-    widths = widths[moving]
+    moving = np.flatnonzero(scale)
+    p, values = len(moving), _moving(sigma(len(moving)) if callable(sigma) else sigma, moving, len(scale))
+    scale = scale[moving]
     if values.ndim > 2 or (values.ndim > 0 and values.shape != (p,) * values.ndim):
         raise ShapeError(f"sigma has shape {values.shape}, expected a number, ({p},) or ({p}, {p}) for {p} coordinates")
     if values.ndim < 2:
-        deviations = np.broadcast_to(values, (p,)) * widths
+        deviations = np.broadcast_to(values, (p,)) * scale
         if not (np.isfinite(deviations).all() and (deviations > 0).all()):
             raise OptionError(f"sigma is {sigma!r}, expected finite standard deviations > 0")
         return Covariance(np.ascontiguousarray(deviations))
-    matrix = as_floats(values, (p, p), "sigma") * np.outer(widths, widths)
+    matrix = as_floats(values, (p, p), "sigma") * np.outer(scale, scale)
     if not np.allclose(matrix, matrix.T, rtol=1e-10, atol=0):
         raise OptionError("sigma is not symmetric, expected a covariance matrix; pass (sigma + sigma.T) / 2")
     return Covariance(np.sqrt(np.diag(matrix)), _factor(matrix))

@@ -12,7 +12,7 @@ from mase.errors import OptionError
 from mase.regression.covariance import no_scatter
 from mase.regression.diagnostics import adjusted_r2, coefficients, condition, remarks, split_half
 from mase.regression.oracle import Oracle
-from mase.regression.problem import Design, Estimate, Estimator, Law, Problem, Sample
+from mase.regression.problem import Design, Distribution, Estimate, Estimator, Problem, Sample
 from mase.regression.stopping import Stopping
 from mase.regression.strategy import Solution
 
@@ -61,13 +61,19 @@ class Regression:
         OptionError
             If design, estimator and space do not suit each other.
         """
-        law = self.design.law(oracle.widths)
-        sample = self.design.draw(rng, self._round_size(budget), law)
+        distribution = self.design.distribution(oracle.scale)
+        sample = self.design.draw(rng, self._round_size(budget), distribution)
         self._check_suits(oracle, sample)
-        return self._judged(oracle, self._asked(oracle, law, sample, budget, stopping, rng), budget, stopping)
+        return self._judged(oracle, self._asked(oracle, distribution, sample, budget, stopping, rng), budget, stopping)
 
     def _asked(
-        self, oracle: Oracle, law: Law, sample: Sample, cap: int, stopping: Stopping, rng: np.random.Generator
+        self,
+        oracle: Oracle,
+        distribution: Distribution,
+        sample: Sample,
+        cap: int,
+        stopping: Stopping,
+        rng: np.random.Generator,
     ) -> _Answers:
         """Return the answers to as many rows as the stopping rule wants, all of them by default, round by round."""
         if self.design.rounds == 1:
@@ -79,7 +85,7 @@ class Regression:
             goal = min(stopping.goal(sample, cap, solved), len(responses) + self._round_size(cap))
             missing = goal - len(sample.coordinates)
             if missing > 0:
-                sample = sample.joined(self.design.draw(rng, missing, law, gamma))
+                sample = sample.joined(self.design.draw(rng, missing, distribution, gamma))
             rows = sample.coordinates[len(responses) : goal]
             if self.needs_gradients:
                 more, gradients = oracle.gradients(rows)
@@ -149,7 +155,7 @@ class Regression:
             yield Note("early", f"{done}: {message}; a smaller tolerance asks more of them")
 
     def _base(self, oracle: Oracle, sample: Sample) -> float | None:
-        """Return the response at the centre of the law, None where the estimator does not need it."""
+        """Return the response at the centre of the distribution, None where the estimator does not need it."""
         if sample.center == 1.0:
             return oracle.text
         if sample.center is None or sample.paired or not self.estimator.needs_base:
@@ -166,8 +172,8 @@ class Regression:
         uneven = not sample.exhaustive and np.ptp(sample.weights) > 0
         if self.estimator.needs_base and (self.design.rounds > 1 or uneven):
             raise OptionError(
-                f"method {oracle.method!r} draws rows of several laws or weights, expected an estimator that regresses: a "
-                "moment of one law would be biased; use estimator='least-squares'"
+                f"method {oracle.method!r} draws rows of several distributions or weights, expected an estimator that "
+                "regresses: a moment of one distribution would be biased; use estimator='least-squares'"
             )
         if not self.needs_gradients and not sample.deviations.any():
             raise OptionError(

@@ -76,11 +76,11 @@ class Oracle:
         return len(self.active)
 
     @property
-    def widths(self) -> Floats:
+    def scale(self) -> Floats:
         """Standard deviation per unit of sigma of every coordinate of the probe; 0 for those that are not asked about."""
-        widths = np.zeros(len(self.probe.widths))
-        widths[self.active] = self.probe.widths[self.active]
-        return widths
+        scale = np.zeros(len(self.probe.scale))
+        scale[self.active] = self.probe.scale[self.active]
+        return scale
 
     @property
     def text(self) -> float:
@@ -162,7 +162,7 @@ class Oracle:
             raise CapabilityError(
                 f"method {self.method!r} exchanges words, which this model cannot; use method='occlusion'"
             )
-        whole = np.tile(np.arange(len(probe.widths)), (len(sources), 1))
+        whole = np.tile(np.arange(len(probe.scale)), (len(sources), 1))
         whole[:, self.active] = self.active[sources]
         self._count(len(sources))
         text = np.arange(whole.shape[1])[None]
@@ -285,13 +285,13 @@ class Oracle:
 
     def _spread(self, coordinates: Floats) -> Floats:
         """Return the coordinates of all words, 1 for those that are not asked about."""
-        if self.size == len(self.probe.widths):
+        if self.size == len(self.probe.scale):
             return coordinates
-        whole = np.ones((len(coordinates), len(self.probe.widths)))
+        whole = np.ones((len(coordinates), len(self.probe.scale)))
         whole[:, self.active] = coordinates
         return whole
 
 
 def _text(probe: Probe) -> Floats:
     """Return the coordinates `(1, p)` of the text itself."""
-    return np.ones((1, len(probe.widths)))
+    return np.ones((1, len(probe.scale)))

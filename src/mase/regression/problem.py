@@ -11,9 +11,9 @@ from mase.regression.covariance import Covariance, no_scatter
 
 __all__ = [
     "Design",
+    "Distribution",
     "Estimate",
     "Estimator",
-    "Law",
     "Problem",
     "Sample",
     "Solver",
@@ -21,8 +21,8 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Law:
-    """The law of the coordinates: mean `center` (a number for all p) and covariance Sigma.
+class Distribution:
+    """The distribution of the coordinates: mean `center` (a number for all p) and covariance Sigma.
 
     The paper's NLGP is `center = 1`: the text itself. 0 is the reference.
     """
@@ -48,7 +48,7 @@ class Sample:
     center
         The one centre of all rows, or None where rows have different ones (along a path).
     covariance
-        Sigma of the law of z.
+        Sigma of the distribution of z.
     divisible
         Whether the first rows alone are a sample of the same kind.
     exhaustive
@@ -121,7 +121,7 @@ class Problem:
     intercept
         Whether a regression needs an intercept (mirrored rows do not).
     covariance
-        Sigma of the law of z.
+        Sigma of the distribution of z.
     gradients
         `(n, p)` derivatives of the response by the coordinates, for white-box estimators only.
     exact
@@ -221,7 +221,7 @@ class Estimate:
 class Design(Protocol):
     """The sampling scheme: where to put n points, in one round or in several.
 
-    All rows of the rounds pose one regression about the centre of the law.
+    All rows of the rounds pose one regression about the centre of the distribution.
 
     Attributes
     ----------
@@ -234,16 +234,16 @@ class Design(Protocol):
         """Number of rounds."""
         ...
 
-    def law(self, widths: Floats) -> Law:
-        """Return the law of the rows.
+    def distribution(self, scale: Floats) -> Distribution:
+        """Return the distribution of the rows.
 
-        `widths` are the standard deviations of the coordinates per unit of sigma; those that are 0 move nothing and get
+        `scale` are the standard deviations of the coordinates per unit of sigma; those that are 0 move nothing and get
         no column, so that p is the number of the others.
         """
         ...
 
-    def draw(self, rng: np.random.Generator, n: int, law: Law, gamma: Floats | None = None) -> Sample:
-        """Return a sample of at most n rows under that law.
+    def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
+        """Return a sample of at most n rows under that distribution.
 
         In the rounds after the first, `gamma` `(p,)` are the coefficients of all rows so far.
         """

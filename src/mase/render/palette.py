@@ -25,7 +25,7 @@ __all__ = [
 RED, BLUE = "#dc2f45", "#2f7fe0"
 # Of scores that have no direction.
 NEUTRAL = "#8a5fc4"
-# Half the width of a 95 % interval in standard errors (normal law).
+# Half the width of a 95 % interval in standard errors (normal distribution).
 Z95 = 1.959964
 # Below this share of the strongest score a word is left unmarked: its shade could not be seen.
 _UNMARKED = 0.1

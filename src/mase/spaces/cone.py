@@ -35,19 +35,19 @@ class Cone:
         if not 0 <= self.theta < pi / 2:
             raise OptionError(f"theta is {self.theta}, expected radians from 0 to below pi/2")
 
-    def direction(self, embeddings: Any, reference: Any) -> Any:
+    def offset(self, embeddings: Any, reference: Any) -> Any:
         """Return e `(t, d)`."""
         del reference
         return embeddings
 
-    def widths(self, embeddings: Any) -> Any:
+    def scale(self, embeddings: Any) -> Any:
         """Return ones `(t,)`."""
         return embeddings[:, 0] * 0 + 1
 
-    def place(self, coordinates: Any, embeddings: Any, direction: Any, noise: Noise | None) -> Any:
+    def apply(self, coordinates: Any, embeddings: Any, offset: Any, noise: Noise | None) -> Any:
         """Return c e + tan(theta) U |c e| (unit vector across e), `(b, t, d)`, with U uniform on (0, 1)."""
         assert noise is not None
-        vectors = scaled(coordinates, embeddings, direction)
+        vectors = scaled(coordinates, embeddings, offset)
         tangent = across(noise.normal, embeddings)
         length = norms(tangent)
         return vectors + tan(self.theta) * noise.uniform[..., None] * norms(vectors) * tangent / (

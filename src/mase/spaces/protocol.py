@@ -40,22 +40,22 @@ class Space(Protocol):
         """Name of the reference."""
         ...
 
-    def direction(self, embeddings: Any, reference: Any) -> Any:
+    def offset(self, embeddings: Any, reference: Any) -> Any:
         """Return `(t, d)`: how far one unit of its coordinate moves each token."""
         ...
 
-    def widths(self, embeddings: Any) -> Any:
+    def scale(self, embeddings: Any) -> Any:
         """Return `(t,)`: the standard deviation of each coordinate per unit of sigma."""
         ...
 
-    def place(self, coordinates: Any, embeddings: Any, direction: Any, noise: Noise | None) -> Any:
+    def apply(self, coordinates: Any, embeddings: Any, offset: Any, noise: Noise | None) -> Any:
         """Return perturbed embeddings `(b, t, d)` for coordinates `(b, t)`, 1 being the text itself."""
         ...
 
 
-def scaled(coordinates: Any, embeddings: Any, direction: Any) -> Any:
-    """Return e + (c - 1) direction `(b, t, d)` for coordinates c `(b, t)`, in one temporary array."""
-    moved = (coordinates - 1)[..., None] * direction
+def scaled(coordinates: Any, embeddings: Any, offset: Any) -> Any:
+    """Return e + (c - 1) offset `(b, t, d)` for coordinates c `(b, t)`, in one temporary array."""
+    moved = (coordinates - 1)[..., None] * offset
     moved += embeddings
     return moved
 

@@ -22,21 +22,21 @@ class RelativeEmbedding:
     binary: ClassVar[bool] = False
     noisy: ClassVar[bool] = True
 
-    def direction(self, embeddings: Any, reference: Any) -> Any:
+    def offset(self, embeddings: Any, reference: Any) -> Any:
         """Return e `(t, d)`."""
         del reference
         return embeddings
 
-    def widths(self, embeddings: Any) -> Any:
+    def scale(self, embeddings: Any) -> Any:
         """Return R / |e_i| `(t,)`."""
         length = norms(embeddings)[..., 0]
         return _range(embeddings) * (length != 0) / (length + (length == 0))
 
-    def place(self, coordinates: Any, embeddings: Any, direction: Any, noise: Noise | None) -> Any:
+    def apply(self, coordinates: Any, embeddings: Any, offset: Any, noise: Noise | None) -> Any:
         """Return e + (c - 1) e + sigma R (noise across e), `(b, t, d)`."""
         assert noise is not None
         spread = noise.sigma * _range(embeddings)
-        return scaled(coordinates, embeddings, direction) + spread * across(noise.normal, embeddings)
+        return scaled(coordinates, embeddings, offset) + spread * across(noise.normal, embeddings)
 
 
 def _range(embeddings: Any) -> Any:

@@ -17,15 +17,15 @@ class TokenMask:
     binary: ClassVar[bool] = True
     noisy: ClassVar[bool] = False
 
-    def direction(self, embeddings: Any, reference: Any) -> Any:
+    def offset(self, embeddings: Any, reference: Any) -> Any:
         """Return e - r `(t, d)`."""
         return embeddings - reference
 
-    def widths(self, embeddings: Any) -> Any:
+    def scale(self, embeddings: Any) -> Any:
         """Return ones `(t,)`."""
         return embeddings[:, 0] * 0 + 1
 
-    def place(self, coordinates: Any, embeddings: Any, direction: Any, noise: Noise | None) -> Any:
+    def apply(self, coordinates: Any, embeddings: Any, offset: Any, noise: Noise | None) -> Any:
         """Return e where c = 1 and r where c = 0, `(b, t, d)`."""
         del noise
-        return scaled(coordinates, embeddings, direction)
+        return scaled(coordinates, embeddings, offset)

@@ -1,4 +1,4 @@
-"""NLGP: each token's vector is scaled, its direction kept."""
+"""NLGP: each token's vector is scaled, its offset kept."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -38,7 +38,7 @@ class TokenScale:
         if self.step not in ("relative", "unit"):
             raise OptionError(f"step is {self.step!r}, expected 'relative' or 'unit'")
 
-    def direction(self, embeddings: Any, reference: Any) -> Any:
+    def offset(self, embeddings: Any, reference: Any) -> Any:
         """Return e - r `(t, d)`, of length 1 for unit steps."""
         away = embeddings - reference
         if self.step == "relative":
@@ -46,11 +46,11 @@ class TokenScale:
         length = norms(away)
         return away / (length + (length == 0))
 
-    def widths(self, embeddings: Any) -> Any:
+    def scale(self, embeddings: Any) -> Any:
         """Return ones `(t,)`."""
         return embeddings[:, 0] * 0 + 1
 
-    def place(self, coordinates: Any, embeddings: Any, direction: Any, noise: Noise | None) -> Any:
+    def apply(self, coordinates: Any, embeddings: Any, offset: Any, noise: Noise | None) -> Any:
         """Return e + (c - 1) (e - r) `(b, t, d)`."""
         del noise
-        return scaled(coordinates, embeddings, direction)
+        return scaled(coordinates, embeddings, offset)

@@ -12,12 +12,12 @@ from mase.explainer import Explainer
 from mase.io.json import Failure
 from mase.methods import Method
 from mase.metrics.masking import masker
-from mase.metrics.protocol import Case, Metric
+from mase.metrics.protocol import Instance, Metric
 from mase.models import Callable
 from mase.models.protocol import Model
 from mase.outputs.protocol import Output
 from mase.regression.covariance import covariance
-from mase.regression.problem import Design, Estimator, Law, Problem, Sample
+from mase.regression.problem import Design, Distribution, Estimator, Problem, Sample
 from mase.regression.strategy import Strategy
 from mase.spaces import SPACES
 from mase.spaces.protocol import Noise, Space
@@ -38,9 +38,9 @@ _TEXT = "the cast is superb but the plot is dull and that's all"
 _WORTH = {"superb": 0.2, "plot": -0.02, "dull": -0.11, "cast": 0.06, "all": 0.03, "but": -0.05}
 
 
-def check_design(design: Design, *, n: int = 400, p: int = 7, law: Law | None = None) -> None:
+def check_design(design: Design, *, n: int = 400, p: int = 7, distribution: Distribution | None = None) -> None:
     """Check shapes, the row budget, the law's first two moments, mirrored rows, and that a generator gives the same rows."""
-    wanted = law or design.law(np.ones(p))
+    wanted = distribution or design.distribution(np.ones(p))
     sample = design.draw(np.random.default_rng(3), n, wanted)
     again = design.draw(np.random.default_rng(3), n, wanted)
     rows = len(sample.coordinates)
@@ -57,17 +57,17 @@ def check_design(design: Design, *, n: int = 400, p: int = 7, law: Law | None = 
     _check_moments(design.draw(np.random.default_rng(4), 20_000, wanted), wanted)
 
 
-def _check_moments(sample: Sample, law: Law) -> None:
-    """Check mean and second moments of z; where nothing is drawn, the weights stand for the law, and the mean is not 0."""
+def _check_moments(sample: Sample, distribution: Distribution) -> None:
+    """Check mean and second moments of z; rows that are not drawn count by their weights, and their mean is not 0."""
     left_out = sample.n_exact * (2 if sample.paired else 1)
     z, weights = sample.deviations[left_out:], sample.weights[left_out:]
     if not z.any():
         return  # a path for gradients: no row deviates
     share = weights / weights.sum() if sample.exhaustive else np.full(len(z), 1 / len(z))
-    spread = np.sqrt(np.diag(law.covariance.matrix()))
+    spread = np.sqrt(np.diag(distribution.covariance.matrix()))
     if not sample.exhaustive:
         assert (np.abs(share @ z) < 0.05 * spread).all(), "the mean is off"
-    relative = ((z * share[:, None]).T @ z - law.covariance.matrix()) / np.outer(spread, spread)
+    relative = ((z * share[:, None]).T @ z - distribution.covariance.matrix()) / np.outer(spread, spread)
     assert np.abs(relative).max() < 0.05, "the covariance is off"
 
 
@@ -79,9 +79,9 @@ def check_estimator(estimator: Estimator, *, tolerance: float = 0.1) -> None:
     rng = np.random.default_rng(5)
     gamma = np.array([2.0, -1.0, 0.5, 0.0, 1.5, -0.25])
     z = 0.3 * rng.standard_normal((4000, 6))
-    law = covariance(0.3, np.ones(6))
+    distribution = covariance(0.3, np.ones(6))
     slopes = np.broadcast_to(gamma, z.shape)
-    problem = Problem(z, 0.7 + z @ gamma, np.ones(len(z)), 0.7, True, law, slopes)
+    problem = Problem(z, 0.7 + z @ gamma, np.ones(len(z)), 0.7, True, distribution, slopes)
     estimate = estimator.fit(problem)
     assert estimate.gamma.shape == (6,)
     assert estimate.covariance.shape == (6, 6)
@@ -89,28 +89,28 @@ def check_estimator(estimator: Estimator, *, tolerance: float = 0.1) -> None:
     assert np.linalg.eigvalsh(estimate.covariance).min() >= -1e-12
     error = np.linalg.norm(estimate.gamma - gamma) / np.linalg.norm(gamma)
     assert error < tolerance, f"relative error {error:.3f} on a linear model"
-    tripled = estimator.fit(Problem(z, 3 * (0.7 + z @ gamma), np.ones(len(z)), 2.1, True, law, 3 * slopes))
+    tripled = estimator.fit(Problem(z, 3 * (0.7 + z @ gamma), np.ones(len(z)), 2.1, True, distribution, 3 * slopes))
     assert np.allclose(tripled.gamma, 3 * estimate.gamma, rtol=1e-6, atol=1e-9), (
         "not equivariant under scaling the response"
     )
 
 
 def check_space(space: Space, *, t: int = 5, d: int = 4) -> None:
-    """Check shapes, that c = 1 without noise is the text itself, and that a token of no direction never moves."""
+    """Check shapes, that c = 1 without noise is the text itself, and that a token of no offset never moves."""
     rng = np.random.default_rng(6)
     embeddings, reference = rng.standard_normal((t, d)), np.zeros((t, d))
     embeddings[2] = reference[2]
-    direction = space.direction(embeddings, reference)
+    offset = space.offset(embeddings, reference)
     quiet = Noise(np.zeros((3, t, d)), np.zeros((3, t)), 0.1)
-    same = space.place(np.ones((3, t)), embeddings, direction, quiet)
+    same = space.apply(np.ones((3, t)), embeddings, offset, quiet)
     assert same.shape == (3, t, d)
     assert np.allclose(same, embeddings), "c = 1 is not the text"
-    assert np.asarray(space.widths(embeddings)).shape == (t,)
+    assert np.asarray(space.scale(embeddings)).shape == (t,)
     loud = Noise(rng.standard_normal((3, t, d)), rng.random((3, t)), 0.1) if space.noisy else None
-    moved = space.place(rng.random((3, t)), embeddings, direction, loud)
+    moved = space.apply(rng.random((3, t)), embeddings, offset, loud)
     assert np.isfinite(moved).all()
     if loud is None:
-        assert np.allclose(moved[:, 2], embeddings[2]), "a token without direction moved"
+        assert np.allclose(moved[:, 2], embeddings[2]), "a token without offset moved"
 
 
 def check_model(model: Model, text: str) -> None:
@@ -146,7 +146,7 @@ def check_procedure(procedure: Strategy, model: Model, text: str, *, n: int = 64
 
 
 def check_metric(metric: Metric) -> None:
-    """Check that a metric gives one number per column, and which direction is better.
+    """Check that a metric gives one number per column, and which offset is better.
 
     On a model that adds up what words are worth, scores that are these worths must not be behind their opposite, nor
     exact reruns behind noisy ones; in some column that tables show they must be ahead, or nothing could be.
@@ -155,10 +155,10 @@ def check_metric(metric: Metric) -> None:
     worths = np.array([_WORTH.get(word, 0.0) for word in _TEXT.split()])
     model = Callable(AdditiveClassifier(_WORTH), labels=["neg", "pos"])
     bound = masker(model, _TEXT)
-    case = Case(model, _TEXT, bound.target, bound, worths, seed=3)
-    good = metric.judge(replace(case, rescore=lambda _model, _seed: worths))
+    case = Instance(model, _TEXT, bound.target, bound, worths, seed=3)
+    good = metric.evaluate(replace(case, rescore=lambda _model, _seed: worths))
     noisy = replace(case, rescore=lambda _model, _seed: worths + noise.normal(0, 0.2, len(worths)))
-    bad = metric.judge(noisy if metric.needs_rescore else replace(noisy, scores=-worths))
+    bad = metric.evaluate(noisy if metric.needs_rescore else replace(noisy, scores=-worths))
     columns = metric.columns
     assert np.shape(good) == (len(columns),), f"{np.shape(good)} numbers for {len(columns)} columns"
     assert len({column.name for column in columns}) == len(columns), "two columns have one name"

@@ -29,7 +29,7 @@ class FunctionProbe:
     output: Output = Output("logits")  # noqa: RUF009 (frozen)
 
     @property
-    def widths(self) -> Floats:
+    def scale(self) -> Floats:
         """Ones `(p,)`."""
         return np.ones(self.size)
 

@@ -22,7 +22,7 @@ from mase.models.devices import multiplies_bfloat16
 
 
 @pytest.fixture
-def judge(cli, tmp_path):
+def evaluate(cli, tmp_path):
     """Run `mase evaluate ...` on a table of six texts."""
     (tmp_path / "in.csv").write_text("text\n" + "".join(f"a good film {n}\n" for n in range(6)))
 

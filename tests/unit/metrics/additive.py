@@ -3,7 +3,7 @@
 import numpy as np
 
 from mase.metrics.masking import masker
-from mase.metrics.protocol import Case
+from mase.metrics.protocol import Instance
 from mase.testing import AdditiveClassifier
 
 TEXT = "the cast is superb but the plot is dull and that's all"
@@ -21,7 +21,7 @@ def worths(text=TEXT):
 
 def case(model, text=TEXT, scores=None, **given):
     bound = masker(model, text)
-    return Case(model, text, bound.target, bound, worths(text) if scores is None else np.asarray(scores), **given)
+    return Instance(model, text, bound.target, bound, worths(text) if scores is None else np.asarray(scores), **given)
 
 
 def rows_of(n_words, n=6, seed=0):

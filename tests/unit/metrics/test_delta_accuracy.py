@@ -64,9 +64,9 @@ def test_a_flip_of_separate_questions_is_an_answer_below_one_half(kind, small_ls
         assert flips(bound, order[::-1], 0, (1, 2, 3)).tolist() == [False, False, False]
         assert flips(bound, order, 1, (0, 1, 2)).tolist() == [False, False, True]
         scores = np.array([0.0, 1.0, 0.0, 0.0])
-        assert METRICS["delta-accuracy"]((1,)).judge(case(model, "a good long film", scores)).tolist() == [1.0]
+        assert METRICS["delta-accuracy"]((1,)).evaluate(case(model, "a good long film", scores)).tolist() == [1.0]
         # Nothing is predicted for "a film", so nothing can flip.
-        assert np.isnan(METRICS["delta-accuracy"]((1,)).judge(case(model, "a film", scores[:2]))).all()
+        assert np.isnan(METRICS["delta-accuracy"]((1,)).evaluate(case(model, "a film", scores[:2]))).all()
         return
     operator = kind.removeprefix("torch-")
     model = TorchModule(small_lstm, tokenize=whitespace_ids, multilabel=True, outputs="logits", unk_id=1, mask_id=2)

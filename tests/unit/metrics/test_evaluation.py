@@ -29,7 +29,7 @@ def test_evaluation_of_methods_and_given_scores(additive_model):
     assert found.methods == ("mase-mask", "true")
     assert found.values("true").shape == (3, len(found.columns))
     cases = [case(additive_model, text, align(WORTH, additive_model, text)) for text in texts]
-    expected = [METRICS["comprehensiveness"]().judge(one)[0] for one in cases]
+    expected = [METRICS["comprehensiveness"]().evaluate(one)[0] for one in cases]
     assert found.values("true")[:, 0] == pytest.approx(expected)
     assert found.summaries("true")[0].mean == pytest.approx(np.mean(expected))
     difference = found.differences("true", "mase-mask")[0]

@@ -13,7 +13,7 @@ from mase.methods import resolve
 from mase.metrics.evaluator import Evaluator
 from mase.metrics.infidelity import Infidelity, infidelities
 from mase.metrics.masking import masker
-from mase.metrics.protocol import Case
+from mase.metrics.protocol import Instance
 from mase.models import Callable, load
 from mase.models.protocol import Binding
 from mase.spaces.token_scale import TokenScale
@@ -59,13 +59,13 @@ def test_infidelity_asks_once_for_all_methods_of_a_text():
     assert sum(asked) == alone
     assert both.by_method["one"].values[2] < 1e-20
     assert both.by_method["two"].values[2] == 1
-    again = Case(evaluator.model, TEXT, 1, masker(evaluator.model, TEXT), worths(), seed=1)
+    again = Instance(evaluator.model, TEXT, 1, masker(evaluator.model, TEXT), worths(), seed=1)
     shared = replace(again, seed=2)
     assert shared.memory is again.memory
-    Infidelity(n_samples=64).judge(again)
+    Infidelity(n_samples=64).evaluate(again)
     for other in (shared, replace(again, target=0)):  # another seed, another question: asked anew
         asked.clear()
-        Infidelity(n_samples=64).judge(other)
+        Infidelity(n_samples=64).evaluate(other)
         assert sum(asked) >= 64
 
 
@@ -91,7 +91,7 @@ def test_infidelity_asks_at_the_perturbed_texts(lstm_model, monkeypatch):
         asked.clear()
         with monkeypatch.context() as patch:
             patch.setattr(type(probe), "opened", watched)
-            plain, *_ = metric.judge(Case(lstm_model, TEXT, 0, bound, gamma, seed=seed))
+            plain, *_ = metric.evaluate(Instance(lstm_model, TEXT, 0, bound, gamma, seed=seed))
         z = np.concatenate(asked)
         logits = probe.scores(1 + z, np.arange(len(z)))
         changes = np.exp(logits[:, 0]) / np.exp(logits).sum(axis=1) - bound.whole[0]
@@ -111,7 +111,7 @@ def test_mase_is_more_faithful_than_random_scores_and_than_its_opposite(lstm_mod
     bound = masker(lstm_model, TEXT)
     rng = np.random.default_rng(0)
     unexplained = [
-        Infidelity(n_samples=200).judge(Case(lstm_model, TEXT, bound.target, bound, scores))
+        Infidelity(n_samples=200).evaluate(Instance(lstm_model, TEXT, bound.target, bound, scores))
         for scores in (gamma, rng.permutation(gamma), -gamma)
     ]
     assert unexplained[0][0] < min(unexplained[1][0], unexplained[2][0])
@@ -119,19 +119,19 @@ def test_mase_is_more_faithful_than_random_scores_and_than_its_opposite(lstm_mod
 
 
 def test_infidelity_of_a_black_box_takes_words_out(additive_model):
-    plain, scaled, unexplained = Infidelity(n_samples=64).judge(case(additive_model))
+    plain, scaled, unexplained = Infidelity(n_samples=64).evaluate(case(additive_model))
     assert max(plain, scaled, unexplained) < 1e-20
     for name in ("occlusion", "mase-cone"):
         if name in METHODS:
             with pytest.raises((OptionError, CapabilityError)):
-                Infidelity(perturbation=name).judge(case(load("lstm-imdb"), scores=worths()))
+                Infidelity(perturbation=name).evaluate(case(load("lstm-imdb"), scores=worths()))
 
 
 def test_infidelity_of_a_law_beside_the_text_is_asked_where_it_draws(lstm_model):
-    for law in ("mase-path", resolve("mase-nlgp", center=0.5)):
+    for distribution in ("mase-path", resolve("mase-nlgp", center=0.5)):
         with pytest.raises(OptionError, match=r"not drawn about the text.*use sign=1"):
-            Infidelity(perturbation=law, n_samples=20).judge(case(lstm_model))
-        assert np.isfinite(Infidelity(perturbation=law, n_samples=20, sign=1).judge(case(lstm_model))).all()
+            Infidelity(perturbation=distribution, n_samples=20).evaluate(case(lstm_model))
+        assert np.isfinite(Infidelity(perturbation=distribution, n_samples=20, sign=1).evaluate(case(lstm_model))).all()
 
 
 @pytest.mark.parametrize("unit", [1e-200, 1e100])

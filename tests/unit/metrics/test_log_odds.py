@@ -13,10 +13,10 @@ from mase.models import Callable
 def test_log_odds_have_one_floor():
     model = Callable(lambda texts: [[0.0, 1.0] if "good" in text else [1.0, 0.0] for text in texts])
     bound = masker(model, "a good film")
-    one = METRICS["log-odds"]().judge(case(model, "a good film", [0.0, 1.0, 0.0]))
+    one = METRICS["log-odds"]().evaluate(case(model, "a good film", [0.0, 1.0, 0.0]))
     assert eraser(bound, 1, [np.array([1, 0, 2])])[0, 2] == one[0] == pytest.approx(np.log(1e-12))
 
 
 def test_log_odds_of_an_impossible_class_is_finite():
     model = Callable(lambda texts: [[0.0, 1.0] if "good" in text else [1.0, 0.0] for text in texts])
-    assert METRICS["log-odds"]().judge(case(model, "a good film", [0.0, 1.0, 0.0])) == pytest.approx(np.log(1e-12))
+    assert METRICS["log-odds"]().evaluate(case(model, "a good film", [0.0, 1.0, 0.0])) == pytest.approx(np.log(1e-12))

@@ -13,7 +13,7 @@ from mase.metrics.evaluation import evaluate
 from mase.metrics.masking import masker
 from mase.metrics.max_sensitivity import MaxSensitivity
 from mase.metrics.perturbed_model import Nearby
-from mase.metrics.protocol import Case
+from mase.metrics.protocol import Instance
 
 TEXT = "the cast is superb but the plot is dull and that's all"
 
@@ -27,12 +27,12 @@ def test_max_sensitivity_is_the_largest_relative_change(lstm_model):
         return found
 
     base = np.array(rescore(lstm_model, 5))
-    one = Case(lstm_model, TEXT, 0, bound, base, 5, rescore)
-    (found,) = MaxSensitivity(radius=0.1, n_draws=3).judge(one)
+    one = Instance(lstm_model, TEXT, 0, bound, base, 5, rescore)
+    (found,) = MaxSensitivity(radius=0.1, n_draws=3).evaluate(one)
     assert found == pytest.approx(max(np.sqrt(((s - base) ** 2).sum() / (base**2).sum()) for _, s in seen[1:]))
     assert all(np.abs(model.factors - 1).max() <= 0.1 for model, _ in seen[1:])
-    assert found > MaxSensitivity(radius=0.001, n_draws=3).judge(one)[0] > 0
-    assert np.isnan(MaxSensitivity().judge(replace(one, scores=0 * base))).all()
+    assert found > MaxSensitivity(radius=0.001, n_draws=3).evaluate(one)[0] > 0
+    assert np.isnan(MaxSensitivity().evaluate(replace(one, scores=0 * base))).all()
 
 
 def test_neighbours_in_half_precision(mlp_model, fast_bfloat16):
@@ -62,9 +62,9 @@ def test_what_has_no_neighbours_is_said(additive_model, lstm_model):
         return Explainer(model, method="mase", seed=seed, n_samples=64)(TEXT).scores
 
     with pytest.raises(CapabilityError, match="no neighbours"):
-        MaxSensitivity().judge(case(additive_model, rescore=rescore))
+        MaxSensitivity().evaluate(case(additive_model, rescore=rescore))
     for metric in (METRICS["max-sensitivity"](), METRICS["seed-agreement"]()):
         with pytest.raises(CapabilityError, match="made elsewhere"):
-            metric.judge(case(additive_model))
+            metric.evaluate(case(additive_model))
     with pytest.raises(CapabilityError, match="one per word"):
         Explainer(Nearby(lstm_model, np.ones(2)))(TEXT)

@@ -11,11 +11,11 @@ from mase.models import Callable
 
 
 def test_naopc_of_an_additive_model_is_1_for_its_worths_and_0_for_their_opposite(additive_model):
-    found = METRICS["naopc"]().judge(
+    found = METRICS["naopc"]().evaluate(
         case(additive_model, "superb cast but dull plot", worths("superb cast but dull plot"))
     )
     assert np.allclose(found[:2], [1, 0])
-    opposite = METRICS["naopc"]().judge(
+    opposite = METRICS["naopc"]().evaluate(
         case(additive_model, "superb cast but dull plot", -worths("superb cast but dull plot"))
     )
     assert np.allclose(opposite[:2], [0, 1])
@@ -25,11 +25,11 @@ def test_bounds_of_naopc_are_remembered_by_class_and_beam(additive_model):
     one = case(additive_model, "superb cast but dull plot", worths("superb cast but dull plot"))
     for shared in (one, replace(one, target=0)):
         alone = replace(shared, memory=Memory())
-        assert np.array_equal(METRICS["naopc"]().judge(shared), METRICS["naopc"]().judge(alone))
-    METRICS["naopc"](beam=1).judge(one)
+        assert np.array_equal(METRICS["naopc"]().evaluate(shared), METRICS["naopc"]().evaluate(alone))
+    METRICS["naopc"](beam=1).evaluate(one)
     assert len(one.memory.known) == 3
 
 
 def test_naopc_of_a_constant_model_has_no_value():
     flat = Callable(lambda texts: [[0.4, 0.6] for _ in texts])
-    assert np.isnan(METRICS["naopc"]().judge(case(flat, "a b c", [1.0, 2.0, 3.0]))[:2]).all()
+    assert np.isnan(METRICS["naopc"]().evaluate(case(flat, "a b c", [1.0, 2.0, 3.0]))[:2]).all()

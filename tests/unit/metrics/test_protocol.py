@@ -21,9 +21,9 @@ def test_better_is_better(name, additive_model):
     def noisy(model, seed):
         return truth + noise.normal(0, 0.2, len(truth))
 
-    good = metric.judge(case(additive_model, rescore=exact, seed=3))
+    good = metric.evaluate(case(additive_model, rescore=exact, seed=3))
     scores = truth if metric.needs_rescore else -truth
-    bad = metric.judge(case(additive_model, scores=scores, rescore=noisy, seed=3))
+    bad = metric.evaluate(case(additive_model, scores=scores, rescore=noisy, seed=3))
     assert len(good) == len(metric.columns) == len({column.name for column in metric.columns})
     assert any(column.headline for column in metric.columns)
     for column, one, other in zip(metric.columns, good, bad, strict=True):
@@ -43,10 +43,10 @@ def test_metrics_that_take_words_out_follow_the_order(name, additive_model):
         pytest.skip("compares scores")
     other = case(additive_model, order=ranking(-truth), seed=3)
     own, turned = (case(additive_model, scores=scores, seed=3) for scores in (truth, -truth))
-    expected = metric.judge(own if name == "infidelity" else turned)
-    assert metric.judge(other).tolist() == pytest.approx(expected.tolist())
+    expected = metric.evaluate(own if name == "infidelity" else turned)
+    assert metric.evaluate(other).tolist() == pytest.approx(expected.tolist())
     if name != "infidelity":
-        assert metric.judge(other).tolist() != metric.judge(own).tolist()
+        assert metric.evaluate(other).tolist() != metric.evaluate(own).tolist()
 
 
 def test_the_order_of_a_case_is_that_of_its_scores_unless_one_is_given(additive_model):
@@ -58,7 +58,7 @@ def test_the_order_of_a_case_is_that_of_its_scores_unless_one_is_given(additive_
 def test_metrics_refuse_scores_of_other_words(name, additive_model):
     if not METRICS[name].needs_rescore:
         with pytest.raises(ShapeError):
-            METRICS[name]().judge(case(additive_model, scores=[1.0, 2.0]))
+            METRICS[name]().evaluate(case(additive_model, scores=[1.0, 2.0]))
 
 
 def test_metrics_refuse_settings_that_cannot_be():

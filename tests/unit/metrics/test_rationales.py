@@ -6,7 +6,7 @@ from tests.unit.metrics.additive import additive, case
 
 from mase.metrics import METRICS
 from mase.metrics.masking import masker
-from mase.metrics.protocol import Case
+from mase.metrics.protocol import Instance
 from mase.metrics.ranking import ranking
 from mase.metrics.rationales import eraser
 from mase.models import Callable
@@ -33,15 +33,15 @@ def test_masking_metrics_in_one_slow_line_each():
     one = case(model, text, scores)
     assert one.target == 1
     shares = [whole - out[k] for k in ks]
-    assert np.allclose(METRICS["comprehensiveness"](ks=(3,)).judge(one), [np.mean(shares), whole - out[3], *shares])
+    assert np.allclose(METRICS["comprehensiveness"](ks=(3,)).evaluate(one), [np.mean(shares), whole - out[3], *shares])
     kept = [whole - only[k] for k in ks]
-    assert np.allclose(METRICS["sufficiency"](ks=(3,)).judge(one), [np.mean(kept), whole - only[3], *kept])
-    assert np.allclose(METRICS["log-odds"]().judge(one), np.log(out[2] / whole))
+    assert np.allclose(METRICS["sufficiency"](ks=(3,)).evaluate(one), [np.mean(kept), whole - only[3], *kept])
+    assert np.allclose(METRICS["log-odds"]().evaluate(one), np.log(out[2] / whole))
     assert np.allclose(
-        METRICS["aopc"]().judge(one), [np.mean([whole - q for q in curve[1:]]) for curve in (out, bottom)]
+        METRICS["aopc"]().evaluate(one), [np.mean([whole - q for q in curve[1:]]) for curve in (out, bottom)]
     )
-    assert np.allclose(METRICS["deletion"]().judge(one), np.trapezoid(out, dx=1 / n))
-    assert np.allclose(METRICS["insertion"]().judge(one), np.trapezoid(only, dx=1 / n))
+    assert np.allclose(METRICS["deletion"]().evaluate(one), np.trapezoid(out, dx=1 / n))
+    assert np.allclose(METRICS["insertion"]().evaluate(one), np.trapezoid(only, dx=1 / n))
 
 
 def test_eraser_of_many_orders_is_the_metrics_of_each(lstm_model):
@@ -52,6 +52,6 @@ def test_eraser_of_many_orders_is_the_metrics_of_each(lstm_model):
         every = [rng.normal(size=len(bound.words)) for _ in range(3)]
         found = eraser(bound, bound.target, [ranking(scores) for scores in every])
         for row, scores in zip(found, every, strict=True):
-            one = Case(lstm_model, text, bound.target, bound, scores)
-            slow = [METRICS[name]().judge(one)[0] for name in ("comprehensiveness", "sufficiency", "log-odds")]
+            one = Instance(lstm_model, text, bound.target, bound, scores)
+            slow = [METRICS[name]().evaluate(one)[0] for name in ("comprehensiveness", "sufficiency", "log-odds")]
             assert row == pytest.approx(slow, abs=1e-6)

@@ -6,7 +6,7 @@ import sys
 import pytest
 import torch
 
-from mase.models.runtime import settle
+from mase.models.runtime import configure
 
 
 class Recorded:
@@ -26,9 +26,9 @@ def test_a_settled_process_keeps_its_memory_from_batch_to_batch(monkeypatch):
     """Glibc takes both thresholds, and the threads are as many as were asked for."""
     recorded, threads = Recorded(), torch.get_num_threads()
     monkeypatch.setattr(ctypes, "CDLL", lambda _name: recorded)
-    settle()
+    configure()
     assert torch.get_num_threads() == threads
     assert recorded.answers == {-1: 1, -3: 1}
-    settle(threads + 1)
+    configure(threads + 1)
     assert torch.get_num_threads() == threads + 1
     torch.set_num_threads(threads)

@@ -11,13 +11,13 @@ FULL = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0.0, 0.2, 0.5]])
 
 @pytest.mark.parametrize("sigma", [0.3, np.array([0.1, 0.2, 0.3]), FULL])
 def test_color_whiten_solve_and_matrix_agree(sigma):
-    law = covariance(sigma, np.array([1.0, 2.0, 0.5]))
+    distribution = covariance(sigma, np.array([1.0, 2.0, 0.5]))
     rows = np.random.default_rng(0).standard_normal((6, 3))
-    colored = law.color(rows)
-    assert law.whiten(colored) == pytest.approx(rows)
-    assert law.solve(colored) @ law.matrix() == pytest.approx(colored)
-    assert law.solve(colored[0]) == pytest.approx(np.linalg.solve(law.matrix(), colored[0]))
-    assert np.sqrt(np.diag(law.matrix())) == pytest.approx(law.deviations)
+    colored = distribution.color(rows)
+    assert distribution.whiten(colored) == pytest.approx(rows)
+    assert distribution.solve(colored) @ distribution.matrix() == pytest.approx(colored)
+    assert distribution.solve(colored[0]) == pytest.approx(np.linalg.solve(distribution.matrix(), colored[0]))
+    assert np.sqrt(np.diag(distribution.matrix())) == pytest.approx(distribution.deviations)
 
 
 @pytest.mark.parametrize(

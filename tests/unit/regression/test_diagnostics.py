@@ -13,7 +13,7 @@ from mase.measure import measure
 from mase.methods import resolve
 from mase.regression.covariance import covariance
 from mase.regression.diagnostics import adjusted_r2, condition, split_half
-from mase.regression.problem import Estimate, Law, Problem
+from mase.regression.problem import Distribution, Estimate, Problem
 from mase.testing import FunctionProbe, linear, smooth
 
 
@@ -104,7 +104,7 @@ def test_r2_does_not_grow_with_useless_coordinates(design, n):
     found = []
     for seed in range(60):
         rng = np.random.default_rng(seed)
-        sample = DESIGNS[design]().draw(rng, n, Law(1.0, covariance(1.0, np.ones(60))))
+        sample = DESIGNS[design]().draw(rng, n, Distribution(1.0, covariance(1.0, np.ones(60))))
         y = sample.deviations[:, 0] + rng.standard_normal(n)
         found.append(adjusted_r2(sample, y, LeastSquares().fit(sample.problem(y, 0.0))))
     assert np.mean(found) == pytest.approx(0.5, abs=0.06)
@@ -150,7 +150,9 @@ def test_r2_of_all_coalitions_is_the_share_of_their_variance():
 
 
 def test_r2_is_unknown_with_too_few_rows_and_without_variation():
-    sample = DESIGNS["antithetic"]().draw(np.random.default_rng(0), 100, Law(1.0, covariance(1.0, np.ones(60))))
+    sample = DESIGNS["antithetic"]().draw(
+        np.random.default_rng(0), 100, Distribution(1.0, covariance(1.0, np.ones(60)))
+    )
     fitted = Estimate(np.zeros(60), np.eye(60), 60.0)
     assert adjusted_r2(sample, np.random.default_rng(1).standard_normal(100), fitted) is None
     none = Estimate(np.zeros(60), np.eye(60), 0.0)
@@ -220,7 +222,7 @@ def test_condition_is_one_for_a_perfect_design_and_none_for_a_flat_one():
     from mase.designs.moment_matched import MomentMatched
 
     sigma = 0.04 * 0.8 ** np.abs(np.subtract.outer(np.arange(6), np.arange(6)))
-    law = Law(1.0, covariance(sigma, np.ones(6)))
-    sample = MomentMatched().draw(np.random.default_rng(0), 50, law)
+    distribution = Distribution(1.0, covariance(sigma, np.ones(6)))
+    sample = MomentMatched().draw(np.random.default_rng(0), 50, distribution)
     assert condition(sample.problem(np.zeros(50), 0.0)) == pytest.approx(1)
     assert condition(noisy(4, 8)) is None

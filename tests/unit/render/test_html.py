@@ -113,13 +113,16 @@ def test_what_was_not_read_is_greyed():
 
 
 @pytest.mark.parametrize("law", ["standard_normal", "standard_cauchy"])
-def test_ten_reviews_stay_below_100_kb_with_every_word_scored(law):
+def test_ten_reviews_stay_below_100_kb_with_every_word_scored(distribution):
     rng = np.random.default_rng(0)
     text = ("The book is one of my favourites, so perhaps I was always going to be disappointed. What made it special was its "
             "patience: long winters, small kindnesses, a friendship that grows over forty years. ") * 7  # fmt: skip
     text = text[:1300]
     size = len(find_words(text))
-    many = [attribution(text, (0.05 * getattr(rng, law)(size)).tolist(), notes=[("a", "b" * 80)]) for _ in range(10)]
+    many = [
+        attribution(text, (0.05 * getattr(rng, distribution)(size)).tolist(), notes=[("a", "b" * 80)])
+        for _ in range(10)
+    ]
     assert len(page(many).encode()) < 100_000
     assert len(page(many[:1]).encode()) < 25_000
 

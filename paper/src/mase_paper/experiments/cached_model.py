@@ -70,8 +70,8 @@ class _Probe:
         return self.probe.output
 
     @property
-    def widths(self) -> Floats:
-        return self.probe.widths
+    def scale(self) -> Floats:
+        return self.probe.scale
 
     @property
     def start(self) -> Floats:

@@ -13,7 +13,7 @@ from mase_paper.experiments.records import COLUMNS, Record, Records
 
 __all__ = ["columns_path", "load", "save"]
 
-_INTEGER_LISTS = ("order", "flips", "chance")
+_INTEGER_LISTS = ("order", "flips", "probability")
 _NUMBER_LISTS = ("eraser", "infidelity")
 
 

@@ -14,7 +14,7 @@ __all__ = ["CHANCE_KS", "COLUMNS", "DEPTH", "Record", "Records", "bits", "dumps"
 DEPTH = 15
 CHANCE_KS = (1, 5, 10, 15)
 COLUMNS = (
-    "number", "row", "words", "target", "order", "queries", "gradients", "seconds", "half", "flips", "chance", "start",
+    "number", "row", "words", "target", "order", "queries", "gradients", "seconds", "half", "flips", "probability", "start",
     "eraser", "infidelity",
 )  # fmt: skip
 
@@ -37,7 +37,7 @@ class Record:
         Whether half precision was used.
     flips
         For each operator an integer whose bit k - 1 is set where the prediction changes without the top k words.
-    chance
+    probability
         The target's probability without the top k words, k in `CHANCE_KS`, by the first operator, in thousandths.
     start
         The target's probability for the text itself, in thousandths.
@@ -60,7 +60,7 @@ class Record:
     seconds: float
     half: bool
     flips: tuple[int, ...]
-    chance: tuple[int, ...]
+    probability: tuple[int, ...]
     start: int
     eraser: tuple[float, ...] = ()
     infidelity: tuple[float, ...] = ()
@@ -130,7 +130,7 @@ def loads(values: list[Any], place: str) -> Record:
         raise DataError(f"{place} has {len(values)} values, expected {len(COLUMNS)}: {', '.join(COLUMNS)}")
     named = dict(zip(COLUMNS, values, strict=True))
     try:
-        lists = {name: tuple(named[name]) for name in ("order", "flips", "chance", "eraser", "infidelity")}
+        lists = {name: tuple(named[name]) for name in ("order", "flips", "probability", "eraser", "infidelity")}
         numbers = [value for name, value in named.items() if name not in lists] + [
             value for name in lists for value in lists[name]
         ]

@@ -34,7 +34,7 @@ class Outcomes:
         `(n,)`: the texts, ascending, and their rows in the split.
     flips
         `(n, m, DEPTH)`: whether the prediction changed without the top 1, 2, ... words.
-    start, chance
+    start, probability
         `(n,)` and `(n, 4)`: the target's probability for the text, and without its top 1, 5, 10 and 15 words by the
         first operator; a ceiling has none of the latter: `(n, 0)`.
     eraser
@@ -55,7 +55,7 @@ class Outcomes:
     rows: Ints
     flips: Bools
     start: Floats
-    chance: Floats
+    probability: Floats
     eraser: Floats
     infidelity: Floats
     queries: Ints
@@ -112,7 +112,7 @@ def _outcomes(headers: Sequence[Mapping[str, Any]], records: Sequence[Record]) -
         rows=np.array([record.row for record in records], dtype=np.int64),
         flips=(bits[:, :, None] >> np.arange(DEPTH) & 1).astype(np.bool_),
         start=np.array([record.start for record in records]) / 1000,
-        chance=np.array([record.chance for record in records], dtype=np.float64) / 1000,
+        probability=np.array([record.probability for record in records], dtype=np.float64) / 1000,
         eraser=np.array([record.eraser for record in records], dtype=np.float64),
         infidelity=np.array([record.infidelity or (np.nan, np.nan) for record in records], dtype=np.float64),
         queries=np.array([record.queries for record in records], dtype=np.int64),

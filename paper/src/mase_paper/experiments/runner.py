@@ -199,9 +199,9 @@ def _answer(setup: _Setup, task: _Task) -> Answer:
 @cache
 def _bench(setup: _Setup) -> Bench:
     from mase.models import load
-    from mase.models.runtime import settle
+    from mase.models.runtime import configure
 
-    settle(1)
+    configure(1)
     target = TARGETS[setup.target]
     return Bench(load(target.name, device=setup.device), setup.specs, setup.precision, target.operators)
 

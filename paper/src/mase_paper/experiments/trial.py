@@ -16,7 +16,7 @@ from mase.methods import describe
 from mase.metrics.infidelity import Infidelity
 from mase.metrics.masking import Masker, masker
 from mase.metrics.operators import Operator
-from mase.metrics.protocol import Case, Memory
+from mase.metrics.protocol import Instance, Memory
 from mase.metrics.ranking import without_top
 from mase.metrics.rationales import ERASER_SHARES, eraser
 from mase.models.protocol import Model
@@ -157,11 +157,13 @@ class Bench:
                     bits(masker.flipped(curve[index], chosen.target))
                     for masker, curve in zip(maskers, curves, strict=True)
                 ),
-                chance=_thousandths(curves[0][index][[k - 1 for k in CHANCE_KS], chosen.target]),
+                probability=_thousandths(curves[0][index][[k - 1 for k in CHANCE_KS], chosen.target]),
                 start=_thousandths(maskers[0].whole[[chosen.target]])[0],
                 eraser=tuple(round(float(value), 3) for value in erasers[index]),
                 infidelity=_infidelity(
-                    Case(self.model, chosen.text, chosen.target, maskers[0], one.scores, order=one.order, memory=memory)
+                    Instance(
+                        self.model, chosen.text, chosen.target, maskers[0], one.scores, order=one.order, memory=memory
+                    )
                 ),
             )
             for index, (spec, one) in enumerate(found.items())
@@ -188,16 +190,16 @@ def _ceiling(maskers: Sequence[Masker], chosen: Chosen, width: int) -> Record:
         seconds=round(time.perf_counter() - began, 3),
         half=False,
         flips=tuple(bits(one.flips(DEPTH)) for one in found),
-        chance=(),
+        probability=(),
         start=_thousandths(maskers[0].whole[[chosen.target]])[0],
     )
 
 
-def _thousandths(chance: Floats) -> tuple[int, ...]:
-    return tuple(np.rint(chance * 1000).astype(int).tolist())
+def _thousandths(probability: Floats) -> tuple[int, ...]:
+    return tuple(np.rint(probability * 1000).astype(int).tolist())
 
 
-def _infidelity(case: Case) -> tuple[float, ...]:
+def _infidelity(case: Instance) -> tuple[float, ...]:
     """Return the scaled and the unexplained infidelity to three digits, or nothing where they have no value."""
-    _, scaled, unexplained = _INFIDELITY.judge(case)
+    _, scaled, unexplained = _INFIDELITY.evaluate(case)
     return (float(f"{scaled:.3g}"), round(float(unexplained), 3)) if np.isfinite(unexplained) else ()
