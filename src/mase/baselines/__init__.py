@@ -1,8 +1,18 @@
 """Procedures: explanation methods that are not a single regression. One file per procedure."""
 
+from typing import TYPE_CHECKING
+
+from mase.lazy import lazy_names
 from mase.registry import Registry
 
-__all__ = ["PROCEDURES"]
+if TYPE_CHECKING:
+    from mase.regression.oracle import Oracle as Oracle
+    from mase.regression.problem import Estimate as Estimate
+    from mase.regression.stopping import Stopping as Stopping
+    from mase.regression.strategy import Solution as Solution
+    from mase.regression.strategy import Strategy as Strategy
+
+__all__ = ["PROCEDURES", "Estimate", "Oracle", "Solution", "Stopping", "Strategy"]
 
 PROCEDURES = Registry(
     "procedure",
@@ -15,4 +25,16 @@ PROCEDURES = Registry(
         "deep-shap": "mase.baselines.deep_shap:DeepShap",
     },
     "mase.procedures",
+)
+
+# Imported on first use, because they load NumPy.
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "Estimate": "mase.regression.problem",
+        "Oracle": "mase.regression.oracle",
+        "Solution": "mase.regression.strategy",
+        "Stopping": "mase.regression.stopping",
+        "Strategy": "mase.regression.strategy",
+    },
 )

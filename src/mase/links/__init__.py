@@ -5,8 +5,9 @@ from the same formula.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
+from mase.lazy import lazy_names
 from mase.registry import Registry
 
 if TYPE_CHECKING:
@@ -45,10 +46,7 @@ def links() -> tuple[str, ...]:
     return tuple(LINKS)
 
 
-def __getattr__(name: str) -> Any:
-    """Import the functions of `mase.links.response` on first use, because they load NumPy."""
-    if name not in __all__:
-        raise AttributeError(f"module 'mase.links' has no attribute {name!r}")
-    from mase.links import response
-
-    return getattr(response, name)
+# Imported on first use, because they load NumPy.
+__getattr__ = lazy_names(
+    __name__, dict.fromkeys(("FLOOR", "floored", "probabilities", "respond"), "mase.links.response")
+)

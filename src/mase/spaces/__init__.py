@@ -1,8 +1,15 @@
 """Spaces: how coordinates change the input. One file per space."""
 
+from typing import TYPE_CHECKING
+
+from mase.lazy import lazy_names
 from mase.registry import Registry
 
-__all__ = ["SPACES"]
+if TYPE_CHECKING:
+    from mase.spaces.protocol import Noise as Noise
+    from mase.spaces.protocol import Space as Space
+
+__all__ = ["SPACES", "Noise", "Space"]
 
 SPACES = Registry(
     "space",
@@ -14,4 +21,13 @@ SPACES = Registry(
         "token-mask": "mase.spaces.token_mask:TokenMask",
     },
     "mase.spaces",
+)
+
+# Imported on first use, because they load NumPy.
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "Noise": "mase.spaces.protocol",
+        "Space": "mase.spaces.protocol",
+    },
 )
