@@ -37,7 +37,7 @@ class Answers:
     output: Output
     labels: tuple[str, ...] | None
 
-    def table(self, answer: Any, texts: Sequence[str]) -> Floats:
+    def table(self, result: Any, texts: Sequence[str]) -> Floats:
         """Return class scores `(n, k)`, k >= 2, from the output for n texts, in a new array.
 
         The output is a list, a NumPy array without masked entries, a torch tensor of any precision and device, a data
@@ -55,10 +55,10 @@ class Answers:
         OptionError
             If it is one column of logits, and there are no labels.
         """
-        array = self._numbers(answer, len(texts))
-        self._check_shape(array, answer, len(texts))
+        array = self._numbers(result, len(texts))
+        self._check_shape(array, result, len(texts))
         if array.ndim == 1 or array.shape[1] == 1:
-            self._check_column(array, answer)
+            self._check_column(array, result)
         # astype makes a copy, because the function may reuse its array.
         table: Floats = array.astype(np.float64).reshape(len(texts), -1)
         bad = np.isnan(table) | (table == np.inf)
@@ -73,35 +73,35 @@ class Answers:
             self._check_sums(table, texts)
         return table
 
-    def _numbers(self, answer: Any, n: int) -> np.ndarray:
+    def _numbers(self, result: Any, n: int) -> np.ndarray:
         """Return the output as an array of real numbers."""
         try:
-            plain = _on_host(answer)
+            plain = _on_host(result)
             if _is_masked(plain):
-                self._refuse(answer, f"whose row {_first_masked(plain)} has masked entries", n)
+                self._refuse(result, f"whose row {_first_masked(plain)} has masked entries", n)
             array = np.asarray(plain)
             if array.dtype == np.object_ and array.ndim:  # as from a data frame with nullable columns
                 array = np.asarray(array.tolist())
         except (MaseError, MemoryError):
             raise
         except Exception as error:  # noqa: BLE001 (the user's type may raise anything when NumPy converts it)
-            self._refuse(answer, _ragged(answer) or f"that NumPy cannot read ({type(error).__name__}: {error})", n)
+            self._refuse(result, _ragged(result) or f"that NumPy cannot read ({type(error).__name__}: {error})", n)
         if array.dtype.kind not in "fiub":
-            self._refuse(answer, f"of dtype {array.dtype} and shape {array.shape}{_first_row(plain, array)}", n)
+            self._refuse(result, f"of dtype {array.dtype} and shape {array.shape}{_first_row(plain, array)}", n)
         return array
 
-    def _refuse(self, answer: Any, what: str, n: int) -> NoReturn:
+    def _refuse(self, result: Any, what: str, n: int) -> NoReturn:
         raise ModelError(
-            f"{self.name} returned {_kind(answer)} {what}, expected real numbers of shape ({n}, k), "
+            f"{self.name} returned {_kind(result)} {what}, expected real numbers of shape ({n}, k), "
             f"one probability per class; {_FUNCTION}"
         )
 
-    def _check_shape(self, array: np.ndarray, answer: Any, n: int) -> None:
+    def _check_shape(self, array: np.ndarray, result: Any, n: int) -> None:
         k = array.shape[1] if array.ndim == 2 else 1
         expected = None if self.labels is None else max(len(self.labels), 2)
         if array.ndim not in (1, 2) or len(array) != n or not k or (k > 1 and expected not in (None, k)):
             raise ShapeError(
-                f"{self.name} returned {_kind(answer)} of shape {array.shape}, expected ({n}, {expected or 'k'}): "
+                f"{self.name} returned {_kind(result)} of shape {array.shape}, expected ({n}, {expected or 'k'}): "
                 "one row per text, one column per class"
             )
         if k == 1 and self.output.multilabel:
@@ -112,11 +112,11 @@ class Answers:
         if k == 1 and expected not in (None, 2):
             raise ShapeError(f"{self.name} returned one column (shape {array.shape}), expected ({n}, {expected})")
 
-    def _check_column(self, array: np.ndarray, answer: Any) -> None:
+    def _check_column(self, array: np.ndarray, result: Any) -> None:
         """Refuse a single column that may not be the score of a class."""
         if array.dtype.kind in "iub":
             what = f"of dtype {array.dtype} and shape {array.shape}, whose row 0 is {_shown(array[0])}"
-            self._refuse(answer, f"{what}: these read as the numbers of classes, as predict gives them", len(array))
+            self._refuse(result, f"{what}: these read as the numbers of classes, as predict gives them", len(array))
         if self.output.kind == "logits" and self.labels is None:
             raise OptionError(
                 f"{self.name} returned one column of scores (shape {array.shape}), which may be the logit of a class "
@@ -172,20 +172,20 @@ def _first_masked(plain: Any) -> int:
     return next(index for index, row in enumerate(rows) if _is_masked(row))
 
 
-def _kind(answer: Any) -> str:
+def _kind(result: Any) -> str:
     """Return the name of the output's type, for a list also the type of its first row."""
-    if isinstance(answer, list | tuple) and answer:
-        return f"{type(answer).__name__} of {type(answer[0]).__name__} ({_shown(answer[0])})"
-    return type(answer).__name__
+    if isinstance(result, list | tuple) and result:
+        return f"{type(result).__name__} of {type(result[0]).__name__} ({_shown(result[0])})"
+    return type(result).__name__
 
 
-def _ragged(answer: Any) -> str | None:
+def _ragged(result: Any) -> str | None:
     """Return a description of the first row whose length differs from row 0, None if there is none."""
-    if not isinstance(answer, Sequence) or not answer:
+    if not isinstance(result, Sequence) or not result:
         return None
-    lengths = [len(row) if isinstance(row, Sequence | np.ndarray) else None for row in answer]
+    lengths = [len(row) if isinstance(row, Sequence | np.ndarray) else None for row in result]
     row = next((index for index, length in enumerate(lengths) if length != lengths[0]), None)
-    return None if row is None else f"whose row {row} has another length than row 0 ({answer[row]!r:.60})"
+    return None if row is None else f"whose row {row} has another length than row 0 ({result[row]!r:.60})"
 
 
 def _first_row(plain: Any, array: np.ndarray) -> str:

@@ -213,12 +213,12 @@ class Engine:
     @contextmanager
     def _watching(self, names: list[str]) -> Iterator[None]:
         """Append the names of other embeddings that run and share their weights with the layer."""
-        own = [layer for layer in self.layer.modules() if isinstance(layer, nn.Embedding)]
-        weights = {layer.weight.data_ptr() for layer in own}
+        inner = [layer for layer in self.layer.modules() if isinstance(layer, nn.Embedding)]
+        weights = {layer.weight.data_ptr() for layer in inner}
         twins = [
             (name, layer)
             for name, layer in self.module.named_modules()
-            if isinstance(layer, nn.Embedding) and layer not in own and layer.weight.data_ptr() in weights
+            if isinstance(layer, nn.Embedding) and layer not in inner and layer.weight.data_ptr() in weights
         ]
         with ExitStack() as stack:
             for name, layer in twins:

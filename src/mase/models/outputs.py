@@ -53,7 +53,7 @@ class Scores:
         return torch.cat([other, raw], dim=1)
 
 
-def class_scores(answer: Any, n: int) -> torch.Tensor:
+def class_scores(result: Any, n: int) -> torch.Tensor:
     """Return the scores `(n, k)` from the output of a module for n inputs.
 
     The output may be a tensor, a tuple or list that starts with a tensor, or a mapping (ModelOutput) with "logits",
@@ -64,15 +64,15 @@ def class_scores(answer: Any, n: int) -> torch.Tensor:
     ModelError
         If there is no such tensor, or it does not have n rows.
     """
-    scores = answer
-    if isinstance(answer, Mapping):
-        scores = next((answer[name] for name in _NAMES if answer.get(name) is not None), None)
+    scores = result
+    if isinstance(result, Mapping):
+        scores = next((result[name] for name in _NAMES if result.get(name) is not None), None)
         if scores is None:
             raise ModelError(
-                f"model returned a mapping with keys {sorted(map(str, answer))}, expected one of {', '.join(_NAMES)}"
+                f"model returned a mapping with keys {sorted(map(str, result))}, expected one of {', '.join(_NAMES)}"
             )
-    elif isinstance(answer, tuple | list) and len(answer):
-        scores = answer[0]
+    elif isinstance(result, tuple | list) and len(result):
+        scores = result[0]
     if not isinstance(scores, torch.Tensor):
         raise ModelError(
             f"model returned {type(scores).__name__}, expected a tensor of class scores (n, k), a tuple or a mapping"
