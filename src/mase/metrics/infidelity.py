@@ -18,7 +18,7 @@ from mase.metrics.protocol import Column, Instance
 from mase.models.batching import ask
 from mase.models.protocol import Binding, Model, Probe
 from mase.regression.designed import Regression
-from mase.rng import generator, stream_key, untouched
+from mase.rng import generator, untouched
 from mase.text import group_words
 
 __all__ = ["Infidelity", "infidelities"]
@@ -161,7 +161,4 @@ def _probe(instance: Instance, method: Method) -> Probe:
             f"perturbation {method.name!r} has noise besides the words' coordinates, expected a space like 'token-scale'"
         )
     tokens = instance.model.encode(instance.text)
-    words = group_words(tokens)
-    of_token: Ints = np.array(words.of_token, dtype=np.int64)
-    key = stream_key(instance.seed, instance.text)
-    return instance.model.bind(Binding(tokens, method.space, of_token, len(words), key, 0.0))
+    return instance.model.bind(Binding.of(tokens, method.space, group_words(tokens).of_token))

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from mase.arrays import Bools, Floats, Ints
+from mase.arrays import Bools, Floats
 from mase.errors import CapabilityError
 from mase.links import probabilities
 from mase.metrics.masking import Masker
@@ -50,5 +50,4 @@ def bound(model: Model, tokens: Tokens, words: Words, reference: str) -> Probe:
         raise CapabilityError(
             f"operator is {reference!r}, expected one that {model.name} has: {', '.join(model.references)}, or delete"
         )
-    of_token: Ints = np.array(words.of_token, dtype=np.int64)
-    return model.bind(Binding(tokens, TokenMask(reference), of_token, len(words), (0,), 0.0))
+    return model.bind(Binding.of(tokens, TokenMask(reference), words.of_token))
