@@ -1,4 +1,4 @@
-"""Metrics: how faithful the scores of words are to the model. One file per metric.
+"""Metrics of faithfulness: how well the scores of words describe the model. One file per metric.
 
 >>> from mase.metrics import METRICS
 >>> METRICS["delta-accuracy"](ks=(1, 5)).columns[1].name
@@ -34,7 +34,7 @@ METRICS = Registry(
     },
     "mase.metrics",
 )
-# Functions that need the whole library, imported when they are first asked for.
+# Functions that import NumPy and the models. They are imported on first use, so that `mase --help` stays fast.
 _LAZY = {"align": "mase.metrics.alignment", "evaluate": "mase.metrics.evaluation", "masker": "mase.metrics.masking"}
 
 

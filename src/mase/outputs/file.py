@@ -32,7 +32,7 @@ class OutputFile(AbstractContextManager["OutputFile"]):
 
     Attributes
     ----------
-    is_whole
+    is_complete
         Whether no result was broken off; if one was, nothing is written.
 
     Raises
@@ -57,7 +57,7 @@ class OutputFile(AbstractContextManager["OutputFile"]):
     def __init__(self, path: str | os.PathLike[str], form: str | None = None) -> None:
         self.path = path
         self._make: Callable[[BinaryIO], Output] = OUTPUTS[form_of(path) if form is None else form]
-        self.is_whole = True
+        self.is_complete = True
         self._n_results = 0
 
     def __enter__(self) -> Self:
@@ -74,17 +74,17 @@ class OutputFile(AbstractContextManager["OutputFile"]):
         DataError
             If the system has no room for it, or the result has no such form.
         """
-        self.is_whole = False
+        self.is_complete = False
         with writing(self.path):
             self._output.add(number, result)
-        self.is_whole = True
+        self.is_complete = True
         self._n_results += 1
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         with closing(self._draft):
-            if kind is None and self._n_results and self.is_whole:
+            if kind is None and self._n_results and self.is_complete:
                 self._output.close()
                 self._draft.seek(0)
                 write_stream(self.path, self._draft)

@@ -7,7 +7,7 @@ import numpy as np
 from mase.attribution import Attribution
 from mase.errors import MissingDependencyError, OptionError
 from mase.render.facts import measured, percent
-from mase.render.palette import BLUE, NEUTRAL, RED, error95, has_intervals, is_sure, is_unsigned, strongest
+from mase.render.palette import BLUE, NEUTRAL, RED, error95, has_intervals, is_significant, is_unsigned, strongest
 from mase.render.pieces import inline
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def bar_chart(attribution: Attribution, k: int = 20) -> "Figure":
         places,
         [word.score for word in words],
         xerr=errors if has_intervals(attribution) else None,
-        color=[(hues[word.score > 0], 1.0 if is_sure(word) else 0.35) for word in words],
+        color=[(hues[word.score > 0], 1.0 if is_significant(word) else 0.35) for word in words],
         error_kw={"ecolor": "#555555", "elinewidth": 1.2, "capsize": 2.5},
         height=0.7,
     )

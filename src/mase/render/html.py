@@ -19,7 +19,7 @@ from mase.attribution import Attribution, Word
 from mase.files import write_text
 from mase.render.facts import cut_off, fit_facts, gloss, meaning, origin, percent, top_classes, unit
 from mase.render.legend import heading, legend, reading
-from mase.render.palette import Scale, error95, has_intervals, is_sure, is_unsigned, scale_of, strongest
+from mase.render.palette import Scale, error95, has_intervals, is_significant, is_unsigned, scale_of, strongest
 from mase.render.pieces import Piece, inline, pieces
 
 __all__ = ["fragment", "page", "write_page"]
@@ -169,7 +169,7 @@ def _marks(attribution: Attribution, piece: Piece, scale: Scale) -> Iterator[str
         yield "strong"
     else:
         yield side
-    if not is_sure(word):
+    if not is_significant(word):
         yield f"unsure {side}"
 
 
@@ -181,7 +181,7 @@ def _piece(piece: Piece, scale: Scale, *, hints: bool) -> Markup:
     if not level:
         return Markup("<u title={}>{}</u>").format(hint, piece.text) if hints else Markup.escape(piece.text)
     tag = "b" if word.score > 0 else "i"
-    letter = (_SURE if is_sure(word) else _UNSURE)[level - 1]
+    letter = (_SURE if is_significant(word) else _UNSURE)[level - 1]
     return Markup("<{0} {1} title={2}>{3}</{0}>").format(tag, letter, hint, piece.text)
 
 

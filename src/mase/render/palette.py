@@ -15,7 +15,7 @@ __all__ = [
     "Scale",
     "error95",
     "has_intervals",
-    "is_sure",
+    "is_significant",
     "is_unsigned",
     "scale_of",
     "strongest",
@@ -56,7 +56,7 @@ def strongest(attribution: Attribution, k: int) -> tuple[Word, ...]:
     return attribution.top(k, by="magnitude" if own else "order")
 
 
-def is_sure(word: Word) -> bool:
+def is_significant(word: Word) -> bool:
     """Return whether the 95 % interval of a word's score leaves out 0, or there is none that could include it."""
     error = error95(word)
     return error is None or abs(word.score) > error

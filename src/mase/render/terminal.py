@@ -10,7 +10,17 @@ from rich.text import Text
 
 from mase.attribution import LISTED, Attribution, Word
 from mase.render.facts import counted, cut_off, fit_facts, gloss, measured, percent, top_classes
-from mase.render.palette import BLUE, NEUTRAL, RED, Scale, has_intervals, is_sure, is_unsigned, scale_of, strongest
+from mase.render.palette import (
+    BLUE,
+    NEUTRAL,
+    RED,
+    Scale,
+    has_intervals,
+    is_significant,
+    is_unsigned,
+    scale_of,
+    strongest,
+)
 from mase.render.pieces import Piece, inline, pieces
 
 __all__ = ["HeatMap", "heat_map", "summary"]
@@ -97,7 +107,7 @@ class _Ink:
 
     def marks(self, word: Word, scale: Scale) -> str:
         level = scale.level(word, 3)
-        if not level or not is_sure(word):
+        if not level or not is_significant(word):
             return ""
         if self.unsigned:
             return ("*" if self.ascii_only else "•") * level if self.plain else ""
@@ -109,7 +119,7 @@ class _Ink:
             return Style.null()
         if self.unsigned:
             return _STRONG[level - 1]
-        if not is_sure(word):
+        if not is_significant(word):
             return _UNSURE_FOR if word.score > 0 else _UNSURE_AGAINST
         return (_FOR if word.score > 0 else _AGAINST)[level - 1]
 
@@ -172,7 +182,7 @@ def _rows(words: tuple[Word, ...], scale: Scale, ink: _Ink, room: int) -> Text:
         sure = _STRONG[0] if ink.unsigned else sure
         rows.append(f"  {set_cell_size(label, width)}  {number:>{digits}}  ")
         share = abs(word.score) / scale.maximum if scale.maximum else 0.0
-        rows.append(_bar(share, longest, ink) + "\n", sure if is_sure(word) else unsure)
+        rows.append(_bar(share, longest, ink) + "\n", sure if is_significant(word) else unsure)
     return rows
 
 

@@ -16,7 +16,7 @@ from mase.methods import describe
 from mase.metrics.infidelity import Infidelity
 from mase.metrics.masking import Masker, masker
 from mase.metrics.operators import Operator
-from mase.metrics.protocol import Instance, Memory
+from mase.metrics.protocol import Cache, Instance
 from mase.metrics.ranking import without_top
 from mase.metrics.rationales import ERASER_SHARES, eraser
 from mase.models.protocol import Model
@@ -141,7 +141,7 @@ class Bench:
         orders = [one.order for one in found.values()]
         curves = [_curves(masker, orders) for masker in maskers]
         erasers = eraser(maskers[0], chosen.target, orders)
-        memory = Memory()
+        cache = Cache()
         return {
             spec: Record(
                 number=chosen.number,
@@ -158,11 +158,11 @@ class Bench:
                     for masker, curve in zip(maskers, curves, strict=True)
                 ),
                 probability=_thousandths(curves[0][index][[k - 1 for k in CHANCE_KS], chosen.target]),
-                start=_thousandths(maskers[0].whole[[chosen.target]])[0],
+                start=_thousandths(maskers[0].text_probabilities[[chosen.target]])[0],
                 eraser=tuple(round(float(value), 3) for value in erasers[index]),
                 infidelity=_infidelity(
                     Instance(
-                        self.model, chosen.text, chosen.target, maskers[0], one.scores, order=one.order, memory=memory
+                        self.model, chosen.text, chosen.target, maskers[0], one.scores, order=one.order, cache=cache
                     )
                 ),
             )
@@ -191,7 +191,7 @@ def _ceiling(maskers: Sequence[Masker], chosen: Chosen, width: int) -> Record:
         half=False,
         flips=tuple(bits(one.flips(DEPTH)) for one in found),
         probability=(),
-        start=_thousandths(maskers[0].whole[[chosen.target]])[0],
+        start=_thousandths(maskers[0].text_probabilities[[chosen.target]])[0],
     )
 
 
