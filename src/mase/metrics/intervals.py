@@ -233,9 +233,7 @@ def _booleans(hits: Any, name: str) -> Bools:
 
 def _paired(first: Any, second: Any) -> tuple[Any, Any]:
     if first.shape != second.shape:
-        raise ShapeError(
-            f"first has shape {first.shape} and second {second.shape}, expected one value of each per text"
-        )
+        raise ShapeError(f"first has shape {first.shape}, second {second.shape}, expected one value of each per text")
     return first, second
 
 
@@ -270,8 +268,7 @@ def _existing(result: R | None) -> R:
 def _bootstraps(table: Floats, level: float, seed: int) -> list[tuple[float, float] | None]:
     """Return the bootstrap percentile interval of the mean of each column of `table` `(n, m)`.
 
-    The texts of a column that have a value (are not NaN) are resampled. The bounds are NaN if there is only one value.
-    The interval is None if there is none.
+    Only texts with a value (not NaN) are resampled. A single value has NaN bounds; a column of NaN has no interval.
     """
     tail = (1 - _checked(level)) / 2
     intervals: list[tuple[float, float] | None] = [None] * table.shape[1]

@@ -17,7 +17,7 @@ def test_without_top_caps_k():
         with pytest.raises(OptionError, match="the number of words"):
             without_top(order, [wrong])
     for broken in ([0, 0, 1], [0, 2], [[0, 1]]):
-        with pytest.raises(ShapeError, match="no permutation"):
+        with pytest.raises(ShapeError, match="not a permutation"):
             without_top(np.array(broken), [1])
 
 
