@@ -18,7 +18,7 @@ def cut():
 
 
 def test_a_page_explains_no_mark_that_it_lacks():
-    marks = {"solid red": "speaks for", "dashed blue": "speaks against", "includes 0": "includes 0", "grey": "not read"}
+    marks = ("solid red", "dashed blue", "includes 0", "grey")
     cases = [
         (attribution(scores=FOR), {"solid red"}),
         (attribution(scores=AGAINST), {"dashed blue"}),
