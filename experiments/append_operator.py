@@ -1,7 +1,8 @@
-"""Add one more masking operator to records that were made without it, without explaining anything again.
+"""Add a masking operator to existing records without explaining anything again.
 
-A record holds the order of its highest words, which is all that masking needs; a ceiling searches anew. What it writes
-is what the command in the header writes since `mase_paper.experiments.testbeds` has that operator.
+A record holds the order of the words with the highest scores, which is all that masking needs. Upper bounds are
+searched again. The result equals what the command in the header writes once `mase_paper.experiments.testbeds` has the
+operator.
 
     python experiments/append_operator.py zero DATA_DIR experiments/results/records bert-imdb
 """
@@ -22,11 +23,11 @@ from mase.models import load as load_model
 from mase.models.protocol import Model
 from mase.models.runtime import configure
 from mase.platforms import locked
-from mase_paper.experiments.ceiling import CEILINGS, search
 from mase_paper.experiments.columns import columns_path, load, save
 from mase_paper.experiments.records import DEPTH, Record, Records, bits
 from mase_paper.experiments.store import compact
 from mase_paper.experiments.testbeds import TARGETS
+from mase_paper.experiments.upper_bounds import UPPER_BOUNDS, search
 
 _KS = tuple(range(1, DEPTH + 1))
 
@@ -43,28 +44,34 @@ def main() -> None:
         assert all([*head["operators"][1:], operator] == [*TARGETS[target].operators[1:]] for head in heads)
         configure(1)
         flips = _flips(found, load_model(target), load_split(TARGETS[target].dataset, of_split, data_dir), operator)
-        save(path, {spec: _appended(records, operator, flips[spec]) for spec, records in found.items()})
+        save(
+            path,
+            {
+                configuration: _appended(records, operator, flips[configuration])
+                for configuration, records in found.items()
+            },
+        )
 
 
 def _flips(found: Mapping[str, Records], model: Model, split: Split, operator: Operator) -> dict[str, dict[int, int]]:
-    """Return the flips of every record as bits, text by text: methods that take the same words out ask the model once."""
+    """Return the flips of every record as bits. Methods that mask the same words of a text share the evaluations."""
     by_text: dict[tuple[int, int], list[tuple[str, Record]]] = defaultdict(list)
-    for spec, records in found.items():
+    for configuration, records in found.items():
         for record in records.by_number.values():
-            by_text[record.row, record.target].append((spec, record))
+            by_text[record.row, record.target].append((configuration, record))
     flips: dict[str, dict[int, int]] = defaultdict(dict)
     for (row, target), wanted in sorted(by_text.items()):
         bound = masker(model, split.texts[row], operator)
-        explained = [(spec, record) for spec, record in wanted if record.chance]
+        explained = [(configuration, record) for configuration, record in wanted if record.probability]
         if explained:
             rows = np.concatenate([_without_top(bound, record) for _, record in explained])
             flipped = bound.flipped(bound.probabilities(rows), target).reshape(-1, DEPTH)
-            for (spec, record), flags in zip(explained, flipped, strict=True):
-                flips[spec][record.number] = bits(flags)
-        for spec, record in wanted:
-            if not record.chance:
-                one = search(bound, target, DEPTH, CEILINGS[found[spec].headers[0]["method"]["name"]])
-                flips[spec][record.number] = bits(one.flips(DEPTH))
+            for (configuration, record), flags in zip(explained, flipped, strict=True):
+                flips[configuration][record.number] = bits(flags)
+        for configuration, record in wanted:
+            if not record.probability:
+                one = search(bound, target, DEPTH, UPPER_BOUNDS[found[configuration].headers[0]["method"]["name"]])
+                flips[configuration][record.number] = bits(one.flips(DEPTH))
         sys.stderr.write(f"text {row}: {len(wanted)} records\n")
     return flips
 

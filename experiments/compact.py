@@ -1,6 +1,6 @@
-"""Move journals of records, also those that an earlier version left (`.jsonl.gz`), into one columnar file per target.
+"""Move journals of records, also those of an earlier version (`.jsonl.gz`), into one columnar file per target.
 
-`mase reproduce` does so when a run ends; this is for records that no run goes on with.
+`mase reproduce` does so when a run ends. This script is for records that no run resumes.
 
     python experiments/compact.py experiments/results/records experiments/validation/records
 """

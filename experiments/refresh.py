@@ -1,8 +1,8 @@
-"""Bring the rows of figures in README.md and docs/ up to date with the pages beside this file: `make pages`.
+"""Update the figures that README.md and docs/ quote from the pages in `results/`: `make pages`.
 
-Between `<!-- rows:begin -->` and `<!-- rows:end -->` a page quotes tables that `mase reproduce` wrote. Each row there
-is replaced by the row of the same name in the table with the same head and caption; so are captions and the counts of
-comparisons.
+Between `<!-- rows:begin -->` and `<!-- rows:end -->` a page quotes tables that `mase reproduce` wrote. Each row there is
+replaced by the row of the same name in the table with the same head and caption. Captions and the counts of comparisons
+are replaced as well.
 """
 
 import re
@@ -20,7 +20,7 @@ COUNT = re.compile(r"^(Of|Without this library's own methods).* comparisons \(ta
 
 
 def name_of(row: str) -> str:
-    """Return what a row or a caption is about: its first cell, bold beginning or heading, without numbers of texts."""
+    """Return the name of a row or a caption: its first cell, bold beginning or heading, without numbers of texts."""
     first = re.match(r"\*\*([^*]+)\*\*", row) or re.match(r"#+ (.*)", row) or re.match(r"\|([^|]*)", row)
     return re.sub(r" \([\d,]+\)|<br>[\d,]+ texts", "", first.group(1)).strip() if first else ""
 
@@ -39,30 +39,32 @@ def located(text: str) -> Iterator[tuple[str, tuple[str, str] | None]]:
 
 
 def tables(text: str) -> dict[tuple[str, str], dict[str, str]]:
-    """Return the rows of each table by their names; where two tables have one name and head, neither can be quoted."""
-    found: dict[tuple[str, str], list[dict[str, str]]] = {}
+    """Return the rows of each table by their names, without tables whose name and head are not unique."""
+    by_table: dict[tuple[str, str], list[dict[str, str]]] = {}
     for table, lines in groupby(located(text), key=itemgetter(1)):
         if table is not None:
-            found.setdefault(table, []).append({name_of(line): line for line, _ in lines})
-    return {table: rows[0] for table, rows in found.items() if len(rows) == 1}
+            by_table.setdefault(table, []).append({name_of(line): line for line, _ in lines})
+    return {table: rows[0] for table, rows in by_table.items() if len(rows) == 1}
 
 
 def captions(text: str) -> dict[str, str]:
-    """Return by its name each heading with the line after it, as one line: what stands over a quoted table."""
-    found = re.findall(r"^#+ (.+)\n\n([^#|\s].*)$", text, re.MULTILINE)
-    return {name_of(f"# {heading}"): f"**{heading}**, {first[:1].lower()}{first[1:]}" for heading, first in found}
+    """Return, by name, the caption of a quoted table: each heading with the line after it, as one line."""
+    headings = re.findall(r"^#+ (.+)\n\n([^#|\s].*)$", text, re.MULTILINE)
+    return {name_of(f"# {heading}"): f"**{heading}**, {first[:1].lower()}{first[1:]}" for heading, first in headings}
 
 
 def refreshed(block: str, rows: Mapping[tuple[str, str], Mapping[str, str]], named: Mapping[str, str]) -> str:
-    """Return a block of quoted tables with the rows and captions that are known by now; a unique head needs no caption."""
+    """Return a block of quoted tables with the current rows and captions. A unique head needs no caption."""
     lines = []
     for line, table in located(block):
         name = name_of(line)
         if table is not None:
-            found = [one for (caption, head), one in rows.items() if head == table[1] and table[0] in ("", caption)]
-            if len(found) != 1 or name not in found[0]:
-                raise SystemExit(f"no page has one row {name} in one table {table[0]} with the head {table[1]}")
-            line = found[0][name]
+            sources = [
+                known for (caption, head), known in rows.items() if head == table[1] and table[0] in ("", caption)
+            ]
+            if len(sources) != 1 or name not in sources[0]:
+                raise SystemExit(f"expected exactly one row {name} in one table {table[0]} with the head {table[1]}")
+            line = sources[0][name]
         elif line.startswith("**"):
             line = named.get(name, line)
         lines.append(line)
@@ -70,15 +72,15 @@ def refreshed(block: str, rows: Mapping[tuple[str, str], Mapping[str, str]], nam
 
 
 def main(root: Path) -> int:
-    """Rewrite the quoting pages below `root`."""
+    """Rewrite the pages below `root` that quote figures."""
     pages = [(root / page).read_text(encoding="utf-8") for page in PAGES]
-    rows = {table: found for page in pages for table, found in tables(page).items()}
+    rows = {table: known for page in pages for table, known in tables(page).items()}
     named = {name: line for page in pages for name, line in captions(page).items()}
     counts = {match.group(1): match.group() for match in COUNT.finditer(pages[0])}
     for name in QUOTING:
         path = root / name
-        text = BLOCK.sub(lambda found: refreshed(found.group(), rows, named), path.read_text(encoding="utf-8"))
-        path.write_text(COUNT.sub(lambda found: counts[found.group(1)], text), encoding="utf-8")
+        text = BLOCK.sub(lambda match: refreshed(match.group(), rows, named), path.read_text(encoding="utf-8"))
+        path.write_text(COUNT.sub(lambda match: counts[match.group(1)], text), encoding="utf-8")
     return 0
 
 

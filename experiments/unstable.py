@@ -1,8 +1,7 @@
-"""Count how often the note `unstable` is right: `docs/decisions/2026-11-22-unstable.md` has the table that this prints.
+"""Count how often the note `unstable` is right. The table is printed in `docs/decisions/2026-11-22-unstable.md`.
 
-Validation texts are explained under two seeds. The seeds agree if the words that one lists under the other seed, too,
-have at least four fifths of the strength (the summed absolute scores) of its list. The note is to fire where they do
-not.
+Validation texts are explained with two seeds. The seeds agree if the words that both list have at least four fifths of
+the strength (the sum of absolute scores) of one list. The note should appear if they do not agree.
 
     python experiments/unstable.py DATA_DIR lstm-reuters --skip 80 --n-texts 80
 """
@@ -31,12 +30,12 @@ from mase_paper.experiments.testbeds import TARGETS
 SETTINGS = (("mase", 1000), ("mase", 500), ("mase", 250), ("lime", 1000), ("kernel-shap", 1000), ("mase-paper", 1000))
 THRESHOLDS = (0.75, 0.8, 0.85, 0.9)
 AGREED = 0.8
-OLD = 0.7  # The note used to fire where the rank correlation of all words between the halves was below this.
+OLD = 0.7  # The former threshold of the note, for the rank correlation of all words between the two halves.
 
 
 @dataclass(frozen=True)
 class Recorder:
-    """An estimator that keeps the problems it was asked to solve."""
+    """An estimator that records the problems that it solves."""
 
     inner: Estimator
     problems: list[Problem] = field(default_factory=list)
@@ -52,7 +51,7 @@ class Recorder:
         return self.inner.needs_gradients
 
     def fit(self, problem: Problem) -> Estimate:
-        """Return what the estimator finds."""
+        """Return the estimate of the inner estimator."""
         self.problems.append(problem)
         return self.inner.fit(problem)
 
@@ -64,8 +63,8 @@ class Recorder:
 
 
 @dataclass(frozen=True)
-class Judged:
-    """One explanation: how far the halves of its sample agree, by the rule and by the one before, and another seed with it."""
+class Agreement:
+    """The agreement of the halves of one sample, by the present and the former rule, and of another seed with it."""
 
     split_half: float
     rank_correlation: float
@@ -73,29 +72,29 @@ class Judged:
 
 
 def listed(scores: Floats) -> set[int]:
-    """Return the words that a screen lists; half of them in a short text."""
+    """Return the words that a screen lists; half of the words in a short text."""
     return set(np.argsort(-np.abs(scores), kind="stable")[: min(LISTED, len(scores) // 2)].tolist())
 
 
-def judged(model: Model, text: str, method: str, n_samples: int) -> Iterator[Judged]:
-    """Yield the judgement of two explanations by each other; nothing of texts that are too short for halves."""
+def agreements(model: Model, text: str, method: str, n_samples: int) -> Iterator[Agreement]:
+    """Yield the agreement of each of two seeds with the other; nothing for texts that are too short for halves."""
     runs = []
     for seed in (0, 1):
         strategy = mase.METHODS[method].strategy
         assert isinstance(strategy, Regression)
         recorder = Recorder(strategy.estimator)
-        found = mase.Explainer(model, method=method, n_samples=n_samples, estimator=recorder, seed=seed)(text)
-        if found.fit.split_half is None:
+        attribution = mase.Explainer(model, method=method, n_samples=n_samples, estimator=recorder, seed=seed)(text)
+        if attribution.fit.split_half is None:
             return
-        runs.append((found, recorder.rank_correlation()))
+        runs.append((attribution, recorder.rank_correlation()))
     for (one, correlation), (other, _) in (runs, runs[::-1]):
         strength, mine = np.abs(one.scores), listed(one.scores)
         shared = strength[list(mine & listed(other.scores))].sum() / strength[list(mine)].sum()
-        yield Judged(one.fit.split_half, correlation, float(shared))
+        yield Agreement(one.fit.split_half, correlation, float(shared))
 
 
 def counted(fires: list[bool], agreed: list[bool]) -> str:
-    """Return false alarms of the explanations that agree, and misses of those that do not."""
+    """Return the false alarms among explanations that agree, and the misses among those that do not."""
     alarms = sum(fire and agree for fire, agree in zip(fires, agreed, strict=True))
     return f"{alarms} + {sum(not fire and not agree for fire, agree in zip(fires, agreed, strict=True))}"
 
@@ -112,14 +111,14 @@ def main() -> None:
     model = load(args.target)
     split = load_split(TARGETS[args.target].dataset, "validation", args.data_dir)
     texts: list[Chosen] = list(islice(choose(model, split, 0), args.skip, args.skip + args.n_texts))
-    found: dict[str, list[Judged]] = defaultdict(list)
+    by_setting: dict[str, list[Agreement]] = defaultdict(list)
     for method, n_samples in SETTINGS:
         for chosen in texts:
-            found[f"`{method}`, N = {n_samples:,}"] += judged(model, chosen.text, method, n_samples)
-    found["all"] = [one for many in list(found.values()) for one in many]
+            by_setting[f"`{method}`, N = {n_samples:,}"] += agreements(model, chosen.text, method, n_samples)
+    by_setting["all"] = [one for many in list(by_setting.values()) for one in many]
     rules = " | ".join([*(f"below {at:.2f}" for at in THRESHOLDS), "before"])
     print(f"| {TARGETS[args.target].title} | agree, differ | {rules} |\n|---|---:|{'---:|' * (len(THRESHOLDS) + 1)}")  # noqa: T201
-    for setting, many in found.items():
+    for setting, many in by_setting.items():
         agreed = [one.repeated >= AGREED for one in many]
         cells = [counted([one.split_half < at for one in many], agreed) for at in THRESHOLDS]
         cells.append(counted([one.rank_correlation < OLD for one in many], agreed))

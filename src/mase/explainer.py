@@ -231,7 +231,7 @@ class Explainer:
         if design is not None and callable(design.sigma):
             method = resolve(method, sigma=design.sigma(int(np.count_nonzero(probe.scale))))
         return describe(method) | {
-            "granularity": "token" if self.per_token else "word",
+            "units": "token" if self.per_token else "word",
             "batch_size": self.query.rows or probe.batch_size,
             "tolerance": self.stopping.tolerance,
             "stable_top": self.stopping.stable_top,

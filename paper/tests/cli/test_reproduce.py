@@ -22,11 +22,11 @@ from mase.errors import ModelError
 from mase.methods import resolve
 from mase_paper.experiments import EXPERIMENTS
 from mase_paper.experiments.columns import columns_path, save
-from mase_paper.experiments.records import COLUMNS
-from mase_paper.experiments.specs import parse
+from mase_paper.experiments.configurations import parse
+from mase_paper.experiments.records import FIELDS
 from mase_paper.experiments.store import read
 from mase_paper.experiments.testbeds import TARGETS
-from mase_paper.experiments.trial import Bench
+from mase_paper.experiments.trial import Trial
 
 
 def test_reproduce_replaces_only_its_own_reports(tmp_path, monkeypatch):
@@ -89,16 +89,16 @@ def reproduce(data, tmp_path):
     return run
 
 
-def records(tmp_path, target, spec):
-    return read(tmp_path / "results" / "records", target)[spec]
+def records(tmp_path, target, configuration):
+    return read(tmp_path / "results" / "records", target)[configuration]
 
 
 def timeless(tmp_path):
-    """Return the records of a run by target, spec and text, without the seconds."""
+    """Return the records of a run by target, configuration and text, without the seconds."""
     return {
-        (target, spec, number): {name: getattr(one, name) for name in COLUMNS if name != "seconds"}
+        (target, configuration, number): {name: getattr(one, name) for name in FIELDS if name != "seconds"}
         for target in TARGETS
-        for spec, found in read(tmp_path / "results" / "records", target).items()
+        for configuration, found in read(tmp_path / "results" / "records", target).items()
         for number, one in found.by_number.items()
     }
 
@@ -145,13 +145,13 @@ def test_table1(reproduce, tmp_path):
     assert {"numpy", "torch"} <= set(source["made_on"][0]["versions"])
     assert str(tmp_path) not in page + json.dumps(plain)
     assert found.stdout.splitlines() == [str(tmp_path / "results" / name) for name in ("table1.md", "table1.json")]
-    assert "lstm-imdb: 2 texts more" in found.stderr
+    assert "lstm-imdb: 2 more texts" in found.stderr
 
 
 def test_table2(reproduce, tmp_path, minilm):
     found = reproduce("table2", "--n-texts", "1", "--targets", "bert-imdb", "--methods", "random,occlusion,deep-shap")
     assert found.exit_code == 0, found.output
-    assert "bert-imdb: without deep-shap: " in found.stderr
+    assert "bert-imdb: deep-shap is left out: " in found.stderr
     (header,) = records(tmp_path, "bert-imdb", "occlusion").headers
     assert header["operators"] == ["mask", "pad", "delete", "zero"]
     assert "BERT-IMDB, masked by deletion" in (tmp_path / "results" / "table2.md").read_text(encoding="utf-8")
@@ -175,14 +175,14 @@ def test_faithfulness(reproduce, tmp_path):
     assert found.exit_code == 0, found.output
     plain = json.loads((tmp_path / "results" / "faithfulness.json").read_text(encoding="utf-8"))
     assert plain["subject"] == "mase+n_samples=64"
-    assert {duel["other"] for duel in plain["duels"]} == {"occlusion"}
+    assert {comparison["other"] for comparison in plain["duels"]} == {"occlusion"}
     assert len(plain["ceilings"]) == 3 * 4
     assert plain["stability"][0]["n"] == 2
 
 
 def test_sweeps(reproduce, tmp_path):
-    specs = "mase-paper+sigma=0.1,mase-paper+sigma=1.0"
-    found = reproduce("sweeps", "--n-texts", "1", "--targets", "lstm-reuters", "--methods", specs)
+    configurations = "mase-paper+sigma=0.1,mase-paper+sigma=1.0"
+    found = reproduce("sweeps", "--n-texts", "1", "--targets", "lstm-reuters", "--methods", configurations)
     assert found.exit_code == 0, found.output
     page = (tmp_path / "results" / "sweeps.md").read_text(encoding="utf-8")
     assert "| `mase-paper+sigma=1.0` |" in page
@@ -198,22 +198,22 @@ def test_an_interrupted_run_goes_on_and_a_longer_one_extends_it(reproduce, tmp_p
     assert len(expected) == 12
     (tmp_path / "results").rename(tmp_path / "straight")
 
-    answer, texts = Bench.answer, []
+    run, texts = Trial.run, []
 
-    def interrupted(self, chosen, specs):
+    def interrupted(self, chosen, configurations):
         if len(texts) == 2:
             raise KeyboardInterrupt
         texts.append(chosen.number)
-        return answer(self, chosen, specs)
+        return run(self, chosen, configurations)
 
-    monkeypatch.setattr(Bench, "answer", interrupted)
+    monkeypatch.setattr(Trial, "run", interrupted)
     assert reproduce("table1", "--targets", "lstm-imdb", "--n-texts", "3", *METHODS).exit_code == 130
     assert set(records(tmp_path, "lstm-imdb", "random").by_number) == {0, 1}
-    monkeypatch.setattr(Bench, "answer", lambda *rest: texts.append(rest[1].number) or answer(*rest))
+    monkeypatch.setattr(Trial, "run", lambda *rest: texts.append(rest[1].number) or run(*rest))
     assert reproduce("table1", "--targets", "lstm-imdb", "--n-texts", "3", "--methods", "random").exit_code == 0
     found = reproduce("table1", "--targets", "lstm-imdb", "--n-texts", "4", *METHODS)
     assert found.exit_code == 0, found.output
-    assert "lstm-imdb: 2 of at most 4 texts are there" in found.stderr
+    assert "lstm-imdb: 2 of at most 4 texts have records" in found.stderr
     assert texts == [0, 1, 2, 2, 3]  # nothing is asked twice: text 2 was there for `random` only
     assert timeless(tmp_path) == expected
 
@@ -227,12 +227,12 @@ def test_an_operator_that_is_appended_gives_what_the_run_records(reproduce, data
     folder = tmp_path / "results" / "records"
     whole = read(folder, "lstm-imdb")
     shorter = {
-        spec: dataclasses.replace(
+        configuration: dataclasses.replace(
             found,
             headers=tuple(header | {"operators": header["operators"][:-1]} for header in found.headers),
             by_number={n: dataclasses.replace(one, flips=one.flips[:-1]) for n, one in found.by_number.items()},
         )
-        for spec, found in whole.items()
+        for configuration, found in whole.items()
     }
     save(columns_path(folder, "lstm-imdb"), shorter)
     script = ROOT / "experiments" / "append_operator.py"
@@ -265,7 +265,7 @@ def test_a_killed_run_of_two_processes_goes_on_as_one(reproduce, data, tmp_path)
     ]
     settings = {"stderr": subprocess.PIPE, "text": True, "env": os.environ | {"OMP_NUM_THREADS": "1"}}
     with subprocess.Popen([*command, "--jobs", "2"], **settings) as process:
-        assert any("1 texts more" in line for line in process.stderr)
+        assert any("1 more texts" in line for line in process.stderr)
         workers = children(process.pid)
         process.send_signal(signal.SIGKILL)
     assert len(workers) >= 2
@@ -314,14 +314,14 @@ def test_report_only_asks_nothing(reproduce, tmp_path, monkeypatch):
 
 
 def test_a_failing_text_is_named_and_the_records_stay(reproduce, tmp_path, monkeypatch):
-    answer = Bench.answer
+    run = Trial.run
 
-    def failing(self, chosen, specs):
+    def failing(self, chosen, configurations):
         if chosen.number == 1:
             raise ModelError("the model fell over")
-        return answer(self, chosen, specs)
+        return run(self, chosen, configurations)
 
-    monkeypatch.setattr(Bench, "answer", failing)
+    monkeypatch.setattr(Trial, "run", failing)
     found = reproduce("table1", "--targets", "lstm-imdb", "--n-texts", "3", "--methods", "random")
     assert found.exit_code == 1
     assert "the model fell over" in found.stderr

@@ -24,8 +24,8 @@ def test_train(tmp_path, monkeypatch):
     )
     assert calls == [("lstm-imdb", "d", "out", 4, 2, "b")]
     assert found.stdout == f"{tmp_path}\n"
-    assert "epoch 1 of 2: loss 0.512, 80.1% right on the validation part" in found.stderr
-    assert "85.00% right on the test split" in found.stderr
+    assert "epoch 1 of 2: loss 0.512, 80.1% correct on the validation part" in found.stderr
+    assert "85.00% correct on the test split" in found.stderr
     monkeypatch.undo()
     assert "unknown recipe 'lstm-imbd'" in CliRunner().invoke(main, ["train", "lstm-imbd"]).stderr
 

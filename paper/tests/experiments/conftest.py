@@ -1,12 +1,12 @@
 """A black box, its texts and its records."""
 
 import pytest
-from paper.tests.experiments.samples import bits, judge, write
+from paper.tests.experiments.samples import bits, predict, write
 
 import mase
+from mase_paper.experiments.configurations import Configuration
 from mase_paper.experiments.selection import Chosen
-from mase_paper.experiments.specs import Spec
-from mase_paper.experiments.trial import Bench
+from mase_paper.experiments.trial import Trial
 
 SENTENCE = "the plot is dull and slow but one actor is good in a grand way so i stayed to see how it would end"
 
@@ -16,16 +16,16 @@ WORDS = SENTENCE.split()
 
 @pytest.fixture
 def black_box():
-    return mase.models.Callable(judge, labels=["dull", "good"], mask_token="_")
+    return mase.models.Callable(predict, labels=["dull", "good"], mask_token="_")
 
 
 @pytest.fixture
-def answer(black_box):
+def trial(black_box):
+    """Return a trial, the text, and its result for three of the four methods."""
     text = " ".join(WORDS[:14])
-    specs = [Spec("occlusion"), Spec("random"), Spec("greedy"), Spec("gradient")]
-    bench = Bench(black_box, specs, operators=("auto", "delete"))
-    found = bench.answer(Chosen(4, 9, "dull/9", text, 0), [Spec("occlusion"), Spec("random"), Spec("greedy")])
-    return bench, text, found
+    configurations = [Configuration(name) for name in ("occlusion", "random", "greedy", "gradient")]
+    trial = Trial(black_box, configurations, operators=("auto", "delete"))
+    return trial, text, trial.run(Chosen(4, 9, "dull/9", text, 0), configurations[:3])
 
 
 @pytest.fixture
@@ -37,5 +37,5 @@ def records(tmp_path):
     write(folder, "lstm-imdb", "random", [0] * 40)
     write(folder, "lstm-imdb", "lime", [every] * 40)
     write(folder, "lstm-imdb", "mase+seed=1", [0] * 20, order=(3, 1, 9))
-    write(folder, "lstm-imdb", "beam", [every] * 20, chance=(), eraser=(), infidelity=())
+    write(folder, "lstm-imdb", "beam", [every] * 20, probability=(), eraser=(), infidelity=())
     return folder

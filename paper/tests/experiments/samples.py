@@ -9,7 +9,7 @@ from mase_paper.experiments.journal import Journal
 from mase_paper.experiments.records import COLUMNS, Record
 
 
-def evaluate(texts):
+def predict(texts):
     """Probabilities of dull and good, by weighted words with one interaction; the texts' order does not matter."""
     rows = []
     for text in texts:
@@ -23,7 +23,7 @@ def evaluate(texts):
 def record(number=0, flips=(0, 0, 0), **changed):
     found = Record(
         number=number, row=7, words=20, target=1, order=(3, 1, 2), queries=1001, gradients=0, seconds=0.25, half=False,
-        flips=flips, chance=(900, 500, 10, 0), start=950, eraser=(0.5, 0.1, -2.0), infidelity=(0.001, 0.25),
+        flips=flips, probability=(900, 500, 10, 0), start=950, eraser=(0.5, 0.1, -2.0), infidelity=(0.001, 0.25),
     )  # fmt: skip
     return dataclasses.replace(found, **changed)
 
@@ -49,9 +49,9 @@ def bits(*ks):
 
 
 def plain(found):
-    """Return records by spec and number, each with its header, as text that tells 0 from 0.0."""
+    """Return records by configuration and number, each with its header, as text that tells 0 from 0.0."""
     return {
-        (spec, number): (repr(one), json.dumps(records.headers[records.header_of[number]]))
-        for spec, records in found.items()
+        (configuration, number): (repr(one), json.dumps(records.headers[records.header_of[number]]))
+        for configuration, records in found.items()
         for number, one in records.by_number.items()
     }

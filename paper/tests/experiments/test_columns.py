@@ -15,7 +15,7 @@ from mase_paper.experiments.store import compact, read
 def test_columns_hold_the_same_bits_as_journals(tmp_path):
     rng = np.random.default_rng(0)
     write(tmp_path, "lstm-imdb", "mase", rng.integers(1 << DEPTH, size=40).tolist(), seconds=0.1 + 0.2)
-    write(tmp_path, "lstm-imdb", "greedy", [1, 2], chance=(), eraser=(), infidelity=(), half=True)
+    write(tmp_path, "lstm-imdb", "greedy", [1, 2], probability=(), eraser=(), infidelity=(), half=True)
     write(tmp_path, "lstm-imdb", "lime", [3], eraser=(1e-300, -0.0, 1 / 3), infidelity=(), queries=2**40)
     write(tmp_path, "lstm-imdb", "lime", [4, 5], header=HEADER | {"hardware": {"processor": "é"}})
     write(tmp_path, "bert-imdb", "mase", [6])

@@ -10,7 +10,7 @@ from mase_paper.experiments.records import dumps, loads
 
 
 def test_records_survive_the_file():
-    for one in (record(), record(half=True, chance=(), eraser=(), infidelity=()), record(flips=(32767, 1, 0))):
+    for one in (record(), record(half=True, probability=(), eraser=(), infidelity=()), record(flips=(32767, 1, 0))):
         line = dumps(one)
         assert loads(json.loads(line), "here") == one
         assert line.count("\n") == 1
@@ -20,6 +20,6 @@ def test_records_survive_the_file():
 
 
 @pytest.mark.parametrize("values", [[None] * 14, [0] * 14, [0, 7, 20, 1, ["x"], 1, 0, 0.2, 0, [0], [0], 9, [0], []]])
-def test_a_line_that_is_no_record_is_told(values):
-    with pytest.raises(DataError, match="is no record"):
+def test_a_line_that_is_not_a_record_is_an_error(values):
+    with pytest.raises(DataError, match="is not a record"):
         loads(values, "line 3")

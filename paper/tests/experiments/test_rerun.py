@@ -6,16 +6,16 @@ from paper.tests.experiments.samples import bits, write
 
 from mase_paper.cli.reproduce import reproduce
 from mase_paper.experiments import markdown
+from mase_paper.experiments.configurations import Configuration, parse
 from mase_paper.experiments.experiment import Scope
 from mase_paper.experiments.faithfulness import FAITHFULNESS
 from mase_paper.experiments.figure4 import FIGURE4
 from mase_paper.experiments.rerun import command
-from mase_paper.experiments.specs import Spec, parse
 from mase_paper.experiments.tables import TABLE1
 
 
 def test_commands_name_what_differs_from_the_default():
-    scope = Scope(("bert-imdb",), (parse("mase+sigma=0.3"), Spec("random")), 200, 5, seed=2)
+    scope = Scope(("bert-imdb",), (parse("mase+sigma=0.3"), Configuration("random")), 200, 5, seed=2)
     expected = "--targets bert-imdb --methods mase+sigma=0.3,random --n-texts 200 --batches 5 --seed 2"
     assert command("table2", scope) == f"mase reproduce table2 --data-dir DIR {expected}"
     assert markdown.operator("unk") == "the model's unknown token"

@@ -4,22 +4,22 @@ import pytest
 from paper.tests.experiments.samples import HEADER, write
 
 from mase.errors import DataError
+from mase_paper.experiments.configurations import Configuration
 from mase_paper.experiments.experiment import Scope
 from mase_paper.experiments.faithfulness import FAITHFULNESS
 from mase_paper.experiments.records import DEPTH
 from mase_paper.experiments.results import gather
-from mase_paper.experiments.specs import Spec
 from mase_paper.experiments.tables import TABLE1
 
 
 def test_outcomes_are_the_records_as_arrays(tmp_path):
     write(tmp_path, "lstm-imdb", "mase", [0b101, 0, 0b10])
-    (one,) = gather(tmp_path, "lstm-imdb", {Spec("mase"): 2, Spec("random"): 2}).values()
+    (one,) = gather(tmp_path, "lstm-imdb", {Configuration("mase"): 2, Configuration("random"): 2}).values()
     assert one.flips.shape == (2, 3, DEPTH)
     assert one.flips[0, 0, :4].tolist() == [True, False, True, False]
     assert one.flips.sum() == 2
-    assert one.chance.shape == (2, 4)
-    assert one.chance[0].tolist() == [0.9, 0.5, 0.01, 0.0]
+    assert one.probability.shape == (2, 4)
+    assert one.probability[0].tolist() == [0.9, 0.5, 0.01, 0.0]
     assert one.start.tolist() == [0.95, 0.95]
 
 
@@ -30,13 +30,13 @@ def test_records_of_other_texts_or_weights_are_not_compared(tmp_path, changed):
     write(tmp_path, "lstm-imdb", "mase", [1, 2])
     write(tmp_path, "lstm-imdb", "random", [1, 2], header=HEADER | changed)
     with pytest.raises(DataError, match=f"have {next(iter(changed))}"):
-        TABLE1.report(Scope(("lstm-imdb",), (Spec("mase"), Spec("random")), 40), tmp_path)
+        TABLE1.report(Scope(("lstm-imdb",), (Configuration("mase"), Configuration("random")), 40), tmp_path)
 
 
 def test_only_the_same_texts_are_paired(tmp_path):
     write(tmp_path, "lstm-imdb", "mase", [1, 2, 3])
     write(tmp_path, "lstm-imdb", "lime", [1, 2, 3], row=8)
-    one, other = gather(tmp_path, "lstm-imdb", {Spec("mase"): 9, Spec("lime"): 9}).values()
+    one, other = gather(tmp_path, "lstm-imdb", {Configuration("mase"): 9, Configuration("lime"): 9}).values()
     here, there = one.common(other)
     assert len(here) == len(there) == 0
     here, there = one.common(one)

@@ -5,7 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
-from paper.tests.experiments.samples import judge
+from paper.tests.experiments.samples import predict
 
 from mase.datasets import Split
 from mase.errors import UnknownNameError
@@ -30,7 +30,7 @@ def split():
 def test_chosen_texts_are_right_in_one_order_and_numbered(black_box, split):
     found = list(choose(black_box, split, 0))
     order = np.random.Generator(np.random.PCG64(np.random.SeedSequence((0, 600)))).permutation(600).tolist()
-    says = [black_box.labels[index] for index in judge(split.texts).argmax(axis=1)]
+    says = [black_box.labels[index] for index in predict(split.texts).argmax(axis=1)]
     expected = [row for row in order if split.texts[row].strip() and says[row] == split.labels[row]]
     assert [chosen.row for chosen in found] == expected
     assert [chosen.number for chosen in found] == list(range(len(expected)))

@@ -9,10 +9,10 @@ from paper.tests.experiments.samples import HEADER, plain, record, write
 
 from mase.errors import DataError
 from mase_paper.experiments.columns import columns_path, load
+from mase_paper.experiments.configurations import parse
 from mase_paper.experiments.journal import Journal, journal_path
 from mase_paper.experiments.records import Records
 from mase_paper.experiments.results import gather
-from mase_paper.experiments.specs import parse
 from mase_paper.experiments.store import compact, drop, read
 
 
@@ -128,7 +128,7 @@ def test_runs_that_end_at_once_lose_no_records(tmp_path):
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(run, range(4)))
     found = load(columns_path(tmp_path, "lstm-imdb"))
-    assert {spec: set(one.by_number) for spec, one in found.items()} == {
+    assert {configuration: set(one.by_number) for configuration, one in found.items()} == {
         f"lime+seed={index}": set(range(6)) for index in range(4)
     }
 

@@ -16,7 +16,9 @@ def test_sweeps_group_what_differs_in_one_setting(records):
     assert "LSTM-IMDB: noise level, paper" in found.page
     assert "LSTM-IMDB: link" not in found.page  # nothing to compare on that axis
     write(records, "bert-imdb", "mase-paper", [bits(1)] * 4)
-    assert "BERT-IMDB" not in SWEEPS.report(Scope(n_texts=40), records).page  # one spec, left by the table of the paper
+    assert (
+        "BERT-IMDB" not in SWEEPS.report(Scope(n_texts=40), records).page
+    )  # one configuration, left by the table of the paper
 
 
 def test_sweeps_are_on_the_texts_that_all_settings_have(tmp_path):

@@ -13,6 +13,6 @@ from mase_paper.experiments.testbeds import TARGETS
 def test_pages_say_what_stands_in_for_bert(name):
     page = (ROOT / name).read_text(encoding="utf-8")
     for target in ("bert-imdb", "bert-reuters"):
-        assert TARGETS[target].introduced != TARGETS[target].title
-        assert TARGETS[target].introduced in page
-    assert TARGETS["lstm-imdb"].introduced == TARGETS["lstm-imdb"].title
+        assert TARGETS[target].heading != TARGETS[target].title
+        assert TARGETS[target].heading in page
+    assert TARGETS["lstm-imdb"].heading == TARGETS["lstm-imdb"].title

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from paper.tests.experiments.samples import judge
+from paper.tests.experiments.samples import predict
 
 import mase
 from mase.metrics.infidelity import Infidelity
 from mase.metrics.masking import masker
 from mase.metrics.protocol import Instance
-from mase_paper.experiments.records import CHANCE_KS, DEPTH
-from mase_paper.experiments.specs import Spec
+from mase_paper.experiments.configurations import Configuration
+from mase_paper.experiments.records import DEPTH, PROBABILITY_KS
 from mase_paper.experiments.testbeds import TARGETS
 from mase_paper.experiments.trial import ERASER_SHARES
 
@@ -18,57 +18,59 @@ def without(words, gone, operator):
     return " ".join(("_" if operator == "mask" else "") if index in gone else word for index, word in enumerate(words))
 
 
-def test_records_hold_what_a_slow_reading_of_the_definitions_gives(answer):
-    _, text, found = answer
+def test_records_hold_what_a_slow_reading_of_the_definitions_gives(trial):
+    _, text, found = trial
     words = text.split()
     for name in ("occlusion", "random"):
-        one = found.records[Spec(name)]
+        one = found.records[Configuration(name)]
         assert (one.number, one.row, one.words, one.target, one.half) == (4, 9, 14, 0, False)
         order = list(one.order)
         assert sorted(order) == list(range(14))
         for index, operator in enumerate(("mask", "delete")):
-            chances = [judge([without(words, order[:k], operator)])[0] for k in range(1, DEPTH + 1)]
-            assert one.flips[index] == sum(2 ** (k - 1) for k in range(1, DEPTH + 1) if chances[k - 1].argmax() != 0)
+            probabilities = [predict([without(words, order[:k], operator)])[0] for k in range(1, DEPTH + 1)]
+            assert one.flips[index] == sum(
+                2 ** (k - 1) for k in range(1, DEPTH + 1) if probabilities[k - 1].argmax() != 0
+            )
             if index == 0:
-                assert one.chance == tuple(round(1000 * chances[k - 1][0]) for k in CHANCE_KS)
-        whole = judge([text])[0, 0]
+                assert one.probability == tuple(round(1000 * probabilities[k - 1][0]) for k in PROBABILITY_KS)
+        whole = predict([text])[0, 0]
         assert one.start == round(1000 * whole)
         counts = [int(np.ceil(14 * part - 1e-9)) for part in ERASER_SHARES]
-        comp = whole - np.mean([judge([without(words, order[:k], "mask")])[0, 0] for k in counts])
-        suff = whole - np.mean([judge([without(words, order[k:], "mask")])[0, 0] for k in counts])
-        odds = np.log(judge([without(words, order[:3], "mask")])[0, 0]) - np.log(whole)
+        comp = whole - np.mean([predict([without(words, order[:k], "mask")])[0, 0] for k in counts])
+        suff = whole - np.mean([predict([without(words, order[k:], "mask")])[0, 0] for k in counts])
+        odds = np.log(predict([without(words, order[:3], "mask")])[0, 0]) - np.log(whole)
         assert one.eraser == pytest.approx((comp, suff, odds), abs=5.1e-4)
 
 
-def test_records_hold_the_infidelity_that_mase_evaluate_gives(answer, black_box):
-    _, text, found = answer
+def test_records_hold_the_infidelity_that_mase_evaluate_gives(trial, black_box):
+    _, text, found = trial
     scores = mase.explain(text, black_box, method="occlusion", target=0).scores
     one = Instance(black_box, text, 0, masker(black_box, text), scores)
     _, scaled, unexplained = Infidelity(n_samples=100).evaluate(one)
-    assert found.records[Spec("occlusion")].infidelity == (float(f"{scaled:.3g}"), round(unexplained, 3))
-    assert found.records[Spec("random")].infidelity != found.records[Spec("occlusion")].infidelity
+    assert found.records[Configuration("occlusion")].infidelity == (float(f"{scaled:.3g}"), round(unexplained, 3))
+    assert found.records[Configuration("random")].infidelity != found.records[Configuration("occlusion")].infidelity
 
 
-def test_occlusion_leads_with_the_weightiest_word(answer):
-    _, text, found = answer
-    assert text.split()[found.records[Spec("occlusion")].order[0]] == "dull"
-    assert found.records[Spec("occlusion")].queries == 16
-    assert found.records[Spec("random")].queries <= 1
+def test_occlusion_leads_with_the_weightiest_word(trial):
+    _, text, found = trial
+    assert text.split()[found.records[Configuration("occlusion")].order[0]] == "dull"
+    assert found.records[Configuration("occlusion")].queries == 16
+    assert found.records[Configuration("random")].queries <= 1
 
 
-def test_a_ceiling_is_a_record_without_scores(answer):
-    bench, _, found = answer
-    one = found.records[Spec("greedy")]
-    assert (one.chance, one.eraser, one.infidelity) == ((), (), ())
+def test_a_ceiling_is_a_record_without_scores(trial):
+    trial, _, found = trial
+    one = found.records[Configuration("greedy")]
+    assert (one.probability, one.eraser, one.infidelity) == ((), (), ())
     fewest = len(one.order)
     assert one.flips[0] == sum(2 ** (k - 1) for k in range(fewest, DEPTH + 1))
-    assert bench.describe(Spec("greedy"))["width"] == 1
+    assert trial.describe(Configuration("greedy"))["width"] == 1
 
 
-def test_a_method_that_the_model_cannot_have_is_refused(answer):
-    bench, _, _ = answer
-    assert "embedding" in bench.refusals[Spec("gradient")]
-    assert bench.describe(Spec("occlusion"))["name"] == "occlusion"
+def test_a_method_that_the_model_cannot_have_is_refused(trial):
+    trial, _, _ = trial
+    assert "embedding" in trial.refusals[Configuration("gradient")]
+    assert trial.describe(Configuration("occlusion"))["name"] == "occlusion"
 
 
 @pytest.mark.parametrize("name", ["lstm-imdb", "lstm-reuters"])

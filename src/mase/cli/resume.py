@@ -99,7 +99,7 @@ _DECIDING = frozenset(
         "sigma",
         "center",
         "n_samples",
-        "granularity",
+        "units",
         "tolerance",
         "stable_top",
         "precision",
@@ -120,7 +120,7 @@ class Expected:
     def of(cls, explainer: "Explainer", target: str | None) -> "Expected":
         """Return what the results of an explainer say."""
         method = describe(explainer.method) | {
-            "granularity": "token" if explainer.per_token else "word",
+            "units": "token" if explainer.per_token else "word",
             "tolerance": explainer.stopping.tolerance,
             "stable_top": explainer.stopping.stable_top,
             "precision": explainer.query.precision,

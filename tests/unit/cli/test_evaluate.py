@@ -43,22 +43,22 @@ def evaluate(cli, tmp_path):
     return run
 
 
-def test_evaluate_replaces_only_what_it_may(judge, tmp_path):
+def test_evaluate_replaces_only_what_it_may(evaluate, tmp_path):
     output = tmp_path / "out.json"
     output.write_text("older")
-    found = judge("-o", "out.json")
+    found = evaluate("-o", "out.json")
     assert (found.exit_code, output.read_text()) == (1, "older")
     assert "--overwrite" in found.stderr
     (tmp_path / "hard.json").hardlink_to(tmp_path / "in.csv")
-    assert judge("-o", "hard.json", "--overwrite").exit_code == 2
-    assert judge("-o", "out.json", "--overwrite").exit_code == 0
+    assert evaluate("-o", "hard.json", "--overwrite").exit_code == 2
+    assert evaluate("-o", "out.json", "--overwrite").exit_code == 0
     assert json.loads(output.read_text())["n_texts"] == 6
-    assert judge("-o", "new.json").exit_code == 0
+    assert evaluate("-o", "new.json").exit_code == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["hard.json", "in.csv", "new.json", "out.json"]
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_evaluate_that_is_ended_replaces_nothing(judge, tmp_path, monkeypatch, number, code):
+def test_evaluate_that_is_ended_replaces_nothing(evaluate, tmp_path, monkeypatch, number, code):
     from mase.metrics.evaluator import Evaluator
 
     call, seen = Evaluator.__call__, []
@@ -73,10 +73,10 @@ def test_evaluate_that_is_ended_replaces_nothing(judge, tmp_path, monkeypatch, n
     (tmp_path / "older.json").write_text("older")
     for output, written in (("new.json", "new.json"), ("older.json", "older.json.draft")):
         seen.clear()
-        assert judge("-o", output, "--overwrite").exit_code == code
+        assert evaluate("-o", output, "--overwrite").exit_code == code
         assert json.loads((tmp_path / written).read_text())["n_texts"] == 2
     assert (tmp_path / "older.json").read_text() == "older"
-    found = judge("-o", "older.json", "--overwrite")
+    found = evaluate("-o", "older.json", "--overwrite")
     assert (found.exit_code, "older.json.draft" in found.stderr) == (1, True)
 
 

@@ -57,7 +57,7 @@ def test_a_failure_counts_as_done_and_as_a_failure(cli, tmp_path):
     ("arguments", "named"),
     [
         (["--seed", "1"], "seed"), (["--n-samples", "30"], "--n-samples"), (["--target", "neg"], "target"),
-        (["--method", "lime"], "name"), (["--link", "probability"], "link"), (["--granularity", "token"], "granularity"),
+        (["--method", "lime"], "name"), (["--link", "probability"], "link"), (["--units", "token"], "units"),
         (["--tolerance", "0.1"], "tolerance"), (["--estimator", "ridge"], "estimator"),
     ],
 )  # fmt: skip

@@ -189,7 +189,7 @@ def test_adapters_and_parts_of_checkpoints_are_refused(folder):
     with pytest.raises(DataError, match=r"adapter_config\.json"):
         load(folder)
     (folder / "config.json").unlink()
-    with pytest.raises(MaseError, match=r"adapter_config\.json|pip install"):  # an adapter alone: see test_adapters.py
+    with pytest.raises(MaseError, match=r"adapter_config\.json|pip install"):  # an adapter alone: see test_lora.py
         load(folder)
 
 

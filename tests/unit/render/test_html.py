@@ -112,7 +112,7 @@ def test_what_was_not_read_is_greyed():
     assert "never read never read </s>" in source
 
 
-@pytest.mark.parametrize("law", ["standard_normal", "standard_cauchy"])
+@pytest.mark.parametrize("distribution", ["standard_normal", "standard_cauchy"])
 def test_ten_reviews_stay_below_100_kb_with_every_word_scored(distribution):
     rng = np.random.default_rng(0)
     text = ("The book is one of my favourites, so perhaps I was always going to be disappointed. What made it special was its "
@@ -130,7 +130,7 @@ def test_ten_reviews_stay_below_100_kb_with_every_word_scored(distribution):
 def test_a_page_keeps_the_numbers_of_its_run_and_tells_what_is_missing():
     source = page([attribution(), attribution()], numbers=[1, 4], n_failed=2)
     assert re.findall(r"<h2>(\d)\. ", source) == ["1", "4"]
-    assert "2 more could not be explained." in source
+    assert "2 more texts could not be explained." in source
     assert "<h2>3. " in page([attribution()], numbers=[3], n_failed=2)
     assert "more could not" not in page([attribution()])
 

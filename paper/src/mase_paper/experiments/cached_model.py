@@ -1,8 +1,8 @@
-"""A model that remembers what it was asked about the text in hand, so that methods that ask the same rows pay once.
+"""A model that caches its scores of the current text, so that methods that evaluate the same rows share the cost.
 
-`mase-paper` and `mase-sparse` ask the same rows, and a sweep over N asks longer and longer beginnings of the same rows.
-Whole batches are remembered rather than rows: a batch that was asked before gets its own earlier answer, bit for bit,
-and any other batch goes to the model as it is. So no score can differ from that of a model without memory.
+`mase-paper` and `mase-sparse` evaluate the same rows, and a sweep over N evaluates ever longer prefixes of them. The
+cache holds whole batches, not rows. A batch that was evaluated before gets the same scores, bit for bit. Any other
+batch goes to the model unchanged. So no score differs from that of a model without a cache.
 """
 
 import time
@@ -17,51 +17,51 @@ from mase.links import Output
 from mase.models.protocol import Binding, HalfProbe, Model, Opened, Probe
 from mase.models.wrapper import Wrapper
 
-__all__ = ["Remembering"]
+__all__ = ["CachedModel"]
 
 
 @dataclass(slots=True)
-class _Memory:
-    """Answers by the digest of a batch, each with the seconds that it took; `saved` are those of the repeated ones."""
+class _Cache:
+    """Scores by the digest of a batch, with the seconds that they took; `saved` is the time of repeated batches."""
 
-    answers: dict[bytes, tuple[Floats, float]] = field(default_factory=dict)
+    scores: dict[bytes, tuple[Floats, float]] = field(default_factory=dict)
     saved: float = 0.0
 
 
-class Remembering(Wrapper):
-    """A model whose probes remember their answers until `forget` is called. See `mase.models.protocol.Model`.
+class CachedModel(Wrapper):
+    """A model whose probes cache their scores until `clear` is called. See `mase.models.protocol.Model`.
 
-    It is for methods that ask for scores at coordinates; its probes have none of the model's other powers (gradients).
+    It serves methods that only need scores at coordinates. Its probes have no gradients.
     """
 
     def __init__(self, model: Model) -> None:
         super().__init__(model)
-        self._memory = _Memory()
+        self._cache = _Cache()
 
     @property
     def saved(self) -> float:
-        """Seconds that the remembered answers would have taken, since the model was made."""
-        return self._memory.saved
+        """Seconds that the cached scores would have taken, since the model was created."""
+        return self._cache.saved
 
-    def forget(self) -> None:
-        """Drop all answers: the next text needs others."""
-        self._memory.answers.clear()
+    def clear(self) -> None:
+        """Drop all cached scores: they are of no use for the next text."""
+        self._cache.scores.clear()
 
     def bind(self, binding: Binding) -> Probe:
-        """Return the remembering probe of one text."""
+        """Return the caching probe of one text."""
         probe = self.model.bind(binding)
         noise = (binding.noise_key, binding.sigma) if binding.space.noisy else None
         key = repr((binding.tokens.text, binding.space, binding.coordinate_of_token.tolist(), noise)).encode()
-        remembering = _HalfProbe if isinstance(probe, HalfProbe) else _Probe
-        return remembering(probe, self._memory, key, binding.space.noisy)
+        kind = _CachedHalfProbe if isinstance(probe, HalfProbe) else _CachedProbe
+        return kind(probe, self._cache, key, binding.space.noisy)
 
 
 @dataclass(frozen=True, slots=True)
-class _Probe:
-    """A probe that remembers; `key` names the question, `noisy` says whether a row's number is part of it."""
+class _CachedProbe:
+    """A probe with a cache; `key` identifies the binding, `noisy` says whether scores depend on the row numbers."""
 
     probe: Probe
-    memory: _Memory
+    cache: _Cache
     key: bytes
     noisy: bool
 
@@ -94,21 +94,21 @@ class _Probe:
         digest.update(np.ascontiguousarray(coordinates).data)
         if self.noisy:
             digest.update(np.ascontiguousarray(rows).data)
-        known = self.memory.answers.get(digest.digest())
-        if known is not None:
-            self.memory.saved += known[1]
-            return known[0].copy()
-        began = time.perf_counter()
-        answer = self.probe.scores(coordinates, rows)
-        self.memory.answers[digest.digest()] = (answer.copy(), time.perf_counter() - began)
-        return answer
+        cached = self.cache.scores.get(digest.digest())
+        if cached is not None:
+            self.cache.saved += cached[1]
+            return cached[0].copy()
+        start = time.perf_counter()
+        scores = self.probe.scores(coordinates, rows)
+        self.cache.scores[digest.digest()] = (scores.copy(), time.perf_counter() - start)
+        return scores
 
 
 @dataclass(frozen=True, slots=True)
-class _HalfProbe(_Probe):
-    """A remembering probe that can also answer in half precision, which are other answers."""
+class _CachedHalfProbe(_CachedProbe):
+    """A caching probe that also has half precision, whose scores are cached separately."""
 
-    def half(self) -> _Probe | None:
+    def half(self) -> _CachedProbe | None:
         assert isinstance(self.probe, HalfProbe)
         half = self.probe.half()
-        return None if half is None else _Probe(half, self.memory, b"half" + self.key, self.noisy)
+        return None if half is None else _CachedProbe(half, self.cache, b"half" + self.key, self.noisy)

@@ -1,4 +1,4 @@
-"""Records in columns: one Parquet file for all methods on a target, with a row for each text and method."""
+"""Records in columns: one Parquet file per target, with a row for each text and method."""
 
 import json
 import os
@@ -9,21 +9,28 @@ from typing import Any
 from mase.datasets.table import require_pyarrow
 from mase.errors import DataError
 from mase.files import replacing, writing
-from mase_paper.experiments.records import COLUMNS, Record, Records
+from mase_paper.experiments.records import COLUMNS, FIELDS, Record, Records
 
 __all__ = ["columns_path", "load", "save"]
 
-_INTEGER_LISTS = ("order", "flips", "probability")
+_INTEGER_LISTS = ("order", "flips", "chance")
 _NUMBER_LISTS = ("eraser", "infidelity")
 
 
 def columns_path(folder: Path, target: str) -> Path:
-    """Return where the records of a target are once a run is complete."""
+    """Return the path of a target's columnar file, which is written when a run ends."""
     return folder / f"{target}.parquet"
 
 
-def load(path: Path, specs: Collection[str] | None = None) -> dict[str, Records]:
-    """Return the records in a file by spec, all of them or those of `specs`; none if there is no such file.
+def load(path: Path, configurations: Collection[str] | None = None) -> dict[str, Records]:
+    """Return the records in a file by configuration; an empty dict if there is no such file.
+
+    Parameters
+    ----------
+    path
+        The columnar file of a target.
+    configurations
+        The configurations to read; all by default.
 
     Raises
     ------
@@ -43,15 +50,15 @@ def load(path: Path, specs: Collection[str] | None = None) -> dict[str, Records]
         ) from error
     if table.schema != _schema(pa) or any(column.null_count for column in table.columns):
         raise DataError(
-            f"{path} has the columns {', '.join(table.column_names)}, expected those of records, all filled"
+            f"{path} has the columns {', '.join(table.column_names)}, expected those of records, without nulls"
         )
-    if specs is not None:
-        table = table.filter([spec in specs for spec in table["spec"].to_pylist()])
-    return _by_spec(table)
+    if configurations is not None:
+        table = table.filter([configuration in configurations for configuration in table["spec"].to_pylist()])
+    return _by_configuration(table)
 
 
-def save(path: Path, found: Mapping[str, Records]) -> None:
-    """Write records by spec to a file that appears whole or not at all, and is on the disk then.
+def save(path: Path, records: Mapping[str, Records]) -> None:
+    """Write records by configuration to a file, atomically, and wait until it is on the disk.
 
     Raises
     ------
@@ -61,11 +68,13 @@ def save(path: Path, found: Mapping[str, Records]) -> None:
         If pyarrow is not installed.
     """
     pa, parquet = require_pyarrow()
-    rows = sorted(_rows(found), key=lambda row: (row[2].number, row[0]))  # what is alike stands together
+    rows = sorted(_rows(records), key=lambda row: (row[2].number, row[0]))  # similar values side by side compress best
     columns = {
-        "spec": [spec for spec, _, _ in rows],
+        "spec": [configuration for configuration, _, _ in rows],
         "header": [header for _, header, _ in rows],
-        **{name: [getattr(record, name) for _, _, record in rows] for name in COLUMNS},
+        **{
+            name: [getattr(record, field) for _, _, record in rows] for name, field in zip(COLUMNS, FIELDS, strict=True)
+        },
     }
     with writing(path), replacing(path) as draft:
         parquet.write_table(
@@ -90,33 +99,33 @@ def _schema(pa: Any) -> Any:
 
 
 def _leaf(name: str) -> str:
-    """Return what Parquet calls the values of a column."""
+    """Return Parquet's path of the values in a column."""
     return f"{name}.list.element" if name in _INTEGER_LISTS + _NUMBER_LISTS else name
 
 
-def _rows(found: Mapping[str, Records]) -> Iterator[tuple[str, str, Record]]:
-    """Yield spec, header as JSON and record."""
-    for spec, records in found.items():
+def _rows(by_configuration: Mapping[str, Records]) -> Iterator[tuple[str, str, Record]]:
+    """Yield each record with its configuration and its header as JSON."""
+    for configuration, records in by_configuration.items():
         headers = [json.dumps(header) for header in records.headers]
         for number, record in records.by_number.items():
-            yield spec, headers[records.header_of[number]], record
+            yield configuration, headers[records.header_of[number]], record
 
 
-def _by_spec(table: Any) -> dict[str, Records]:
-    specs, headers, *columns = (table[name].to_pylist() for name in table.column_names)
+def _by_configuration(table: Any) -> dict[str, Records]:
+    configurations, headers, *columns = (table[name].to_pylist() for name in table.column_names)
     parsed = {header: json.loads(header) for header in set(headers)}
     columns = [
         list(map(tuple, values)) if name in _INTEGER_LISTS + _NUMBER_LISTS else values
         for name, values in zip(COLUMNS, columns, strict=True)
     ]
-    above: dict[str, dict[str, int]] = {}
+    header_indices: dict[str, dict[str, int]] = {}
     by_number: dict[str, dict[int, Record]] = {}
     header_of: dict[str, dict[int, int]] = {}
-    for spec, header, values in zip(specs, headers, zip(*columns, strict=True), strict=True):
-        own, record = above.setdefault(spec, {}), Record(*values)
-        by_number.setdefault(spec, {})[record.number] = record
-        header_of.setdefault(spec, {})[record.number] = own.setdefault(header, len(own))
+    for configuration, header, values in zip(configurations, headers, zip(*columns, strict=True), strict=True):
+        indices, record = header_indices.setdefault(configuration, {}), Record(*values)
+        by_number.setdefault(configuration, {})[record.number] = record
+        header_of.setdefault(configuration, {})[record.number] = indices.setdefault(header, len(indices))
     return {
-        spec: Records(tuple(parsed[header] for header in above[spec]), found, header_of[spec])
-        for spec, found in by_number.items()
+        name: Records(tuple(parsed[header] for header in header_indices[name]), records, header_of[name])
+        for name, records in by_number.items()
     }

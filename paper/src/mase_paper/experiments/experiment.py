@@ -1,4 +1,4 @@
-"""What an experiment is: the work it needs, and the report that its records make."""
+"""The protocol of an experiment: the work that it needs, and the report on its records."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -7,10 +7,10 @@ from typing import Any, Protocol
 
 from mase.errors import DataError, OptionError
 from mase.registry import unknown
+from mase_paper.experiments.configurations import Configuration
 from mase_paper.experiments.plots import Panel
 from mase_paper.experiments.results import Outcomes, gather
 from mase_paper.experiments.runner import Work
-from mase_paper.experiments.specs import Spec
 from mase_paper.experiments.testbeds import TARGETS, Target
 
 __all__ = ["BATCH_SIZE", "Experiment", "Report", "Scope", "collected", "on_shared_texts"]
@@ -20,13 +20,13 @@ BATCH_SIZE = 1000  # texts per batch in the paper
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """How much of an experiment: None takes the experiment's own targets, methods and number of texts.
+    """The part of an experiment to run or report; None selects the experiment's default.
 
-    `batches` are those that means and their spread are taken over; `seed` is that of the explanations.
+    `batches` is the number of batches for means and standard deviations. `seed` is the seed of the explanations.
     """
 
     targets: tuple[str, ...] | None = None
-    specs: tuple[Spec, ...] | None = None
+    configurations: tuple[Configuration, ...] | None = None
     n_texts: int | None = None
     batches: int = 10
     seed: int = 0
@@ -40,24 +40,25 @@ class Scope:
         if self.batches < 2:
             raise OptionError(f"batches is {self.batches}, expected an integer >= 2: a spread needs two")
 
-    def chosen_targets(self, own: Sequence[str]) -> tuple[Target, ...]:
-        """Return the targets wanted, `own` if none are named."""
-        return tuple(TARGETS[name] for name in self.targets or own)
+    def chosen_targets(self, default: Sequence[str]) -> tuple[Target, ...]:
+        """Return the selected targets, or the default ones."""
+        return tuple(TARGETS[name] for name in self.targets or default)
 
-    def chosen_specs(self, own: Sequence[Spec]) -> tuple[Spec, ...]:
-        """Return the specs wanted under the seed wanted, `own` if none are named."""
-        return tuple(dict.fromkeys(spec.with_seed(self.seed) for spec in self.specs or own))
+    def chosen_configurations(self, default: Sequence[Configuration]) -> tuple[Configuration, ...]:
+        """Return the selected configurations, or the default ones, with the selected seed."""
+        selected = self.configurations or default
+        return tuple(dict.fromkeys(configuration.with_seed(self.seed) for configuration in selected))
 
-    def texts(self, own: int) -> int:
-        """Return the number of texts wanted, `own` if none is named."""
-        return own if self.n_texts is None else self.n_texts
+    def texts(self, default: int) -> int:
+        """Return the selected number of texts, or the default one."""
+        return default if self.n_texts is None else self.n_texts
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What an experiment found: plain JSON types, a page of Markdown, and figures by the end of their file's name.
+    """The results of an experiment: data as plain JSON types, a page in Markdown, and figures by file name suffix.
 
-    `columns` is how many panels stand side by side.
+    `columns` is the number of panels in a row.
     """
 
     data: Mapping[str, Any]
@@ -71,41 +72,41 @@ class Experiment(Protocol):
 
     @property
     def name(self) -> str:
-        """Name of the command and of the files."""
+        """Name on the command line and of the files."""
         ...
 
     def works(self, scope: Scope) -> Sequence[Work]:
-        """Return what has to be explained."""
+        """Return the explanations that the experiment needs."""
         ...
 
     def report(self, scope: Scope, records: Path) -> Report:
-        """Return what the records say, as many as there are."""
+        """Return the report on the records that exist."""
         ...
 
 
-# What the records of a target must share to be compared.
+# Header fields that must be equal for records of a target to be comparable.
 _COMMON = ("model", "data", "text_seed", "operators")
 
 
-def collected(works: Sequence[Work], records: Path) -> dict[Target, dict[Spec, Outcomes]]:
-    """Return the outcomes of the work that has records, by target and spec, in the order of the work.
+def collected(works: Sequence[Work], records: Path) -> dict[Target, dict[Configuration, Outcomes]]:
+    """Return the outcomes of all work with records, by target and configuration, in the order of the work.
 
     Raises
     ------
     DataError
-        If two specs of a target were run on other texts, weights or operators: they could not be compared.
+        If two configurations of a target were run on different texts, weights or operators.
     """
-    wanted: dict[Target, dict[Spec, int]] = {}
+    n_texts: dict[Target, dict[Configuration, int]] = {}
     for work in works:
-        wanted.setdefault(work.target, {})[work.spec] = work.n_texts
-    found = {target: gather(records, target.name, specs) for target, specs in wanted.items()}
-    for target, outcomes in found.items():
+        n_texts.setdefault(work.target, {})[work.configuration] = work.n_texts
+    by_target = {target: gather(records, target.name, by_configuration) for target, by_configuration in n_texts.items()}
+    for target, outcomes in by_target.items():
         _check_comparable(target, outcomes)
-    return {target: outcomes for target, outcomes in found.items() if outcomes}
+    return {target: outcomes for target, outcomes in by_target.items() if outcomes}
 
 
-def on_shared_texts(works: Sequence[Work], records: Path) -> dict[Target, dict[Spec, Outcomes]]:
-    """Return the outcomes on the first texts of each target, as many as every spec with records has."""
+def on_shared_texts(works: Sequence[Work], records: Path) -> dict[Target, dict[Configuration, Outcomes]]:
+    """Return the outcomes on the first texts of each target that all configurations with records have."""
     fewest = {
         target: min((int(one.numbers[-1]) + 1 for one in outcomes.values()), default=0)
         for target, outcomes in collected(works, records).items()
@@ -113,14 +114,14 @@ def on_shared_texts(works: Sequence[Work], records: Path) -> dict[Target, dict[S
     return collected([replace(work, n_texts=fewest.get(work.target, 0)) for work in works], records)
 
 
-def _check_comparable(target: Target, outcomes: Mapping[Spec, Outcomes]) -> None:
-    first: tuple[Spec, Outcomes] | None = None
-    for spec, one in outcomes.items():
-        first = first or (spec, one)
+def _check_comparable(target: Target, outcomes: Mapping[Configuration, Outcomes]) -> None:
+    first: tuple[Configuration, Outcomes] | None = None
+    for configuration, one in outcomes.items():
+        first = first or (configuration, one)
         for key in _COMMON:
             ours, theirs = first[1].header.get(key), one.header.get(key)
             if ours != theirs:
                 raise DataError(
-                    f"on {target.name} the records of {first[0]} have {key} {ours!r} and those of {spec} {theirs!r}, expected "
-                    "the same; keep them in folders of their own (--output)"
+                    f"on {target.name} the records of {first[0]} have {key} {ours!r} and those of "
+                    f"{configuration} {theirs!r}, expected equal ones; keep them in separate folders (--output)"
                 )

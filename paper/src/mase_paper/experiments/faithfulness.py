@@ -1,40 +1,52 @@
-"""Every explainer on every target under every masking operator, one of them against each of the others, pair by pair."""
+"""Faithfulness of every explainer on every target under every masking operator, with paired comparisons."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from mase.methods import METHODS
-from mase_paper.experiments import comparisons, markdown, other_metrics, rerun
+from mase_paper.experiments import markdown, other_metrics, rerun
 from mase_paper.experiments.batches import share
-from mase_paper.experiments.ceiling import CEILINGS
+from mase_paper.experiments.configurations import Configuration, parse
 from mase_paper.experiments.experiment import Report, Scope, collected
+from mase_paper.experiments.paired_comparisons import (
+    PairedComparison,
+    cells,
+    compare,
+    explainers,
+    plain,
+    summary,
+    summary_table,
+)
 from mase_paper.experiments.paper import KS
 from mase_paper.experiments.results import Outcomes
 from mase_paper.experiments.runner import Work
-from mase_paper.experiments.specs import Spec, parse
 from mase_paper.experiments.testbeds import TARGETS, Target
+from mase_paper.experiments.upper_bounds import UPPER_BOUNDS
 
 __all__ = ["ABLATION", "FAITHFULNESS", "Faithfulness"]
 
-_TOP = 10  # words whose overlap between seeds is told
-# Integrated gradients from the other references that some model has; zero is their own. The link of `mase`, the margin,
-# is a choice that rivals may make as well; their own is the probability.
+_TOP = 10  # words whose overlap between two seeds is reported
+# Integrated gradients from every other reference that some model has; their default is zero. The margin, the link of
+# `mase`, is a choice that rivals may make as well; their default is the probability.
 _MORE = (
     *(f"integrated-gradients+reference={name}" for name in ("mask", "unk", "pad")),
     *(f"{method}+link=margin" for method in ("lime", "kernel-shap", "partition-shap", "occlusion")),
     "mase+link=probability",
 )
-# Of version 0.1: its `mase` promoted a leading word, and this setting did not.
+# In version 0.1 `mase` promoted a leading word, except with this setting.
 _UNPROMOTED = "mase+design=focused(n_alone=0)"
-# The default method with one part changed, and the rest of the family and the nearest rivals under its link.
+# The default method with one part changed, then the rest of the family and the nearest rivals with its link.
 _VARIANTS = (
     *(f"mase+link={link}" for link in ("probability", "log-probability")),
     *(f"mase+n_samples={n}" for n in (100, 200, 500, 2000)),
     *(f"mase+design=focused(rounds={n})" for n in (1, 3, 10)),
     *(f"mase+design=focused(n_top={n})" for n in (8, 10, 25)),
-    *(f"mase+design=focused(p_high={high};p_low={low})" for high, low in ((0.7, 0.1), (0.7, 0.3), (0.9, 0.3), (0.95, 0.05))),
+    *(
+        f"mase+design=focused(p_high={high};p_low={low})"
+        for high, low in ((0.7, 0.1), (0.7, 0.3), (0.9, 0.3), (0.95, 0.05))
+    ),
     _UNPROMOTED, "mase+design=focused(softness=2)",
     "mase+estimator=ridge", "mase+reference=pad", "mase-mask",
     *(f"{method}{link}" for method in ("kernel-shap", "lime") for link in ("", "+link=margin")),
@@ -44,135 +56,175 @@ _VARIANTS = (
     "mase-path+link=margin", "mase-path+link=margin+reference=auto", "mase-nlgp", "mase-paper", "occlusion",
 )  # fmt: skip
 _READING = """\
-**Bold** above: the higher of the two figures, both where they are equal. The best rival of a cell is the best of those that
-explained all of these texts. Below, a method that explained fewer has their number beside it; with few of them only a large
+**Bold** above: the higher of the two figures, both where they are equal. The best rival of a cell is the best of \
+those that
+explained all of these texts. Below, a method that explained fewer has their number beside it; with few of them only \
+a large
 lead leaves out 0.
 
-`{subject}` against each other explainer on the same correctly classified texts. Each cell: the other one's Delta Accuracy
-at k, and below it the difference ({subject} minus the other) with its paired 95 % interval (Newcombe's square-and-add on the
-texts that both explained). **Bold** below: the other one is ahead, its interval leaves out 0. No correction is made for the
-number of comparisons: of those between equals, one in forty is expected to look lost, and one in forty won. The settings of
+`{subject}` against each other explainer on the same correctly classified texts. Each cell: the other one's Delta \
+Accuracy
+at k, and below it the difference ({subject} minus the other) with its paired 95 % interval (Newcombe's \
+square-and-add on the
+texts that both explained). **Bold** below: the other one is ahead, its interval leaves out 0. No correction is made \
+for the
+number of comparisons: of those between equals, one in forty is expected to look lost, and one in forty won. The \
+settings of
 `mase` were chosen on validation texts by this metric at these k; the other explainers have their packages' or papers'
 settings.
 
-The ceiling is a search over the metric itself (greedy, and a beam of 5), which no explainer may do: the smallest set of words
-that it finds whose masking changes the prediction. Such a search is no bound: an explainer may flip a text that it does not,
+The ceiling is a search over the metric itself (greedy, and a beam of 5), which no explainer may do: the smallest \
+set of words
+that it finds whose masking changes the prediction. Such a search is no bound: an explainer may flip a text that it \
+does not,
 and reach more than 100 %. Shares are on the texts of the search; the JSON has those of all explainers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Faithfulness:
-    """All methods on all targets; the first of `--methods`, or `mase`, is the one that is compared with the others.
+    """All methods on all targets, compared in pairs with one of them: the first of `--methods`, or `mase`.
 
-    Those `reseeded` are explained a second time with another seed, on as many texts as the ceilings search. Those
-    `retired` are settings of an earlier version: their records are reported, and nothing is run.
+    Attributes
+    ----------
+    name, title
+        Of the command and of the page.
+    methods
+        The configurations and the upper bounds.
+    reseeded
+        Methods that are explained a second time with another seed, on as many texts as the upper bounds.
+    retired
+        Settings of an earlier version. Their records are reported, and nothing is run.
     """
 
     name: str
     title: str
-    own: tuple[str, ...]
+    methods: tuple[str, ...]
     reseeded: tuple[str, ...] = ()
     retired: tuple[str, ...] = ()
 
     def works(self, scope: Scope) -> list[Work]:
-        """Return every method on every target, and the ceilings on fewer texts."""
-        specs, found = scope.chosen_specs([parse(text) for text in self.own]), []
+        """Return every method on every target, and the upper bounds on fewer texts."""
+        configurations = scope.chosen_configurations([parse(text) for text in self.methods])
+        second = [replace(one, seed=one.seed + 1) for one in configurations if one.method in self.reseeded]
+        works = []
         for target in scope.chosen_targets(tuple(TARGETS)):
             n_texts = scope.texts(target.n_study)
             few = min(n_texts, target.n_search)
-            found += [
-                Work(target, spec, few if spec.method in CEILINGS else n_texts, str(spec) in self.retired)
-                for spec in specs
+            for configuration in configurations:
+                n = few if configuration.method in UPPER_BOUNDS else n_texts
+                works.append(Work(target, configuration, n, str(configuration) in self.retired))
+            works += [
+                Work(target, configuration, few) for configuration in second if configuration not in configurations
             ]
-            again = [replace(spec, seed=spec.seed + 1) for spec in specs if spec.method in self.reseeded]
-            found += [Work(target, spec, few) for spec in again if spec not in specs]
-        return found
+        return works
 
     def report(self, scope: Scope, records: Path) -> Report:
-        """Return the duels, the ceilings, other metrics and the cost."""
-        found = collected(self.works(scope), records)
-        subject = next((spec for outcomes in found.values() for spec in comparisons.explainers(outcomes)), Spec("mase"))
-        pairs = [duel for target, outcomes in found.items() for duel in comparisons.held(target, outcomes, subject)]
-        parts = [f"# {self.title.format(subject=subject)}", comparisons.summary(pairs, subject)]
-        parts += [comparisons.glance(found, subject), _READING.format(subject=subject)]
-        others = {
-            target: list(other_metrics.rows(target, comparisons.explainers(outcomes), subject))
-            for target, outcomes in found.items()
+        """Return the paired comparisons, the upper bounds, other metrics and the cost."""
+        by_target = collected(self.works(scope), records)
+        subject = next(
+            (name for outcomes in by_target.values() for name in explainers(outcomes)), Configuration("mase")
+        )
+        pairs = [pair for target, outcomes in by_target.items() for pair in compare(target, outcomes, subject)]
+        metrics = {
+            target: list(other_metrics.rows(target, explainers(outcomes), subject))
+            for target, outcomes in by_target.items()
         }
-        parts += [self._section(target, found[target], subject, pairs, others[target], scope) for target in found]
+        parts = [f"# {self.title.format(subject=subject)}", summary(pairs, subject)]
+        parts += [summary_table(by_target, subject), _READING.format(subject=subject)]
+        parts += [
+            self._section(target, outcomes, subject, pairs, metrics[target], scope)
+            for target, outcomes in by_target.items()
+        ]
         data = {
             "subject": str(subject),
-            "cells": [cell for target, outcomes in found.items() for cell in _cells(target, outcomes, scope)],
-            "duels": [comparisons.plain(duel) for duel in pairs],
-            "ceilings": [row for target, outcomes in found.items() for row in _ceilings(target, outcomes)],
-            "stability": [row for target, outcomes in found.items() for row in _stability(target, outcomes)],
-            "other_metrics": [row for own in others.values() for row in own],
+            "cells": [cell for target, outcomes in by_target.items() for cell in _cells(target, outcomes, scope)],
+            "duels": [plain(pair) for pair in pairs],
+            "ceilings": [row for target, outcomes in by_target.items() for row in _upper_bounds(target, outcomes)],
+            "stability": [row for target, outcomes in by_target.items() for row in _stability(target, outcomes)],
+            "other_metrics": [row for rows in metrics.values() for row in rows],
         }
         return Report(data, "\n\n".join(part for part in parts if part) + "\n")
 
     def _section(
         self,
         target: Target,
-        outcomes: Mapping[Spec, Outcomes],
-        subject: Spec,
-        pairs: list[comparisons.Duel],
-        others: list[dict[str, Any]],
+        outcomes: Mapping[Configuration, Outcomes],
+        subject: Configuration,
+        pairs: Sequence[PairedComparison],
+        metrics: Sequence[Mapping[str, Any]],
         scope: Scope,
     ) -> str:
-        explainers = comparisons.explainers(outcomes)
-        if not explainers:
-            return f"## {target.introduced}\n\n(no records of explainers yet)"
-        split = next(iter(explainers.values())).header["data"]["split"]
-        parts = [f"## {target.introduced} ({max(map(len, explainers.values())):,} texts of the {split} split)"]
+        explained = explainers(outcomes)
+        if not explained:
+            return f"## {target.heading}\n\n(no records of explainers yet)"
+        split = next(iter(explained.values())).header["data"]["split"]
+        parts = [f"## {target.heading} ({max(map(len, explained.values())):,} texts of the {split} split)"]
         for index, operator in enumerate(next(iter(outcomes.values())).header["operators"]):
-            own = [duel for duel in pairs if duel.target == target.name and duel.operator == operator]
+            here = [pair for pair in pairs if pair.target == target.name and pair.operator == operator]
             parts += [f"### {target.title}, masked by {markdown.operator(operator)}"]
-            parts += [markdown.table(["method", *(f"T-{k}" for k in KS)], comparisons.cells(explainers, index, own))]
-            shares = [row for row in _ceilings(target, outcomes) if row["operator"] == operator]
-            parts += [_ceiling_table(shares, subject)] if shares else []
-        parts += [f"### {target.title}, other metrics (not tuned on)", other_metrics.table(others, subject)]
-        stable = [[f"`{row['spec']}`", str(row["n"]), f"{row['jaccard']:.2f}"] for row in _stability(target, outcomes)]
-        if stable:
+            parts += [markdown.table(["method", *(f"T-{k}" for k in KS)], cells(explained, index, here))]
+            bounds = [row for row in _upper_bounds(target, outcomes) if row["operator"] == operator]
+            parts += [_upper_bound_table(bounds, subject)] if bounds else []
+        parts += [f"### {target.title}, other metrics (not tuned on)", other_metrics.table(metrics, subject)]
+        overlaps = [
+            [f"`{row['spec']}`", str(row["n"]), f"{row['jaccard']:.2f}"] for row in _stability(target, outcomes)
+        ]
+        if overlaps:
             parts += [f"### {target.title}, overlap of the top {_TOP} words between two seeds (Jaccard)"]
-            parts += [markdown.table(["method", "texts", "overlap"], stable)]
-        parts += [f"### {target.title}, cost of one explanation", markdown.costs(explainers)]
-        made = explainers | {spec: one for spec, one in outcomes.items() if spec.method in CEILINGS}
-        made = {spec: one for spec, one in made.items() if str(spec) not in self.retired}
-        row = {spec: one for spec, one in explainers.items() if spec == subject}
-        repeats = [rerun.repeat(self.name, target, some, scope) for some in (made, row)]
-        return "\n\n".join([*parts, rerun.section(self.name, target, *repeats)])
+            parts += [markdown.table(["method", "texts", "overlap"], overlaps)]
+        parts += [f"### {target.title}, cost of one explanation", markdown.costs(explained)]
+        return "\n\n".join([*parts, self._commands(target, outcomes, subject, scope)])
+
+    def _commands(
+        self, target: Target, outcomes: Mapping[Configuration, Outcomes], subject: Configuration, scope: Scope
+    ) -> str:
+        """Return the commands that repeat a target's part of the report, and those for the subject alone."""
+        explained = explainers(outcomes)
+        runs = explained | {name: one for name, one in outcomes.items() if name.method in UPPER_BOUNDS}
+        runs = {name: one for name, one in runs.items() if str(name) not in self.retired}
+        row = {name: one for name, one in explained.items() if name == subject}
+        return rerun.section(self.name, target, *(rerun.repeat(self.name, target, some, scope) for some in (runs, row)))
 
 
-def _stability(target: Target, outcomes: Mapping[Spec, Outcomes]) -> Iterator[dict[str, Any]]:
-    """Yield for each explainer with a second seed the mean overlap (Jaccard) of the top words under both."""
-    for spec, one in comparisons.explainers(outcomes).items():
-        again = replace(spec, seed=spec.seed + 1)
-        if again in outcomes:
-            here, there = one.common(outcomes[again])
-            if not len(here):
-                continue
-            pairs = [(one.tops[i][:_TOP], outcomes[again].tops[j][:_TOP]) for i, j in zip(here, there, strict=True)]
-            overlap = sum(len({*a} & {*b}) / len({*a} | {*b}) for a, b in pairs) / len(pairs)
-            yield {"target": target.name, "spec": str(spec), "top": _TOP, "n": len(pairs), "jaccard": round(overlap, 4)}
+def _stability(target: Target, outcomes: Mapping[Configuration, Outcomes]) -> Iterator[dict[str, Any]]:
+    """Yield the mean overlap (Jaccard) of the top words of two seeds, for each explainer that has them."""
+    for configuration, first in explainers(outcomes).items():
+        second = outcomes.get(replace(configuration, seed=configuration.seed + 1))
+        if second is None:
+            continue
+        here, there = first.common(second)
+        if not len(here):
+            continue
+        pairs = [(first.top_words[i][:_TOP], second.top_words[j][:_TOP]) for i, j in zip(here, there, strict=True)]
+        overlap = sum(len({*a} & {*b}) / len({*a} | {*b}) for a, b in pairs) / len(pairs)
+        row = {"target": target.name, "spec": str(configuration), "top": _TOP, "n": len(pairs)}
+        yield row | {"jaccard": round(overlap, 4)}
 
 
-def _ceilings(target: Target, outcomes: Mapping[Spec, Outcomes]) -> Iterator[dict[str, Any]]:
-    """Yield for each ceiling, operator and k what it reaches, and every explainer's share of it on the same texts."""
-    for ceiling, top in ((spec, one) for spec, one in outcomes.items() if spec.method in CEILINGS):
-        for index, operator in enumerate(top.header["operators"]):
+def _upper_bounds(target: Target, outcomes: Mapping[Configuration, Outcomes]) -> Iterator[dict[str, Any]]:
+    """Yield the Delta Accuracy of each upper bound by operator and k, with every explainer's share of it."""
+    for configuration, bound in outcomes.items():
+        if configuration.method not in UPPER_BOUNDS:
+            continue
+        for index, operator in enumerate(bound.header["operators"]):
             for k in KS:
-                shares = {}
-                for spec, one in comparisons.explainers(outcomes).items():
-                    here, there = one.common(top)
-                    reached = top.flips[there, index, k - 1].mean() if len(here) else 0.0
-                    if reached > 0:
-                        shares[str(spec)] = round(float(one.flips[here, index, k - 1].mean() / reached), 4)
-                mean = round(float(top.flips[:, index, k - 1].mean()), 4)
-                row = {"target": target.name, "ceiling": str(ceiling), "operator": operator, "k": k, "n": len(top)}
-                yield row | {"delta_accuracy": mean, "shares": shares}
+                row = {"target": target.name, "ceiling": str(configuration), "operator": operator, "k": k}
+                mean = round(float(bound.flips[:, index, k - 1].mean()), 4)
+                yield row | {"n": len(bound), "delta_accuracy": mean, "shares": _shares(outcomes, bound, index, k)}
 
 
-def _ceiling_table(rows: list[dict[str, Any]], subject: Spec) -> str:
+def _shares(outcomes: Mapping[Configuration, Outcomes], bound: Outcomes, index: int, k: int) -> dict[str, float]:
+    """Return the share of an upper bound that each explainer reaches on the same texts."""
+    shares = {}
+    for configuration, outcome in explainers(outcomes).items():
+        here, there = outcome.common(bound)
+        reached = bound.flips[there, index, k - 1].mean() if len(here) else 0.0
+        if reached > 0:
+            shares[str(configuration)] = round(float(outcome.flips[here, index, k - 1].mean() / reached), 4)
+    return shares
+
+
+def _upper_bound_table(rows: Sequence[Mapping[str, Any]], subject: Configuration) -> str:
     names = list(dict.fromkeys(row["ceiling"] for row in rows))
     by_k = {(row["ceiling"], row["k"]): row for row in rows}
     lines = [
@@ -181,24 +233,24 @@ def _ceiling_table(rows: list[dict[str, Any]], subject: Spec) -> str:
     ]
     for name in names:
         shares = [by_k[name, k]["shares"].get(str(subject)) for k in KS]
-        lines.append(
-            [f"share of `{name}` reached by `{subject}`", *("" if one is None else f"{one:.0%}" for one in shares)]
-        )
+        shown = ("" if share is None else f"{share:.0%}" for share in shares)
+        lines.append([f"share of `{name}` reached by `{subject}`", *shown])
     return markdown.table(["ceiling", *(f"T-{k}" for k in KS)], lines)
 
 
-def _cells(target: Target, outcomes: Mapping[Spec, Outcomes], scope: Scope) -> Iterator[dict[str, Any]]:
-    for spec, one in outcomes.items():
-        for index, operator in enumerate(one.header["operators"]):
+def _cells(target: Target, outcomes: Mapping[Configuration, Outcomes], scope: Scope) -> Iterator[dict[str, Any]]:
+    for configuration, outcome in outcomes.items():
+        for index, operator in enumerate(outcome.header["operators"]):
             for k in KS:
-                summary = share(one.flips[:, index, k - 1], scope.batches)
-                yield {"target": target.name, "spec": str(spec), "operator": operator, "k": k} | markdown.plain(summary)
+                summary = share(outcome.flips[:, index, k - 1], scope.batches)
+                cell = {"target": target.name, "spec": str(configuration), "operator": operator, "k": k}
+                yield cell | markdown.plain(summary)
 
 
 FAITHFULNESS = Faithfulness(
     "faithfulness",
     "Faithfulness: `{subject}` against every other explainer",
-    ("mase", *(name for name in METHODS if name != "mase"), *_MORE, *CEILINGS),
+    ("mase", *(name for name in METHODS if name != "mase"), *_MORE, *UPPER_BOUNDS),
     reseeded=("mase", "mase-paper", "lime", "kernel-shap"),
 )
 ABLATION = Faithfulness(

@@ -1,7 +1,7 @@
-"""The journal of one method on one target: records are appended to it while a run goes on, and none is lost by a kill.
+"""Journals: the file to which a run appends the records of one method on one target, so that a kill loses none.
 
-A journal is lines of JSON: a header (an object that says which method, weights, data and machine), then records
-(arrays). Where a later run goes on with other software or another machine, it adds a header of its own.
+A journal consists of lines of JSON: first a header (an object with the method, weights, data and machine), then records
+(arrays). If a later run resumes with other software or on another machine, it adds another header.
 """
 
 import gzip
@@ -21,20 +21,21 @@ from mase_paper.experiments.records import Record, Records, dumps, loads
 
 __all__ = ["IDENTITY", "Journal", "in_use", "journal_path", "read_journal"]
 
-# What must be the same for two records of one method on one target to stand side by side.
+# Header fields that all records of one method on one target must share.
 IDENTITY = ("schema", "target", "spec", "method", "model", "data", "text_seed", "precision", "operators", "columns")
 _SYNC_SECONDS = 10.0
 
 
-def journal_path(folder: Path, target: str, spec: str) -> Path:
-    """Return where a run appends the records of a spec on a target."""
-    return folder / target / f"{spec}.jsonl"
+def journal_path(folder: Path, target: str, configuration: str) -> Path:
+    """Return the path of the journal of a configuration on a target."""
+    return folder / target / f"{configuration}.jsonl"
 
 
 def read_journal(path: Path) -> Records:
-    """Return the records in a journal, gzipped if its name ends in ``.gz``; none if there is no such file.
+    """Return the records in a journal; no records if there is no such file.
 
-    A last line that was torn by a kill is left out. Of two records of one text the first counts.
+    A name that ends in ``.gz`` is read as gzip. A last line that a kill left incomplete is ignored. If there are two
+    records of a text, the first one counts.
 
     Raises
     ------
@@ -42,8 +43,8 @@ def read_journal(path: Path) -> Records:
         If the file cannot be read or does not hold records.
     """
     headers: list[Mapping[str, Any]] = []
-    found: dict[int, Record] = {}
-    above: dict[int, int] = {}
+    records: dict[int, Record] = {}
+    header_of: dict[int, int] = {}
     for number, line in enumerate(_whole_lines(path), 1):
         value = _parsed(line, f"{path}, line {number}")
         if isinstance(value, dict):
@@ -52,9 +53,9 @@ def read_journal(path: Path) -> Records:
             raise DataError(f"{path} begins with a record, expected a header; remove the file, or run with --fresh")
         else:
             record = loads(value, f"{path}, line {number}")
-            if record.number not in found:
-                found[record.number], above[record.number] = record, len(headers) - 1
-    return Records(tuple(headers), found, above)
+            if record.number not in records:
+                records[record.number], header_of[record.number] = record, len(headers) - 1
+    return Records(tuple(headers), records, header_of)
 
 
 def _whole_lines(path: Path) -> list[bytes]:
@@ -78,7 +79,7 @@ def _parsed(line: bytes, place: str) -> Any:
 
 
 def in_use(path: Path) -> bool:
-    """Return whether another run appends to a journal; on systems without locks, False."""
+    """Return whether another run appends to a journal; always False on systems without locks."""
     with path.open("rb") as file:
         return not lock(file)
 
@@ -87,24 +88,24 @@ def in_use(path: Path) -> bool:
 class Journal:
     """The journal that one run appends to.
 
-    Each record is handed to the system at once, so that a killed run loses the texts in flight only; the disk is made
-    to write every ten seconds and when the journal is closed.
+    Each record is written to the operating system at once, so that a killed run loses only the texts in progress. The
+    file is synced to the disk every ten seconds and when the journal is closed.
 
     Attributes
     ----------
     folder
-        Of the records of all targets.
+        Folder of the records of all targets.
     header
-        What the records have in common; it names their target and spec.
+        What the records have in common, with their target and configuration.
     known
-        Records of the same spec and target that there are already.
+        The existing records of the same configuration and target.
     done
-        The numbers of the texts that need no record any more.
+        The numbers of the texts that have a record.
 
     Raises
     ------
     DataError
-        If the known records were made with something else than the header says.
+        If the existing records have a different header.
     """
 
     folder: Path
@@ -116,7 +117,7 @@ class Journal:
     _has_header: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
-        self.header = json.loads(json.dumps(self.header))  # tuples are lists when they are read back
+        self.header = json.loads(json.dumps(self.header))  # tuples become lists, as when they are read back
         self._check_same(self.known)
         self.done = set(self.known.by_number)
 
@@ -126,7 +127,7 @@ class Journal:
         return journal_path(self.folder, self.header["target"], self.header["spec"])
 
     def append(self, record: Record) -> None:
-        """Write a record, after a header if the journal does not end with this run's.
+        """Write a record, and before the first one this run's header, unless the journal's last header is equal.
 
         Raises
         ------
@@ -147,26 +148,26 @@ class Journal:
         self.done.add(record.number)
 
     def close(self) -> None:
-        """Make the disk write and let go of the file."""
+        """Sync the file to the disk and close it."""
         if self._file is not None:
             self._sync(self._file)
             self._file.close()
             self._file = None
 
     def _open(self) -> IO[bytes]:
-        """Open the file under the lock of the folder: until then another run may move the records out of it."""
+        """Open the file under the lock of the folder, because another run may be moving its records."""
         check_writable(self.path)
         with locked(self.folder), writing(self.path):
             self.path.parent.mkdir(exist_ok=True)
-            own = read_journal(self.path)
-            self._check_same(own)
+            existing = read_journal(self.path)
+            self._check_same(existing)
             file = self.path.open("ab", buffering=0)
             if not lock(file):
                 file.close()
                 raise DataError(f"{self.path} is being written by another run; wait for it, or use another --output")
-            _drop_torn_line(self.path)
+            _drop_incomplete_line(self.path)
         self._file, self._synced = file, time.monotonic()
-        self._has_header = own.headers[-1:] == (self.header,)
+        self._has_header = existing.headers[-1:] == (self.header,)
         return file
 
     def _sync(self, file: IO[bytes]) -> None:
@@ -179,12 +180,12 @@ class Journal:
                 if header.get(key) != self.header.get(key):
                     raise DataError(
                         f"{self.folder} holds records of {self.header['spec']} on {self.header['target']} with {key} "
-                        f"{header.get(key)!r}, expected {self.header.get(key)!r}; make them with the same, or use another "
-                        "--output (--fresh drops them)"
+                        f"{header.get(key)!r}, expected {self.header.get(key)!r}; run with the same settings, or use "
+                        "another --output (--fresh drops the records)"
                     )
 
 
-def _drop_torn_line(path: Path) -> None:
+def _drop_incomplete_line(path: Path) -> None:
     content = path.read_bytes()
     whole = content.rfind(b"\n") + 1
     if whole < len(content):

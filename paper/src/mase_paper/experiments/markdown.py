@@ -1,4 +1,4 @@
-"""Pieces of a report's page, and numbers as plain JSON types."""
+"""Tables and numbers of a report in Markdown, and summaries as plain JSON types."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import isnan
@@ -7,19 +7,22 @@ from typing import Any
 import numpy as np
 
 from mase.metrics.intervals import Difference, Summary
+from mase_paper.experiments.configurations import Configuration
 from mase_paper.experiments.results import Outcomes
-from mase_paper.experiments.specs import Spec
 
 __all__ = ["costs", "marked", "operator", "plain", "signed", "table"]
 
 _OPERATORS = {
-    "mask": "the model's mask token", "unk": "the model's unknown token", "pad": "the padding token", "zero": "a zero vector",
+    "mask": "the model's mask token",
+    "unk": "the model's unknown token",
+    "pad": "the padding token",
+    "zero": "a zero vector",
     "delete": "deletion",
-}  # fmt: skip
+}
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table, its first column to the left and the others to the right.
+    """Return a Markdown table with its first column aligned to the left and the others to the right.
 
     Examples
     --------
@@ -39,7 +42,7 @@ def operator(name: str) -> str:
 
 
 def marked(figures: Sequence[str]) -> list[str]:
-    """Return figures, all with the same number of decimals, with the highest in bold: whoever has it, and all that share it.
+    """Return figures, given with equal numbers of decimals, with the highest in bold, including ties.
 
     Examples
     --------
@@ -62,7 +65,7 @@ def signed(value: float) -> str:
 
 
 def plain(summary: Summary | Difference) -> dict[str, Any]:
-    """Return a summary or difference as plain JSON types, four decimals each; None for a bound that there is not."""
+    """Return a summary or difference as plain JSON types, rounded to four decimals; None for an undefined bound."""
     shared = ("mean", "low", "high", "n")
     names = (*shared, "sd", "n_batches") if isinstance(summary, Summary) else (*shared, "p_value")
     values = {name: getattr(summary, name) for name in names}
@@ -72,20 +75,19 @@ def plain(summary: Summary | Difference) -> dict[str, Any]:
     }
 
 
-def costs(outcomes: Mapping[Spec, Outcomes]) -> str:
-    """Return a table of what one explanation asks of the model.
+def costs(outcomes: Mapping[Configuration, Outcomes]) -> str:
+    """Return a table of the model evaluations of one explanation.
 
-    No seconds: a run of days shares its machine with others, so that those in the records are no comparison
-    (`benchmarks/` is).
+    It has no seconds, because a long run shares its machine with other processes. `benchmarks/` compares speed.
     """
     rows = [
         [
-            f"`{spec}`",
+            f"`{configuration}`",
             f"{np.median(one.queries):,.0f}",
             f"{np.median(one.gradients):,.0f}",
             f"{one.half.mean():.0%}",
         ]
-        for spec, one in outcomes.items()
+        for configuration, one in outcomes.items()
     ]
     head = ["method", "evaluations", "of them with gradients", "texts in half precision"]
     return f"Medians over the texts. Evaluations count gradients too.\n\n{table(head, rows)}"

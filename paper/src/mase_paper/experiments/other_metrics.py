@@ -1,6 +1,6 @@
-"""What else explanations are judged by, beside Delta Accuracy: reported for each explainer, and never tuned on."""
+"""Metrics other than Delta Accuracy: reported for each explainer, and never used for tuning."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,13 +8,13 @@ import numpy as np
 from mase.arrays import Floats
 from mase.metrics.intervals import Difference, paired_means
 from mase_paper.experiments import markdown
+from mase_paper.experiments.configurations import Configuration
 from mase_paper.experiments.results import Outcomes
-from mase_paper.experiments.specs import Spec
 from mase_paper.experiments.testbeds import Target
 
 __all__ = ["rows", "table"]
 
-# Each metric, and the sign that makes a higher one better.
+# Each metric, and the sign that makes higher values better.
 _BETTER = {"comprehensiveness": 1, "sufficiency": -1, "log_odds": -1, "unexplained": -1}
 _HEAD = (
     "method", "comprehensiveness (higher is better)", "sufficiency (lower)", "log-odds at 20 % (lower)",
@@ -22,16 +22,18 @@ _HEAD = (
 )  # fmt: skip
 
 
-def rows(target: Target, outcomes: Mapping[Spec, Outcomes], subject: Spec) -> Iterator[dict[str, Any]]:
-    """Yield the mean metrics of each explainer, and by how much the subject is better on the texts that both explained.
+def rows(
+    target: Target, outcomes: Mapping[Configuration, Outcomes], subject: Configuration
+) -> Iterator[dict[str, Any]]:
+    """Yield the mean metrics of each explainer, and the lead of the subject on the texts that both explained.
 
-    A `lead` is above 0 where the subject is better, whichever way the metric goes; its 95 % interval is a bootstrap
-    over texts.
+    A `lead` is above 0 if the subject is better, whether higher or lower values of the metric are better. Its 95 %
+    interval is a bootstrap over texts.
     """
-    for spec, one in outcomes.items():
+    for configuration, one in outcomes.items():
         if not one.eraser.shape[1]:
             continue
-        row = {"target": target.name, "spec": str(spec), "operator": one.header["operators"][0], "n": len(one)}
+        row = {"target": target.name, "spec": str(configuration), "operator": one.header["operators"][0], "n": len(one)}
         means = one.eraser.mean(axis=0).round(4).tolist()
         row |= dict(zip(("comprehensiveness", "sufficiency", "log_odds"), means, strict=True))
         known = one.infidelity[~np.isnan(one.infidelity[:, 1])]
@@ -42,18 +44,18 @@ def rows(target: Target, outcomes: Mapping[Spec, Outcomes], subject: Spec) -> It
                 "unexplained": round(unexplained, 4),
                 "n_infidelity": len(known),
             }
-        if spec != subject and subject in outcomes:
+        if configuration != subject and subject in outcomes:
             leads = zip(_BETTER, _leads(outcomes[subject], one), strict=True)
             row["lead"] = {name: markdown.plain(lead) for name, lead in leads if lead}
         yield row
 
 
-def table(found: list[dict[str, Any]], subject: Spec) -> str:
-    """Return the metrics in Markdown; below each what the subject is better by, bold where the other one is ahead."""
-    lines = [[f"`{row['spec']}`", *(_cell(row, name) for name in _BETTER)] for row in found]
+def table(metrics: Sequence[Mapping[str, Any]], subject: Configuration) -> str:
+    """Return the metrics in Markdown, with the lead of the subject below each one, bold if it is negative."""
+    lines = [[f"`{row['spec']}`", *(_cell(row, name) for name in _BETTER)] for row in metrics]
     reading = (
-        f"Below each figure: by how much `{subject}` is better on the texts that both explained; bold: the other one is ahead. "
-        "Infidelity was not asked for in the oldest records: where fewer texts have it, their number is told."
+        f"Below each figure: by how much `{subject}` is better on the texts that both explained; bold: the other one is "
+        "ahead. Infidelity was not asked for in the oldest records: where fewer texts have it, their number is told."
     )
     return f"{reading}\n\n{markdown.table(_HEAD, lines)}"
 

@@ -1,4 +1,4 @@
-"""What the paper prints: Delta Accuracy, mean and the number after its ±, by target, method and k (arXiv 2512.04386v1)."""
+"""The figures printed in the paper (arXiv 2512.04386v1): Delta Accuracy by target, method and k."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class PaperTable:
-    """One half of a table: its label in the paper's source, and its figures by the paper's name of the method."""
+    """One half of a table: its label in the paper's source, and its figures by the paper's names of the methods."""
 
     label: str
     rows: Mapping[str, tuple[Figure, ...]]
@@ -69,9 +69,8 @@ PAPER: Mapping[str, PaperTable] = {
     }),
 }  # fmt: skip
 
-# Which of our methods answers for which row. SHAP is Deep SHAP on the LSTMs; on BERT the paper excludes Deep SHAP and
-# still prints a row, so Kernel SHAP stands there. LIME stands for itself twice: as the paper writes it, and as its
-# package does.
+# The paper's row for each of our methods. SHAP is Deep SHAP on the LSTMs. On BERT the paper excludes Deep SHAP and
+# still prints a row, so Kernel SHAP is compared with it. LIME has two variants: the paper's and the package's.
 METHODS: Mapping[str, str] = {
     "random": "Random",
     "lime-paper": "LIME",
@@ -86,7 +85,7 @@ METHODS: Mapping[str, str] = {
 
 
 def printed(target: str, method: str, k: int) -> Figure | None:
-    """Return the paper's figure for one of our methods at one k, None where it has none.
+    """Return the paper's figure for one of our methods at one k, or None.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Curves with their intervals, panel by panel, as SVG. Imports matplotlib when a figure is drawn."""
+"""Panels of curves with intervals, as SVG. Matplotlib is imported when a figure is drawn."""
 
 import os
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Curve", "Panel", "draw", "save"]
 
-# Eight hues that stay apart for every common kind of colour blindness (Okabe and Ito 2008), then the same ones dashed.
+# Eight colours that remain distinct with common colour blindness (Okabe and Ito 2008), then the same ones dashed.
 _HUES = ("#000000", "#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c8c8c")
 _DASHES = ("-", "--", ":")
 _WIDTH, _HEIGHT = 4.6, 3.4  # inches of one panel
@@ -23,7 +23,7 @@ _WIDTH, _HEIGHT = 4.6, 3.4  # inches of one panel
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """One line: y over x, and where the intervals begin and end (empty for none)."""
+    """One line: y over x, with the lower and upper ends of the intervals (empty for none)."""
 
     label: str
     xs: tuple[float, ...]
@@ -44,7 +44,7 @@ class Panel:
 
 
 def draw(panels: Sequence[Panel], columns: int = 2) -> "Figure":
-    """Return a figure of the panels, row by row, with one legend for all; a label has one colour throughout.
+    """Return a figure of the panels, row by row, with one legend; a label has the same colour in all panels.
 
     Raises
     ------

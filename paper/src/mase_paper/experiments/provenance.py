@@ -1,4 +1,4 @@
-"""Where records come from: the method in every setting, weights, data, versions and machine."""
+"""Provenance of records: every setting of the method, weights, data, versions and machine."""
 
 import platform
 from collections.abc import Mapping
@@ -8,10 +8,10 @@ from typing import Any
 from mase.datasets import Split
 from mase.platforms import processor_name
 from mase.provenance import installed
-from mase_paper.experiments.records import CHANCE_KS, COLUMNS, DEPTH
-from mase_paper.experiments.specs import Spec
+from mase_paper.experiments.configurations import Configuration
+from mase_paper.experiments.records import COLUMNS, DEPTH, PROBABILITY_KS
 from mase_paper.experiments.testbeds import Target
-from mase_paper.experiments.trial import Bench
+from mase_paper.experiments.trial import Trial
 
 __all__ = ["SCHEMA", "hardware", "header"]
 
@@ -19,35 +19,39 @@ SCHEMA = "mase.records/1"
 
 
 def header(
-    bench: Bench, target: Target, spec: Spec, split: Split, text_seed: int, device: str | None
+    trial: Trial, target: Target, configuration: Configuration, split: Split, text_seed: int, device: str | None
 ) -> dict[str, Any]:
-    """Return what stands above the records of one spec on one target; the command repeats them, with `--n-texts`."""
+    """Return the header of the records of one configuration on one target.
+
+    Its command, with `--n-texts`, repeats the records.
+    """
+    split_option = "" if split.split == "test" else f" --split {split.split}"
     return {
         "schema": SCHEMA,
         "command": (
-            f"mase reproduce table1 --data-dir DIR --targets {target.name} --methods {quote(str(spec))} "
-            f"--text-seed {text_seed} --precision {bench.precision}{'' if split.split == 'test' else f' --split {split.split}'}"
+            f"mase reproduce table1 --data-dir DIR --targets {target.name} --methods {quote(str(configuration))} "
+            f"--text-seed {text_seed} --precision {trial.precision}{split_option}"
         ),
         "target": target.name,
-        "spec": str(spec),
-        "seed": spec.seed,
-        "method": bench.describe(spec),
-        "model": {"name": bench.model.name, "sha256": bench.model.sha256},
+        "spec": str(configuration),
+        "seed": configuration.seed,
+        "method": trial.describe(configuration),
+        "model": {"name": trial.model.name, "sha256": trial.model.sha256},
         "data": {"name": split.name, "split": split.split, "sha256": split.sha256},
         "text_seed": text_seed,
-        "precision": bench.precision,
-        "operators": list(bench.operators),
+        "precision": trial.precision,
+        "operators": list(trial.operators),
         "columns": list(COLUMNS),
         "flips_ks": [1, DEPTH],
-        "chance_ks": list(CHANCE_KS),
+        "chance_ks": list(PROBABILITY_KS),
         "versions": dict(installed()),
         "hardware": hardware(device),
     }
 
 
 def hardware(device: str | None) -> Mapping[str, Any]:
-    """Return the processor, the device that models run on and whether it multiplies bfloat16, and the threads."""
-    from mase.models.devices import multiplies_bfloat16  # reports need no torch, runs do
+    """Return the processor, the models' device, whether it multiplies bfloat16 natively, and the number of threads."""
+    from mase.models.devices import multiplies_bfloat16  # needs torch, which reports do without
 
     where = device or "cpu"
     return {

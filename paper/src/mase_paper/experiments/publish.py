@@ -1,4 +1,4 @@
-"""An experiment's report as files: JSON with provenance, a page of Markdown and figures."""
+"""Write the report of an experiment: JSON with provenance, a page in Markdown, and figures."""
 
 import json
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ def publish(experiment: Experiment, scope: Scope, folder: Path) -> list[Path]:
 
 
 def _dumps(plain: Mapping[str, Any]) -> str:
-    """Return JSON with one line per entry of a list, which a person can read and a diff can show."""
+    """Return JSON with one line per entry of a list, which is easy to read and to diff."""
     parts = []
     for name, value in plain.items():
         rows = ",\n  ".join(json.dumps(row, ensure_ascii=False) for row in value) if isinstance(value, list) else ""
@@ -56,12 +56,12 @@ def _dumps(plain: Mapping[str, Any]) -> str:
 
 
 def _sources(experiment: Experiment, scope: Scope, records: Path) -> list[Mapping[str, Any]]:
-    """Return where the records of each cell come from, and how many there are."""
-    found = collected(experiment.works(scope), records)
+    """Return the provenance and the number of the records of each configuration."""
+    by_target = collected(experiment.works(scope), records)
     return [
         {key: value for key, value in one.header.items() if key != "columns"}
         | {"command": f"{one.header['command']} --n-texts {one.numbers.max() + 1}", "n_texts": len(one)}
         | {"made_on": one.made_on}
-        for outcomes in found.values()
+        for outcomes in by_target.values()
         for one in outcomes.values()
     ]

@@ -1,53 +1,56 @@
-"""One record per text and method: what was found, what it cost, and what masking did."""
+"""One record per text and method: the word order, its cost, and the effect of masking."""
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from mase.arrays import Bools
 from mase.errors import DataError
 
-__all__ = ["CHANCE_KS", "COLUMNS", "DEPTH", "Record", "Records", "bits", "dumps", "loads", "merged"]
+__all__ = ["COLUMNS", "DEPTH", "FIELDS", "PROBABILITY_KS", "Record", "Records", "bits", "dumps", "loads", "merged"]
 
-# Flips are kept for k = 1 ... DEPTH, probabilities for the paper's k only.
+# Flips are recorded for k = 1 ... DEPTH, probabilities for the paper's k only.
 DEPTH = 15
-CHANCE_KS = (1, 5, 10, 15)
+PROBABILITY_KS = (1, 5, 10, 15)
+# The names of a record's values in files, in the order of the fields of `Record`; `chance` is its field `probability`.
 COLUMNS = (
-    "number", "row", "words", "target", "order", "queries", "gradients", "seconds", "half", "flips", "probability", "start",
+    "number", "row", "words", "target", "order", "queries", "gradients", "seconds", "half", "flips", "chance", "start",
     "eraser", "infidelity",
 )  # fmt: skip
+_LISTS = ("order", "flips", "chance", "eraser", "infidelity")
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What one method found on one text, with m masking operators.
+    """The result of one method on one text, with m masking operators.
 
     Attributes
     ----------
     number, row
         Number of the text in the order of the run, and its row in the test split.
     words, target
-        How many words the model read, and the class explained (the one predicted, which is the right one).
+        Number of words that the model read, and the explained class (the predicted one, which is correct).
     order
-        The words of highest score, at most `DEPTH` of them, numbered in reading order.
+        The words with the highest scores, at most `DEPTH` of them, as positions in reading order.
     queries, gradients, seconds
-        Model evaluations, forward only and with a backward pass, and the time that the explanation takes on its own.
+        Model evaluations, those with a backward pass, and the time that the explanation takes on its own.
     half
         Whether half precision was used.
     flips
-        For each operator an integer whose bit k - 1 is set where the prediction changes without the top k words.
+        One integer per operator. Bit k - 1 is set if the prediction changes when the top k words are masked.
     probability
-        The target's probability without the top k words, k in `CHANCE_KS`, by the first operator, in thousandths.
+        The target's probability with the top k words masked by the first operator, k in `PROBABILITY_KS`, in
+        thousandths.
     start
-        The target's probability for the text itself, in thousandths.
+        The target's probability for the unmasked text, in thousandths.
     eraser
         Comprehensiveness and sufficiency (means over the ERASER shares of words) and log-odds (top 20 % of the words),
-        by the first operator; empty for what has no scores.
+        by the first operator. Empty if there are no scores.
     infidelity
-        With the scores at their best scale: the squared error, and the share of the squared changes that it is; see
-        `mase.metrics.infidelity.Infidelity`. Empty for what has no scores, where nothing moved, and in the
-        oldest records, made before it was asked for.
+        With the scores at their best scale: the squared error, and its share of the squared changes; see
+        `mase.metrics.infidelity.Infidelity`. Empty if there are no scores, if no prediction changed, and in the oldest
+        records, which were made before infidelity was recorded.
     """
 
     number: int
@@ -66,18 +69,21 @@ class Record:
     infidelity: tuple[float, ...] = ()
 
 
+FIELDS = tuple(field.name for field in fields(Record))
+
+
 @dataclass(frozen=True, slots=True)
 class Records:
-    """What one method found on one target.
+    """The records of one method on one target.
 
     Attributes
     ----------
     headers
-        What stands above the records: method, weights, data, software and machine.
+        What records have in common: method, weights, data, software and machine.
     by_number
-        The records by the number of their text.
+        The records by text number.
     header_of
-        The index of the header that each record stands under.
+        The index of each record's header.
     """
 
     headers: tuple[Mapping[str, Any], ...] = ()
@@ -86,16 +92,19 @@ class Records:
 
 
 def merged(parts: Iterable[Records]) -> Records:
-    """Return the records of several sources of one method and target; of two records of one text the first counts."""
+    """Return the records of several sources of one method and target.
+
+    If two sources have a record of the same text, the first one counts.
+    """
     headers: list[Mapping[str, Any]] = []
     by_number: dict[int, Record] = {}
     header_of: dict[int, int] = {}
     for part in parts:
         headers += [header for header in part.headers if header not in headers]
-        places = [headers.index(header) for header in part.headers]
+        indices = [headers.index(header) for header in part.headers]
         for number, record in part.by_number.items():
             if number not in by_number:
-                by_number[number], header_of[number] = record, places[part.header_of[number]]
+                by_number[number], header_of[number] = record, indices[part.header_of[number]]
     return Records(tuple(headers), by_number, header_of)
 
 
@@ -112,30 +121,27 @@ def bits(flags: Bools) -> int:
 
 def dumps(record: Record) -> str:
     """Return the record as one line of JSON: its values in the order of `COLUMNS`."""
-    values = [getattr(record, column) for column in COLUMNS]
-    return (
-        json.dumps([int(value) if isinstance(value, bool) else value for value in values], separators=(",", ":")) + "\n"
-    )
+    values = [int(value) if isinstance(value, bool) else value for value in (getattr(record, name) for name in FIELDS)]
+    return json.dumps(values, separators=(",", ":")) + "\n"
 
 
 def loads(values: list[Any], place: str) -> Record:
-    """Return the record of a line that was read as JSON.
+    """Return the record in a line that was read as JSON.
 
     Raises
     ------
     DataError
-        If it is none.
+        If the values are not a record.
     """
     if len(values) != len(COLUMNS):
         raise DataError(f"{place} has {len(values)} values, expected {len(COLUMNS)}: {', '.join(COLUMNS)}")
     named = dict(zip(COLUMNS, values, strict=True))
     try:
-        lists = {name: tuple(named[name]) for name in ("order", "flips", "probability", "eraser", "infidelity")}
-        numbers = [value for name, value in named.items() if name not in lists] + [
-            value for name in lists for value in lists[name]
-        ]
+        lists = {name: tuple(named[name]) for name in _LISTS}
+        numbers = [value for name, value in named.items() if name not in lists]
+        numbers += [value for name in lists for value in lists[name]]
     except TypeError as error:
-        raise DataError(f"{place} is no record ({error}); remove the file, or run with --fresh") from error
+        raise DataError(f"{place} is not a record ({error}); remove the file, or run with --fresh") from error
     if not all(isinstance(value, int | float) for value in numbers):
-        raise DataError(f"{place} is no record, expected numbers; remove the file, or run with --fresh")
-    return Record(**named | lists | {"half": bool(named["half"])})
+        raise DataError(f"{place} is not a record, expected numbers; remove the file, or run with --fresh")
+    return Record(*(named | lists | {"half": bool(named["half"])}).values())

@@ -1,12 +1,12 @@
-"""The commands that repeat a report, as they would be typed: no path of the machine that made it."""
+"""The commands that repeat a report, without paths of the machine on which it was made."""
 
 from collections.abc import Iterable, Mapping
 from shlex import quote
 from typing import Any
 
+from mase_paper.experiments.configurations import Configuration
 from mase_paper.experiments.experiment import Scope
 from mase_paper.experiments.results import Outcomes
-from mase_paper.experiments.specs import Spec
 from mase_paper.experiments.testbeds import Target
 
 __all__ = ["as_made", "command", "repeat", "section"]
@@ -24,37 +24,40 @@ def command(name: str, scope: Scope) -> str:
     """
     parts = [f"mase reproduce {name} --data-dir DIR"]
     parts += [f"--targets {','.join(scope.targets)}"] if scope.targets else []
-    parts += [f"--methods {quote(','.join(map(str, scope.specs)))}"] if scope.specs else []
+    parts += [f"--methods {quote(','.join(map(str, scope.configurations)))}"] if scope.configurations else []
     parts += [f"--n-texts {scope.n_texts}"] if scope.n_texts else []
     parts += [f"--batches {scope.batches}"] if scope.batches != Scope().batches else []
     return " ".join(parts + ([f"--seed {scope.seed}"] if scope.seed else []))
 
 
-def repeat(name: str, target: Target, outcomes: Mapping[Spec, Outcomes], scope: Scope) -> list[str]:
-    """Return the commands that make records of some specs on one target again, as many texts of each as there are.
+def repeat(name: str, target: Target, outcomes: Mapping[Configuration, Outcomes], scope: Scope) -> list[str]:
+    """Return the commands that repeat the records of these configurations on one target, with equal numbers of texts.
 
-    They write to a folder of its own: beside the records that there are, nothing would be asked again.
+    They write to a separate folder, because a run explains nothing that already has a record.
     """
-    alike: dict[tuple[int, str], list[Spec]] = {}
-    for spec, one in outcomes.items():
-        alike.setdefault((int(one.numbers.max()) + 1, as_made(one.header)), []).append(spec)
+    groups: dict[tuple[int, str], list[Configuration]] = {}
+    for configuration, one in outcomes.items():
+        groups.setdefault((int(one.numbers.max()) + 1, as_made(one.header)), []).append(configuration)
     return [
-        command(name, Scope((target.name,), tuple(specs), n_texts, scope.batches)) + options + _APART
-        for (n_texts, options), specs in alike.items()
+        command(name, Scope((target.name,), tuple(configurations), n_texts, scope.batches)) + options + _APART
+        for (n_texts, options), configurations in groups.items()
     ]
 
 
 def as_made(header: Mapping[str, Any]) -> str:
-    """Return the options of a command that are in the header of the records it wrote."""
+    """Return the options with which records were made, from their header."""
     line = f" --text-seed {header['text_seed']}" if header["text_seed"] else ""
     line += f" --precision {header['precision']}" if header["precision"] != "float32" else ""
     return line + (f" --split {header['data']['split']}" if header["data"]["split"] != "test" else "")
 
 
 def section(name: str, target: Target, lines: Iterable[str], one_row: Iterable[str] = ()) -> str:
-    """Return in Markdown the commands that make a target's part of a report again, and those of one row of it."""
-    whole = [*lines, f"mase reproduce {name} --targets {target.name} --report-only{_APART}"]
-    parts = ["To make all of it again (`DIR` holds the tables of the data sets, `OUT` is a new folder):", _block(whole)]
+    """Return, in Markdown, the commands that repeat a target's part of a report, and those for one of its rows."""
+    commands = [*lines, f"mase reproduce {name} --targets {target.name} --report-only{_APART}"]
+    parts = [
+        "To make all of it again (`DIR` holds the tables of the data sets, `OUT` is a new folder):",
+        _block(commands),
+    ]
     return "\n\n".join([*parts, *(["One row of it:", _block(one_row)] if one_row else [])])
 
 

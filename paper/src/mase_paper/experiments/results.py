@@ -1,4 +1,4 @@
-"""Records as arrays: what one spec did on the first n texts of a target."""
+"""Records as arrays: the outcomes of one configuration on the first n texts of a target."""
 
 import json
 from collections import Counter
@@ -10,41 +10,41 @@ from typing import Any
 import numpy as np
 
 from mase.arrays import Bools, Floats, Ints
+from mase_paper.experiments.configurations import Configuration
 from mase_paper.experiments.records import DEPTH, Record, Records
-from mase_paper.experiments.specs import Spec
 from mase_paper.experiments.store import read
 
 __all__ = ["Outcomes", "gather"]
 
-# What may differ between the records of one file: a later run may be on another machine.
+# Header fields that may differ between the records of a configuration: a later run may use another machine.
 _MACHINE = ("hardware", "versions")
 
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """What one spec did on n texts, with m masking operators.
+    """The outcomes of one configuration on n texts, with m masking operators.
 
     Attributes
     ----------
     header
         What the records have in common: their method and settings, weights and data.
     made_on
-        The machines and versions that they were made with, and how many texts on each.
+        The machines and versions, with the number of texts of each.
     numbers, rows
-        `(n,)`: the texts, ascending, and their rows in the split.
+        `(n,)`: the numbers of the texts, ascending, and their rows in the split.
     flips
-        `(n, m, DEPTH)`: whether the prediction changed without the top 1, 2, ... words.
+        `(n, m, DEPTH)`: whether the prediction changed when the top 1, 2, ... words were masked.
     start, probability
-        `(n,)` and `(n, 4)`: the target's probability for the text, and without its top 1, 5, 10 and 15 words by the
-        first operator; a ceiling has none of the latter: `(n, 0)`.
+        `(n,)` and `(n, 4)`: the target's probability for the text, and with its top 1, 5, 10 and 15 words masked by the
+        first operator. The latter is `(n, 0)` for an upper bound.
     eraser
-        `(n, 3)`: comprehensiveness, sufficiency and log-odds; a ceiling has none.
+        `(n, 3)`: comprehensiveness, sufficiency and log-odds; `(n, 0)` for an upper bound.
     infidelity
-        `(n, 2)`: scaled and unexplained; NaN for texts that have none.
+        `(n, 2)`: scaled and unexplained; NaN for texts without it.
     queries, gradients, seconds
         `(n,)`: cost per text.
-    tops
-        n orders of the highest words, at most `DEPTH` of each text.
+    top_words
+        The words with the highest scores of each text, best first, at most `DEPTH`.
     half
         `(n,)`: whether half precision was used.
     """
@@ -62,15 +62,16 @@ class Outcomes:
     gradients: Ints
     seconds: Floats
     half: Bools
-    tops: tuple[tuple[int, ...], ...]
+    top_words: tuple[tuple[int, ...], ...]
 
     def __len__(self) -> int:
         return len(self.numbers)
 
     def common(self, other: "Outcomes") -> tuple[Ints, Ints]:
-        """Return the places `(c,)` in this and in the other of the texts that both have: same number and same row.
+        """Return the indices `(c,)`, in this one and in the other, of the texts that both have.
 
-        On another device a prediction at the edge may differ, and the texts after it have other numbers.
+        Texts are the same if both number and row agree. On another device a borderline prediction may differ, and then
+        the texts after it have other numbers.
         """
         _, here, there = np.intersect1d(self.numbers, other.numbers, assume_unique=True, return_indices=True)
         same = self.rows[here] == other.rows[there]
@@ -78,27 +79,28 @@ class Outcomes:
         return here.astype(np.int64), there.astype(np.int64)
 
 
-def gather(folder: Path, target: str, wanted: Mapping[Spec, int]) -> dict[Spec, Outcomes]:
-    """Return the outcomes of those specs that have records of any of the first texts, as many as are wanted of each.
+def gather(folder: Path, target: str, n_texts: Mapping[Configuration, int]) -> dict[Configuration, Outcomes]:
+    """Return the outcomes of each configuration on its first `n_texts[configuration]` texts, if it has records of any.
 
     Raises
     ------
     DataError
         If a file does not hold records.
     """
-    known, found = read(folder, target, {str(spec) for spec in wanted}), {}
-    for spec, n_texts in wanted.items():
-        records = known.get(str(spec), Records())
-        chosen = [record for number, record in sorted(records.by_number.items()) if number < n_texts]
+    known, outcomes = read(folder, target, {str(configuration) for configuration in n_texts}), {}
+    for configuration, n in n_texts.items():
+        records = known.get(str(configuration), Records())
+        chosen = [record for number, record in sorted(records.by_number.items()) if number < n]
         if chosen:
-            found[spec] = _outcomes([records.headers[records.header_of[record.number]] for record in chosen], chosen)
-    return found
+            headers = [records.headers[records.header_of[record.number]] for record in chosen]
+            outcomes[configuration] = _outcomes(headers, chosen)
+    return outcomes
 
 
 def _made_on(headers: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Yield each machine with its versions once, and how many texts have it."""
-    each = [{key: header[key] for key in _MACHINE} for header in headers]
-    counts = Counter(json.dumps(one, sort_keys=True) for one in each)
+    """Yield each machine with its versions once, with its number of texts."""
+    machines = [{key: header[key] for key in _MACHINE} for header in headers]
+    counts = Counter(json.dumps(one, sort_keys=True) for one in machines)
     for one, count in counts.items():
         yield {"n_texts": count} | json.loads(one)
 
@@ -119,5 +121,5 @@ def _outcomes(headers: Sequence[Mapping[str, Any]], records: Sequence[Record]) -
         gradients=np.array([record.gradients for record in records], dtype=np.int64),
         seconds=np.array([record.seconds for record in records], dtype=np.float64),
         half=np.array([record.half for record in records], dtype=np.bool_),
-        tops=tuple(record.order for record in records),
+        top_words=tuple(record.order for record in records),
     )

@@ -1,4 +1,4 @@
-"""Runs that fill the records: text by text, all methods of a target on one text, resumable at any text."""
+"""Run experiments: all methods of a target on one text after the other, resumable at any text."""
 
 import multiprocessing
 import os
@@ -19,37 +19,37 @@ from mase.choices import Precision
 from mase.datasets import Split
 from mase.datasets import load as load_split
 from mase.errors import MaseError, OptionError
+from mase_paper.experiments.configurations import Configuration
 from mase_paper.experiments.journal import Journal
 from mase_paper.experiments.provenance import header
 from mase_paper.experiments.records import Records
 from mase_paper.experiments.selection import Chosen, choose
-from mase_paper.experiments.specs import Spec
 from mase_paper.experiments.store import compact, drop, read
 from mase_paper.experiments.testbeds import TARGETS, Target
-from mase_paper.experiments.trial import Answer, Bench
+from mase_paper.experiments.trial import Trial, TrialResult
 
-__all__ = ["Settings", "Watch", "Work", "run"]
+__all__ = ["ProgressListener", "Settings", "Work", "run"]
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Explain the first `n_texts` texts of a target by one spec.
+    """Explain the first `n_texts` texts of a target by one configuration.
 
-    A `retired` spec is one that this version cannot run: there are records of it or there are none.
+    This version cannot run a `retired` configuration. Only its records are reported, if there are any.
     """
 
     target: Target
-    spec: Spec
+    configuration: Configuration
     n_texts: int
     retired: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How to run: where the records and the data are, in which order texts come, and on what.
+    """Settings of a run: folders of the records and the data, the order of texts, precision and device.
 
-    `fresh` begins again instead of going on; `jobs` are processes, of one thread each; `split` is "test", or
-    "validation" to choose settings on.
+    `fresh` starts again instead of resuming. `jobs` is the number of processes, of one thread each. `split` is "test",
+    or "validation" to choose settings on.
     """
 
     records: Path
@@ -66,43 +66,44 @@ class Settings:
             raise OptionError(f"jobs is {self.jobs}, expected an integer >= 1")
 
 
-class Watch(Protocol):
-    """Who is told how far a run is."""
+class ProgressListener(Protocol):
+    """An object that is notified of the progress of a run."""
 
     def begin(self, target: Target, n_done: int, n_total: int) -> None:
-        """Hear that a target begins, with so many of its texts complete."""
+        """Report that a target begins, of which `n_done` texts are complete."""
         ...
 
-    def step(self, answer: Answer) -> None:
-        """Hear of one more text."""
+    def step(self, result: TrialResult) -> None:
+        """Report one more text."""
         ...
 
-    def refuse(self, target: Target, spec: Spec, reason: str) -> None:
-        """Hear that a method cannot explain this model."""
+    def refuse(self, target: Target, configuration: Configuration, reason: str) -> None:
+        """Report that a method cannot explain the target's model."""
         ...
 
 
-def run(works: Sequence[Work], settings: Settings, watch: Watch) -> None:
-    """Explain what the records lack; torch is held to one thread per process.
+def run(works: Sequence[Work], settings: Settings, listener: ProgressListener) -> None:
+    """Make the explanations that have no record yet. Torch uses one thread per process.
 
     Raises
     ------
     DataError
         If data are missing, or a file has records of other weights, data or settings.
     MaseError
-        If a method or model fails on a text; the number of the text is in the error's notes.
+        If a method or model fails on a text. The number of the text is in the notes of the error.
     """
     works = [work for work in works if not work.retired]
     for target in dict.fromkeys(work.target for work in works):
-        _run_target(target, {work.spec: work.n_texts for work in works if work.target == target}, settings, watch)
+        n_texts = {work.configuration: work.n_texts for work in works if work.target == target}
+        _run_target(target, n_texts, settings, listener)
 
 
 @dataclass(frozen=True, slots=True)
 class _Setup:
-    """All that a process needs to make its bench."""
+    """What a process needs to create its trial."""
 
     target: str
-    specs: tuple[Spec, ...]
+    configurations: tuple[Configuration, ...]
     precision: Precision
     device: str | None
 
@@ -110,107 +111,122 @@ class _Setup:
 @dataclass(frozen=True, slots=True)
 class _Task:
     chosen: Chosen
-    specs: tuple[Spec, ...]
+    configurations: tuple[Configuration, ...]
 
 
-def _run_target(target: Target, wanted: Mapping[Spec, int], settings: Settings, watch: Watch) -> None:
-    setup = _Setup(target.name, tuple(wanted), settings.precision, settings.device)
-    bench, split = _bench(setup), load_split(target.dataset, settings.split, settings.data_dir)
-    for spec, reason in bench.refusals.items():
-        watch.refuse(target, spec, reason)
-    files = _journals([spec for spec in wanted if spec not in bench.refusals], bench, target, split, settings)
-    longest = min(max(wanted.values()), len(split))
-    n_done = sum(all(n in file.done or n >= wanted[spec] for spec, file in files.items()) for n in range(longest))
-    watch.begin(target, n_done, longest)
+def _run_target(
+    target: Target, n_texts: Mapping[Configuration, int], settings: Settings, listener: ProgressListener
+) -> None:
+    setup = _Setup(target.name, tuple(n_texts), settings.precision, settings.device)
+    trial, split = _trial(setup), load_split(target.dataset, settings.split, settings.data_dir)
+    for configuration, reason in trial.refusals.items():
+        listener.refuse(target, configuration, reason)
+    served = [configuration for configuration in n_texts if configuration not in trial.refusals]
+    journals = _journals(served, trial, target, split, settings)
+    longest = min(max(n_texts.values()), len(split))
+    n_done = sum(all(n in file.done or n >= n_texts[key] for key, file in journals.items()) for n in range(longest))
+    listener.begin(target, n_done, longest)
     if n_done < longest:
-        tasks = _tasks(islice(choose(bench.model, split, settings.text_seed), longest), wanted, files)
-        _record(setup, tasks, files, settings.jobs, target, watch)
+        tasks = _tasks(islice(choose(trial.model, split, settings.text_seed), longest), n_texts, journals)
+        _record(setup, tasks, journals, settings.jobs, target, listener)
     compact(settings.records, target.name)
 
 
 def _journals(
-    specs: Sequence[Spec], bench: Bench, target: Target, split: Split, settings: Settings
-) -> dict[Spec, Journal]:
-    """Return the journal of each spec, which knows the records that there are."""
-    names = {str(spec) for spec in specs}
+    configurations: Sequence[Configuration], trial: Trial, target: Target, split: Split, settings: Settings
+) -> dict[Configuration, Journal]:
+    """Return the journal of each configuration, with its existing records."""
+    names = {str(configuration) for configuration in configurations}
     if settings.fresh:
         drop(settings.records, target.name, names)
     known = read(settings.records, target.name, names)
     return {
-        spec: Journal(
+        configuration: Journal(
             settings.records,
-            header(bench, target, spec, split, settings.text_seed, settings.device),
-            known.get(str(spec), Records()),
+            header(trial, target, configuration, split, settings.text_seed, settings.device),
+            known.get(str(configuration), Records()),
         )
-        for spec in specs
+        for configuration in configurations
     }
 
 
-def _tasks(texts: Iterable[Chosen], wanted: Mapping[Spec, int], files: Mapping[Spec, Journal]) -> Iterator[_Task]:
-    """Yield each text with the specs that it still lacks; `files` is looked at only when a text's turn comes."""
+def _tasks(
+    texts: Iterable[Chosen], n_texts: Mapping[Configuration, int], journals: Mapping[Configuration, Journal]
+) -> Iterator[_Task]:
+    """Yield each text with the configurations that have no record of it.
+
+    Journals are looked up lazily, because those of refused configurations are removed during the run.
+    """
     for chosen in texts:
-        lacking = tuple(
-            spec for spec, file in files.items() if chosen.number < wanted[spec] and chosen.number not in file.done
+        missing = tuple(
+            configuration
+            for configuration, journal in journals.items()
+            if chosen.number < n_texts[configuration] and chosen.number not in journal.done
         )
-        if lacking:
-            yield _Task(chosen, lacking)
+        if missing:
+            yield _Task(chosen, missing)
 
 
 def _record(
-    setup: _Setup, tasks: Iterator[_Task], files: dict[Spec, Journal], jobs: int, target: Target, watch: Watch
+    setup: _Setup,
+    tasks: Iterator[_Task],
+    journals: dict[Configuration, Journal],
+    jobs: int,
+    target: Target,
+    listener: ProgressListener,
 ) -> None:
     try:
-        with closing(_answers(setup, tasks, jobs)) as answers:
-            for answer in answers:
-                for spec, record in answer.records.items():
-                    files[spec].append(record)
-                for spec, reason in answer.refusals.items():
-                    if files.pop(spec, None) is not None:
-                        watch.refuse(target, spec, reason)
-                watch.step(answer)
+        with closing(_results(setup, tasks, jobs)) as results:
+            for result in results:
+                for configuration, record in result.records.items():
+                    journals[configuration].append(record)
+                for configuration, reason in result.refusals.items():
+                    if journals.pop(configuration, None) is not None:
+                        listener.refuse(target, configuration, reason)
+                listener.step(result)
     finally:
-        for file in files.values():
-            file.close()
+        for journal in journals.values():
+            journal.close()
 
 
-def _answers(setup: _Setup, tasks: Iterator[_Task], jobs: int) -> Generator[Answer, None, None]:
-    """Yield the answers in the order of the tasks, at most two tasks per process under way."""
+def _results(setup: _Setup, tasks: Iterator[_Task], jobs: int) -> Generator[TrialResult, None, None]:
+    """Yield the results in the order of the tasks, with at most two pending tasks per process."""
     if jobs == 1:
-        yield from (_answer(setup, task) for task in tasks)
+        yield from (_run_trial(setup, task) for task in tasks)
         return
     with _workers(jobs) as pool:
-        under_way: deque[Future[Answer]] = deque()
+        pending: deque[Future[TrialResult]] = deque()
         for task in tasks:
-            under_way.append(pool.submit(_answer, setup, task))
-            if len(under_way) == 2 * jobs:
-                yield under_way.popleft().result()
-        while under_way:
-            yield under_way.popleft().result()
+            pending.append(pool.submit(_run_trial, setup, task))
+            if len(pending) == 2 * jobs:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
 
 
-def _answer(setup: _Setup, task: _Task) -> Answer:
+def _run_trial(setup: _Setup, task: _Task) -> TrialResult:
     try:
-        return _bench(setup).answer(task.chosen, task.specs)
+        return _trial(setup).run(task.chosen, task.configurations)
     except MaseError as error:
         error.add_note(f"at text number {task.chosen.number}, {task.chosen.id}")
         raise
 
 
 @cache
-def _bench(setup: _Setup) -> Bench:
+def _trial(setup: _Setup) -> Trial:
     from mase.models import load
     from mase.models.runtime import configure
 
     configure(1)
     target = TARGETS[setup.target]
-    return Bench(load(target.name, device=setup.device), setup.specs, setup.precision, target.operators)
+    return Trial(load(target.name, device=setup.device), setup.configurations, setup.precision, target.operators)
 
 
 @contextmanager
 def _workers(jobs: int) -> Iterator[ProcessPoolExecutor]:
-    """Yield a pool of fresh processes; if the block ends early, what they are at is given up."""
+    """Yield a pool of new processes. If the block raises, they are terminated and their work is lost."""
     others = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _follow)
+    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _end_with_parent)
     try:
         yield pool
     except BaseException:
@@ -221,14 +237,14 @@ def _workers(jobs: int) -> Iterator[ProcessPoolExecutor]:
         pool.shutdown(cancel_futures=True)
 
 
-def _follow() -> None:
-    """End this process with the one that started it, however that ends, and on Ctrl-C without a traceback."""
+def _end_with_parent() -> None:
+    """Make this process end when its parent ends, however it ends, and on Ctrl-C without a traceback."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     parent = multiprocessing.parent_process()
     assert parent is not None
-    Thread(target=_end_with, args=(parent,), daemon=True).start()
+    Thread(target=_wait_and_exit, args=(parent,), daemon=True).start()
 
 
-def _end_with(parent: BaseProcess) -> None:
+def _wait_and_exit(parent: BaseProcess) -> None:
     parent.join()
     os._exit(1)

@@ -1,4 +1,4 @@
-"""Which texts are explained: the correctly classified ones of the test split, in one seeded order."""
+"""Selection of texts: the correctly classified ones of a split, in a seeded order."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from mase.text import group_words
 
 __all__ = ["Chosen", "choose"]
 
-_AT_ONCE = 64  # texts per prediction; part of the order, since a padded batch may round differently
+_BATCH = 64  # texts per prediction; part of the protocol, because padding may change the rounding
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Text number `number` of a run: row `row` of the split, with the class `target` that the model gives it, rightly."""
+    """Text number `number` of a run: row `row` of the split, with its true class `target`, which the model predicts."""
 
     number: int
     row: int
@@ -29,8 +29,8 @@ class Chosen:
 def choose(model: Model, split: Split, seed: int) -> Iterator[Chosen]:
     """Yield the texts of a split that the model classifies correctly, in the order of one permutation per seed.
 
-    Text number i is the same whatever a run's length, methods and masking, so that a longer run extends a shorter one.
-    Texts without a word for the model are left out: there is nothing to explain.
+    Text number i does not depend on a run's length, methods and masking, so that a longer run extends a shorter one.
+    Texts without a word that the model reads are left out.
 
     Raises
     ------
@@ -49,8 +49,8 @@ def choose(model: Model, split: Split, seed: int) -> Iterator[Chosen]:
         .tolist()
     )
     number = 0
-    for start in range(0, len(order), _AT_ONCE):
-        rows = [row for row in order[start : start + _AT_ONCE] if _has_words(model, split.texts[row])]
+    for start in range(0, len(order), _BATCH):
+        rows = [row for row in order[start : start + _BATCH] if _has_words(model, split.texts[row])]
         predicted = model.predict([split.texts[row] for row in rows]).argmax(axis=1).tolist() if rows else []
         for row, target in zip(rows, predicted, strict=True):
             if model.labels[target] == split.labels[row]:

@@ -1,7 +1,7 @@
-"""Records on disk: one columnar file per target, and beside it the journals of runs that are under way.
+"""Records on disk: one columnar file per target, and the journals of unfinished runs.
 
-A run appends each record to a journal as soon as it is known. When the run ends, what its journals hold goes to the
-columnar file, which is replaced whole; until then, and after a kill, records are read from both.
+A run appends each new record to a journal. When the run ends, the records of its journals are moved to the columnar
+file, which is replaced atomically. Until then, and after a kill, records are read from both.
 """
 
 from collections.abc import Collection
@@ -16,11 +16,13 @@ from mase_paper.experiments.records import Records, merged
 
 __all__ = ["compact", "drop", "read"]
 
-_ENDINGS = (".jsonl.gz", ".jsonl")  # the first is how an earlier version kept complete journals
+_ENDINGS = (".jsonl.gz", ".jsonl")  # an earlier version compressed complete journals
 
 
-def read(folder: Path, target: str, specs: Collection[str] | None = None) -> dict[str, Records]:
-    """Return the records of a target by spec, all of them or those of `specs`; of two records of one text the first counts.
+def read(folder: Path, target: str, configurations: Collection[str] | None = None) -> dict[str, Records]:
+    """Return the records of a target by configuration; only those of `configurations` if given.
+
+    If there are two records of a text, the first one counts.
 
     Raises
     ------
@@ -29,38 +31,46 @@ def read(folder: Path, target: str, specs: Collection[str] | None = None) -> dic
     MissingDependencyError
         If there is a columnar file and pyarrow is not installed.
     """
-    # In this order: a run that ends in between moves records from its journals to the columns.
-    journals = [(spec, read_journal(path)) for spec, path in _journals(folder, target, specs)]
-    parts = {spec: [records] for spec, records in load(columns_path(folder, target), specs).items()}
-    for spec, records in journals:
-        parts.setdefault(spec, []).append(records)
-    return {spec: merged(records) for spec, records in parts.items()}
+    # Read the journals first: a run that ends in between moves records from its journals to the columnar file.
+    journals = [
+        (configuration, read_journal(path)) for configuration, path in _journals(folder, target, configurations)
+    ]
+    parts = {
+        configuration: [records]
+        for configuration, records in load(columns_path(folder, target), configurations).items()
+    }
+    for configuration, records in journals:
+        parts.setdefault(configuration, []).append(records)
+    return {configuration: merged(records) for configuration, records in parts.items()}
 
 
 def compact(folder: Path, target: str) -> None:
-    """Move the journals of a target into its columnar file, but for those that another run appends to.
+    """Move the journals of a target into its columnar file, except those that another run appends to.
 
     Raises
     ------
     DataError
-        If a file cannot be read or written; then all is left as it was.
+        If a file cannot be read or written. Nothing is changed then.
     MissingDependencyError
         If there are journals and pyarrow is not installed.
     """
     if not (folder / target).is_dir():
         return
     with locked(folder):
-        parts = {spec: [records] for spec, records in load(columns_path(folder, target)).items()}
-        moved = [(spec, path) for spec, path in _journals(folder, target) if not in_use(path)]
-        for spec, path in moved:
-            parts.setdefault(spec, []).append(read_journal(path))
+        parts = {configuration: [records] for configuration, records in load(columns_path(folder, target)).items()}
+        moved = [(configuration, path) for configuration, path in _journals(folder, target) if not in_use(path)]
+        for configuration, path in moved:
+            parts.setdefault(configuration, []).append(read_journal(path))
         if moved:
-            save(columns_path(folder, target), {spec: merged(records) for spec, records in parts.items()})
+            save(
+                columns_path(folder, target),
+                {configuration: merged(records) for configuration, records in parts.items()},
+            )
         _remove(moved)
 
 
-def drop(folder: Path, target: str, specs: Collection[str]) -> None:
-    """Remove the records of some specs on a target.
+def drop(folder: Path, target: str, configurations: Collection[str]) -> None:
+    """Remove the records of these configurations on a target.
 
     Raises
     ------
@@ -70,12 +80,14 @@ def drop(folder: Path, target: str, specs: Collection[str]) -> None:
     if not folder.is_dir():
         return
     with locked(folder):
-        journals = _journals(folder, target, specs)
+        journals = _journals(folder, target, configurations)
         busy = next((path for _, path in journals if in_use(path)), None)
         if busy is not None:
             raise DataError(f"{busy} is being written by another run; wait for it, or use another --output")
         found = load(columns_path(folder, target))
-        left = {spec: records for spec, records in found.items() if spec not in specs}
+        left = {
+            configuration: records for configuration, records in found.items() if configuration not in configurations
+        }
         if left and len(left) < len(found):
             save(columns_path(folder, target), left)
         if not left:
@@ -83,20 +95,20 @@ def drop(folder: Path, target: str, specs: Collection[str]) -> None:
         _remove(journals)
 
 
-def _journals(folder: Path, target: str, specs: Collection[str] | None = None) -> list[tuple[str, Path]]:
-    """Return the spec and the path of each journal of a target, the oldest form first."""
-    found = []
+def _journals(folder: Path, target: str, configurations: Collection[str] | None = None) -> list[tuple[str, Path]]:
+    """Return the configuration and the path of each journal of a target, the older format first."""
+    journals = []
     for ending in _ENDINGS:
         for path in sorted((folder / target).glob(f"[!.]*{ending}")):
-            spec = path.name.removesuffix(ending)
-            if specs is None or spec in specs:
-                found.append((spec, path))
-    return found
+            configuration = path.name.removesuffix(ending)
+            if configurations is None or configuration in configurations:
+                journals.append((configuration, path))
+    return journals
 
 
 def _remove(journals: Collection[tuple[str, Path]]) -> None:
-    """Remove journals, and their folder with the last of them."""
+    """Remove journals, and their folder if it is then empty."""
     for _, path in journals:
         path.unlink(missing_ok=True)
-        with suppress(OSError):  # there are others
+        with suppress(OSError):  # not empty
             path.parent.rmdir()

@@ -8,34 +8,41 @@ from typing import Any
 from mase.metrics.intervals import Summary
 from mase_paper.experiments import markdown, rerun
 from mase_paper.experiments.batches import batches, share
+from mase_paper.experiments.configurations import Configuration
 from mase_paper.experiments.experiment import BATCH_SIZE, Report, Scope, collected
 from mase_paper.experiments.paper import KS, METHODS, PAPER, printed
 from mase_paper.experiments.results import Outcomes
 from mase_paper.experiments.runner import Work
-from mase_paper.experiments.specs import Spec
 from mase_paper.experiments.testbeds import Target
 
 __all__ = ["PAPER_METHODS", "TABLE1", "TABLE2", "Table"]
 
-# The paper's explainers that every target has, and ours; Deep SHAP is for the LSTMs.
+# The paper's explainers that serve every target, and ours. Deep SHAP serves the LSTMs only.
 PAPER_METHODS = (
-    "random", "lime-paper", "lime", "kernel-shap", "permutation-importance", "gradient", "mase-paper", "mase-sparse", "mase",
+    "random", "lime-paper", "lime", "kernel-shap", "permutation-importance", "gradient", "mase-paper", "mase-sparse",
+    "mase",
 )  # fmt: skip
 _READING = """\
-Each cell: the share of correctly classified texts whose prediction changes when the k words of highest score are masked
-(Delta Accuracy, T-k), mean ± standard deviation over batches of 1,000 texts (left out with fewer texts); below it the 95 %
-interval of the mean (Wilson, each text once); below that the paper's figure, and in brackets ours minus the paper's. Words are
-masked whole, in signed descending order of their scores, ties in reading order. Every explainer that samples asks the model
+Each cell: the share of correctly classified texts whose prediction changes when the k words of highest score are \
+masked
+(Delta Accuracy, T-k), mean ± standard deviation over batches of 1,000 texts (left out with fewer texts); below it \
+the 95 %
+interval of the mean (Wilson, each text once); below that the paper's figure, and in brackets ours minus the \
+paper's. Words are
+masked whole, in signed descending order of their scores, ties in reading order. Every explainer that samples asks \
+the model
 1,000 times. **Bold**: the highest figure of the column.
 
-The paper does not say what its ± is, nor what it masks with, and its models are not published: a difference is one between two
-models as much as between two runs. Its baselines look as if some were not set up as their authors meant (on LSTM-IMDB its LIME
+The paper does not say what its ± is, nor what it masks with, and its models are not published: a difference is one \
+between two
+models as much as between two runs. Its baselines look as if some were not set up as their authors meant (on \
+LSTM-IMDB its LIME
 hardly beats its Random), so they were measured anew."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One table of the paper: its targets, and the explainers that are measured."""
+    """One table of the paper: its targets and its explainers."""
 
     name: str
     title: str
@@ -44,11 +51,11 @@ class Table:
 
     def works(self, scope: Scope) -> list[Work]:
         """Return every method on every target."""
-        specs = scope.chosen_specs([Spec(method) for method in self.methods])
+        configurations = scope.chosen_configurations([Configuration(method) for method in self.methods])
         return [
-            Work(target, spec, scope.texts(target.n_texts))
+            Work(target, configuration, scope.texts(target.n_texts))
             for target in scope.chosen_targets(self.targets)
-            for spec in specs
+            for configuration in configurations
         ]
 
     def report(self, scope: Scope, records: Path) -> Report:
@@ -59,7 +66,7 @@ class Table:
         cells = [cell for target, outcomes in found.items() for cell in _cells(target, outcomes, scope)]
         return Report({"cells": cells}, "\n\n".join(parts) + "\n")
 
-    def _section(self, target: Target, outcomes: Mapping[Spec, Outcomes], scope: Scope) -> str:
+    def _section(self, target: Target, outcomes: Mapping[Configuration, Outcomes], scope: Scope) -> str:
         n_texts = max(map(len, outcomes.values()))
         split = next(iter(outcomes.values())).header["data"]["split"]
         operators = [markdown.operator(name) for name in next(iter(outcomes.values())).header["operators"]]
@@ -67,60 +74,72 @@ class Table:
         label = f" (`{PAPER[target.name].label}`)" if target.name in PAPER else ""
         head = ["method", *(f"T-{k}" for k in KS)]
         parts = [
-            f"## {target.introduced}{label}",
+            f"## {target.heading}{label}",
             f"{n_texts:,} texts of the {split} split{spread}; masked by {operators[0]}.",
             markdown.table(head, _rows(target, outcomes, scope, n_texts)),
         ]
         for index, operator in enumerate(operators[1:], 1):
             columns = [_means(outcomes, index, k) for k in KS]
-            rows = [[f"`{spec}`", *means] for spec, *means in zip(outcomes, *columns, strict=True)]
+            rows = [[f"`{configuration}`", *means] for configuration, *means in zip(outcomes, *columns, strict=True)]
             parts += [f"### {target.title}, masked by {operator}", markdown.table(head, rows)]
-        shown = next((spec for spec in outcomes if spec.method == "mase-paper"), next(iter(outcomes)))
+        shown = next(
+            (configuration for configuration in outcomes if configuration.method == "mase-paper"), next(iter(outcomes))
+        )
         parts += [f"### {target.title}, cost of one explanation", markdown.costs(outcomes)]
         repeats = [rerun.repeat(self.name, target, some, scope) for some in (outcomes, {shown: outcomes[shown]})]
         parts += [rerun.section(self.name, target, *repeats)]
         return "\n\n".join(parts)
 
 
-def _rows(target: Target, outcomes: Mapping[Spec, Outcomes], scope: Scope, n_texts: int) -> Iterator[list[str]]:
-    """Yield a row for each explainer; the number of texts is told of those that explained fewer than others."""
+def _rows(
+    target: Target, outcomes: Mapping[Configuration, Outcomes], scope: Scope, n_texts: int
+) -> Iterator[list[str]]:
+    """Yield a row for each explainer, with its number of texts if it has fewer than others."""
     columns = [_means(outcomes, 0, k) for k in KS]
-    for (spec, one), *means in zip(outcomes.items(), *columns, strict=True):
-        paper = METHODS.get(spec.method) if not spec.settings else None
+    for (configuration, one), *means in zip(outcomes.items(), *columns, strict=True):
+        paper = METHODS.get(configuration.method) if not configuration.settings else None
         fewer = f"<br>{len(one):,} texts" if len(one) < n_texts else ""
-        name = f"`{spec}`" + (f"<br>paper: {paper}" if paper else "") + fewer
+        name = f"`{configuration}`" + (f"<br>paper: {paper}" if paper else "") + fewer
         cells = zip(KS, means, strict=True)
-        yield [name, *(_cell(mean, share(one.flips[:, 0, k - 1], scope.batches), target, spec, k) for k, mean in cells)]
+        yield [
+            name,
+            *(_cell(mean, share(one.flips[:, 0, k - 1], scope.batches), target, configuration, k) for k, mean in cells),
+        ]
 
 
-def _means(outcomes: Mapping[Spec, Outcomes], index: int, k: int) -> list[str]:
-    """Return one column: what each explainer reaches at k under one operator, the highest in bold."""
+def _means(outcomes: Mapping[Configuration, Outcomes], index: int, k: int) -> list[str]:
+    """Return one column: the Delta Accuracy of each explainer at k under one operator, the highest in bold."""
     return markdown.marked([f"{one.flips[:, index, k - 1].mean():.3f}" for one in outcomes.values()])
 
 
-def _cell(mean: str, summary: Summary, target: Target, spec: Spec, k: int) -> str:
-    """Return one cell; the spread of batches says nothing where all texts together make less than one."""
+def _cell(mean: str, summary: Summary, target: Target, configuration: Configuration, k: int) -> str:
+    """Return one cell; without a standard deviation over batches if there is less than one batch of texts."""
     lines = [
         mean + (f" ± {summary.sd:.3f}" if summary.n >= BATCH_SIZE else ""),
         f"{summary.low:.3f} to {summary.high:.3f}",
     ]
-    figure = None if spec.settings else printed(target.name, spec.method, k)
+    figure = None if configuration.settings else printed(target.name, configuration.method, k)
     if figure is not None:
         lines.append(f"paper {figure.mean:.3f} ± {figure.spread:.3f} ({markdown.signed(summary.mean - figure.mean)})")
     return "<br>".join(lines)
 
 
-def _cells(target: Target, outcomes: Mapping[Spec, Outcomes], scope: Scope) -> Iterator[dict[str, Any]]:
+def _cells(target: Target, outcomes: Mapping[Configuration, Outcomes], scope: Scope) -> Iterator[dict[str, Any]]:
     """Yield every figure of a target as plain JSON types."""
-    for spec, one in outcomes.items():
+    for configuration, one in outcomes.items():
         for index, operator in enumerate(one.header["operators"]):
             for k in KS:
                 summary = share(one.flips[:, index, k - 1], scope.batches)
-                cell = {"target": target.name, "spec": str(spec), "operator": operator, "k": k} | markdown.plain(
-                    summary
-                )
+                cell = {
+                    "target": target.name,
+                    "spec": str(configuration),
+                    "operator": operator,
+                    "k": k,
+                } | markdown.plain(summary)
                 cell["resampled"] = batches(len(one), scope.batches).resampled
-                figure = printed(target.name, spec.method, k) if index == 0 and not spec.settings else None
+                figure = (
+                    printed(target.name, configuration.method, k) if index == 0 and not configuration.settings else None
+                )
                 if figure is not None:
                     difference = round(summary.mean - figure.mean, 4)
                     cell |= {"paper": figure.mean, "paper_spread": figure.spread, "difference": difference}

@@ -12,12 +12,22 @@ __all__ = ["TARGETS", "Target"]
 class Target:
     """A classifier and its texts.
 
-    `title` is the paper's name for it, `stand_in` the model that has its place if it is another, `n_texts` how many
-    texts a full run explains (Reuters has fewer: every one is used), `n_study` how many a sweep does, and `n_search`
-    how many of these the ceilings, a search of up to minutes per text, and a second seed do.
-
-    `operators` take the words out; the first is that of the tables: the model's own mask token, or else its unknown
-    token.
+    Attributes
+    ----------
+    name, dataset
+        Of the model and of its data set.
+    title
+        The paper's name of the model.
+    n_texts
+        Number of texts in a full run. Reuters has fewer, and all of them are used.
+    n_study
+        Number of texts in a study.
+    n_search
+        Number of texts for the upper bounds, whose search takes up to minutes per text, and for a second seed.
+    operators
+        The masking operators. The first one is that of the tables: the model's mask token, or else its unknown token.
+    stand_in
+        The model that replaces the paper's, if it is another one.
     """
 
     name: str
@@ -30,8 +40,8 @@ class Target:
     stand_in: str | None = None
 
     @property
-    def introduced(self) -> str:
-        """Title with the model that stands in for the paper's: what the name alone would not tell."""
+    def heading(self) -> str:
+        """The title, with the model that replaces the paper's."""
         return self.title if self.stand_in is None else f"{self.title}, {self.stand_in}"
 
 

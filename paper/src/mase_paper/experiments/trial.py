@@ -1,4 +1,4 @@
-"""One text on the bench: every method's explanation of it, and what masking its highest words does."""
+"""Trials: explain one text with every method, and mask its highest words."""
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,29 +21,29 @@ from mase.metrics.ranking import without_top
 from mase.metrics.rationales import ERASER_SHARES, eraser
 from mase.models.protocol import Model
 from mase.regression.designed import Regression
-from mase_paper.experiments.cached_model import Remembering
-from mase_paper.experiments.ceiling import CEILINGS, search
-from mase_paper.experiments.records import CHANCE_KS, DEPTH, Record, bits
+from mase_paper.experiments.cached_model import CachedModel
+from mase_paper.experiments.configurations import Configuration
+from mase_paper.experiments.records import DEPTH, PROBABILITY_KS, Record, bits
 from mase_paper.experiments.selection import Chosen
-from mase_paper.experiments.specs import Spec
+from mase_paper.experiments.upper_bounds import UPPER_BOUNDS, search
 
-__all__ = ["ERASER_SHARES", "Answer", "Bench"]
+__all__ = ["ERASER_SHARES", "Trial", "TrialResult"]
 
 _KS = tuple(range(1, DEPTH + 1))
 _INFIDELITY = Infidelity(n_samples=100)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """The records of one text by spec, and why a spec has none (the model lacks what the method needs)."""
+class TrialResult:
+    """The records of one text by configuration, and the reasons why a model cannot serve the other configurations."""
 
-    records: Mapping[Spec, Record] = field(default_factory=dict)
-    refusals: Mapping[Spec, str] = field(default_factory=dict)
+    records: Mapping[Configuration, Record] = field(default_factory=dict)
+    refusals: Mapping[Configuration, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """What a method found: scores and order `(w,)` of all words, and the cost."""
+class _Explanation:
+    """The scores and the order `(w,)` of all words by one method, and their cost."""
 
     scores: Floats
     order: Ints
@@ -53,143 +53,157 @@ class _Found:
     half: bool
 
 
-class Bench:
-    """A model with the methods that are compared on it.
+class Trial:
+    """A model and the methods to compare on it.
 
     Parameters
     ----------
     model
         An adapter from `mase.models`.
-    specs
-        The methods, or ceilings.
+    configurations
+        The methods and the upper bounds.
     precision
-        Passed on to every method; masking is always asked in the model's own precision.
+        Passed on to every method. Masked texts are always evaluated in the model's own precision.
     operators
-        How words are taken out; metrics other than Delta Accuracy have the first one only.
+        The masking operators. Metrics other than Delta Accuracy use the first one only.
     """
 
     def __init__(
         self,
         model: Model,
-        specs: Sequence[Spec],
+        configurations: Sequence[Configuration],
         precision: Precision = "float32",
         operators: Sequence[Operator] = ("auto", "pad", "delete"),
     ) -> None:
         self.model, self.precision, self._operators = model, precision, operators
-        self._remembering = Remembering(model)
-        self.refusals: dict[Spec, str] = {}
-        self._explainers: dict[Spec, Explainer] = {}
-        for spec in specs:
-            if spec.method not in CEILINGS:
-                self._prepare(spec)
+        self._cached_model = CachedModel(model)
+        self.refusals: dict[Configuration, str] = {}
+        self._explainers: dict[Configuration, Explainer] = {}
+        for configuration in configurations:
+            if configuration.method not in UPPER_BOUNDS:
+                self._prepare(configuration)
 
-    def _prepare(self, spec: Spec) -> None:
+    def _prepare(self, configuration: Configuration) -> None:
         try:
-            explainer = self._explainer(self.model, spec)
+            explainer = self._explainer(self.model, configuration)
         except CapabilityError as error:
-            self.refusals[spec] = str(error)
+            self.refusals[configuration] = str(error)
             return
         repeats = isinstance(explainer.method.strategy, Regression) and not explainer.method.needs_gradients
-        self._explainers[spec] = self._explainer(self._remembering, spec) if repeats else explainer
+        self._explainers[configuration] = self._explainer(self._cached_model, configuration) if repeats else explainer
 
-    def _explainer(self, model: Model, spec: Spec) -> Explainer:
-        return Explainer(model, method=spec.method, seed=spec.seed, precision=self.precision, **dict(spec.settings))
+    def _explainer(self, model: Model, configuration: Configuration) -> Explainer:
+        return Explainer(
+            model,
+            method=configuration.method,
+            seed=configuration.seed,
+            precision=self.precision,
+            **dict(configuration.settings),
+        )
 
-    def describe(self, spec: Spec) -> dict[str, Any]:
-        """Return every setting of a spec's method as plain JSON types."""
-        if spec.method in CEILINGS:
-            return {"name": spec.method, "width": CEILINGS[spec.method], "depth": DEPTH}
-        return describe(self._explainers[spec].method)
+    def describe(self, configuration: Configuration) -> dict[str, Any]:
+        """Return every setting of a configuration's method as plain JSON types."""
+        if configuration.method in UPPER_BOUNDS:
+            return {"name": configuration.method, "width": UPPER_BOUNDS[configuration.method], "depth": DEPTH}
+        return describe(self._explainers[configuration].method)
 
     @cached_property
     def operators(self) -> tuple[str, ...]:
-        """What each operator is for this model."""
+        """The operators, where "auto" is replaced by the model's own reference."""
         return tuple(self.model.references[0] if operator == "auto" else operator for operator in self._operators)
 
-    def answer(self, chosen: Chosen, specs: Iterable[Spec]) -> Answer:
-        """Return the records of one text for some of the specs."""
+    def run(self, chosen: Chosen, configurations: Iterable[Configuration]) -> TrialResult:
+        """Return the records of one text for these configurations."""
         maskers = [masker(self.model, chosen.text, operator) for operator in self._operators]
-        records, found, refusals = {}, {}, {}
-        for spec in specs:
-            if spec.method in CEILINGS:
-                records[spec] = _ceiling(maskers, chosen, CEILINGS[spec.method])
+        records, explanations, refusals = {}, {}, {}
+        for configuration in configurations:
+            if configuration.method in UPPER_BOUNDS:
+                records[configuration] = _upper_bound(maskers, chosen, UPPER_BOUNDS[configuration.method])
                 continue
             try:
-                found[spec] = self._explain(spec, chosen)
+                explanations[configuration] = self._explain(configuration, chosen)
             except CapabilityError as error:
-                refusals[spec] = str(error)
-        self._remembering.forget()
-        return Answer(records | self._masked(maskers, chosen, found), refusals)
+                refusals[configuration] = str(error)
+        self._cached_model.clear()
+        return TrialResult(records | self._masked(maskers, chosen, explanations), refusals)
 
-    def _explain(self, spec: Spec, chosen: Chosen) -> _Found:
-        saved = self._remembering.saved
-        attribution = self._explainers[spec](chosen.text, target=chosen.target)
+    def _explain(self, configuration: Configuration, chosen: Chosen) -> _Explanation:
+        saved = self._cached_model.saved
+        attribution = self._explainers[configuration](chosen.text, target=chosen.target)
         fit = attribution.fit
-        return _Found(
+        return _Explanation(
             scores=attribution.scores,
             order=attribution.order,
             n_queries=fit.n_queries,
             n_gradients=fit.n_gradients,
-            seconds=fit.seconds + self._remembering.saved - saved,
+            seconds=fit.seconds + self._cached_model.saved - saved,
             half=fit.precision == "bfloat16",
         )
 
-    def _masked(self, maskers: Sequence[Masker], chosen: Chosen, found: Mapping[Spec, _Found]) -> dict[Spec, Record]:
-        """Return the records of one text; what all methods ask about it is asked together, each distinct row once."""
-        if not found:
+    def _masked(
+        self, maskers: Sequence[Masker], chosen: Chosen, explanations: Mapping[Configuration, _Explanation]
+    ) -> dict[Configuration, Record]:
+        """Return the records of one text. Each distinct masked text is evaluated once for all methods."""
+        if not explanations:
             return {}
-        orders = [one.order for one in found.values()]
+        orders = [explanation.order for explanation in explanations.values()]
         curves = [_curves(masker, orders) for masker in maskers]
         erasers = eraser(maskers[0], chosen.target, orders)
         cache = Cache()
         return {
-            spec: Record(
+            configuration: Record(
                 number=chosen.number,
                 row=chosen.row,
-                words=len(one.order),
+                words=len(explanation.order),
                 target=chosen.target,
-                order=tuple(one.order[:DEPTH].tolist()),
-                queries=one.n_queries,
-                gradients=one.n_gradients,
-                seconds=round(one.seconds, 3),
-                half=one.half,
+                order=tuple(explanation.order[:DEPTH].tolist()),
+                queries=explanation.n_queries,
+                gradients=explanation.n_gradients,
+                seconds=round(explanation.seconds, 3),
+                half=explanation.half,
                 flips=tuple(
                     bits(masker.flipped(curve[index], chosen.target))
                     for masker, curve in zip(maskers, curves, strict=True)
                 ),
-                probability=_thousandths(curves[0][index][[k - 1 for k in CHANCE_KS], chosen.target]),
+                probability=_thousandths(curves[0][index][[k - 1 for k in PROBABILITY_KS], chosen.target]),
                 start=_thousandths(maskers[0].text_probabilities[[chosen.target]])[0],
                 eraser=tuple(round(float(value), 3) for value in erasers[index]),
                 infidelity=_infidelity(
                     Instance(
-                        self.model, chosen.text, chosen.target, maskers[0], one.scores, order=one.order, cache=cache
+                        self.model,
+                        chosen.text,
+                        chosen.target,
+                        maskers[0],
+                        explanation.scores,
+                        order=explanation.order,
+                        cache=cache,
                     )
                 ),
             )
-            for index, (spec, one) in enumerate(found.items())
+            for index, (configuration, explanation) in enumerate(explanations.items())
         }
 
 
 def _curves(masker: Masker, orders: Sequence[Ints]) -> list[Floats]:
-    """Return for each order the class probabilities `(DEPTH, k)` without its top 1, 2, ... words."""
+    """Return for each order the class probabilities `(DEPTH, k)` with its top 1, 2, ... words masked."""
     rows: Bools = np.concatenate([without_top(order, _KS) for order in orders])
     return list(masker.probabilities(rows).reshape(len(orders), DEPTH, -1))
 
 
-def _ceiling(maskers: Sequence[Masker], chosen: Chosen, width: int) -> Record:
-    began = time.perf_counter()
-    found = [search(masker, chosen.target, DEPTH, width) for masker in maskers]
+def _upper_bound(maskers: Sequence[Masker], chosen: Chosen, width: int) -> Record:
+    start = time.perf_counter()
+    searches = [search(masker, chosen.target, DEPTH, width) for masker in maskers]
     return Record(
         number=chosen.number,
         row=chosen.row,
         words=len(maskers[0].words),
         target=chosen.target,
-        order=found[0].order,
-        queries=sum(one.n_queries for one in found),
+        order=searches[0].order,
+        queries=sum(one.n_queries for one in searches),
         gradients=0,
-        seconds=round(time.perf_counter() - began, 3),
+        seconds=round(time.perf_counter() - start, 3),
         half=False,
-        flips=tuple(bits(one.flips(DEPTH)) for one in found),
+        flips=tuple(bits(one.flips(DEPTH)) for one in searches),
         probability=(),
         start=_thousandths(maskers[0].text_probabilities[[chosen.target]])[0],
     )
@@ -199,7 +213,7 @@ def _thousandths(probability: Floats) -> tuple[int, ...]:
     return tuple(np.rint(probability * 1000).astype(int).tolist())
 
 
-def _infidelity(case: Instance) -> tuple[float, ...]:
-    """Return the scaled and the unexplained infidelity to three digits, or nothing where they have no value."""
-    _, scaled, unexplained = _INFIDELITY.evaluate(case)
+def _infidelity(instance: Instance) -> tuple[float, ...]:
+    """Return the scaled and the unexplained infidelity, rounded, or nothing if they are undefined."""
+    _, scaled, unexplained = _INFIDELITY.evaluate(instance)
     return (float(f"{scaled:.3g}"), round(float(unexplained), 3)) if np.isfinite(unexplained) else ()

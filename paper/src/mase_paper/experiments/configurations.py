@@ -1,4 +1,4 @@
-"""What is compared: a method by name, with the settings that differ from its own, under one seed."""
+"""Configurations to compare: a method by name, the settings that differ from its defaults, and a seed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,9 +7,9 @@ from typing import Any
 from mase.errors import OptionError
 from mase.registry import unknown
 
-__all__ = ["SETTINGS", "Spec", "parse", "spec"]
+__all__ = ["SETTINGS", "Configuration", "parse"]
 
-# The settings of `mase.Explainer` that a spec may name, with the type of their values.
+# The settings of `mase.Explainer` that a configuration may name, with the type of their values.
 SETTINGS: Mapping[str, type] = {
     "center": float, "design": str, "estimator": str, "link": str, "n_samples": int, "reference": str, "sigma": float,
     "space": str,
@@ -17,12 +17,12 @@ SETTINGS: Mapping[str, type] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Spec:
-    """A method with settings in order of name; as a string it is a name of the command line and of a file.
+class Configuration:
+    """A method with settings, sorted by name. Its string is used on the command line and in names of files.
 
     Examples
     --------
-    >>> str(Spec("mase-paper", (("n_samples", 250),), seed=1))
+    >>> str(Configuration("mase-paper", (("n_samples", 250),), seed=1))
     'mase-paper+n_samples=250+seed=1'
     """
 
@@ -34,35 +34,20 @@ class Spec:
         named = [f"{name}={value}" for name, value in self.settings]
         return "+".join([self.method, *named, *([f"seed={self.seed}"] if self.seed else [])])
 
-    def with_seed(self, seed: int) -> "Spec":
-        """Return the spec under a seed, unless it names one itself."""
-        return self if self.seed else Spec(self.method, self.settings, seed)
+    def with_seed(self, seed: int) -> "Configuration":
+        """Return the configuration with this seed, unless it already has one."""
+        return self if self.seed else Configuration(self.method, self.settings, seed)
 
 
-def spec(method: str, settings: Mapping[str, Any] | None = None, seed: int = 0) -> Spec:
-    """Return the spec of a method with settings.
-
-    Raises
-    ------
-    UnknownNameError
-        If a setting is none of `SETTINGS`.
-    """
-    given = dict(settings or {})
-    for name in given:
-        if name not in SETTINGS:
-            raise unknown("setting", name, [*SETTINGS, "seed"])
-    return Spec(method, tuple(sorted(given.items())), seed)
-
-
-def parse(text: str) -> Spec:
-    """Return the spec that a string describes.
+def parse(text: str) -> Configuration:
+    """Return the configuration that a string describes.
 
     Raises
     ------
     UnknownNameError
-        If a setting is none of `SETTINGS`, nor "seed".
+        If a setting is neither in `SETTINGS` nor "seed".
     OptionError
-        If a value is not of its setting's type.
+        If a value has not the type of its setting.
 
     Examples
     --------
@@ -70,8 +55,9 @@ def parse(text: str) -> Spec:
     (('sigma', 0.3),)
     """
     method, *rest = text.strip().split("+")
-    given = dict(_setting(part) for part in rest)
-    return spec(method, given, given.pop("seed", 0))
+    settings = dict(_setting(part) for part in rest)
+    seed = settings.pop("seed", 0)
+    return Configuration(method, tuple(sorted(settings.items())), seed)
 
 
 def _setting(part: str) -> tuple[str, Any]:

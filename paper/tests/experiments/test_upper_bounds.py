@@ -1,14 +1,14 @@
-"""Tests of `mase_paper.experiments.ceiling`."""
+"""Tests of `mase_paper.experiments.upper_bounds`."""
 
 import dataclasses
 import itertools
 
-from paper.tests.experiments.samples import judge
+from paper.tests.experiments.samples import predict
 
 import mase
 from mase.metrics.masking import masker
-from mase_paper.experiments.ceiling import search
 from mase_paper.experiments.records import DEPTH
+from mase_paper.experiments.upper_bounds import search
 
 
 def test_a_wide_search_is_exhaustive(black_box):
@@ -19,14 +19,14 @@ def test_a_wide_search_is_exhaustive(black_box):
         size
         for size in range(1, len(words) + 1)
         for gone in itertools.combinations(range(len(words)), size)
-        if judge([" ".join(word for index, word in enumerate(words) if index not in gone)])[0].argmax() != target
+        if predict([" ".join(word for index, word in enumerate(words) if index not in gone)])[0].argmax() != target
     ]
     found = search(bound, target, len(words), width=1000)
     assert found.flipped
     assert len(found.order) == min(sizes) == 2
     pairs = list(itertools.combinations(range(len(words)), 2))
-    chances = judge([" ".join(word for index, word in enumerate(words) if index not in pair) for pair in pairs])
-    assert set(found.order) == set(pairs[int(chances[:, target].argmin())])
+    probabilities = predict([" ".join(word for index, word in enumerate(words) if index not in pair) for pair in pairs])
+    assert set(found.order) == set(pairs[int(probabilities[:, target].argmin())])
     assert search(bound, target, 1, width=1000) == dataclasses.replace(search(bound, target, 1, 1), flipped=False)
     assert search(bound, target, len(words), width=1).n_queries == 6 + 5
 
@@ -37,13 +37,13 @@ def test_a_search_gives_up_when_the_words_are_gone():
     assert (found.flipped, len(found.order), found.n_queries) == (False, 3, 3 + 3 + 1)
 
 
-def test_the_ceiling_ends_with_the_first_set_that_flips_a_separate_question():
+def test_the_search_ends_with_the_first_set_that_flips_a_separate_question():
     """Of separate questions the target's own probability decides, whatever the others say: one rule for all metrics."""
 
-    def answer(texts):
+    def scores(texts):
         return [[0.9 - 0.2 * (3 - sum(word in text for word in ("x", "y", "z"))), 0.95] for text in texts]
 
-    questions = masker(mase.models.Callable(answer, multilabel=True), "x y z", "delete")
+    questions = masker(mase.models.Callable(scores, multilabel=True), "x y z", "delete")
     found = search(questions, 0, 3, 1)
     assert (found.flipped, len(found.order)) == (True, 3)
     assert search(questions, 0, 2, 1).flipped is False

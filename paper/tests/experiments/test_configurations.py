@@ -1,13 +1,13 @@
-"""Tests of `mase_paper.experiments.specs`."""
+"""Tests of `mase_paper.experiments.configurations`."""
 
 import pytest
 
 import mase
 from mase.errors import OptionError, UnknownNameError
 from mase.options import MoreOptions
+from mase_paper.experiments.configurations import SETTINGS, Configuration, parse
 from mase_paper.experiments.experiment import Scope
 from mase_paper.experiments.runner import Settings
-from mase_paper.experiments.specs import SETTINGS, parse, spec
 
 
 @pytest.mark.parametrize(
@@ -20,22 +20,19 @@ from mase_paper.experiments.specs import SETTINGS, parse, spec
         "mase+center=0.5+link=margin+seed=1",
     ],
 )
-def test_specs_are_what_they_are_written_as(text):
+def test_configurations_round_trip_as_strings(text):
     assert str(parse(text)) == text
     assert parse(f" {text} ") == parse(text)
 
 
-def test_settings_of_a_spec_have_one_order_and_no_unknown_name():
-    assert (
-        parse("mase+sigma=0.3+link=margin")
-        == parse("mase+link=margin+sigma=0.3")
-        == spec("mase", {"sigma": 0.3, "link": "margin"})
-    )
+def test_settings_have_one_order_and_no_unknown_name():
+    expected = Configuration("mase", (("link", "margin"), ("sigma", 0.3)))
+    assert parse("mase+sigma=0.3+link=margin") == parse("mase+link=margin+sigma=0.3") == expected
     assert parse("mase").with_seed(3) == parse("mase+seed=3") == parse("mase+seed=3").with_seed(5)
     with pytest.raises(UnknownNameError, match="did you mean 'sigma'"):
         parse("mase+sigmas=0.3")
     with pytest.raises(UnknownNameError, match="unknown setting"):
-        spec("mase", {"seeds": 3})
+        parse("mase+seeds=3")
     for wrong in ("mase+sigma", "mase+sigma=wide", "mase+n_samples=2.5", "mase+seed=-1"):
         with pytest.raises(OptionError, match="with a value of type"):
             parse(wrong)

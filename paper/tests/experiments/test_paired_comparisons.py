@@ -1,4 +1,4 @@
-"""Tests of `mase_paper.experiments.comparisons`."""
+"""Tests of `mase_paper.experiments.paired_comparisons`."""
 
 import pytest
 from paper.tests.experiments.samples import bits, write
@@ -7,7 +7,7 @@ from mase_paper.experiments.experiment import Scope
 from mase_paper.experiments.faithfulness import FAITHFULNESS
 
 
-def test_duels_are_won_lost_and_counted(records):
+def test_comparisons_are_counted(records):
     found = FAITHFULNESS.report(Scope(("lstm-imdb",), n_texts=40), records)
     cells = {(cell["other"], cell["operator"], cell["k"]): cell for cell in found.data["duels"]}
     assert len(cells) == 2 * 3 * 4

@@ -1,6 +1,7 @@
-"""How far any ranking could get: words taken out one after the other by looking at the masked prediction itself.
+"""Upper bounds by search: mask words one after the other, guided by the masked prediction itself.
 
-No explainer: it searches over the metric. Its Delta Accuracy is the ceiling that a method's share is measured against.
+A search is not an explainer, because it optimizes the metric directly. The pages report each method's Delta Accuracy as
+a share of that of a search.
 """
 
 from collections.abc import Mapping
@@ -13,30 +14,30 @@ from mase.arrays import Bools
 from mase.metrics.masking import Masker
 from mase.metrics.search import steps
 
-__all__ = ["CEILINGS", "Search", "search"]
+__all__ = ["UPPER_BOUNDS", "Search", "search"]
 
-# Name of a ceiling and the number of sets of words that its search keeps at each step.
-CEILINGS: Mapping[str, int] = {"greedy": 1, "beam": 5}
+# Names of the searches, and the number of word sets that each keeps at every step (the width of its beam).
+UPPER_BOUNDS: Mapping[str, int] = {"greedy": 1, "beam": 5}
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The words that a search took out, in order, whether that changed the prediction, and how many rows it asked."""
+    """The words that a search masked, in order; whether the prediction changed; and the number of evaluated rows."""
 
     order: tuple[int, ...]
     flipped: bool
     n_queries: int
 
     def flips(self, depth: int) -> Bools:
-        """Return `(depth,)`: whether the prediction changes without the first 1, 2, ... words."""
+        """Return `(depth,)`: whether the prediction changes when the first 1, 2, ... words are masked."""
         return self.flipped & (np.arange(1, depth + 1) >= len(self.order))
 
 
 def search(masker: Masker, target: int, depth: int, width: int) -> Search:
-    """Return the fewest words found, at most `depth`, without which the model no longer predicts `target`.
+    """Return the smallest set found, of at most `depth` words, whose masking changes the prediction from `target`.
 
-    At each step every remaining word is tried on top of each of the `width` sets with the lowest probability of the
-    target; the search ends with the first set that changes the prediction.
+    Each step extends the `width` sets with the lowest probability of the target by every remaining word. The search
+    ends with the first set that changes the prediction.
     """
     order: tuple[int, ...] = ()
     n_queries = 0
