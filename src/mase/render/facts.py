@@ -109,7 +109,7 @@ def meaning(attributions: Iterable[Attribution]) -> list[str]:
 
 def _score_meaning(attribution: Attribution) -> str:
     if not has_intervals(attribution):
-        return "the scores of this method are not estimates and say nothing about the words: they are a baseline for comparisons"
+        return "the scores of this method say nothing about the words: they are a baseline for comparisons"
     if is_unsigned(attribution):
         return "a score says how much the word matters, but not whether it increases or decreases the explained number"
     design, space = attribution.method.get("design"), attribution.method.get("space")
