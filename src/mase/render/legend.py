@@ -36,7 +36,7 @@ def legend(marks: frozenset[str]) -> Markup:
     spans = " ".join(f"<span>{key}</span>" for key in keys)
     plain = " ".join(f"<span>{_PLAIN[mark]}</span>" for mark in _PLAIN if mark in marks)
     paragraphs = [("'legend plain'", plain), ("legend", spans)]
-    return Markup("".join(f"<p class={name}>{keys}</p>" for name, keys in paragraphs if keys))
+    return Markup("".join(f"<p class={name}>{content}</p>" for name, content in paragraphs if content))
 
 
 def how_to_read(attributions: Sequence[Attribution], *, hints: bool) -> Iterator[str]:
@@ -48,7 +48,7 @@ def how_to_read(attributions: Sequence[Attribution], *, hints: bool) -> Iterator
         width = " and half the width of its 95 % interval" if intervals else ""
         yield f"Point at a {'' if hints else 'marked '}word to see its score{width}."
     if intervals:
-        yield "The intervals cover the sampling error only: the model evaluated a sample of all perturbed copies."
+        yield "The intervals cover only the error that comes from evaluating a limited number of perturbed copies."
     if any(attribution.r2 is not None for attribution in attributions):
         yield "R² is the share of the variance of the explained number that the scores account for; 1 is perfect."
     if any(attribution.fit.split_half is not None for attribution in attributions):
