@@ -119,11 +119,11 @@ def test_options_that_cannot_be_stop_at_once(run, table):
         assert message in found.stderr
     for arguments, message in [
         ((), "got no texts"),
-        (("-i", table(), "--methods", ""), "got nothing to judge"),
-        (("-i", table(), "--methods", " , "), "got nothing to judge"),
-        (("-i", table(), "--metrics", ""), "got nothing to judge by, expected --metrics"),
-        (("-i", table(), "--metrics", ","), "got nothing to judge by"),
-        (("-i", table(), "--k", "0,5"), "no list of whole numbers"),
+        (("-i", table(), "--methods", ""), "got nothing to evaluate"),
+        (("-i", table(), "--methods", " , "), "got nothing to evaluate"),
+        (("-i", table(), "--metrics", ""), "got no metrics, expected --metrics"),
+        (("-i", table(), "--metrics", ","), "got no metrics"),
+        (("-i", table(), "--k", "0,5"), "not a list of integers"),
         (("-i", table(), "--where", "split"), "has no '='"),
         (("-i", table(), "--where", "split=a", "--where", "split=b"), "'split' is given twice"),
         (("-i", table(), "--n-texts", "2", "--batches", "3"), "at least one text in each"),

@@ -27,7 +27,7 @@ def test_only_correct_leaves_out_the_others_and_tells_the_accuracy(run, table):
     assert document["accuracy"] == {"share": 4 / 6, "n": 6}
     none = run("-i", table(labels=["neg", "pos", "neg", "pos", "neg", "neg"]), "--only-correct")
     assert none.exit_code == 1
-    assert "could be judged and is classified correctly" in none.stderr
+    assert "could be evaluated and is classified correctly" in none.stderr
 
 
 def test_labels_of_a_table_can_be_renamed(run, table):
