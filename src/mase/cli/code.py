@@ -23,7 +23,7 @@ _MODULE = "__mase_model__"  # the module name of a file, chosen so that it hides
 
 
 def open_model(typed: str, *, download: bool, device: str | None, trust_remote_code: bool) -> Model:
-    """Return the model that was typed: `module:name` or `file.py:name`, or else a name or folder for `mase.models.load`.
+    """Return the model that was typed: `module:name`, `file.py:name`, or a name or folder for `mase.models.load`.
 
     Code is imported and run.
 

@@ -79,7 +79,7 @@ _what_is_evaluated = options(
     click.option(
         "--operator", type=click.Choice((AUTO, *OPERATORS)), default=AUTO, show_default=True, help="Masking operator."
     ),
-    click.option("--n-samples", type=click.IntRange(min=2), help="Model evaluations per text. [default: each method's]"),
+    click.option("--n-samples", type=click.IntRange(min=2), help="Evaluations per text. [default: each method's]"),
     precision,
     click.option(
         "--seed", type=click.IntRange(min=0), default=0, show_default=True,
@@ -136,10 +136,10 @@ def evaluate(
 ) -> None:
     """Evaluate how faithful methods, or attributions of other tools, are to a model on the texts of a table.
 
-    Every text is explained for the class that the model predicts. An attributions FILE is an output of `mase explain -o`,
-    matched by text, or holds JSON, one per row of the table: a list of [word, score] pairs, an object from word to score,
-    numbers per token (captum), or values and data (shap). Without --input, its own texts are evaluated. If a text fails,
-    or a method fails on a text, its row is reported on standard error and the exit code is 1.
+    Every text is explained for the class that the model predicts. An attributions FILE is an output of `mase explain
+    -o`, matched by text, or holds JSON, one per row of the table: a list of [word, score] pairs, an object from word to
+    score, numbers per token (captum), or values and data (shap). Without --input, its own texts are evaluated. If a
+    text fails, or a method fails on a text, its row is reported on standard error and the exit code is 1.
 
     \b
     Examples

@@ -63,7 +63,7 @@ class Source:
             ordered = next((file for file in given.values() if not file.by_text), None)
             if ordered is not None:
                 raise DataError(
-                    f"{ordered.path!r} has no texts and follows the rows of a table, expected --input FILE for the table"
+                    f"{ordered.path!r} has no texts and follows the rows of a table, expected --input FILE for it"
                 )
             texts = enumerate(first.by_text, 1)
             return cls(first.path, None, tuple(LabelledText(row, text, None) for row, text in texts), renamed, given)
@@ -133,7 +133,7 @@ class Source:
 
 @dataclass(slots=True)
 class _Tally:
-    """The results so far, and counts: results missing for one method, texts with a label, correctly classified texts."""
+    """The results so far, and counts: missing results of one method, texts with a label, correct texts."""
 
     judged: list[Judged]
     rows: list[int]

@@ -98,7 +98,7 @@ _how = options(
     "outputs",
     multiple=True,
     metavar="FILE",
-    help=f"Also write a file, in the format of its suffix: {', '.join(f'.{name}' for name in OUTPUTS)}; can be repeated.",
+    help=f"Also write a file in the format of the suffix: {', '.join(f'.{name}' for name in OUTPUTS)}; repeatable.",
 )
 @click.option("--html", metavar="FILE", help="Also write one self-contained HTML page.")
 @click.option("--append", is_flag=True, help="Resume after the results in the --output file of JSON lines.")
@@ -125,8 +125,8 @@ def explain(
 ) -> None:
     """Score the words of each TEXT, or of the lines of a file or a column of a table, for the predicted class.
 
-    A text that cannot be explained does not stop the others. It is reported on standard error with its number and in the
-    JSON as an object of schema mase.error/1, and the exit code is 1.
+    A text that cannot be explained does not stop the others. It is reported on standard error with its number and in
+    the JSON as an object of schema mase.error/1, and the exit code is 1.
 
     A file that is not empty is never emptied: --append resumes after its results, --overwrite replaces it at the end.
 

@@ -43,8 +43,8 @@ def read_texts(arguments: tuple[str, ...], source: str | None, text_column: str)
     """Return the texts given as arguments, in the file `source`, or on standard input ("-", or if nothing is given).
 
     A file with the suffix of a table is read as a table with the texts in the column `text_column`. A compressed file
-    (.gz, .bz2, .xz) is decompressed as it is read. A file with the suffix or the first bytes of an archive or a document
-    is refused.
+    (.gz, .bz2, .xz) is decompressed as it is read. A file with the suffix or the first bytes of an archive or a
+    document is refused.
 
     Raises
     ------

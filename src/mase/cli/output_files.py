@@ -102,8 +102,8 @@ class Destination:
     def _refusal(self) -> str:
         if self.by_line:
             return (
-                f"{self.name!r} is not empty; --append resumes after its results, --overwrite replaces them once all new "
-                "ones are complete"
+                f"{self.name!r} is not empty; --append resumes after its results, --overwrite replaces them once all "
+                "new ones are complete"
             )
         return f"{self.name!r} is not empty; --overwrite replaces it once the new one is complete, or name another file"
 

@@ -66,8 +66,8 @@ class Earlier:
         document = parse(line, place=place)
         if isinstance(document, dict) and document.get("schema") == EARLIER_SCHEMA:
             raise DataError(
-                f"{place} has the schema {EARLIER_SCHEMA!r} of an earlier release, expected {SCHEMA!r} in all lines of a "
-                "file; name another --output, or replace its results with --overwrite"
+                f"{place} has the schema {EARLIER_SCHEMA!r} of an earlier release, expected {SCHEMA!r} in all lines; "
+                "name another --output, or replace its results with --overwrite"
             )
         parsed = result(document, place=place)
         if not line.endswith(b"\n"):
@@ -140,8 +140,8 @@ class Expected:
         for what, got, expected in self._compared(result, line):
             if got != expected:
                 raise DataError(
-                    f"{place} has the {what} {_shown(got, expected)}, expected {_shown(expected, got)} of this command; "
-                    "repeat the command that made the file, or replace its results with --overwrite"
+                    f"{place} has the {what} {_shown(got, expected)}, expected {_shown(expected, got)} of this "
+                    "command; repeat the command that made the file, or replace its results with --overwrite"
                 )
 
     def _compared(self, result: Attribution | Failure, line: Line) -> Iterator[tuple[str, Any, Any]]:

@@ -43,22 +43,22 @@ def evaluate(cli, tmp_path):
     return run
 
 
-def test_evaluate_replaces_only_what_it_may(judge, tmp_path):
+def test_evaluate_replaces_only_what_it_may(evaluate, tmp_path):
     output = tmp_path / "out.json"
     output.write_text("older")
-    found = judge("-o", "out.json")
+    found = evaluate("-o", "out.json")
     assert (found.exit_code, output.read_text()) == (1, "older")
     assert "--overwrite" in found.stderr
     (tmp_path / "hard.json").hardlink_to(tmp_path / "in.csv")
-    assert judge("-o", "hard.json", "--overwrite").exit_code == 2
-    assert judge("-o", "out.json", "--overwrite").exit_code == 0
+    assert evaluate("-o", "hard.json", "--overwrite").exit_code == 2
+    assert evaluate("-o", "out.json", "--overwrite").exit_code == 0
     assert json.loads(output.read_text())["n_texts"] == 6
-    assert judge("-o", "new.json").exit_code == 0
+    assert evaluate("-o", "new.json").exit_code == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["hard.json", "in.csv", "new.json", "out.json"]
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_evaluate_that_is_ended_replaces_nothing(judge, tmp_path, monkeypatch, number, code):
+def test_evaluate_that_is_ended_replaces_nothing(evaluate, tmp_path, monkeypatch, number, code):
     from mase.metrics.evaluator import Evaluator
 
     call, seen = Evaluator.__call__, []
@@ -73,10 +73,10 @@ def test_evaluate_that_is_ended_replaces_nothing(judge, tmp_path, monkeypatch, n
     (tmp_path / "older.json").write_text("older")
     for output, written in (("new.json", "new.json"), ("older.json", "older.json.draft")):
         seen.clear()
-        assert judge("-o", output, "--overwrite").exit_code == code
+        assert evaluate("-o", output, "--overwrite").exit_code == code
         assert json.loads((tmp_path / written).read_text())["n_texts"] == 2
     assert (tmp_path / "older.json").read_text() == "older"
-    found = judge("-o", "older.json", "--overwrite")
+    found = evaluate("-o", "older.json", "--overwrite")
     assert (found.exit_code, "older.json.draft" in found.stderr) == (1, True)
 
 
@@ -105,7 +105,7 @@ def test_a_file_in_the_order_of_rows_needs_them(run, table, tmp_path):
     ordered.write_text('{"good": 1}\n')
     found = run("--attributions", f"mine={ours}", "--attributions", f"other={ordered}")
     assert found.exit_code == 1
-    assert "has no texts but the order of a table's rows, expected --input FILE" in found.stderr
+    assert "and follows the rows of a table, expected --input FILE" in found.stderr
 
 
 def test_options_that_cannot_be_stop_at_once(run, table):
@@ -274,4 +274,4 @@ def test_the_help_names_every_metric_and_operator():
     assert [name.strip(" .") for name in metrics.help.split(",")] == list(METRICS)
     operator = next(option for option in command.params if option.name == "operator")
     assert tuple(operator.type.choices) == get_args(Operator)
-    assert "Judge how faithful" in text
+    assert "Evaluate how faithful" in text

@@ -68,7 +68,7 @@ def test_a_text_that_fails_does_not_stop_the_others(run, table):
     assert sorted(json.loads(found.stdout)["rows"]) == [1, 4]
     assert "row 2: box raised RuntimeError: the model fell over" in found.stderr
     assert re.search("row 3: text ' ' has no word", found.stderr)
-    assert "2 texts judged, 2 failed" in found.stderr
+    assert "2 texts evaluated, 2 failed" in found.stderr
     assert issubclass(ModelError, mase.MaseError)
 
 
@@ -102,7 +102,7 @@ def test_a_row_that_cannot_be_read_costs_that_row(run, tmp_path):
         (6, "not JSON"),
     ]:
         assert re.search(rf"row {row}: line {row} .*{message}", found.stderr)
-    assert "2 texts judged, 5 failed" in found.stderr
+    assert "2 texts evaluated, 5 failed" in found.stderr
 
 
 def test_a_row_of_another_width_costs_that_row(run, tmp_path):
