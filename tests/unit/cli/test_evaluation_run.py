@@ -93,7 +93,8 @@ def test_a_row_that_cannot_be_read_costs_that_row(run, tmp_path):
     assert found.exit_code == 1
     assert sorted(json.loads(found.stdout)["rows"]) == [1, 7]
     assert (
-        "row 2: no column 'text', expected one of: 'label'; name that of the texts with --text-column" in found.stderr
+        "row 2: no column 'text', expected one of: 'label'; name the column of the texts with --text-column"
+        in found.stderr
     )
     for row, message in [
         (3, "is not JSON"),
