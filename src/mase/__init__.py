@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from mase.io.json import load as load
     from mase.methods import METHODS as METHODS
     from mase.methods import Method as Method
+    from mase.regression.precision import QueryOptions as QueryOptions
+    from mase.regression.stopping import Stopping as Stopping
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _LAZY = {
     "Attribution": "mase.attribution:Attribution",
@@ -26,12 +28,26 @@ _LAZY = {
     "METHODS": "mase.methods:METHODS",
     "MaseError": "mase.errors:MaseError",
     "Method": "mase.methods:Method",
+    "QueryOptions": "mase.regression.precision:QueryOptions",
+    "Stopping": "mase.regression.stopping:Stopping",
     "explain": "mase.explainer:explain",
     "load": "mase.io.json:load",
     "models": "mase.models:",
 }
 
-__all__ = ["METHODS", "Attribution", "Explainer", "MaseError", "Method", "__version__", "explain", "load", "models"]
+__all__ = [
+    "METHODS",
+    "Attribution",
+    "Explainer",
+    "MaseError",
+    "Method",
+    "QueryOptions",
+    "Stopping",
+    "__version__",
+    "explain",
+    "load",
+    "models",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -4,7 +4,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-import transformers
 
 from mase.models import load
 
@@ -12,6 +11,7 @@ from mase.models import load
 @pytest.fixture(scope="module")
 def good(tmp_path_factory):
     """A folder with a BERT of one layer and its fast tokenizer."""
+    transformers = pytest.importorskip("transformers")
     folder = tmp_path_factory.mktemp("good")
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "good", "film", "a"]
     (folder / "vocab.txt").write_text("\n".join(words) + "\n")
@@ -31,4 +31,5 @@ def folder(good, tmp_path):
 
 @pytest.fixture(scope="module")
 def lstm():
+    pytest.importorskip("torch")
     return load("lstm-imdb")

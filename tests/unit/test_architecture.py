@@ -28,7 +28,7 @@ SOURCES = {"mase": SOURCE, "mase_paper": ROOT / "paper" / "src" / "mase_paper"}
 # package have its name before them.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"errors", "platforms"}),
-    frozenset({"arrays", "choices", "files", "provenance", "registry", "rng", "text"}),
+    frozenset({"arrays", "choices", "files", "lazy", "provenance", "registry", "rng", "text"}),
     frozenset({"attribution", "coordinates", "links", "spaces.protocol"}),
     frozenset({"models.protocol"}),
     frozenset({"models.batching"}),

@@ -1,8 +1,18 @@
 """Explainers that are no single regression, competitors of MASE among them. One file per procedure."""
 
+from typing import TYPE_CHECKING
+
+from mase.lazy import lazy_names
 from mase.registry import Registry
 
-__all__ = ["PROCEDURES"]
+if TYPE_CHECKING:
+    from mase.regression.oracle import Oracle as Oracle
+    from mase.regression.problem import Estimate as Estimate
+    from mase.regression.stopping import Stopping as Stopping
+    from mase.regression.strategy import Solution as Solution
+    from mase.regression.strategy import Strategy as Strategy
+
+__all__ = ["PROCEDURES", "Estimate", "Oracle", "Solution", "Stopping", "Strategy"]
 
 PROCEDURES = Registry(
     "procedure",
@@ -15,4 +25,16 @@ PROCEDURES = Registry(
         "deep-shap": "mase.baselines.deep_shap:DeepShap",
     },
     "mase.procedures",
+)
+
+# They load NumPy, which the names above do not.
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "Estimate": "mase.regression.problem",
+        "Oracle": "mase.regression.oracle",
+        "Solution": "mase.regression.strategy",
+        "Stopping": "mase.regression.stopping",
+        "Strategy": "mase.regression.strategy",
+    },
 )

@@ -1,15 +1,18 @@
 """Designs: where to put the points at which the model is asked. One file per scheme."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from mase.lazy import lazy_names
 from mase.registry import Registry
 
 if TYPE_CHECKING:
+    from mase.designs.placement import Gaussian as Gaussian
+    from mase.regression.covariance import Covariance as Covariance
     from mase.regression.problem import Design as Design
     from mase.regression.problem import Distribution as Distribution
     from mase.regression.problem import Sample as Sample
 
-__all__ = ["DESIGNS", "Design", "Distribution", "Sample"]
+__all__ = ["DESIGNS", "Covariance", "Design", "Distribution", "Gaussian", "Sample"]
 
 DESIGNS = Registry(
     "design",
@@ -32,11 +35,14 @@ DESIGNS = Registry(
     "mase.designs",
 )
 
-
-def __getattr__(name: str) -> Any:
-    """Give the values and protocols that an addition to this folder needs; they load NumPy, which the names above do not."""
-    if name not in __all__:
-        raise AttributeError(f"module 'mase.designs' has no attribute {name!r}")
-    from mase.regression import problem
-
-    return getattr(problem, name)
+# They load NumPy, which the names above do not.
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "Covariance": "mase.regression.covariance",
+        "Design": "mase.regression.problem",
+        "Distribution": "mase.regression.problem",
+        "Gaussian": "mase.designs.placement",
+        "Sample": "mase.regression.problem",
+    },
+)

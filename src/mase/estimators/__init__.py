@@ -1,7 +1,8 @@
 """Estimators: from coordinates and responses to coefficients with a covariance. One file per estimator."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from mase.lazy import lazy_names
 from mase.registry import Registry
 
 if TYPE_CHECKING:
@@ -27,11 +28,13 @@ ESTIMATORS = Registry(
     "mase.estimators",
 )
 
-
-def __getattr__(name: str) -> Any:
-    """Give the values and protocols that an addition to this folder needs; they load NumPy, which the names above do not."""
-    if name not in __all__:
-        raise AttributeError(f"module 'mase.estimators' has no attribute {name!r}")
-    from mase.regression import problem
-
-    return getattr(problem, name)
+# They load NumPy, which the names above do not.
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "Estimate": "mase.regression.problem",
+        "Estimator": "mase.regression.problem",
+        "Problem": "mase.regression.problem",
+        "Solver": "mase.regression.problem",
+    },
+)

@@ -4,8 +4,9 @@ A link is written once, with functions that NumPy and torch share: responses and
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
+from mase.lazy import lazy_names
 from mase.registry import Registry
 
 if TYPE_CHECKING:
@@ -44,10 +45,7 @@ def links() -> tuple[str, ...]:
     return tuple(LINKS)
 
 
-def __getattr__(name: str) -> Any:
-    """Give the functions that load NumPy, which the names above do not."""
-    if name not in __all__:
-        raise AttributeError(f"module 'mase.links' has no attribute {name!r}")
-    from mase.links import response
-
-    return getattr(response, name)
+# They load NumPy, which the names above do not.
+__getattr__ = lazy_names(
+    __name__, dict.fromkeys(("FLOOR", "floored", "probabilities", "respond"), "mase.links.response")
+)

@@ -5,17 +5,20 @@
 'k=5'
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from mase.lazy import lazy_names
 from mase.registry import Registry
 
 if TYPE_CHECKING:
     from mase.metrics.alignment import align as align
     from mase.metrics.evaluation import evaluate as evaluate
     from mase.metrics.masking import masker as masker
+    from mase.metrics.protocol import Column as Column
+    from mase.metrics.protocol import Instance as Instance
+    from mase.metrics.protocol import Metric as Metric
 
-__all__ = ["METRICS", "align", "evaluate", "masker"]
+__all__ = ["METRICS", "Column", "Instance", "Metric", "align", "evaluate", "masker"]
 
 METRICS = Registry(
     "metric",
@@ -34,11 +37,16 @@ METRICS = Registry(
     },
     "mase.metrics",
 )
-# Functions that need the whole library, imported when they are first asked for.
-_LAZY = {"align": "mase.metrics.alignment", "evaluate": "mase.metrics.evaluation", "masker": "mase.metrics.masking"}
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module 'mase.metrics' has no attribute {name!r}")
-    return getattr(import_module(_LAZY[name]), name)
+# They load NumPy, which the names above do not.
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "Column": "mase.metrics.protocol",
+        "Instance": "mase.metrics.protocol",
+        "Metric": "mase.metrics.protocol",
+        "align": "mase.metrics.alignment",
+        "evaluate": "mase.metrics.evaluation",
+        "masker": "mase.metrics.masking",
+    },
+)

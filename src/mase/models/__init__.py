@@ -13,12 +13,29 @@ from mase.models.loading import load, require
 
 if TYPE_CHECKING:
     from mase.models.callable import Callable as Callable
+    from mase.models.protocol import Binding as Binding
+    from mase.models.protocol import Model as Model
+    from mase.models.protocol import Probe as Probe
     from mase.models.torch_module import TorchModule as TorchModule
     from mase.models.transformers import HuggingFace as HuggingFace
 
-__all__ = ["ADAPTERS", "Adapter", "Callable", "HuggingFace", "TorchModule", "adapt", "load"]
+__all__ = [
+    "ADAPTERS",
+    "Adapter",
+    "Binding",
+    "Callable",
+    "HuggingFace",
+    "Model",
+    "Probe",
+    "TorchModule",
+    "adapt",
+    "load",
+]
 
 _LAZY = {
+    "Binding": "mase.models.protocol",
+    "Model": "mase.models.protocol",
+    "Probe": "mase.models.protocol",
     "Callable": "mase.models.callable",
     "HuggingFace": "mase.models.transformers",
     "TorchModule": "mase.models.torch_module",

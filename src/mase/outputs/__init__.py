@@ -7,9 +7,10 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mase.errors import OptionError
+from mase.lazy import lazy_names
 from mase.registry import Registry
 
 if TYPE_CHECKING:
@@ -48,14 +49,11 @@ def form_of(path: str | os.PathLike[str]) -> str:
     return suffix or "jsonl"
 
 
-def __getattr__(name: str) -> Any:
-    """Give the protocol that an addition to this folder needs, and the files; they load NumPy, which the names above do not."""
-    if name == "Output":
-        from mase.outputs.protocol import Output
-
-        return Output
-    if name == "OutputFile":
-        from mase.outputs.file import OutputFile
-
-        return OutputFile
-    raise AttributeError(f"module 'mase.outputs' has no attribute {name!r}")
+# They load NumPy, which the names above do not.
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "Output": "mase.outputs.protocol",
+        "OutputFile": "mase.outputs.file",
+    },
+)

@@ -1,8 +1,15 @@
 """Spaces: what a coordinate does to the input. One file per space."""
 
+from typing import TYPE_CHECKING
+
+from mase.lazy import lazy_names
 from mase.registry import Registry
 
-__all__ = ["SPACES"]
+if TYPE_CHECKING:
+    from mase.spaces.protocol import Noise as Noise
+    from mase.spaces.protocol import Space as Space
+
+__all__ = ["SPACES", "Noise", "Space"]
 
 SPACES = Registry(
     "space",
@@ -14,4 +21,13 @@ SPACES = Registry(
         "token-mask": "mase.spaces.token_mask:TokenMask",
     },
     "mase.spaces",
+)
+
+# They load NumPy, which the names above do not.
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "Noise": "mase.spaces.protocol",
+        "Space": "mase.spaces.protocol",
+    },
 )

@@ -1,4 +1,4 @@
-"""NLGP: each token's vector is scaled, its offset kept."""
+"""NLGP: each token's vector is scaled, its direction kept."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal

@@ -112,7 +112,7 @@ def test_what_was_not_read_is_greyed():
     assert "never read never read </s>" in source
 
 
-@pytest.mark.parametrize("law", ["standard_normal", "standard_cauchy"])
+@pytest.mark.parametrize("distribution", ["standard_normal", "standard_cauchy"])
 def test_ten_reviews_stay_below_100_kb_with_every_word_scored(distribution):
     rng = np.random.default_rng(0)
     text = ("The book is one of my favourites, so perhaps I was always going to be disappointed. What made it special was its "

@@ -1,0 +1,26 @@
+"""Names of a package that are imported when somebody asks for them, so that importing the package stays cheap."""
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+__all__ = ["lazy_names"]
+
+
+def lazy_names(package: str, places: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a package (PEP 562).
+
+    Parameters
+    ----------
+    package
+        The package's `__name__`, for errors.
+    places
+        The module that defines each name.
+    """
+
+    def __getattr__(name: str) -> Any:
+        if name not in places:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(import_module(places[name]), name)
+
+    return __getattr__
