@@ -91,8 +91,8 @@ def run(texts: Texts, explain: Explain, outputs: Outputs, expected: Expected) ->
     files = [WholeFile(claim, form) for claim, form in outputs.files]
     files_and_record = files if record is None else [record, *files]  # write the record first: it must not be lost
     with ExitStack() as stack:
-        for sink in reversed(files_and_record):  # so that the record is closed before the other files are made
-            stack.enter_context(sink)
+        for file in reversed(files_and_record):  # so that the record is closed before the other files are made
+            stack.enter_context(file)
         before = _Earlier() if record is None else _skip(record, texts, expected, files)
         progress = stack.enter_context(Progress(None if texts.total is None else texts.total - before.n))
         sinks: list[Sink] = [*files_and_record, *outputs.stream(progress, numbered=texts.total != 1)]

@@ -1,4 +1,4 @@
-"""What is written beside the weights of an adapted model: the configuration that loads them and the model card."""
+"""The configuration and the model card of an adapted model, which are written next to the weights."""
 
 import json
 import math
@@ -14,7 +14,7 @@ __all__ = ["AdapterReport", "Base", "card", "configuration"]
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """The pretrained model: its name or folder, the checksum of its weights, its type and the number of its parameters."""
+    """The pretrained model: its name or folder, the checksum of its weights, its type and its number of parameters."""
 
     name: str
     sha256: str
@@ -24,7 +24,7 @@ class Base:
 
 @dataclass(frozen=True, slots=True)
 class AdapterReport:
-    """How an adapted model came about and how well it does; accuracies are of the stored weights."""
+    """The training and the accuracy of an adapted model; accuracies are those of the stored weights."""
 
     recipe: AdapterRecipe
     base: Base
@@ -45,7 +45,7 @@ class AdapterReport:
 
     @property
     def command(self) -> str:
-        """The command that gives the same weights; DIR holds the table."""
+        """The command that makes the same weights; DIR is the folder of the table."""
         base = "" if self.default_base else f" --base {self.base.name}"
         epochs = "" if self.default_epochs else f" --epochs {self.recipe.epochs}"
         seed = "" if self.seed == 0 else f" --seed {self.seed}"
@@ -53,7 +53,7 @@ class AdapterReport:
 
 
 def configuration(report: AdapterReport) -> str:
-    """Return `config.json`: what loading needs, then the record of the training."""
+    """Return `config.json`: the values for loading, then the record of the training."""
     recipe = report.recipe
     content = {
         "name": recipe.name,
@@ -97,8 +97,10 @@ A fine-tuned transformer that {recipe.task}.
 | test, complete | {_share(report.test_accuracy, report.n_test)} | {report.n_test:,} |
 | validation | {_share(report.validation_accuracy, report.n_validation)} | {report.n_validation:,} |
 
-Both are of the weights in this folder (float16, added to the pretrained ones in float32); "±" is the standard error of a
-share. The epoch was chosen on {min(recipe.validation_texts, report.n_validation):,} of the validation texts; the test split
+Both are of the weights in this folder (float16, added to the pretrained ones in float32); "±" is the standard error \
+of a
+share. The epoch was chosen on {min(recipe.validation_texts, report.n_validation):,} of the validation texts; the \
+test split
 was read once, at the end.
 
 The pretrained model is {base.name} ({base.model_type}, {base.n_parameters:,} parameters; sha256 of its weights
@@ -120,8 +122,10 @@ def _training(report: AdapterReport) -> str:
 `{report.data_sha256}`).
 
 - Seed {report.seed}, {recipe.epochs} epochs on {report.n_training:,} texts; epoch {report.best_epoch} kept.
-- Input: the raw text, its {"first" if recipe.keep == "start" else "last"} {recipe.max_length} tokens, special tokens included.
-- Adapters of rank {recipe.rank}, factor {recipe.scale:g}, on every linear layer of the encoder; LayerNorms, pooler and head
+- Input: the raw text, its {"first" if recipe.keep == "start" else "last"} {recipe.max_length} tokens, special \
+tokens included.
+- Adapters of rank {recipe.rank}, factor {recipe.scale:g}, on every linear layer of the encoder; LayerNorms, pooler \
+and head
   in full.
 - AdamW, learning rate {recipe.learning_rate:g} (pooler and head {recipe.head_learning_rate:g}), up over the first
   {100 * recipe.warmup:g} % of the steps, then down to 0.
@@ -137,7 +141,8 @@ These weights were not made twice to compare, and on other versions or processor
 def _loading(report: AdapterReport) -> str:
     return f"""## Loading
 
-`mase.models.load({report.recipe.name!r})` finds the pretrained model, verifies its checksum and adds the stored changes to
+`mase.models.load({report.recipe.name!r})` finds the pretrained model, verifies its checksum and adds the stored \
+changes to
 it. What comes out is a plain Hugging Face classifier, as fast as the pretrained model.
 """
 
@@ -152,7 +157,8 @@ For demonstrations, tests and experiments on explanation methods. Not for decisi
 
 ## Licence
 
-Weights in this folder and code: Apache-2.0. The pretrained model has its own (all-MiniLM-L6-v2: Apache-2.0). {recipe.licence}
+Weights in this folder and code: Apache-2.0. The pretrained model has its own (all-MiniLM-L6-v2: Apache-2.0). \
+{recipe.licence}
 """
 
 

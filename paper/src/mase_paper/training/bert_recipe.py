@@ -1,4 +1,4 @@
-"""Recipes of the fine-tuned transformers: every number that decides a training."""
+"""Recipes of the fine-tuned transformers, with all settings of a training."""
 
 from dataclasses import dataclass
 
@@ -75,12 +75,15 @@ BERT_IMDB = AdapterRecipe(
     dataset="imdb",
     task="tells negative (`neg`) from positive (`pos`) English film reviews; it reads the last 128 tokens of a review",
     limits=(
-        "It knows film reviews of before 2011, and reads only their last 128 word pieces (two of them special tokens): an "
-        "opinion given before them does not count. The line breaks `<br />` of the data set are read as they stand. 123 of the "
+        "It knows film reviews of before 2011, and reads only their last 128 word pieces (two of them "
+        "special tokens): an "
+        "opinion given before them does not count. The line breaks `<br />` of the data set are read as "
+        "they stand. 123 of the "
         "25,000 test reviews are also in the training split, as published."
     ),
     licence=(
-        "The reviews are the Large Movie Review Dataset (Maas et al., ACL 2011), for research use; they are not shipped. The "
+        "The reviews are the Large Movie Review Dataset (Maas et al., ACL 2011), for research use; they "
+        "are not shipped. The "
         "folder holds weights, no text."
     ),
     epochs=2,
@@ -95,7 +98,8 @@ BERT_REUTERS = AdapterRecipe(
     task="sorts English business news into 46 topics; it reads the first 128 tokens of a story, its title included",
     limits=LSTM_REUTERS.limits,
     licence=(
-        "The stories are Reuters-21578 (Reuters Ltd, D. Lewis), free for research use; the texts are Reuters' and are not "
+        "The stories are Reuters-21578 (Reuters Ltd, D. Lewis), free for research use; the texts are "
+        "Reuters' and are not "
         "shipped. The folder holds weights, no text."
     ),
     epochs=4,

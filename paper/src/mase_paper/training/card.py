@@ -1,4 +1,4 @@
-"""What is written beside the weights: the configuration that loads them and the model card for people."""
+"""The configuration and the model card of an LSTM, which are written next to the weights."""
 
 import json
 import math
@@ -14,7 +14,7 @@ __all__ = ["Report", "card", "configuration"]
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """How a model came about and how well it does; accuracies are of the stored weights."""
+    """The training and the accuracy of a model; accuracies are those of the stored weights."""
 
     recipe: Recipe
     labels: Sequence[str]
@@ -33,14 +33,14 @@ class Report:
 
     @property
     def command(self) -> str:
-        """The command that gives the same weights; DIR holds the table."""
+        """The command that makes the same weights; DIR is the folder of the table."""
         epochs = "" if self.default_epochs else f" --epochs {self.recipe.epochs}"
         seed = "" if self.seed == 0 else f" --seed {self.seed}"
         return f"mase train {self.recipe.name} --data-dir DIR{seed}{epochs}"
 
 
 def configuration(report: Report) -> str:
-    """Return `config.json`: what loading needs, then the record of the training."""
+    """Return `config.json`: the values for loading, then the record of the training."""
     recipe = report.recipe
     content = {
         "name": recipe.name,
@@ -83,8 +83,10 @@ A small LSTM that {recipe.task}.
 | test, complete | {_share(report.test_accuracy, report.n_test)} | {report.n_test:,} |
 | validation | {_share(report.validation_accuracy, report.n_validation)} | {report.n_validation:,} |
 
-Both are of the weights in this folder (float16, computed in float32); "±" is the standard error of a share. The epoch was
-chosen on the validation part, which makes its figure a little high; this training read the test split once, at the end. The
+Both are of the weights in this folder (float16, computed in float32); "±" is the standard error of a share. The \
+epoch was
+chosen on the validation part, which makes its figure a little high; this training read the test split once, at the \
+end. The
 recipe's numbers were chosen on validation parts too; a few earlier trials had been scored on the test split as well.
 """
 

@@ -1,4 +1,4 @@
-"""Recipes: every number that decides a training, and what a training reports."""
+"""Recipes with all settings of a training, and the results that a training reports."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ __all__ = ["LSTM_IMDB", "LSTM_REUTERS", "Epoch", "Recipe", "Trained"]
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """What one pass over the training part came to; `loss` is the mean cross-entropy in nats, in training mode."""
+    """The results of one epoch; `loss` is the mean cross-entropy in nats, in training mode."""
 
     number: int
     n_epochs: int
@@ -38,7 +38,7 @@ class Recipe:
     Parameters
     ----------
     name, dataset
-        Of the model and of what it is trained on.
+        Names of the model and of its data set.
     task, limits, licence
         Sentences for the model card.
     pool, dropout, word_dropout, embedding_dropout
@@ -47,9 +47,9 @@ class Recipe:
     batch_size, epochs
         Texts per step, passes over the training part.
     max_length, keep
-        Words that are read of a text, and from which end.
+        Number of words that are read of a text, and the end that is kept.
     vocabulary_size, min_count
-        The most frequent words of the training part, if seen so often.
+        Size of the vocabulary, and the number of occurrences that a word needs.
     embedding_width, hidden_width, embedding_std
         Widths, and standard deviation of the first embeddings.
     learning_rate
@@ -59,7 +59,7 @@ class Recipe:
     validation_share
         Share of the training split held out to choose the epoch. The same texts whatever the seed.
     bucket
-        Texts are sorted by length within so many batches, to pad little.
+        Number of batches within which texts are sorted by length, to reduce padding.
     """
 
     name: str
@@ -91,12 +91,14 @@ LSTM_IMDB = Recipe(
     dataset="imdb",
     task="tells negative (`neg`) from positive (`pos`) English film reviews; it reads the last 80 words of a review",
     limits=(
-        "It knows film reviews of before 2011 and nothing else. It reads words only, lower-cased, without punctuation, and "
+        "It knows film reviews of before 2011 and nothing else. It reads words only, lower-cased, "
+        "without punctuation, and "
         "only the last 80: an opinion given before them does not count. 123 of the 25,000 test reviews are also in the "
         "training split, as published."
     ),
     licence=(
-        "The reviews are the Large Movie Review Dataset (Maas et al., ACL 2011), for research use; they are not shipped. The "
+        "The reviews are the Large Movie Review Dataset (Maas et al., ACL 2011), for research use; they "
+        "are not shipped. The "
         "model holds a list of words and weights, no text."
     ),
     pool="last",
@@ -113,12 +115,15 @@ LSTM_REUTERS = Recipe(
     dataset="reuters",
     task="sorts English business news into 46 topics; it reads the first 80 words of a story, its title included",
     limits=(
-        "It knows Reuters' business news of 1987 and nothing else. Topics are unequal: two of the 46 (`earn`, `acq`) make up "
-        "57 % of the training stories, the rarest has 10. A story with several topics counts as its first. 42 of the 2,246 "
+        "It knows Reuters' business news of 1987 and nothing else. Topics are unequal: two of the 46 "
+        "(`earn`, `acq`) make up "
+        "57 % of the training stories, the rarest has 10. A story with several topics counts as its "
+        "first. 42 of the 2,246 "
         "test stories have the very text of a training story."
     ),
     licence=(
-        "The stories are Reuters-21578 (Reuters Ltd, D. Lewis), free for research use; the texts are Reuters' and are not "
+        "The stories are Reuters-21578 (Reuters Ltd, D. Lewis), free for research use; the texts are "
+        "Reuters' and are not "
         "shipped. The model holds a list of words and weights, no text."
     ),
     pool="max",
