@@ -179,7 +179,7 @@ def _check_counts(dataset: Dataset, rows: list[Row]) -> None:
     expected = (dataset.n_train, dataset.n_test, dataset.n_labels)
     if got != expected:
         raise DataError(
-            f"the table of data set {dataset.name!r} rebuilt from the archive has {got[0]} train rows, {got[1]} "
-            f"test rows and {got[2]} labels, expected {expected[0]}, {expected[1]} and {expected[2]}; the archive is not the "
-            "official one"
+            f"the table of data set {dataset.name!r} rebuilt from the archive has {got[0]} train rows, {got[1]} test "
+            f"rows and {got[2]} labels, expected {expected[0]}, {expected[1]} and {expected[2]}; the archive is not "
+            "the official one"
         )

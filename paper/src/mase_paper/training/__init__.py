@@ -45,8 +45,8 @@ def train(
         Folder of the data set's table; see `mase.datasets.load` for the default.
     output
         Folder to write `model.safetensors`, `config.json`, `README.md` and, for an LSTM, `vocabulary.txt` to;
-        ``./NAME`` by default. The training of a transformer keeps its state there (`checkpoint.pt`) until it is done, so
-        that the same call resumes.
+        ``./NAME`` by default. The training of a transformer keeps its state there (`checkpoint.pt`) until it is done,
+        so that the same call resumes.
     seed
         Seed of the initial weights, the order of the texts and dropout; at least 0.
     epochs

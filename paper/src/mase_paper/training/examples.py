@@ -25,7 +25,7 @@ class Examples:
         return len(self.ids)
 
     def some(self, n: int) -> "Examples":
-        """Return n of the texts, or all if there are fewer, in a fixed random order, since tables are sorted by label."""
+        """Return n of the texts, or all if there are fewer, in a fixed random order: tables are sorted by label."""
         rows = np.random.default_rng(0).permutation(len(self))[:n]
         return Examples(tuple(self.ids[row] for row in rows), self.labels[rows])
 

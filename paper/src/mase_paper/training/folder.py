@@ -21,8 +21,8 @@ def writable(path: Path, *, adapted: bool) -> Path:
     existing = [name for name in ("config.json", "README.md", "model.safetensors") if (path / name).is_file()]
     if existing and not _is_ours(path / "config.json", adapted=adapted):
         raise DataError(
-            f"the folder {path} holds another {existing[0]}, expected a new folder or one that `mase train` made for such "
-            "a model; name another (mase train --output)"
+            f"the folder {path} holds another {existing[0]}, expected a new folder or one that `mase train` made for "
+            "such a model; name another (mase train --output)"
         )
     try:
         path.mkdir(parents=True, exist_ok=True)
