@@ -48,7 +48,8 @@ def test_kills_of_reproduce(jobs, data, tmp_path, judge):
     verdicts, rng, kept = [], np.random.default_rng(jobs), {}
     for number in range(10):
         running = process.start(
-            *arguments, "--resume", "--jobs", str(jobs), "-o", tmp_path / "killed", scratch=tmp_path / "streams", limits=LIMITS,
+            *arguments, "--resume", "--jobs", str(jobs), "-o", tmp_path / "killed", scratch=tmp_path / "streams",
+            limits=LIMITS,
             own_children=jobs > 1,
         )  # fmt: skip
         waited(tmp_path / "killed" / "records", rng.uniform(0.5, 2.0))

@@ -38,12 +38,14 @@ PAPER = ROOT / "docs" / "paper.md"
 # Labels of arXiv 2512.04386v1, in its order (it gives tab:performance2 twice).
 LABELS = (
     "fig:FrameMASE", "def:MASE", "eq:definition_1", "fig:NLGP", "def:GIP", "theorem:1", "eq:lemma1", "def:infidelity",
-    "th:connectIG", "eq:optimal_explanation", "def:MASE_Sparse", "eq:definition_2", "eqn:lp", "alg:MASE", "eq:definition_3",
+    "th:connectIG", "eq:optimal_explanation", "def:MASE_Sparse", "eq:definition_2", "eqn:lp", "alg:MASE",
+    "eq:definition_3",
     "tab:dataset_stats", "eq:delta", "tab:performance1", "tab:performance2", "fig:result_nlp",
 )  # fmt: skip
 # What the paper states without a label.
 UNLABELLED = (
-    "Saliency", "The set M", "SmoothGrad form", "Property: local accuracy", "Property: missingness", "Property: consistency",
+    "Saliency", "The set M", "SmoothGrad form", "Property: local accuracy", "Property: missingness",
+    "Property: consistency",
     "Proposition: LIME", "Proposition: Kernel SHAP", "Proposition: completeness", "Proposition: occlusion",
 )  # fmt: skip
 

@@ -237,9 +237,11 @@ def test_inputs_of_another_type(lstm_model):
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"n_samples": 1}, "n_samples"), ({"n_samples": 10.5}, "n_samples"), ({"seed": -1}, "seed"), ({"seed": 1.5}, "seed"),
+        ({"n_samples": 1}, "n_samples"), ({"n_samples": 10.5}, "n_samples"), ({"seed": -1}, "seed"),
+        ({"seed": 1.5}, "seed"),
         ({"granularity": "letter"}, "granularity"), ({"method": "lime-ish"}, "method"), ({"link": "odds"}, "link"),
-        ({"reference": "nothing"}, "reference"), ({"design": "circle"}, "design"), ({"estimator": "magic"}, "estimator"),
+        ({"reference": "nothing"}, "reference"), ({"design": "circle"}, "design"),
+        ({"estimator": "magic"}, "estimator"),
         ({"center": np.nan}, "center"), ({"sigma": 0.0}, "sigma"), ({"batch_size": 0}, "batch_size"),
         ({"sigma": "big"}, "sigma"),
     ],

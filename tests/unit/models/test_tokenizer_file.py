@@ -76,18 +76,22 @@ BOMBS = {
     "text twice once": {"post_processor": template(PIECES[1:] * 2)},
     "added": {"added_tokens": [{"id": 9, "content": "x", "single_word": False, "lstrip": False, "rstrip": False,
               "normalized": True, "special": False}] * 300_000},
-    "model": {"model": {"type": "WordPiece", "vocab": {"[UNK]": 0}, "unk_token": "[UNK]", "max_input_chars_per_word": 10**9}},
-    "prefix": {"model": {"type": "WordPiece", "vocab": {"[UNK]": 0}, "unk_token": "[UNK]", "max_input_chars_per_word": 100,
+    "model": {"model": {"type": "WordPiece", "vocab": {"[UNK]": 0}, "unk_token": "[UNK]",
+        "max_input_chars_per_word": 10**9}},
+    "prefix": {"model": {"type": "WordPiece", "vocab": {"[UNK]": 0}, "unk_token": "[UNK]",
+    "max_input_chars_per_word": 100,
                "continuing_subword_prefix": "#" * 10**6}},
     "no model": {"model": None},
     "unknown model": {"model": {"type": "Oracle"}},
-    "ids beyond": {"model": {"type": "WordPiece", "vocab": {"a": 2**63}, "unk_token": "a", "max_input_chars_per_word": 100}},
+    "ids beyond": {"model": {"type": "WordPiece", "vocab": {"a": 2**63}, "unk_token": "a",
+        "max_input_chars_per_word": 100}},
     "vocabulary": {"model": {"type": "Unigram", "vocab": "all", "unk_id": 0}},
 }  # fmt: skip
 
 
 PATTERNS = [
-    "(a+)+b", "(a|a)*b", "(a?){50}b", "a?" * 30 + "a" * 30, ".*.*.*Z", ".*.*Z", "((a{1000}){1000}){1000}", "(a*)*", r"(a)\1",
+    "(a+)+b", "(a|a)*b", "(a?){50}b", "a?" * 30 + "a" * 30, ".*.*.*Z", ".*.*Z", "((a{1000}){1000}){1000}", "(a*)*",
+    r"(a)\1",
     "(?=.*.*.*Z)", "(?:a|b|c|d)?" * 10, "(?<x>a)\\g<x>", "(a{0,200}){1,}", "(?:ab?)+c", "x" * 20_000,
     "(" * 500 + "a" + ")" * 500,
     "(", "[a", "a)", "*a", "\\", "(?x)a", r"\d{1,3}+x",

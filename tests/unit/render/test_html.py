@@ -84,7 +84,8 @@ def test_the_page_tells_prediction_fit_warnings_and_origin():
     made = attribution(target="neg", truncation=Truncation(9, 12, "end"), notes=[("unstable", "two halves differ")])
     text = Reader(page([made, attribution()])).text
     for part in (
-        "2 texts explained: lstm-imdb", "1. pos 80.0 %", "against neg, which is not the prediction", "two halves differ",
+        "2 texts explained: lstm-imdb", "1. pos 80.0 %", "against neg, which is not the prediction",
+        "two halves differ",
         "Scores: probability of neg · R² 0.98 · 1,001 evaluations", "the model read only the last 9 of 12 tokens",
         "sha256 abababababab", "seed 0", "−0.125 ± 0.020",
     ):  # fmt: skip
