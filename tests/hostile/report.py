@@ -65,7 +65,8 @@ def table(families: Sequence[Family]) -> str:
 
 def _where() -> str:
     packages = ", ".join(f"{name} {version(name)}" for name in _PACKAGES)
-    return f"{datetime.now(UTC):%Y-%m-%d}, {_processor()}, {platform.system()}, Python {platform.python_version()}, {packages}."
+    python = f"Python {platform.python_version()}"
+    return f"{datetime.now(UTC):%Y-%m-%d}, {_processor()}, {platform.system()}, {python}, {packages}."
 
 
 def _processor() -> str:

@@ -82,7 +82,7 @@ def weights(folder: Path) -> bytes:
 
 @pytest.mark.hostile
 def test_kills_of_training(data, tmp_path, judge):
-    """Killed ten times: no folder that loads as another model, and in the end the model of a run that nothing stopped."""
+    """After ten kills no folder loads as another model, and the last run gives the model of an uninterrupted run."""
     arguments = ("train", "lstm-imdb", "--epochs", "30", "--data-dir", data)
     verdicts, rng = [], np.random.default_rng(7)
     for number in range(10):

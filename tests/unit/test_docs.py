@@ -57,7 +57,7 @@ _MODULE = re.compile(r"`(mase(?:_paper)?(?:\.\w+)+)`")
 
 
 def resolves(reference: str) -> bool:
-    """Return whether `mase.module:name.attribute` can be imported; fields of slotted dataclasses count as attributes."""
+    """Return whether `mase.module:name.attribute` can be imported (fields of slotted dataclasses are attributes)."""
     module, _, path = reference.partition(":")
     try:
         found = importlib.import_module(module)
@@ -254,7 +254,7 @@ def test_readme_shows_what_the_command_prints():
 @pytest.mark.pages
 @pytest.mark.parametrize("page", ["README.md", "docs/results.md"])
 def test_measured_rows_stand_in_a_page_of_results(page):
-    """No figure is typed: each row between the marks, and each count of comparisons, is one that `mase reproduce` wrote."""
+    """No figure is typed: `mase reproduce` wrote each row between the marks and each count of comparisons."""
     written = {line for path in (ROOT / "experiments").rglob("*.md") for line in text(path).splitlines()}
     blocks = re.findall(r"<!-- rows:begin -->\n(.*?)<!-- rows:end -->", text(ROOT / page), re.DOTALL)
     rows = [line for block in blocks for line in block.splitlines() if line.startswith("|")]

@@ -135,7 +135,7 @@ def test_small_sigma_is_gradient_times_input(lstm_model, small_lstm):
 
 
 def test_full_embedding_noise_estimates_the_same_local_slope(lstm_model):
-    """The distribution of vec Z is isotropic, so <gamma_i, e_i> tends to gradient x input as well; its error is far larger."""
+    """The distribution of vec Z is isotropic: <gamma_i, e_i> tends to gradient x input, with a far larger error."""
     scaled = mase.Explainer(lstm_model, method="mase-nlgp", sigma=0.01)(TEXTS[0])
     full = mase.Explainer(
         lstm_model, method="standard-gaussian", sigma=0.01, n_samples=20_000, estimator="least-squares"

@@ -1,4 +1,4 @@
-"""The values passed between designs and estimators: a `Sample` of points and the regression `Problem` it defines."""
+"""The values that designs, estimators and strategies exchange, and the protocols of designs and estimators."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace

@@ -49,7 +49,7 @@ LARGE = {
 
 @pytest.mark.parametrize("name", LARGE)
 def test_large_models_are_within_the_limits(name, folder):
-    """Their weights are stood for by a file with holes; nothing but its header is right, so that loading stops there."""
+    """The weights are a sparse file in which only the header is valid, so that loading stops there."""
     LARGE[name].save_pretrained(folder)
     with torch.device("meta"):
         state = transformers.AutoModelForSequenceClassification.from_config(LARGE[name]).state_dict()

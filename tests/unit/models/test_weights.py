@@ -27,8 +27,8 @@ HEADERS = {
     "type": header(a={**PLACE, "dtype": "PICKLE"}) + b"1234",
     "huge": header(a={**PLACE, "shape": [2**62, 2**62]}) + b"1234",
     "offsets": header(a={**PLACE, "data_offsets": [0, 10**12]}), "missing": header(a={"dtype": "F32"}),
-    "deep": struct.pack("<Q", 200_000) + DEEP.encode(), "dimensions": header(a={**PLACE,
-        "shape": [1] * 10_000}) + b"1234",
+    "deep": struct.pack("<Q", 200_000) + DEEP.encode(),
+    "dimensions": header(a={**PLACE, "shape": [1] * 10_000}) + b"1234",
 }  # fmt: skip
 
 
