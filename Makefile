@@ -53,7 +53,8 @@ lowest-core:
 	.venv-lowest-core/bin/pytest -W ignore::DeprecationWarning $(WITHOUT_FRAMEWORKS)
 
 WITHOUT_FRAMEWORKS := tests/property $(addprefix tests/unit/,designs estimators attribution outputs test_theory.py \
-	test_registry.py test_plain_install.py $(addprefix regression/,test_covariance.py test_diagnostics.py test_stopping.py))
+	test_registry.py test_plain_install.py \
+	$(addprefix regression/,test_covariance.py test_diagnostics.py test_stopping.py))
 
 # transformers 5.5 refuses a tokenizer whose chat template is written as a list.
 NOT_WITH_LOWEST := -k "not (test_what_does_no_harm_does_not_matter and changes6)"
@@ -91,7 +92,7 @@ bench-peers: $(STAMP)
 
 # Write the pages of the experiments from their records, quote them in README.md and docs/, and check the statements of
 # the documents.
-# The figures of the bundled models are checked on their test splits where ../shared/data has them, which takes a minute.
+# The figures of the bundled models are checked on their test splits if ../shared/data has them, which takes a minute.
 pages: $(STAMP)
 	for name in table1 table2 figure4 faithfulness sweeps; do \
 		$(BIN)/mase reproduce $$name --report-only --output experiments/results || exit 1; \
