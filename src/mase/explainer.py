@@ -20,6 +20,7 @@ from mase.options import MoreOptions, Units, merged
 from mase.provenance import installed
 from mase.regression.precision import AUTO, QueryOptions
 from mase.regression.stopping import NEVER, Stopping
+from mase.regression.strategy import Solution
 from mase.rng import generator, stream_key, untouched
 from mase.target import target_index
 from mase.text import Tokens, Words, check_text, check_texts, group_words
@@ -175,37 +176,33 @@ class Explainer:
         probability = probabilities(check_start(probe.start), probe.output)[0]
         index = target_index(self.model.labels, target, probability)
         solution = measure(probe, self.method, index, generator(self.seed, text), self.query, self.stopping)
-        gamma = solution.estimate.gamma
-        response = Response.of(
-            self.model.labels[index],
-            self.method.link,
-            solution.response,
-            *solution.estimate.sums(members(words, of_token)),
-            r2=solution.r2,
-            signed=solution.signed,
-            token_scores=np.where(of_token >= 0, gamma[of_token], 0.0) if self.per_token else None,
-        )
-        fit = Fit(
-            split_half=solution.split_half,
-            condition=solution.condition,
-            n_queries=solution.cost.n_queries,
-            n_gradients=solution.cost.n_gradients,
-            seconds=time.perf_counter() - start,
-            precision=solution.precision,
-        )
         return Attribution(
             document=(Field(_FIELD, text),),
             units=tuple(Unit(_FIELD, start, end, text[start:end]) for start, end in words.spans),
-            responses=(response,),
+            responses=(self._response(self.model.labels[index], solution, words, of_token),),
             tokens=_tokens(tokens, words),
             prediction=Prediction.of(self.model.labels, probability),
-            fit=fit,
+            fit=_fit(solution, time.perf_counter() - start),
             notes=solution.notes,
             method=self._described(probe),
             model={"name": self.model.name, "sha256": self.model.sha256},
             seed=self.seed,
             versions=dict(installed()),
             truncation=tokens.truncation,
+        )
+
+    def _response(self, label: str, solution: Solution, words: Words, of_token: Ints) -> Response:
+        """Return the response that was explained, with the scores of the words."""
+        gamma = solution.estimate.gamma
+        return Response.of(
+            label,
+            self.method.link,
+            solution.response,
+            *solution.estimate.sums(members(words, of_token)),
+            r2=solution.r2,
+            signed=solution.signed,
+            exact=solution.exact,
+            token_scores=np.where(of_token >= 0, gamma[of_token], 0.0) if self.per_token else None,
         )
 
     @property
@@ -226,18 +223,24 @@ class Explainer:
             )
         return Binding.of(tokens, self.method.space, of_token, seed=self.seed, sigma=level)
 
-    def _described(self, probe: Probe) -> dict[str, Any]:
-        """Return all settings of an explanation, for provenance; a sigma that is a function of p is evaluated."""
-        method, design = self.method, self.method.gaussian
-        if design is not None and callable(design.sigma):
-            method = resolve(method, sigma=design.sigma(int(np.count_nonzero(probe.scale))))
-        return describe(method) | {
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All settings that decide the scores, as plain JSON types but for a sigma that is a function."""
+        return describe(self.method) | {
             "units": "token" if self.per_token else "word",
-            "batch_size": self.query.rows or probe.batch_size,
             "tolerance": self.stopping.tolerance,
             "stable_top": self.stopping.stable_top,
+            "confidence": self.stopping.confidence,
             "precision": self.query.precision,
         }
+
+    def _described(self, probe: Probe) -> dict[str, Any]:
+        """Return the settings of one explanation; a sigma that is a function of p is evaluated."""
+        design, batch_size = self.method.gaussian, {"batch_size": self.query.rows or probe.batch_size}
+        if design is None or not callable(design.sigma):
+            return self.settings | batch_size
+        method = resolve(self.method, sigma=design.sigma(int(np.count_nonzero(probe.scale))))
+        return self.settings | describe(method) | batch_size
 
 
 def explain(
@@ -257,10 +260,33 @@ def explain(
     stopping: Stopping = NEVER,
     **more: Unpack[MoreOptions],
 ) -> Attribution:
-    """Return the attribution of one text for the class `target`, by default the predicted class.
+    """Return the attribution of one text.
 
-    The parameters are those of `Explainer`. To explain several texts, create one `Explainer` and call it with all of
-    them, so that the model is loaded only once.
+    To explain several texts, create one `Explainer` and call it with all of them, so that the model is loaded only once.
+
+    Parameters
+    ----------
+    text
+        The text.
+    model, tokenizer
+        A name or folder, a Hugging Face classifier with its tokenizer, a function `list[str] -> (n, k)`, a fitted
+        scikit-learn estimator, or an adapter from `mase.models`.
+    target
+        The class to explain: a label or an index. The default is the predicted class.
+    method
+        The name of a method in `mase.METHODS`, or a `Method`.
+    units
+        The units that are perturbed: "word" or "token".
+    n_samples, sigma, reference, link
+        Replace that part of the method; None keeps it.
+    seed
+        Seed of the perturbations.
+    query
+        How to evaluate the model: `mase.QueryOptions(batch_size, precision)`.
+    stopping
+        When to stop before `n_samples`: `mase.Stopping(tolerance, stable_top)`.
+    **more
+        Further options of `Explainer`, such as `design` and `estimator`.
 
     Raises
     ------
@@ -282,6 +308,17 @@ def explain(
         **more,
     )
     return explainer(text, target=target)
+
+
+def _fit(solution: Solution, seconds: float) -> Fit:
+    return Fit(
+        split_half=solution.split_half,
+        condition=solution.condition,
+        n_queries=solution.cost.n_queries,
+        n_gradients=solution.cost.n_gradients,
+        seconds=seconds,
+        precision=solution.precision,
+    )
 
 
 def _tokens(tokens: Tokens, words: Words) -> tuple[Token, ...]:
