@@ -1,4 +1,4 @@
-"""mase: which words made a text classifier decide, with error bars, fit quality and provenance.
+"""mase: explain which words a text classifier relies on, with standard errors, fit quality and provenance.
 
 >>> import mase
 >>> "mase" in mase.METHODS

@@ -1,4 +1,4 @@
-"""`python -m mase` is the command `mase`."""
+"""Run the command `mase` as `python -m mase`."""
 
 from mase.cli import main
 

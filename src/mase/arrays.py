@@ -1,4 +1,4 @@
-"""Checked float64 arrays: the one place where shapes and finiteness are verified."""
+"""Array types, and checks of shape and finiteness."""
 
 from typing import Any, TypeVar
 
@@ -28,19 +28,19 @@ def as_floats(value: Any, shape: tuple[int | None, ...], name: str) -> Floats:
     """
     array = np.asarray(value, dtype=np.float64)
     matches = array.ndim == len(shape) and all(
-        want in (None, got) for want, got in zip(shape, array.shape, strict=True)
+        expected in (None, length) for expected, length in zip(shape, array.shape, strict=True)
     )
     if not matches:
-        expected = ", ".join("any" if want is None else str(want) for want in shape)
-        raise ShapeError(f"{name} has shape {array.shape}, expected ({expected})")
+        lengths = ", ".join("any" if expected is None else str(expected) for expected in shape)
+        raise ShapeError(f"{name} has shape {array.shape}, expected ({lengths})")
     if not np.isfinite(array).all():
-        where = np.argwhere(~np.isfinite(array))[0].tolist()
-        raise NonFiniteError(f"{name} has a value that is not finite at index {where}; expected finite numbers only")
+        index = np.argwhere(~np.isfinite(array))[0].tolist()
+        raise NonFiniteError(f"{name} has a value that is not finite at index {index}, expected finite numbers only")
     return array
 
 
 def frozen(array: NDArray[Number]) -> NDArray[Number]:
-    """Return a read-only view of `array`, for results that callers must not write to."""
+    """Return a read-only view of `array`, for results that callers must not modify."""
     view = array.view()
     view.flags.writeable = False
     return view

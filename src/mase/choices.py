@@ -1,4 +1,4 @@
-"""Options with a closed set of values, for type checkers, editors and the command line. Open sets are registries."""
+"""Options with a fixed set of values, for type checkers, editors and the command line."""
 
 from typing import Literal, get_args
 
@@ -10,6 +10,6 @@ UNITS: tuple[Units, ...] = get_args(Units)
 Precision = Literal["float32", "bfloat16"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 
-# What can stand for an absent word; each model has some of them.
+# The inputs that can represent an absent word. Each model supports some of them.
 Reference = Literal["zero", "mask", "unk", "pad", "delete"]
 REFERENCES: tuple[Reference, ...] = get_args(Reference)

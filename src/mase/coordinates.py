@@ -1,4 +1,4 @@
-"""Which coordinate moves which token, and which coordinates make up a word."""
+"""The mapping between coordinates, tokens and words."""
 
 import numpy as np
 
@@ -9,9 +9,9 @@ __all__ = ["coordinates", "members"]
 
 
 def coordinates(words: Words, *, per_token: bool) -> Ints:
-    """Return the coordinate of each token `(t,)`, -1 for fixed tokens and tokens of no word.
+    """Return the coordinate of each token `(t,)`, -1 for fixed tokens and tokens outside words.
 
-    The tokens of a word share one unless `per_token` gives each its own.
+    The tokens of a word share a coordinate, unless `per_token` gives each token its own.
     """
     of_word = np.array(words.of_token, dtype=np.int64)
     if not per_token:
@@ -21,9 +21,9 @@ def coordinates(words: Words, *, per_token: bool) -> Ints:
 
 
 def members(words: Words, of_token: Ints) -> list[Ints]:
-    """Return the coordinates of each word, ascending, given those of the tokens `(t,)`."""
-    found: list[set[int]] = [set() for _ in words.spans]
+    """Return the coordinates of each word in ascending order, given the coordinates of the tokens `(t,)`."""
+    groups: list[set[int]] = [set() for _ in words.spans]
     for word, coordinate in zip(words.of_token, of_token.tolist(), strict=True):
         if coordinate >= 0:
-            found[word].add(coordinate)
-    return [np.array(sorted(one), dtype=np.int64) for one in found]
+            groups[word].add(coordinate)
+    return [np.array(sorted(group), dtype=np.int64) for group in groups]

@@ -1,6 +1,6 @@
-"""The error tree: every error is a `MaseError` and also the builtin a caller would expect.
+"""The exception hierarchy: every error is a `MaseError` and also a subclass of a suitable built-in exception.
 
-A message says what was got, what was expected and what to do about it.
+A message says what was received, what was expected and what to do about it.
 """
 
 __all__ = [
@@ -21,19 +21,19 @@ __all__ = [
 
 
 class MaseError(Exception):
-    """Root of every error raised on purpose by this library."""
+    """Base class of all errors that this library raises."""
 
 
 class OptionError(MaseError, ValueError):
-    """An argument or option has a value that cannot be used."""
+    """An argument or option has an invalid value."""
 
 
 class TooFewSamplesError(OptionError):
-    """The number of samples does not suffice for the words of this text; for a shorter one it may."""
+    """The number of samples is too small for this text; it may be sufficient for a shorter one."""
 
 
 class ShapeError(MaseError, ValueError):
-    """An array has another shape than the one its place requires."""
+    """An array has the wrong shape."""
 
 
 class UnknownNameError(MaseError, LookupError):
@@ -41,7 +41,7 @@ class UnknownNameError(MaseError, LookupError):
 
 
 class EmptyTextError(MaseError, ValueError):
-    """A text holds nothing that can be scored: no word, or no token of the model's."""
+    """A text has nothing that can be scored: no word, or no token of the model."""
 
 
 class InvalidTextError(MaseError, ValueError):
@@ -49,15 +49,15 @@ class InvalidTextError(MaseError, ValueError):
 
 
 class ModelError(MaseError, RuntimeError):
-    """The user's model raised an exception or returned something that is not class scores."""
+    """The model raised an exception or returned something other than class scores."""
 
 
 class NonFiniteError(ModelError, ArithmeticError):
-    """The model returned NaN or an infinity where a finite score is needed."""
+    """The model returned NaN or infinity, expected finite scores."""
 
 
 class CapabilityError(MaseError, TypeError):
-    """A method needs something that the model does not have (embeddings, gradients, a mask token)."""
+    """A method needs something that the model does not provide (embeddings, gradients, a mask token)."""
 
 
 class MissingDependencyError(MaseError, ImportError):
@@ -65,8 +65,8 @@ class MissingDependencyError(MaseError, ImportError):
 
 
 class PluginError(MaseError, ImportError):
-    """What another package adds to the library cannot be imported, or has a name that is taken."""
+    """An entry that another package adds to a registry cannot be imported, or its name is already taken."""
 
 
 class DataError(MaseError, OSError):
-    """A file or data set is missing, unreadable or not what its checksum says."""
+    """A file or data set is missing or unreadable, or does not match its checksum."""

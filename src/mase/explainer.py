@@ -26,48 +26,49 @@ from mase.text import Tokens, Words, check_text, check_texts, group_words
 
 __all__ = ["Explainer", "explain"]
 
-# Name of the only field of a plain text.
+# The name of the single field of a plain text.
 _FIELD = "text"
 
 
 class Explainer:
-    """Explains the predictions of one model, always in the same way.
+    """Explain the predictions of one model with fixed settings.
 
     Parameters
     ----------
     model
         A name or folder (see `mase.models.load`), a Hugging Face classifier (with its tokenizer), a function
-        `list[str] -> (n, k)`, a fitted estimator of scikit-learn that reads texts, or an adapter from `mase.models`.
+        `list[str] -> (n, k)`, a fitted scikit-learn estimator that takes texts, or an adapter from `mase.models`.
     tokenizer
         The tokenizer of a Hugging Face model.
     method
-        A row of `mase.METHODS` by name, or a `Method`. On a model without embeddings "mase-nlgp" stands for
-        "mase-mask".
+        The name of a method in `mase.METHODS`, or a `Method`. For a model without embeddings, "mase-nlgp" is replaced
+        by "mase-mask".
     units
-        What is in or out as one: "word", or "token", whose scores a word's score is the sum of.
+        The units that are perturbed: "word" or "token". With tokens, the score of a word is the sum of its token
+        scores.
     n_samples, sigma, reference, link
-        Replace that part of the method; None keeps it. `sigma` is a standard deviation of the coordinates, p of them,
-        a covariance `(p, p)` or a function of p that returns one of these. `reference` is "zero", "mask", "unk" or
-        "pad".
+        Replace that part of the method; None keeps it. `sigma` is a standard deviation of the coordinates, p standard
+        deviations, a covariance matrix `(p, p)` or a function of p that returns one of these. `reference` is "zero",
+        "mask", "unk" or "pad".
     seed
-        Seed of the perturbations. Same seed, text and settings: same scores, whatever the order of texts.
+        Seed of the perturbations. The same seed, text and settings give the same scores, whatever the order of texts.
     query
-        How to ask the model: rows per forward pass, and precision.
+        How to evaluate the model: batch size and precision.
     stopping
-        When to stop before `n_samples`: as soon as the scores are certain enough.
+        Stopping rule: stop before `n_samples` when the scores are certain enough.
     show_progress
-        Whether a list of texts shows a progress bar on stderr.
+        Whether to show a progress bar on stderr for a list of texts.
     **more
-        `design`, `estimator`, `space` and `center` replace further parts of the method: values or names, with settings
-        as in "focused(rounds=3)". Also, by their own names, the fields of `query` (`batch_size`, `precision`) and of
-        `stopping` (`tolerance`, `stable_top`), and `granularity`, the former name of `units`.
+        `design`, `estimator`, `space` and `center` replace further parts of the method. They are values or names, with
+        optional settings as in "focused(rounds=3)". The fields of `query` (`batch_size`, `precision`) and of `stopping`
+        (`tolerance`, `stable_top`) can be given directly. `granularity` is the former name of `units`.
 
     Raises
     ------
     OptionError
-        If an option has a value that cannot be used.
+        If an option has an invalid value.
     UnknownNameError
-        If a name is not known.
+        If a name is unknown.
 
     Examples
     --------
@@ -109,43 +110,44 @@ class Explainer:
     def __call__(
         self, texts: str | Iterable[str], *, target: str | int | None = None
     ) -> Attribution | list[Attribution]:
-        """Return the attribution of one text (a str), or a list of them for several (a list, a generator or a Series of str).
+        """Return the attribution of one text (a str), or a list of attributions for several texts.
 
-        `target` is a label or index; the predicted class by default.
+        Several texts are a list, a generator or a Series of str. `target` is a label or an index; the default is the
+        predicted class.
 
         Raises
         ------
         EmptyTextError
             If a text has no word.
         InvalidTextError
-            If a text is no str or not valid Unicode. Pairs of sentences, mappings and tables are no texts.
+            If a text is not a str or not valid Unicode. Pairs of sentences, mappings and tables are not supported.
         ModelError
-            If the model raises or answers with something else than finite class scores.
+            If the model raises an exception or returns something other than finite class scores.
         """
         if isinstance(texts, str):
             return self._explain(texts, target)
         return list(self.stream(texts, target=target))
 
     def stream(self, texts: Iterable[str], *, target: str | int | None = None) -> Iterator[Attribution]:
-        """Yield the attributions one by one, for more texts than memory holds; an error carries the number of its text.
+        """Yield the attributions of several texts one by one, without keeping them in memory.
 
         Raises
         ------
         MaseError
-            As for one text; what was yielded before stays with the caller.
+            As for one text, with a note of the number of the text.
         InvalidTextError
-            If it is one text and not several, or no texts at all.
+            If `texts` is a single text or not an iterable of texts.
         """
         return self._streamed(check_texts(texts), target)
 
     def _streamed(self, texts: Iterable[str], target: str | int | None) -> Iterator[Attribution]:
         for number, text in enumerate(self._tracked(texts)):
             try:
-                found = self._explain(text, target)
+                attribution = self._explain(text, target)
             except MaseError as error:
                 error.add_note(f"at text number {number}, counted from 0")
                 raise
-            yield found
+            yield attribution
 
     def _tracked(self, texts: Iterable[str]) -> Iterable[str]:
         if not self.show_progress:
@@ -160,7 +162,7 @@ class Explainer:
             return self._explained(check_text(text), target)
 
     def _explained(self, text: str, target: str | int | None) -> Attribution:
-        began = time.perf_counter()
+        start = time.perf_counter()
         tokens = self.model.encode(text)
         words = group_words(tokens)
         of_token = coordinates(words, per_token=self.per_token)
@@ -168,28 +170,28 @@ class Explainer:
             probe = self.model.bind(self._binding(tokens, of_token))
         except MemoryError as error:
             raise ModelError(
-                "the model ran out of memory on a single text; shorten it or use a larger device"
+                "the model ran out of memory on a single text; shorten the text or use a device with more memory"
             ) from error
         probability = probabilities(check_start(probe.start), probe.output)[0]
         index = target_index(self.model.labels, target, probability)
-        found = measure(probe, self.method, index, generator(self.seed, text), self.query, self.stopping)
-        gamma = found.estimate.gamma
+        solution = measure(probe, self.method, index, generator(self.seed, text), self.query, self.stopping)
+        gamma = solution.estimate.gamma
         response = Response.of(
             self.model.labels[index],
             self.method.link,
-            found.response,
-            *found.estimate.sums(members(words, of_token)),
-            r2=found.r2,
-            signed=found.signed,
+            solution.response,
+            *solution.estimate.sums(members(words, of_token)),
+            r2=solution.r2,
+            signed=solution.signed,
             token_scores=np.where(of_token >= 0, gamma[of_token], 0.0) if self.per_token else None,
         )
         fit = Fit(
-            split_half=found.split_half,
-            condition=found.condition,
-            n_queries=found.cost.n_queries,
-            n_gradients=found.cost.n_gradients,
-            seconds=time.perf_counter() - began,
-            precision=found.precision,
+            split_half=solution.split_half,
+            condition=solution.condition,
+            n_queries=solution.cost.n_queries,
+            n_gradients=solution.cost.n_gradients,
+            seconds=time.perf_counter() - start,
+            precision=solution.precision,
         )
         return Attribution(
             document=(Field(_FIELD, text),),
@@ -198,7 +200,7 @@ class Explainer:
             tokens=_tokens(tokens, words),
             prediction=Prediction.of(self.model.labels, probability),
             fit=fit,
-            notes=found.notes,
+            notes=solution.notes,
             method=self._described(probe),
             model={"name": self.model.name, "sha256": self.model.sha256},
             seed=self.seed,
@@ -208,24 +210,24 @@ class Explainer:
 
     @property
     def per_token(self) -> bool:
-        """Whether every token is a coordinate, and not every word."""
+        """Whether the coordinates are tokens instead of words."""
         return self.units == "token" or self.method.space.per_token
 
     def _binding(self, tokens: Tokens, of_token: Ints) -> Binding:
         if not (of_token >= 0).any():
-            shown = tokens.text[:40]
-            raise EmptyTextError(f"text {shown!r} has only special tokens for the model, expected at least one word")
+            excerpt = tokens.text[:40]
+            raise EmptyTextError(f"text {excerpt!r} has only special tokens for the model, expected at least one word")
         design = self.method.gaussian
         sigma = np.asarray(None if design is None else design.sigma)
         level = float(sigma) if sigma.ndim == 0 and sigma.dtype.kind in "fiu" else 0.0
         if self.method.space.noisy and not level:
             raise OptionError(
-                "sigma is not a number, expected one standard deviation for a space with noise in all directions"
+                "sigma is not a number, expected a single standard deviation for a space with noise in all directions"
             )
         return Binding.of(tokens, self.method.space, of_token, seed=self.seed, sigma=level)
 
     def _described(self, probe: Probe) -> dict[str, Any]:
-        """Return every setting of an explanation, for provenance; a sigma that is a function of p as its value."""
+        """Return all settings of an explanation, for provenance; a sigma that is a function of p is evaluated."""
         method, design = self.method, self.method.gaussian
         if design is not None and callable(design.sigma):
             method = resolve(method, sigma=design.sigma(int(np.count_nonzero(probe.scale))))
@@ -255,14 +257,15 @@ def explain(
     stopping: Stopping = NEVER,
     **more: Unpack[MoreOptions],
 ) -> Attribution:
-    """Return the attribution of one text: the class `target`, by default the predicted one, explained as `Explainer` says.
+    """Return the attribution of one text for the class `target`, by default the predicted class.
 
-    For several texts make one `Explainer` and call it with each: the model is then prepared once.
+    The parameters are those of `Explainer`. To explain several texts, create one `Explainer` and call it with all of
+    them, so that the model is loaded only once.
 
     Raises
     ------
     MaseError
-        If an option, the model or the text cannot be used (see `Explainer`).
+        If an option, the model or the text is invalid (see `Explainer`).
     """
     explainer = Explainer(
         model,
@@ -283,8 +286,8 @@ def explain(
 
 def _tokens(tokens: Tokens, words: Words) -> tuple[Token, ...]:
     """Return the tokens with their spans and the indices of their words."""
-    found = []
+    result = []
     for piece, span, word in zip(tokens.pieces, tokens.spans, words.of_token, strict=True):
         start, end = (None, None) if span is None else span
-        found.append(Token(piece, None if span is None else _FIELD, start, end, word if word >= 0 else None))
-    return tuple(found)
+        result.append(Token(piece, None if span is None else _FIELD, start, end, word if word >= 0 else None))
+    return tuple(result)

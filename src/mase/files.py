@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and are read without waiting for ever."""
+"""Atomic writing of files, and reading that never blocks."""
 
 import os
 import secrets
@@ -26,78 +26,78 @@ __all__ = [
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """Return the content of a file, or of a pipe that somebody writes to.
+    """Return the content of a file, or of a named pipe that has a writer.
 
     Raises
     ------
     DataError
-        If it cannot be read, or is a device or a pipe without a writer, which would have to be waited for.
+        If it cannot be read. Devices and pipes without a writer are refused, because reading them would block.
     """
     try:
         mode = Path(path).stat().st_mode
         if stat.S_ISFIFO(mode):
-            return _piped(path)
+            return _read_pipe(path)
         if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
             raise DataError(f"cannot read {os.fspath(path)!r}: it is a device, expected a file")
         return Path(path).read_bytes()
     except DataError:
         raise
-    except (OSError, ValueError) as error:  # a path with a NUL character is a ValueError
+    except (OSError, ValueError) as error:  # A path with a NUL character raises ValueError.
         raise cannot_read(path, error) from error
 
 
-def _piped(path: str | os.PathLike[str]) -> bytes:
+def _read_pipe(path: str | os.PathLike[str]) -> bytes:
     descriptor = open_pipe(path)
     with os.fdopen(descriptor, "rb") as file:
         try:
             first = os.read(descriptor, 1)
-        except BlockingIOError:  # there is a writer, who has written nothing yet
+        except BlockingIOError:  # There is a writer, which has written nothing yet.
             first = None
         if first == b"":
-            raise DataError(f"cannot read {os.fspath(path)!r}: it is a pipe that nobody writes to, expected a file")
+            raise DataError(f"cannot read {os.fspath(path)!r}: it is a pipe without a writer, expected a file")
         os.set_blocking(descriptor, True)
         return (first or b"") + file.read()
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write `text` as UTF-8 to `path`, whose folder is made if there is none; a reader never sees half of it.
+    """Write `text` to `path` as UTF-8, atomically; create the folder if it does not exist.
 
     Raises
     ------
     DataError
-        If the file cannot be written. A file that was there before is left as it was.
+        If the file cannot be written. An existing file is then left unchanged.
     """
     write_stream(path, BytesIO(text.encode()))
 
 
 def write_stream(path: str | os.PathLike[str], stream: BinaryIO) -> None:
-    """Write the rest of `stream` to `path`, whose folder is made if there is none; a reader never sees half of it.
+    """Write the rest of `stream` to `path`, atomically; create the folder if it does not exist.
 
     Raises
     ------
     DataError
-        If the file cannot be written. A file that was there before is left as it was.
+        If the file cannot be written. An existing file is then left unchanged.
     """
     target = check_writable(path)
     with writing(path):
-        if target.exists() and not target.is_file():  # a pipe or a device cannot be replaced
+        if target.exists() and not target.is_file():  # A pipe or a device cannot be replaced.
             with target.open("wb") as file:
                 shutil.copyfileobj(stream, file)
             return
-        with replacing(target.resolve()) as draft, draft.open("wb") as file:  # a link stays a link
+        with replacing(target.resolve()) as draft, draft.open("wb") as file:  # Keep a symbolic link.
             shutil.copyfileobj(stream, file)
 
 
 @contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Give what goes wrong while the block writes to `path` its typed error, but for a reader that left.
+    """Convert OS errors while the block writes to `path` into `DataError`, except for a broken pipe.
 
     Raises
     ------
     DataError
-        If the system refuses, as on a full disk.
+        If writing fails, for example because the disk is full.
     BrokenPipeError
-        If `path` is a pipe that nobody reads any more.
+        If `path` is a pipe whose reader has closed it.
     """
     try:
         yield
@@ -109,16 +109,16 @@ def writing(path: str | os.PathLike[str]) -> Iterator[None]:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path` that takes its place when the block ends well, and is removed when it does not.
+    """Yield a temporary path next to `path`, which replaces `path` if the block succeeds and is removed otherwise.
 
     Raises
     ------
     OSError
-        If the folder cannot be made or written to.
+        If the folder cannot be created or written to.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.parent / f".{path.name[:40]}.{secrets.token_hex(8)}"
-    # Not by tempfile: a new file is readable for those whom the user's umask lets read it.
+    # Not with tempfile, which ignores the user's umask.
     os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     try:
         yield draft
@@ -130,18 +130,18 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def check_writable(path: str | os.PathLike[str]) -> Path:
-    """Return `path` with its folder made, if a file can be written there; what is there already is not touched.
+    """Return `path` if a file can be written there; create its folder, but leave an existing file unchanged.
 
     Raises
     ------
     DataError
-        If not.
+        If no file can be written there.
     """
     target = Path(path)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         allowed = os.access(target if os.access(target, os.F_OK) else target.parent, os.W_OK)
-    except (OSError, ValueError) as error:  # a path with a NUL character is a ValueError
+    except (OSError, ValueError) as error:  # A path with a NUL character raises ValueError.
         raise cannot_write(path, error) from error
     if target.is_dir():
         raise DataError(f"cannot write {os.fspath(path)!r}: it is a folder, expected the path of a file")

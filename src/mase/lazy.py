@@ -1,4 +1,4 @@
-"""Names of a package that are imported when somebody asks for them, so that importing the package stays cheap."""
+"""Names of a package that are imported on first use, so that importing the package is fast."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -13,7 +13,7 @@ def lazy_names(package: str, places: Mapping[str, str]) -> Callable[[str], Any]:
     Parameters
     ----------
     package
-        The package's `__name__`, for errors.
+        The `__name__` of the package, for error messages.
     places
         The module that defines each name.
     """

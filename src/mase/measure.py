@@ -1,4 +1,4 @@
-"""From a probe to coefficients, Algorithm 1 of the paper: draw perturbations, ask the model, solve for the saliency."""
+"""Compute the coefficients of a probe (Algorithm 1): draw perturbations, evaluate the model, solve for the saliency."""
 
 from dataclasses import replace
 
@@ -27,26 +27,29 @@ def measure(
     options: QueryOptions = AUTO,
     stopping: Stopping = NEVER,
 ) -> Solution:
-    """Ask a probe as a method says and solve for the coefficients `(p,)`; coordinates that move nothing get exactly 0.
+    """Run a method on a probe and return the coefficients `(p,)`; inactive coordinates get exactly 0.
 
     Raises
     ------
     CapabilityError
-        If the method needs gradients and the probe has none, or half precision is wanted of a black box.
+        If the method needs gradients and the probe has none, or if half precision is requested for a black box.
     OptionError
-        If the design does not suit space or estimator, or the method is to stop early and cannot.
+        If the design is incompatible with the space or the estimator, or if the method has no stopping rule.
     """
     strategy, p = method.strategy, len(probe.scale)
     if not stopping.never and not strategy.stops_early:
-        raise OptionError(f"method {method.name!r} asks as it sees fit, expected no tolerance and no stable_top")
+        raise OptionError(
+            f"method {method.name!r} does not support stopping rules, expected no tolerance and no stable_top; leave "
+            "them out or use method='mase'"
+        )
     moving = probe.scale > 0 if strategy.needs_reference else np.ones(p, dtype=bool)
     oracle = Oracle.of(probe, method.name, method.link, target, moving, binary=method.space.binary, options=options)
     if not oracle.size:
-        return _nothing_moves(oracle, p)
+        return _constant(oracle, p)
     solution = Repeated(strategy).run(oracle, method.n_samples, rng, stopping)
     return replace(solution, estimate=solution.estimate.embedded(oracle.active, p))
 
 
-def _nothing_moves(oracle: Oracle, p: int) -> Solution:
-    note = Note("constant", "no word differs from the reference: all scores are 0")
+def _constant(oracle: Oracle, p: int) -> Solution:
+    note = Note("constant", "no word differs from the reference: all scores are 0; use another reference")
     return Solution(Estimate(np.zeros(p), no_scatter(p), 0.0), oracle.text, oracle.cost, (note,))

@@ -1,4 +1,4 @@
-"""A method: one way to explain, put together from named parts."""
+"""A method: a complete configuration of an explanation, composed of named parts."""
 
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
@@ -22,21 +22,27 @@ __all__ = ["Method", "describe", "with_reference"]
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """One way to explain: what a coordinate does, where to ask, which number to explain and how to solve for the scores.
+    """A complete configuration of an explanation: the space, the strategy, the link and the budget.
 
     Parameters
     ----------
+    name, summary
+        The name in `mase.METHODS`, and a description in one line.
+    space
+        How coordinates change the input.
     strategy
-        A `mase.regression.designed.Regression` of a design and an estimator, or a procedure that asks as it sees fit.
+        A `mase.regression.designed.Regression` of a design and an estimator, or a procedure.
+    link
+        The function of the model's scores that is explained.
     n_samples
-        Evaluations that it may ask for.
+        Maximum number of model evaluations.
     without_embeddings
-        The row that takes this one's place for a model that reads strings only.
+        The name of the method that replaces this one for models that take only strings.
 
     Raises
     ------
     OptionError
-        If n_samples is no integer of at least 2.
+        If n_samples is not an integer of at least 2.
     """
 
     name: str
@@ -54,12 +60,12 @@ class Method:
 
     @property
     def needs_gradients(self) -> bool:
-        """Whether it is a white box."""
+        """Whether it needs the gradients of the model."""
         return self.strategy.needs_gradients
 
     @property
     def gaussian(self) -> Gaussian | None:
-        """The design, if it is a Gaussian one, with its sigma and its centre."""
+        """The design if it is Gaussian (with sigma and center), else None."""
         design = self.strategy.design if isinstance(self.strategy, Regression) else None
         return design if isinstance(design, Gaussian) else None
 
@@ -70,18 +76,19 @@ def with_reference(method: Method, reference: str) -> Method:
     Raises
     ------
     OptionError
-        If the space has none.
+        If the space has no reference.
     """
     if method.space.reference is None:
         name = SPACES.name_of(method.space)
         raise OptionError(
-            f"reference {reference!r} given, but the space {name} has none; use method='mase' or leave it out"
+            f"reference is {reference!r}, expected None because the space {name!r} has no reference; leave it out or "
+            "use method='mase'"
         )
     return replace(method, space=replace(method.space, reference=reference))  # type: ignore[type-var]
 
 
 def describe(method: Method) -> dict[str, Any]:
-    """Return every hyper-parameter of a method as plain JSON types, sigma and centre of a Gaussian design among them."""
+    """Return all hyper-parameters of a method as JSON types, including sigma and center of a Gaussian design."""
     plain: dict[str, Any] = {"name": method.name, "space": _part(SPACES, method.space)}
     if isinstance(method.strategy, Regression):
         design = _part(DESIGNS, method.strategy.design)
@@ -101,5 +108,5 @@ def describe(method: Method) -> dict[str, Any]:
 
 
 def _part(registry: Registry, value: Any) -> dict[str, Any]:
-    named = {"name": registry.name_of(value)}
-    return named | ({field.name: getattr(value, field.name) for field in fields(value)} if is_dataclass(value) else {})
+    name = {"name": registry.name_of(value)}
+    return name | ({field.name: getattr(value, field.name) for field in fields(value)} if is_dataclass(value) else {})

@@ -1,4 +1,4 @@
-"""Options of an explanation that have several names."""
+"""Options of an explanation that can be given in more than one way."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,7 +14,7 @@ __all__ = ["MoreOptions", "Units", "merged"]
 
 
 class MoreOptions(TypedDict, total=False):
-    """Keywords of `mase.Explainer` for further parts of the method, and for the fields of `query` and `stopping`."""
+    """Keywords of `mase.Explainer` for further parts of the method and for the fields of `query` and `stopping`."""
 
     design: Any
     estimator: Any
@@ -35,27 +35,27 @@ _STOPPING = ("tolerance", "stable_top")
 def merged(
     query: QueryOptions, stopping: Stopping, units: Units, more: Mapping[str, Any]
 ) -> tuple[dict[str, Any], QueryOptions, Stopping, Units]:
-    """Return the parts of the method that `more` names, and query, stopping and units with what it says of them.
+    """Return the parts of the method in `more`, and `query`, `stopping` and `units` updated from `more`.
 
     Raises
     ------
     OptionError
-        If a value cannot be used.
+        If a value is invalid.
     UnknownNameError
-        If there is no such option.
+        If an option is unknown.
     """
     known = list(MoreOptions.__annotations__)
     for name in more:
         if name not in known:
             raise unknown("option", name, known)
-    query = replace(query, **_some(more, _QUERY))
-    stopping = replace(stopping, **_some(more, _STOPPING))
+    query = replace(query, **_select(more, _QUERY))
+    stopping = replace(stopping, **_select(more, _STOPPING))
     units = more.get("granularity", units)
     if units not in UNITS:
         name = "granularity" if "granularity" in more else "units"
         raise OptionError(f"{name} is {units!r}, expected one of {', '.join(UNITS)}")
-    return _some(more, _PARTS), query, stopping, units
+    return _select(more, _PARTS), query, stopping, units
 
 
-def _some(options: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+def _select(options: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     return {name: options[name] for name in names if name in options}

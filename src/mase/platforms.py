@@ -1,20 +1,20 @@
-"""What differs between systems: the one module that asks which system this is. Tests run on Linux alone.
+"""Differences between operating systems. This is the only module that depends on the system. Tests run on Linux only.
 
 ============================  ===================================  ========================================
-what                          Linux and macOS                      Windows
+feature                       Linux and macOS                      Windows
 ============================  ===================================  ========================================
-a file that a run writes      locked against a second run          no lock: two runs must not share a file
-replacing an open file        the readers keep the old content     refused: we close it first
-pipes with names              read without waiting for a writer    are no files: not looked for
-SIGTERM                       ends a command as Ctrl-C does        ends it at once; Ctrl-C works
-freed memory                  kept by glibc; macOS: as it comes    as it comes
-name of the processor         Linux: /proc; macOS: by Python       by Python
+output file of a run          locked against a second run          no lock: two runs must not share a file
+replacing an open file        readers keep the old content         not allowed: the file is closed first
+named pipes                   read without waiting for a writer    not files, so not supported
+SIGTERM                       ends a command like Ctrl-C           ends it immediately; Ctrl-C works
+freed memory                  Linux: kept by glibc; macOS: default  default
+name of the processor         Linux: /proc; macOS: from Python     from Python
 ============================  ===================================  ========================================
 
-What needs no branch: folders of the user come from platformdirs, new processes are spawned and never forked, text is
-written with line feeds and read with any line ends, and files are told apart by `os.stat` and not by their names, whose
-case may not count. Contents are flushed to the disk, folders are not: after a power cut a new file may be missing, but
-none is half there.
+The rest works on all systems. User folders come from platformdirs. New processes are spawned and never forked. Text is
+written with line feeds and read with any line endings. Files are compared by `os.stat`, because names may be
+case-insensitive. The content of files is flushed to disk, but folders are not: after a power failure a new file may be
+missing, but it is never incomplete.
 """
 
 import ctypes
@@ -30,7 +30,7 @@ from typing import IO
 
 try:
     import fcntl
-except ImportError:  # not a POSIX system
+except ImportError:  # Not a POSIX system.
     fcntl = None  # type: ignore[assignment]
 
 __all__ = [
@@ -43,33 +43,33 @@ __all__ = [
     "processor_name",
 ]
 
-# Parameters of glibc's mallopt(3), and values that every version takes: older ones refuse to map above 32 MiB.
+# Parameters of mallopt(3) in glibc, and values that all versions accept: old versions reject thresholds above 32 MiB.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 _NEVER, _LARGEST = 2**31 - 1, 32 << 20
 
 
 def lock(file: IO[bytes]) -> bool:
-    """Return whether an open file is now this process's alone until it is closed; always, where there are no locks."""
+    """Lock an open file until it is closed, and return whether that succeeded; always True on systems without locks."""
     if fcntl is None:
         return True
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # some network file systems have no locks
+    except OSError:  # Some network file systems have no locks.
         return True
     return True
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold a folder while the block runs: a process that asks for it meanwhile waits; no lock where there are none."""
+    """Lock a folder during the block; other processes that lock it wait. Do nothing on systems without locks."""
     if fcntl is None:
         yield
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        with suppress(OSError):  # some network file systems have no locks
+        with suppress(OSError):  # Some network file systems have no locks.
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
@@ -77,12 +77,12 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def can_replace_open_files(system: str = os.name) -> bool:
-    """Return whether a file can take the place of one that is open."""
+    """Return whether an open file can be replaced by another file."""
     return system == "posix"
 
 
 def open_pipe(path: str | os.PathLike[str]) -> int:
-    """Return the descriptor of a pipe with a name, opened for reading without waiting for somebody to write.
+    """Return the descriptor of a named pipe, opened for reading without waiting for a writer.
 
     Raises
     ------
@@ -94,9 +94,9 @@ def open_pipe(path: str | os.PathLike[str]) -> int:
 
 @contextmanager
 def on_termination(act: Callable[[], None]) -> Iterator[None]:
-    """Call `act` when the system asks this process to end (SIGTERM) in the block.
+    """Call `act` when this process receives SIGTERM during the block.
 
-    Nothing changes where whoever started the process handles or ignores the signal, or in another thread than the first.
+    Do nothing if the signal already has a handler or is ignored, or outside the main thread.
     """
     if current_thread() is not main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         yield
@@ -109,9 +109,9 @@ def on_termination(act: Callable[[], None]) -> Iterator[None]:
 
 
 def keep_freed_memory(system: str = sys.platform) -> None:
-    """Let the C library keep the memory of one batch for the next, where it is glibc.
+    """Let glibc keep freed memory, so that the next batch can reuse it; do nothing for other C libraries.
 
-    By default it returns large blocks to the kernel, which hands them back page by page, zeroed anew.
+    By default glibc returns large blocks to the kernel, which zeroes every page again on the next allocation.
     """
     set_option = getattr(ctypes.CDLL(None), "mallopt", None) if system == "linux" else None
     if set_option is not None:
@@ -120,7 +120,7 @@ def keep_freed_memory(system: str = sys.platform) -> None:
 
 
 def processor_name(listing: Path = Path("/proc/cpuinfo")) -> str:
-    """Return the name of the processor, as Linux tells it in `listing`, or else as Python knows it."""
+    """Return the name of the processor from the file `listing` of Linux, or else from Python."""
     if listing.is_file():
         for line in listing.read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):

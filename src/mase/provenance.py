@@ -1,4 +1,4 @@
-"""Where results come from: the versions of what computed them."""
+"""Provenance of results: the versions of the software that computed them."""
 
 import platform
 from functools import cache
@@ -10,10 +10,10 @@ __all__ = ["installed"]
 @cache
 def installed() -> dict[str, str]:
     """Return the versions of Python and of the packages that scores depend on."""
-    found = {"python": platform.python_version()}
+    versions = {"python": platform.python_version()}
     for package in ("mase-xai", "numpy", "scipy", "torch", "transformers"):
         try:
-            found[package] = version(package)
+            versions[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return versions

@@ -1,4 +1,4 @@
-"""Registries: a name stands for something that is imported when it is first asked for, here or in another package."""
+"""Registries: tables of names whose entries are imported on first use, from mase or from other packages."""
 
 import difflib
 import importlib
@@ -18,31 +18,31 @@ __all__ = ["Registry", "unknown"]
 
 
 def unknown(kind: str, name: object, known: Iterator[str] | list[str]) -> UnknownNameError:
-    """Return the error for a name that is not known, with the nearest known one as the remedy."""
+    """Return the error for an unknown name, which suggests the closest known name."""
     names = sorted(known)
-    near = difflib.get_close_matches(str(name), names, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
+    closest = difflib.get_close_matches(str(name), names, n=1)
+    hint = f"did you mean {closest[0]!r}? " if closest else ""
     listed = ", ".join(names[:60]) + (", ..." if len(names) > 60 else "")
     return UnknownNameError(f"unknown {kind} {name!r}; {hint}known: {listed}")
 
 
 @dataclass(frozen=True, slots=True)
 class Registry(Mapping[str, Any]):
-    """A read-only table `name -> object` that imports nothing until a name is looked up.
+    """A read-only mapping from names to objects, which imports an object when its name is looked up.
 
-    Other packages add names by entry points of the registry's group. They are read when a name is not built in, or when
-    all names are listed; a package is imported when one of its names is looked up.
+    Other packages add names with entry points in the group of the registry. Entry points are read when a name is not
+    built in, or when all names are listed. A package is imported when one of its names is looked up.
 
     Attributes
     ----------
     kind
-        What an entry is, for messages.
+        The kind of the entries, for messages.
     entries
         The built-in names. A str is ``"module:attribute"``; anything else is the entry itself.
     group
-        The group of entry points; None if other packages can add nothing.
+        The group of the entry points; None if other packages cannot add names.
     make
-        What turns a name and its entry into the object; None if the entry is the object.
+        A function that makes the object from a name and its entry; None if the entry is the object.
 
     Raises
     ------
@@ -72,27 +72,30 @@ class Registry(Mapping[str, Any]):
         return getattr(importlib.import_module(module), attribute)
 
     def _added(self, name: str) -> Any:
-        """Return what another package adds under a name.
+        """Return the entry that another package adds under a name.
 
         Raises
         ------
         UnknownNameError
-            If no package does.
+            If no package adds the name.
         PluginError
-            If two do, or the one that does cannot be imported.
+            If two packages add it, or it cannot be imported.
         """
-        found = [point for point in self._points() if point.name == name]
-        if not found:
+        points = [point for point in self._points() if point.name == name]
+        if not points:
             raise unknown(self.kind, name, [*self.entries, *self.added])
-        if len(found) > 1:
-            packages = " and ".join(sorted(map(_package, found)))
-            raise PluginError(f"{self.kind} {name!r} is added by {packages}, expected one of them; uninstall the other")
-        try:
-            return found[0].load()
-        except (Exception, SystemExit) as error:
-            said = " ".join(f"{type(error).__name__}: {error}".split())
+        if len(points) > 1:
+            packages = " and ".join(sorted(map(_package, points)))
             raise PluginError(
-                f"{self.kind} {name!r} of {_package(found[0])} cannot be imported ({said}); update or uninstall that package"
+                f"{self.kind} {name!r} is added by {packages}, expected a single package; uninstall the others"
+            )
+        try:
+            return points[0].load()
+        except (Exception, SystemExit) as error:
+            message = " ".join(f"{type(error).__name__}: {error}".split())
+            raise PluginError(
+                f"{self.kind} {name!r} of {_package(points[0])} cannot be imported ({message}); update or uninstall "
+                "that package"
             ) from error
 
     def _points(self) -> "list[EntryPoint]":
@@ -101,26 +104,26 @@ class Registry(Mapping[str, Any]):
 
     @property
     def added(self) -> tuple[str, ...]:
-        """The names that other packages add, in alphabetical order; a built-in name stays the built-in entry."""
+        """The names that other packages add, in alphabetical order and without the built-in names."""
         return tuple(sorted({point.name for point in self._points()} - self.entries.keys()))
 
     def _check_names(self) -> None:
         for point in self._points():
             if point.name in self.entries:
                 raise PluginError(
-                    f"{_package(point)} adds the {self.kind} {point.name!r}, which is built in, expected a name of its own; "
-                    "uninstall that package, or ask its authors to rename it"
+                    f"{_package(point)} adds the {self.kind} {point.name!r}, which is built in, expected another name; "
+                    "uninstall that package or ask its authors to rename it"
                 )
 
     def build(self, text: str) -> Any:
-        """Return the entry that a text like ``"focused"`` or ``"focused(rounds=3, p_high=0.8)"`` stands for, with its settings.
+        """Return the instance that a string such as ``"focused"`` or ``"focused(rounds=3, p_high=0.8)"`` describes.
 
         Raises
         ------
         UnknownNameError
-            If there is no such entry.
+            If the entry or a setting is unknown.
         OptionError
-            If the settings cannot be read, or the entry has no such setting.
+            If the settings cannot be parsed, or a value has the wrong type.
 
         Examples
         --------
@@ -129,37 +132,35 @@ class Registry(Mapping[str, Any]):
         0.8
         """
         name, bracket, rest = text.partition("(")
-        made = self[name.strip()]
+        cls = self[name.strip()]
         if bracket and not rest.rstrip().endswith(")"):
             raise OptionError(f"{self.kind} is {text!r}, expected NAME or NAME(SETTING=VALUE, ...)")
-        given = dict(self._setting(part, text) for part in re.split("[,;]", rest.rstrip()[:-1]) if part.strip())
-        known = [field.name for field in fields(made)] if is_dataclass(made) else []
-        for setting in given:
+        settings = dict(self._setting(part, text) for part in re.split("[,;]", rest.rstrip()[:-1]) if part.strip())
+        known = [field.name for field in fields(cls)] if is_dataclass(cls) else []
+        for setting in settings:
             if setting not in known:
                 raise unknown(f"setting of {self.kind} {name.strip()!r}", setting, known)
         try:
-            return made(**given)
+            return cls(**settings)
         except TypeError as error:
-            raise OptionError(
-                f"{self.kind} is {text!r}, with a value of another type than it takes: {error}"
-            ) from error
+            raise OptionError(f"{self.kind} is {text!r}, which has a value of the wrong type: {error}") from error
 
     def _setting(self, part: str, text: str) -> tuple[str, Any]:
         name, sign, value = (piece.strip() for piece in part.partition("="))
         if not sign or not name or not value:
             raise OptionError(f"{self.kind} is {text!r}, expected NAME or NAME(SETTING=VALUE, ...)")
-        for read in (int, float):
+        for number in (int, float):
             try:
-                return name, read(value)
+                return name, number(value)
             except ValueError:
                 continue
         return name, value.strip("'\"")
 
     def name_of(self, value: object) -> str:
         """Return the name under which the class of `value` is registered, or its own name if it is not."""
-        place = f"{type(value).__module__}:{type(value).__name__}"
-        built_in = (name for name, entry in self.entries.items() if entry == place)
-        added = (point.name for point in self._points() if point.value == place)
+        path = f"{type(value).__module__}:{type(value).__name__}"
+        built_in = (name for name, entry in self.entries.items() if entry == path)
+        added = (point.name for point in self._points() if point.value == path)
         return next(built_in, None) or next(added, type(value).__name__)
 
     def __iter__(self) -> Iterator[str]:
@@ -175,7 +176,7 @@ class Registry(Mapping[str, Any]):
 
 @cache
 def _entry_points(group: str, _path: tuple[str, ...]) -> "EntryPoints":
-    """Return the entry points of a group, of all packages on the search path; to read them takes milliseconds."""
+    """Return the entry points of a group from all packages on the search path; cached, because reading is slow."""
     from importlib.metadata import entry_points
 
     return entry_points(group=group)

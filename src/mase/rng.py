@@ -1,4 +1,4 @@
-"""Random numbers that depend on the seed and the text only: not on order, batch size or worker."""
+"""Random numbers that depend only on the seed and the text, not on the order of texts, the batch size or the worker."""
 
 import hashlib
 import random
@@ -13,7 +13,13 @@ __all__ = ["generator", "row_noise", "stream_key", "untouched"]
 
 
 def stream_key(seed: int, text: str) -> tuple[int, ...]:
-    """Return the entropy words of the stream that belongs to `(seed, text)`."""
+    """Return the entropy of the random stream of `(seed, text)`.
+
+    Raises
+    ------
+    OptionError
+        If the seed is not an integer of at least 0.
+    """
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise OptionError(f"seed is {seed!r}, expected an integer >= 0")
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
@@ -21,25 +27,25 @@ def stream_key(seed: int, text: str) -> tuple[int, ...]:
 
 
 def generator(seed: int, text: str) -> np.random.Generator:
-    """Return the generator for the design of one text under one seed."""
+    """Return the random generator for one text and one seed."""
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(stream_key(seed, text))))
 
 
 @contextmanager
 def untouched() -> Iterator[None]:
-    """Give the global random states of Python and NumPy back as they were; torch's belongs to the torch adapters."""
-    plain, legacy = random.getstate(), np.random.get_state()  # noqa: NPY002
+    """Restore the global random states of Python and NumPy after the block; the torch adapters do so for torch."""
+    python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002
     try:
         yield
     finally:
-        random.setstate(plain)
-        np.random.set_state(legacy)  # noqa: NPY002
+        random.setstate(python_state)
+        np.random.set_state(numpy_state)  # noqa: NPY002
 
 
 def row_noise(key: tuple[int, ...], row: int, tokens: int, width: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return standard normal noise `(t, d)` and uniform noise `(t,)`, float32, that belong to one row of a design.
+    """Return standard normal noise `(t, d)` and uniform noise `(t,)`, in float32, for one row of a design.
 
-    Keyed by row, so that splitting the rows into other batches gives the same noise.
+    The stream is keyed by the row, so that the noise does not depend on the batches.
     """
     rng = np.random.Generator(np.random.Philox(np.random.SeedSequence(key, spawn_key=(row,))))
     return rng.standard_normal((tokens, width), dtype=np.float32), rng.random(tokens, dtype=np.float32)

@@ -1,4 +1,4 @@
-"""Which class of a model is explained."""
+"""The class that is explained."""
 
 import re
 from collections.abc import Sequence
@@ -13,21 +13,23 @@ __all__ = ["target_index"]
 
 
 def target_index(labels: Sequence[str], target: str | int | None, probabilities: Floats) -> int:
-    """Return the index of the target: a label, an index (also as a string that is no label), or the predicted class.
+    """Return the index of the target class.
 
     Parameters
     ----------
     labels
         Names of the k classes.
     target
-        What the user named; None for the class of the highest of the `probabilities` `(k,)`.
+        A label or an index; a string of digits that is not a label is an index. None for the predicted class.
+    probabilities
+        Class probabilities `(k,)`.
 
     Raises
     ------
     OptionError
-        If it is no label and no index of a class.
+        If the target is neither a label nor the index of a class.
     UnknownNameError
-        If there is no such label.
+        If the label is unknown.
     """
     if target is None:
         return int(np.argmax(probabilities))

@@ -1,4 +1,4 @@
-"""Texts as tokens and words, with spans into the original string."""
+"""Tokens and words of a text, with spans into the original string."""
 
 import re
 import unicodedata
@@ -27,13 +27,13 @@ __all__ = [
 Span = tuple[int, int]
 Side = Literal["start", "end"]
 
-# Scripts written without spaces: one character is the nearest thing to a word.
+# Scripts without spaces between words, in which every character counts as a word.
 _IDEOGRAPHS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 
 
 @dataclass(frozen=True, slots=True)
 class Truncation:
-    """What a model did not read: `n_total - n_kept` tokens; `kept` is the end of the text that it read."""
+    """The truncation of a text: the model read `n_kept` of `n_total` tokens, at the start or the end (`kept`)."""
 
     n_kept: int
     n_total: int
@@ -42,10 +42,10 @@ class Truncation:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """A text as its model reads it: t tokens, each with its id and its span in `text`.
+    """The t tokens of a text, each with its id and its span in `text`.
 
-    `fixed` marks special and padding tokens: they are no coordinates and their score is exactly 0.
-    A black box that reads strings has no ids: its tokens are words and `ids` counts them.
+    `fixed` marks special and padding tokens, which have no coordinate and score exactly 0. A black box that takes
+    strings has no token ids: its tokens are the words and `ids` numbers them.
     """
 
     text: str
@@ -66,7 +66,7 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The words of a text that its model reads: spans, and for each token its word (-1 for fixed tokens)."""
+    """The words of a text that the model reads: their spans, and the word of each token (-1 for fixed tokens)."""
 
     spans: tuple[Span, ...]
     of_token: tuple[int, ...]
@@ -76,12 +76,12 @@ class Words:
 
 
 def check_text(text: object) -> str:
-    """Return `text` if it is a string of valid Unicode, as a plain `str` if it is of a subclass such as `numpy.str_`.
+    """Return `text` if it is valid Unicode; a subclass such as `numpy.str_` is converted to `str`.
 
     Raises
     ------
     InvalidTextError
-        If it is not a string, or holds a lone surrogate (which no tokenizer or file can carry).
+        If it is not a string, or contains a lone surrogate, which tokenizers and files do not support.
     """
     if not isinstance(text, str):
         raise InvalidTextError(f"text is of type {type(text).__name__}, expected str{_remedy(text)}")
@@ -89,26 +89,26 @@ def check_text(text: object) -> str:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise InvalidTextError(
-            f"text has the lone surrogate U+{ord(text[error.start]):04X} at position {error.start}, expected valid Unicode; "
-            "replace it, for example with text.encode('utf-8', 'replace').decode()"
+            f"text has the lone surrogate U+{ord(text[error.start]):04X} at position {error.start}, expected valid "
+            "Unicode; replace it, for example with text.encode('utf-8', 'replace').decode()"
         ) from None
     return str.__str__(text)
 
 
 def check_texts(texts: object, *, tuples: bool = False) -> Iterable[Any]:
-    """Return `texts` if it can be several texts: a list, a generator or a Series; `check_text` looks at each of them.
+    """Return `texts` if it is a list, a generator or a Series; the single texts are not checked (see `check_text`).
 
-    What could be meant otherwise is refused: a tuple or a mapping may be one input of several fields, iterating over a
-    table gives the names of its columns, and a set has no order. With `tuples` a tuple counts as several texts, for
-    callers that take no single input.
+    Ambiguous inputs are refused: a tuple or a mapping may be one input with several fields, iterating over a table
+    yields the names of its columns, and a set has no order. With `tuples` a tuple counts as several texts, for callers
+    that never take a single input.
 
     Raises
     ------
     InvalidTextError
-        If it is a single text or anything else.
+        If it is a single text or another type.
     """
     if isinstance(texts, str):
-        raise InvalidTextError("texts is one str, expected several; put it into a list, as in [text]")
+        raise InvalidTextError("texts is a single str, expected several texts; use a list, as in [text]")
     shape = getattr(texts, "shape", None)
     one_column = not isinstance(shape, tuple) or len(shape) == 1
     if (
@@ -124,31 +124,36 @@ def check_texts(texts: object, *, tuples: bool = False) -> Iterable[Any]:
     return texts
 
 
-def _remedy(given: object) -> str:
-    """Return how to go on from an input that is no text."""
-    if isinstance(given, bytes | bytearray | memoryview):
+def _remedy(value: object) -> str:
+    """Return the remedy for an input that is not a text, for the end of a message."""
+    if isinstance(value, bytes | bytearray | memoryview):
         return "; decode it first, as in text.decode()"
-    if isinstance(given, tuple | list | Mapping):
-        return "; pairs of sentences and fields are not supported yet: join them to one str, or give several texts as a list"
-    if isinstance(given, Set):
-        return "; a set has no order, give sorted(texts)"
-    shape = getattr(given, "shape", None)
-    return "; name one column of a table, as in table['text']" if isinstance(shape, tuple) and len(shape) == 2 else ""
+    if isinstance(value, tuple | list | Mapping):
+        return (
+            "; pairs of sentences and fields are not supported: join them to one str, or pass several texts as a list"
+        )
+    if isinstance(value, Set):
+        return "; a set has no order, pass sorted(texts)"
+    shape = getattr(value, "shape", None)
+    is_table = isinstance(shape, tuple) and len(shape) == 2
+    return "; pass one column of the table, as in table['text']" if is_table else ""
 
 
 @cache
 def _word_pattern() -> re.Pattern[str]:
     codes = (*range(0x300, 0x1F000), *range(0xE0100, 0xE01F0))
     marks = "".join(re.escape(chr(c)) for c in codes if unicodedata.category(chr(c)) in ("Mn", "Mc", "Me"))
-    # Soft hyphens, joiners and marks of direction go on with a word, as in Unicode's word rules (UAX 29, WB4).
+    # Soft hyphens, joiners and direction marks do not end a word, as in the word rules of Unicode (UAX 29, WB4).
     letter = rf"[^\W_{_IDEOGRAPHS}][{marks}\xad\u200c-\u200f\u2060]*"
     inside = r"['’]|(?<=\d)[.,](?=\d)"
     return re.compile(rf"[{_IDEOGRAPHS}][{marks}]*|(?:{letter})+(?:(?:{inside})(?:{letter})+)*|_+|[^\w\s]+")
 
 
 def find_words(text: str) -> list[Span]:
-    """Return the spans of the words of `text`: runs of letters and digits (with apostrophes inside, and the points and
-    commas of numbers), ideographs one by one, and runs of punctuation or symbols.
+    """Return the spans of the words of `text`.
+
+    A word is a run of letters and digits, which may contain apostrophes and, in numbers, points and commas; a single
+    ideograph; or a run of punctuation or symbols.
 
     Examples
     --------
@@ -159,9 +164,9 @@ def find_words(text: str) -> list[Span]:
 
 
 def joins(left: str, right: str) -> bool:
-    """Return whether letters or digits at the end of `left` and the beginning of `right` would read as one word.
+    """Return whether the end of `left` and the start of `right` would form one word if they were concatenated.
 
-    Ideographs and kana, which are words one by one, never do.
+    They do if both are letters or digits. Ideographs and kana, which are single words, never do.
 
     Examples
     --------
@@ -173,7 +178,7 @@ def joins(left: str, right: str) -> bool:
 
 @lru_cache(maxsize=1 << 14)
 def _edges(piece: str) -> tuple[bool, bool]:
-    """Return whether the first and the last word of a piece are of letters or digits and reach its edge."""
+    """Return whether a piece starts and whether it ends with a word of letters or digits."""
     spans = find_words(piece)
     if not spans:
         return False, False
@@ -186,14 +191,14 @@ def _is_letter(character: str) -> bool:
 
 
 def group_words(tokens: Tokens) -> Words:
-    """Return the words that the tokens of a text make up.
+    """Return the words that the tokens of a text form.
 
-    A token belongs to every word it overlaps, and words that share a token are one word; a token that overlaps none
-    is a word of its own; a token of no width, white space apart, joins the one after it.
+    A token belongs to every word that it overlaps, and words that share a token are merged. A token that overlaps no
+    word is its own word. A token that is empty, or only white space, belongs to the word of the next token.
     """
-    found = find_words(tokens.text)
-    starts, ends = [s for s, _ in found], [e for _, e in found]
-    pieces: list[Span | None] = []  # the extent of each token's word, before sharing is resolved
+    spans = find_words(tokens.text)
+    starts, ends = [s for s, _ in spans], [e for _, e in spans]
+    pieces: list[Span | None] = []  # The span of the word of each token, before words that share a token are merged.
     for span, fixed in zip(tokens.spans, tokens.fixed, strict=True):
         span = None if fixed or span is None else _visible(tokens.text, span)
         if span is None:
@@ -208,7 +213,7 @@ def group_words(tokens: Tokens) -> Words:
 
 
 def _visible(text: str, span: Span) -> Span | None:
-    """Return the span without white space around it (byte-level tokenizers count it in), None if nothing is left."""
+    """Return the span without surrounding white space, which byte-level tokenizers include; None if nothing is left."""
     piece = text[slice(*span)]
     start = span[0] + len(piece) - len(piece.lstrip())
     end = span[1] - len(piece) + len(piece.rstrip())

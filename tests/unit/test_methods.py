@@ -19,10 +19,10 @@ TEXT = "I went in expecting a dull film and left delighted: superb acting, a cle
     [
         ("partition-shap", {"design": "iid"}, "is a procedure, expected no design"),
         ("partition-shap", {"sigma": 0.1}, "is a procedure, expected no sigma"),
-        ("kernel-shap", {"sigma": 0.1}, "a distribution of its own, expected no sigma"),
-        ("lime", {"center": 0.5}, "a distribution of its own, expected no center"),
-        ("occlusion", {"design": "lime"}, "the estimator 'moment' .* is for its own design 'leave-one-out'"),
-        ("mase-nlgp", {"design": "lime", "sigma": 0.1}, "a distribution of its own, expected no sigma"),
+        ("kernel-shap", {"sigma": 0.1}, "a fixed distribution, expected no sigma"),
+        ("lime", {"center": 0.5}, "a fixed distribution, expected no center"),
+        ("occlusion", {"design": "lime"}, "the estimator 'moment' .* is valid only for design 'leave-one-out'"),
+        ("mase-nlgp", {"design": "lime", "sigma": 0.1}, "a fixed distribution, expected no sigma"),
         ("mase-nlgp", {"center": np.inf}, "center is inf"),
     ],
 )
@@ -44,7 +44,7 @@ def test_a_design_with_a_law_takes_sigma_and_centre_away():
 
 
 def test_procedures_stop_when_they_want(lstm):
-    with pytest.raises(OptionError, match="asks as it sees fit"):
+    with pytest.raises(OptionError, match="does not support stopping rules"):
         mase.Explainer(lstm, method="partition-shap", tolerance=0.1)(TEXT)
     assert measure(smooth(4), resolve("partition-shap", link="logit"), 0, np.random.default_rng(0), stopping=Stopping())
 

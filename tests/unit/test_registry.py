@@ -25,7 +25,7 @@ def test_settings_in_a_name():
         ("focused(p_high=0.8", OptionError, "NAME(SETTING=VALUE, ...)"),
         ("focused(p_high)", OptionError, "NAME(SETTING=VALUE, ...)"),
         ("focused(p_high=)", OptionError, "NAME(SETTING=VALUE, ...)"),
-        ("focused(p_high=much)", OptionError, "another type"),
+        ("focused(p_high=much)", OptionError, "the wrong type"),
         ("focused(p_high=2)", OptionError, "0 < p_low <= p_high < 1"),
     ],
 )

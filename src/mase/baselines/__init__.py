@@ -1,4 +1,4 @@
-"""Explainers that are no single regression, competitors of MASE among them. One file per procedure."""
+"""Procedures: explanation methods that are not a single regression. One file per procedure."""
 
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ PROCEDURES = Registry(
     "mase.procedures",
 )
 
-# They load NumPy, which the names above do not.
+# Imported on first use, because they load NumPy.
 __getattr__ = lazy_names(
     __name__,
     {

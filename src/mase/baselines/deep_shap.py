@@ -1,4 +1,4 @@
-"""Deep SHAP: DeepLIFT's rules for the layers of an LSTM."""
+"""Deep SHAP: the rules of DeepLIFT for the layers of an LSTM."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -16,10 +16,10 @@ __all__ = ["DeepShap"]
 
 @dataclass(frozen=True, slots=True)
 class DeepShap:
-    """Deep SHAP (Lundberg and Lee 2017) with one background text, all of whose words are the reference: DeepLIFT Rescale.
+    """Deep SHAP (Lundberg and Lee 2017), with one background text that consists of the reference: DeepLIFT Rescale.
 
-    Computed by captum on an unrolled copy of the network; `mase.models.deep_lift` says what is done about gates and
-    pooling. Scores sum to F(text) - F(reference).
+    captum computes it on an unrolled copy of the network. `mase.models.deep_lift` describes the rules for gates and
+    pooling. The scores sum to F(text) - F(reference).
     """
 
     needs_gradients: ClassVar[bool] = True
@@ -27,7 +27,7 @@ class DeepShap:
     stops_early: ClassVar[bool] = False
 
     def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
-        """Return the contributions `(p,)` of one backward pass; nothing is drawn."""
+        """Return the contributions `(p,)` from one backward pass; they are deterministic."""
         del budget, rng, stopping
         p = oracle.size
         return Solution.of(oracle, Estimate(oracle.contributions(), no_scatter(p), float(p)))

@@ -1,4 +1,4 @@
-"""The length of the gradient: Grad* of the paper's tables."""
+"""The norm of the gradient: Grad* in the tables of the paper."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -18,9 +18,8 @@ __all__ = ["GradientNorm"]
 class GradientNorm:
     """|df/de_i|_2 of each word i over all entries of its vectors (Simonyan et al. 2014 with the L2 norm).
 
-    The tokens of a word count as one long vector: its score is the root of their summed squares. Scores are never
-    negative and say nothing of direction: a word that speaks against the class scores as high as one that speaks for
-    it.
+    The tokens of a word count as one long vector, so its score is the root of their summed squares. Scores have no
+    sign: a word that decreases the probability of the class scores as high as one that increases it.
     """
 
     needs_gradients: ClassVar[bool] = True
@@ -28,9 +27,8 @@ class GradientNorm:
     stops_early: ClassVar[bool] = False
 
     def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
-        """Return the norms `(p,)` from one gradient; nothing is drawn."""
+        """Return the norms `(p,)` from one gradient; they are deterministic."""
         del budget, rng, stopping
         p = oracle.size
-        return Solution.of(
-            oracle, Estimate(oracle.gradient_norms(np.ones((1, p)))[0], no_scatter(p), float(p)), signed=False
-        )
+        norms = oracle.gradient_norms(np.ones((1, p)))[0]
+        return Solution.of(oracle, Estimate(norms, no_scatter(p), float(p)), signed=False)

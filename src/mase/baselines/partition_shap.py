@@ -1,4 +1,4 @@
-"""Partition SHAP: Owen values over a hierarchy of neighbouring words, the most telling parts first."""
+"""Partition SHAP: Owen values over a hierarchy of adjacent words, with the most important parts split first."""
 
 import heapq
 from collections.abc import Iterator
@@ -22,12 +22,13 @@ __all__ = ["PartitionShap"]
 class _Part:
     """Words `first` to `last` (exclusive) as one player, in a context of other words `(p,)`.
 
-    `low` and `high` are the responses without and with it, `weight` the share of the orders of the hierarchy that the
-    context stands for. Parts sort by what is at stake, the largest first, then by age.
+    `low` and `high` are the responses without and with the part. `weight` is the share of the orders of the hierarchy
+    that have this context. Parts sort by `priority`, which is -|high - low| times the weight, and then by `number`, the
+    order in which they were made.
     """
 
-    stake: float
-    age: int
+    priority: float
+    number: int
     first: int = field(compare=False)
     last: int = field(compare=False)
     context: Floats = field(compare=False)
@@ -37,11 +38,11 @@ class _Part:
 
     @property
     def middle(self) -> int:
-        """Where the part is cut in two."""
+        """Index of the word at which the part is split."""
         return (self.first + self.last) // 2
 
     def with_half(self, first: int, last: int) -> Floats:
-        """Return the context `(p,)` with some of the part's words put back."""
+        """Return the context `(p,)` with the words `first` to `last` (exclusive) added."""
         row = self.context.copy()
         row[first:last] = 1.0
         return row
@@ -49,18 +50,18 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class PartitionShap:
-    """Owen values of the words over a balanced binary tree of the text: each part is cut in its middle into two players.
+    """Owen values of the words over a balanced binary tree of the text, in which each part is split in the middle.
 
-    A part is worth what it adds, halved over the two orders in which it and its sibling can come, in each context. The
-    parts with the most at stake (difference times weight) are cut first, `per_round` at a time; when the budget is
-    spent, what a part adds is spread evenly over its words, so that scores always sum to F(text) - F(reference). With
-    budget enough the values are the Owen values of the tree: the Shapley values over all orders that never interleave
-    two siblings.
+    The value of a part is the change in response when it is added, averaged over the two orders of the part and its
+    sibling in each context. The parts with the largest change times weight are split first, `per_round` at a time. When
+    the budget is spent, the value of a part is divided evenly among its words, so the scores always sum to
+    F(text) - F(reference). With a sufficient budget the scores are the Owen values of the tree: the Shapley values over
+    all orders that never interleave two siblings.
 
     Notes
     -----
-    The algorithm is that of `shap.explainers.Partition` (0.51, `fixed_context=None`, its default); its text masker
-    builds the tree from punctuation and joins neighbours, this one is balanced whatever the words are.
+    The algorithm is that of `shap.explainers.Partition` (0.51, `fixed_context=None`, its default). The text masker of
+    shap builds its tree from punctuation and by joining neighbours; the tree here is balanced for all texts.
     """
 
     per_round: int = 16
@@ -73,33 +74,33 @@ class PartitionShap:
             raise OptionError(f"per_round is {self.per_round}, expected an integer >= 1")
 
     def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
-        """Return gamma `(p,)`; nothing is drawn."""
+        """Return gamma `(p,)`, which is deterministic."""
         del rng, stopping
         p, gamma = oracle.size, np.zeros(oracle.size)
-        nothing = np.zeros(p)
-        root = _Part(0.0, 0, 0, p, nothing, float(oracle.responses(nothing[None])[0]), oracle.text, 1.0)
-        waiting, asked, age = [root], 1, 0
-        while waiting:
-            parts = _next_parts(waiting, min(self.per_round, (budget - asked) // 2), gamma)
+        empty = np.zeros(p)
+        root = _Part(0.0, 0, 0, p, empty, float(oracle.responses(empty[None])[0]), oracle.text, 1.0)
+        queue, n_evaluated, number = [root], 1, 0
+        while queue:
+            parts = _next_parts(queue, min(self.per_round, (budget - n_evaluated) // 2), gamma)
             if not parts:
                 break
             rows = [row for part in parts for row in _halves(part)]
-            answers = oracle.responses(np.array(rows)).reshape(-1, 2)
-            asked += len(rows)
-            for part, (left, right) in zip(parts, answers.tolist(), strict=True):
-                for child in _children(part, left, right, age):
-                    heapq.heappush(waiting, child)
-                age += 4
-        for part in waiting:
+            responses = oracle.responses(np.array(rows)).reshape(-1, 2)
+            n_evaluated += len(rows)
+            for part, (left, right) in zip(parts, responses.tolist(), strict=True):
+                for child in _children(part, left, right, number):
+                    heapq.heappush(queue, child)
+                number += 4
+        for part in queue:
             _credit(part, gamma)
         return Solution.of(oracle, Estimate(gamma, no_scatter(p), float(p)))
 
 
-def _next_parts(waiting: list[_Part], limit: int, gamma: Floats) -> list[_Part]:
-    """Take the parts with the most at stake off the heap, at most `limit` that can be cut; single words are credited."""
+def _next_parts(queue: list[_Part], limit: int, gamma: Floats) -> list[_Part]:
+    """Pop at most `limit` parts of several words from the heap; add the values of single words to gamma."""
     parts: list[_Part] = []
-    while waiting and len(parts) < limit:
-        part = heapq.heappop(waiting)
+    while queue and len(parts) < limit:
+        part = heapq.heappop(queue)
         if part.last - part.first == 1:
             _credit(part, gamma)
         else:
@@ -111,21 +112,24 @@ def _halves(part: _Part) -> tuple[Floats, Floats]:
     return part.with_half(part.first, part.middle), part.with_half(part.middle, part.last)
 
 
-def _children(part: _Part, left: float, right: float, age: int) -> Iterator[_Part]:
-    """Yield both halves of a part, each before and after the other; `left` and `right` are the responses with one half."""
+def _children(part: _Part, left: float, right: float, number: int) -> Iterator[_Part]:
+    """Yield both halves of a part, each without and with the other half in its context.
+
+    `left` and `right` are the responses with only the left or the right half added.
+    """
     half_left, half_right = _halves(part)
     weight = part.weight / 2
-    cuts = (
+    children = (
         (part.first, part.middle, part.context, part.low, left),
         (part.middle, part.last, part.context, part.low, right),
         (part.first, part.middle, half_right, right, part.high),
         (part.middle, part.last, half_left, left, part.high),
     )
-    for offset, (first, last, context, low, high) in enumerate(cuts, start=1):
-        yield _Part(-abs(high - low) * weight, age + offset, first, last, context, low, high, weight)
+    for i, (first, last, context, low, high) in enumerate(children, start=1):
+        yield _Part(-abs(high - low) * weight, number + i, first, last, context, low, high, weight)
 
 
 def _credit(part: _Part, gamma: Floats) -> None:
-    """Spread what a part adds evenly over its words, in place."""
+    """Divide the value of a part evenly among its words, in place."""
     size = part.last - part.first
     gamma[part.first : part.last] += (part.high - part.low) * part.weight / size

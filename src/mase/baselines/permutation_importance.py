@@ -1,4 +1,4 @@
-"""Permutation importance: what happens when a word stands in the place of another."""
+"""Permutation importance: the change in response when a word is replaced by another word of the text."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -18,16 +18,16 @@ __all__ = ["PermutationImportance"]
 
 @dataclass(frozen=True, slots=True)
 class PermutationImportance:
-    """gamma_i = F(text) - mean_r F(text with word pi_r(i) written over word i), over random permutations pi_r of the words.
+    """gamma_i = F(text) - mean_r F(text with word i replaced by word pi_r(i)), over random permutations pi_r.
 
-    One word is replaced at a time and all others stay. Every pi_r is one cycle through all words (Sattolo), so that no
-    word replaces itself; the budget holds n_samples / p permutations.
+    One word is replaced at a time and all others are kept. Every pi_r is a single cycle through all words (Sattolo), so
+    that no word replaces itself. The budget allows n_samples / p permutations.
 
     Notes
     -----
-    Altmann et al. (2010) permute the response over a data set and refit; one text has no such response. The paper
-    permutes "the input vector", which is this: the vectors of the text are permuted, and each entry of the permuted
-    text is tried alone.
+    Altmann et al. (2010) permute the response over a data set and refit, which is not possible for a single text. The
+    paper permutes "the input vector". That is implemented here: the vectors of the text are permuted, and each entry of
+    the permuted text is evaluated separately.
     """
 
     needs_gradients: ClassVar[bool] = False
@@ -35,19 +35,21 @@ class PermutationImportance:
     stops_early: ClassVar[bool] = False
 
     def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
-        """Return gamma `(p,)` with the covariance of a mean over permutations; that of one permutation is not known.
+        """Return gamma `(p,)` with the covariance of a mean over permutations, which is unknown for one permutation.
 
         Raises
         ------
         TooFewSamplesError
-            If the budget does not hold one permutation.
+            If the budget is smaller than one permutation.
         """
         p = oracle.size
         rounds = budget // p
         if not rounds:
-            raise TooFewSamplesError(f"n_samples is {budget}, expected at least {p}: one permutation of {p} words")
+            raise TooFewSamplesError(
+                f"n_samples is {budget}, expected at least {p} for one permutation of {p} words; use a larger n_samples"
+            )
         if p == 1:
-            remark = "a text of one word has no other word to put in its place"
+            remark = "the text has a single word, so there is no other word to replace it with; use another method"
             return Solution.of(oracle, Estimate(np.zeros(1), np.zeros((1, 1)), 1.0, remark))
         sources = np.tile(np.arange(p), (rounds, p, 1))
         words = np.arange(p)
@@ -56,13 +58,14 @@ class PermutationImportance:
         drops = oracle.text - oracle.exchanged(sources.reshape(-1, p)).reshape(rounds, p)
         spread = drops - drops.mean(axis=0)
         covariance = scatter(spread) / (rounds * max(rounds - 1, 1))
-        why = "one permutation only: its error is unknown" if rounds == 1 else None
-        return Solution.of(oracle, Estimate(drops.mean(axis=0), covariance, float(p), why))
+        unknown_errors = f"with one permutation the standard errors are unknown; use n_samples >= {2 * p}"
+        estimate = Estimate(drops.mean(axis=0), covariance, float(p), unknown_errors if rounds == 1 else None)
+        return Solution.of(oracle, estimate)
 
 
 def _cycle(rng: np.random.Generator, p: int) -> Ints:
-    """Return a random permutation of one cycle, uniform over all of them: the word that replaces each word."""
+    """Return a uniformly random cyclic permutation `(p,)`: the index of the word that replaces each word."""
     order = rng.permutation(p)
-    after: Ints = np.empty(p, dtype=np.int64)
-    after[order] = np.roll(order, -1)
-    return after
+    successors: Ints = np.empty(p, dtype=np.int64)
+    successors[order] = np.roll(order, -1)
+    return successors

@@ -1,4 +1,4 @@
-"""Scores drawn at random: what a method has to beat."""
+"""Random scores: the lower baseline for every method."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -16,14 +16,14 @@ __all__ = ["Random"]
 
 @dataclass(frozen=True, slots=True)
 class Random:
-    """Independent uniform scores in [0, 1), so that every order of the words is as likely; the model is not asked."""
+    """Independent uniform scores in [0, 1), so that all orders of the words are equally likely, without the model."""
 
     needs_gradients: ClassVar[bool] = False
     needs_reference: ClassVar[bool] = False
     stops_early: ClassVar[bool] = False
 
     def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
-        """Return p draws with a covariance of NaN: they estimate nothing, so that nothing could be their standard error."""
+        """Return p draws; their covariance is NaN, because they estimate nothing."""
         del budget, stopping
         p = oracle.size
         return Solution.of(oracle, Estimate(rng.random(p), np.full_like(no_scatter(p), np.nan), float(p)))

@@ -1,4 +1,4 @@
-"""Sequential integrated gradients: each word comes from the reference alone while the others stay."""
+"""Sequential integrated gradients: each word moves along its path from the reference while the others are kept."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,19 +14,22 @@ from mase.regression.strategy import Solution
 
 __all__ = ["SequentialIG"]
 
-# More nodes than this add only digits that nobody reads.
-_MOST_NODES = 32
+# More nodes per word than this do not improve the accuracy visibly.
+_MAX_NODES = 32
 
 
 @dataclass(frozen=True, slots=True)
 class SequentialIG:
-    """gamma_i = int_0^1 dF/dc_i at c = 1 - (1 - alpha) e_i over alpha, by Gauss-Legendre quadrature (SIG, Enguehard 2023).
+    """gamma_i = int_0^1 dF/dc_i d alpha at c = 1 - (1 - alpha) e_i, by Gauss-Legendre quadrature.
+
+    This is SIG (Enguehard 2023).
 
     Notes
     -----
-    The integral of a derivative is a difference: gamma_i = F(1) - F(1 - e_i), which is occlusion by the same reference.
-    What is left between the two is the error of the quadrature, n_samples / p nodes per word. The original's division
-    by the norm of all scores changes no ranking and is left out, so that scores keep the unit of the response.
+    The integral of a derivative is a difference: gamma_i = F(1) - F(1 - e_i), which is occlusion with the same
+    reference. The two differ only by the error of the quadrature, which has n_samples / p nodes per word. The original
+    divides by the norm of all scores. That changes no ranking and is omitted, so that scores keep the unit of the
+    response.
     """
 
     needs_gradients: ClassVar[bool] = True
@@ -34,7 +37,7 @@ class SequentialIG:
     stops_early: ClassVar[bool] = False
 
     def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
-        """Return gamma `(p,)`; nothing is drawn.
+        """Return gamma `(p,)`, which is deterministic.
 
         Raises
         ------
@@ -45,9 +48,10 @@ class SequentialIG:
         p = oracle.size
         if budget < p:
             raise OptionError(
-                f"n_samples is {budget}, expected at least {p}: every one of the {p} words has a path of its own"
+                f"n_samples is {budget}, expected at least {p}: each of the {p} words has its own path; use a larger "
+                "n_samples"
             )
-        nodes, weights = np.polynomial.legendre.leggauss(min(budget // p, _MOST_NODES))
+        nodes, weights = np.polynomial.legendre.leggauss(min(budget // p, _MAX_NODES))
         rows = np.ones((p, len(nodes), p))
         words = np.arange(p)
         rows[words, :, words] = (nodes + 1) / 2

@@ -16,7 +16,7 @@ from mase.errors import CapabilityError, DataError, MaseError, MissingDependency
 from mase.metrics.alignment import check_model
 from mase.metrics.attributions import Attributions, read_attributions
 from mase.metrics.evaluation import Evaluation, collect
-from mase.metrics.evaluator import Evaluator, Judged, OnError
+from mase.metrics.evaluator import EvaluatedText, Evaluator, OnError
 
 __all__ = ["Found", "Source", "run_evaluation"]
 
@@ -136,7 +136,7 @@ class _Tally:
     """What was judged so far, how many judgements of one method are missing, and how many of the texts looked at have a label
     and are classified correctly."""
 
-    judged: list[Judged]
+    judged: list[EvaluatedText]
     rows: list[int]
     n_missing: int = 0
     n_labelled: int = 0

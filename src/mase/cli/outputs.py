@@ -117,7 +117,7 @@ class WholeFile(AbstractContextManager["WholeFile"]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        is_wanted = kind is None or (self._has_new and self._file.is_whole)
+        is_wanted = kind is None or (self._has_new and self._file.is_complete)
         if not is_wanted or not self._n_explained:
             self._file.__exit__(kind or InterruptedError, error, trace)
             if is_wanted and self._n_failed:

@@ -87,7 +87,7 @@ def _numbers(evaluation: Evaluation, metric: str, by_method: Mapping[str, tuple[
     rows = []
     for method, summaries in by_method.items():
         row = [(summaries[index], best[index]) for index, _ in shown]
-        n = evaluation.n_judged(method)
+        n = evaluation.n_evaluated(method)
         cells = (Cell(_cell(one, n), bold=one is not None and one.mean == top) for one, top in row)
         rows.append((Cell(_named(evaluation, method)), *cells))
     return Table(head, tuple(rows))
@@ -95,7 +95,7 @@ def _numbers(evaluation: Evaluation, metric: str, by_method: Mapping[str, tuple[
 
 def _named(evaluation: Evaluation, method: str) -> str:
     """Return the name of a method, with the number of its texts where it could not explain all of them."""
-    judged = evaluation.n_judged(method)
+    judged = evaluation.n_evaluated(method)
     return method + ("" if judged == len(evaluation) else f" ({judged:,} of {len(evaluation):,} texts)")
 
 
@@ -136,11 +136,11 @@ def _best(row: Sequence[Summary | None], column: Column) -> float | None:
     return max(means) if column.better == "higher" else min(means)
 
 
-def _cell(summary: Summary | None, n_judged: int) -> str:
+def _cell(summary: Summary | None, n_evaluated: int) -> str:
     """Return a mean with its interval, and of how many texts it is if not of all that were judged."""
     if summary is None:
         return "-"
-    of = "" if summary.n == n_judged else f" ({summary.n:,})"
+    of = "" if summary.n == n_evaluated else f" ({summary.n:,})"
     spread = "" if summary.sd is None else f" ±{_digits(summary.sd)}"
     interval = (
         "" if isnan(summary.low) else f" [{_digits(summary.low)},{_digits(summary.high)}]"

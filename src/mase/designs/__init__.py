@@ -1,4 +1,4 @@
-"""Designs: where to put the points at which the model is asked. One file per scheme."""
+"""Designs: schemes that choose the points at which the model is evaluated. One file per scheme."""
 
 from typing import TYPE_CHECKING
 
@@ -35,7 +35,7 @@ DESIGNS = Registry(
     "mase.designs",
 )
 
-# They load NumPy, which the names above do not.
+# Imported on first use, because they load NumPy.
 __getattr__ = lazy_names(
     __name__,
     {

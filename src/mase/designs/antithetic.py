@@ -1,4 +1,4 @@
-"""Mirrored pairs: every even-order term of the model cancels."""
+"""Antithetic pairs: every even-order term of the model cancels."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The two-point distribution: each word is kept (1) or taken out (0). The distribution of LIME and of every black box."""
+"""The Bernoulli design: each word is kept (1) or masked (0) with probability 1/2."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,15 +15,15 @@ __all__ = ["Bernoulli"]
 
 @dataclass(frozen=True, slots=True)
 class Bernoulli:
-    """Fair coins, each row with its complement: c and 1 - c are mirror images about 1/2."""
+    """Bernoulli rows (mask rate 1/2), each with its complement: c and 1 - c are mirror images about 1/2."""
 
     rounds: ClassVar[int] = 1
 
     def distribution(self, scale: Floats) -> Distribution:
-        """Return the distribution of fair coins."""
+        """Return the Bernoulli distribution with mask rate 1/2."""
         return Distribution(0.5, Covariance(np.full(np.count_nonzero(scale), 0.5)))
 
     def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return the largest even number of rows up to n."""
-        coins = rng.integers(0, 2, size=(pair_count(n), distribution.covariance.size)).astype(np.float64) - 0.5
-        return mirrored(coins, distribution)
+        kept = rng.integers(0, 2, size=(pair_count(n), distribution.covariance.size)).astype(np.float64)
+        return mirrored(kept - 0.5, distribution)

@@ -15,25 +15,27 @@ __all__ = ["Focused"]
 
 @dataclass(frozen=True, slots=True)
 class Focused:
-    """Bernoulli rows in rounds: the first masks every word with probability 1/2, later ones mask high-scoring words more often.
+    """Bernoulli rows in rounds, the later of which mask high-scoring words more often.
 
-    After each round the words are ranked by their scores so far. In the next, the word of rank r (from 0) is masked
-    with probability p_low + (p_high - p_low) / (1 + exp((r - n_top) / softness)). All rounds together pose one
-    regression. Its coefficients are the average effect of a word where its strongest companions are mostly masked
-    already, which is where an explanation is put to the test. If several words say the same, rows near the whole text
-    rarely show the effect of any of them, since another one is still there.
+    The first round masks every word with probability 1/2. After each round the words are ranked by their scores so far.
+    In the next round, the word of rank r (from 0) is masked with probability
+    p_low + (p_high - p_low) / (1 + exp((r - n_top) / softness)). All rounds together form one regression.
+
+    The coefficients are the average effect of a word in rows where most of the other strong words are masked. If
+    several words carry redundant evidence, rows close to the full text rarely show the effect of any of them, because
+    another one is still kept.
 
     Parameters
     ----------
     rounds
-        Rounds of equal size.
+        Number of rounds of equal size.
     n_top
-        How many words are mostly masked; at most a third of those of the text.
+        Number of words that are masked most of the time, at most a third of the words of the text.
     p_high, p_low
-        Mask rates of the highest and the lowest words of a long text. With few words they are not reached: of nine
-        words the highest is masked with .64 and the lowest with .28.
+        Mask rates of the highest and the lowest words of a long text. Short texts do not reach them: of nine words the
+        highest is masked with probability 0.64 and the lowest with 0.28.
     softness
-        Over how many ranks the mask rate falls from one to the other (the scale of a logistic curve).
+        Number of ranks over which the mask rate falls (the scale of a logistic curve).
     """
 
     rounds: int = 5
@@ -48,26 +50,26 @@ class Focused:
                 raise OptionError(f"{name} is {getattr(self, name)!r}, expected an integer")
         if self.rounds < 1 or self.n_top < 1 or not self.softness > 0:
             raise OptionError(
-                f"rounds is {self.rounds}, n_top {self.n_top} and softness {self.softness}, expected rounds and n_top >= 1 "
-                "and softness > 0"
+                f"rounds is {self.rounds}, n_top is {self.n_top} and softness is {self.softness}, expected "
+                "rounds >= 1, n_top >= 1 and softness > 0"
             )
         if not 0 < self.p_low <= self.p_high < 1:
-            raise OptionError(f"p_low is {self.p_low} and p_high {self.p_high}, expected 0 < p_low <= p_high < 1")
+            raise OptionError(f"p_low is {self.p_low} and p_high is {self.p_high}, expected 0 < p_low <= p_high < 1")
 
     def distribution(self, scale: Floats) -> Distribution:
-        """Return the distribution of the first round: p fair coins."""
+        """Return the distribution of the first round: Bernoulli with mask rate 1/2."""
         p = np.count_nonzero(scale)
         return Distribution(0.5, Covariance(np.full(p, 0.5)))
 
     def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
-        """Return n rows; those of later rounds mask the words whose coefficients `(p,)` are high so far more often."""
+        """Return n rows; given the coefficients gamma `(p,)` so far, mask words with high coefficients more often."""
         p = distribution.covariance.size
         if gamma is None:
             return _bernoulli(rng, n, np.full(p, 0.5), distribution)
         ranks = np.empty(p)
         ranks[np.argsort(-gamma, kind="stable")] = np.arange(p)
-        near = expit((min(self.n_top, p / 3) - ranks) / self.softness)
-        return _bernoulli(rng, n, self.p_low + (self.p_high - self.p_low) * near, distribution)
+        share = expit((min(self.n_top, p / 3) - ranks) / self.softness)
+        return _bernoulli(rng, n, self.p_low + (self.p_high - self.p_low) * share, distribution)
 
 
 def _bernoulli(rng: np.random.Generator, n: int, rates: Floats, distribution: Distribution) -> Sample:

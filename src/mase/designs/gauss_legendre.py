@@ -1,4 +1,4 @@
-"""The straight path from the reference to the text, at the nodes of a quadrature: the rows of integrated gradients."""
+"""Quadrature nodes on the straight path from the reference to the text: the rows of integrated gradients."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,7 +11,7 @@ from mase.regression.problem import Distribution, Sample
 
 __all__ = ["GaussLegendre"]
 
-# Nodes in one stretch of the path: more digits than a model has, and quickly found.
+# Largest number of nodes per segment: accurate beyond the precision of a model, and fast to compute.
 _LARGEST_ORDER = 256
 
 
@@ -19,14 +19,14 @@ _LARGEST_ORDER = 256
 class GaussLegendre:
     """Rows c = alpha 1 at the Gauss-Legendre nodes alpha in (0, 1), with the quadrature's weights.
 
-    The path is cut into equal stretches of at most 256 nodes each. No row deviates from the path, so only estimators
-    that work on gradients can use them.
+    The path is divided into equal segments of at most 256 nodes each. No row deviates from the path, so only estimators
+    that use gradients can work with these rows.
     """
 
     rounds: ClassVar[int] = 1
 
     def distribution(self, scale: Floats) -> Distribution:
-        """Return a nominal distribution of unit covariance: nothing is drawn."""
+        """Return a nominal distribution with unit covariance; nothing is drawn from it."""
         p = np.count_nonzero(scale)
         return Distribution(1.0, Covariance(np.ones(p)))
 
@@ -36,17 +36,17 @@ class GaussLegendre:
         p = distribution.covariance.size
         nodes, weights = _quadrature(n)
         rows = np.repeat(nodes[:, None], p, axis=1)
-        still = np.zeros((n, p))
-        return Sample(rows, still, weights, False, None, distribution.covariance, divisible=False, exhaustive=True)
+        deviations = np.zeros((n, p))
+        return Sample(rows, deviations, weights, False, None, distribution.covariance, divisible=False, exhaustive=True)
 
 
 def _quadrature(n: int) -> tuple[Floats, Floats]:
     """Return n nodes in (0, 1) and their weights, which sum to 1.
 
-    One rule of order n costs n^3; beyond `_LARGEST_ORDER` the path is cut into equal panels with a rule each.
+    A rule of order n costs n^3, so beyond `_LARGEST_ORDER` the path is divided into equal segments with one rule each.
     """
     orders = [len(part) for part in np.array_split(np.arange(n), -(-n // _LARGEST_ORDER))]
     rules = {order: np.polynomial.legendre.leggauss(order) for order in set(orders)}
-    nodes = [panel + (rules[order][0] + 1) / 2 for panel, order in enumerate(orders)]
+    nodes = [segment + (rules[order][0] + 1) / 2 for segment, order in enumerate(orders)]
     weights = [rules[order][1] / 2 for order in orders]
     return np.concatenate(nodes) / len(orders), np.concatenate(weights) / len(orders)

@@ -1,4 +1,4 @@
-"""One word taken out at a time: the rows of occlusion."""
+"""One word masked at a time: the rows of occlusion."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -19,9 +19,9 @@ class LeaveOneOut:
 
     Notes
     -----
-    Proposition "occlusion" needs i to be uniform over the words for that second moment; every word once is uniform
-    without chance. Its Z does not have mean zero, which Theorem 1 asks for: the formula is used, the theorem does not
-    apply.
+    Proposition "occlusion" requires i to be uniform over the words for that second moment. Masking every word exactly
+    once has the same moment without randomness. Its Z does not have mean zero, as Theorem 1 requires: the formula is
+    used, but the theorem does not apply.
     """
 
     rounds: ClassVar[int] = 1
@@ -43,7 +43,7 @@ class LeaveOneOut:
         p = distribution.covariance.size
         if n < p:
             raise TooFewSamplesError(
-                f"n_samples is {n}, expected at least {p}: every one of the {p} words is taken out once"
+                f"n_samples is {n}, expected at least {p}: each of the {p} words is masked once; use a larger n_samples"
             )
         z = -np.eye(p)
         return Sample(1 + z, z, np.ones(p), False, 1.0, distribution.covariance, divisible=False, exhaustive=True)

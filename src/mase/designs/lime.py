@@ -1,4 +1,4 @@
-"""The rows of the `lime` package: any number of words taken out, near texts counting more."""
+"""The rows of the `lime` package: a uniform number of masked words, and larger weights closer to the text."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,11 +15,11 @@ __all__ = ["Lime"]
 
 @dataclass(frozen=True, slots=True)
 class Lime:
-    """The text itself, then rows without m words each, m uniform from 1 to p; weight sqrt(exp(-d^2 / width^2)).
+    """The text itself, then rows with m masked words each, m uniform from 1 to p; weights sqrt(exp(-d^2 / width^2)).
 
-    d is 100 times the cosine distance to the text, 1 - sqrt((p - m) / p). Read from `lime` 0.2.0.1 (`lime_text.py`),
-    whose default width is 25. A coordinate here is one word where it stands; with its option `bow` the package takes
-    out all occurrences of a word at once.
+    d is 100 times the cosine distance to the text, 1 - sqrt((p - m) / p). This follows `lime` 0.2.0.1 (`lime_text.py`),
+    whose default width is 25. A coordinate here is a single occurrence of a word. With its option `bow` the package
+    masks all occurrences of a word at once.
     """
 
     width: float = 25.0
@@ -31,12 +31,12 @@ class Lime:
     rounds: ClassVar[int] = 1
 
     def distribution(self, scale: Floats) -> Distribution:
-        """Return the distribution of a row: m uniform from 1 to p."""
+        """Return the distribution of a row with m masked words, m uniform from 1 to p."""
         p = int(np.count_nonzero(scale))
         return exchangeable(p, np.arange(p), np.ones(p))
 
     def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
-        """Return n rows, the first of them the text."""
+        """Return n rows, the first of which is the text."""
         p = distribution.covariance.size
         removed = np.concatenate([[0], rng.integers(1, p + 1, size=n - 1)])
         ranks = np.argsort(np.argsort(rng.random((n, p)), axis=1), axis=1)
@@ -46,5 +46,5 @@ class Lime:
         )
 
     def weights(self, kept: Floats) -> Floats:
-        """Return the kernel's weights `(n,)` of rows `(n, p)`."""
+        """Return the kernel weights `(n,)` of rows `(n, p)`."""
         return np.sqrt(proximity(100 * (1 - np.sqrt(kept.mean(axis=1))), self.width))

@@ -1,4 +1,4 @@
-"""LIME as the paper of MASE states it: fair coins, near texts counting more."""
+"""LIME as defined in the MASE paper: Bernoulli rows with larger weights for texts closer to the input."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -16,9 +16,9 @@ __all__ = ["LimePaper"]
 
 @dataclass(frozen=True, slots=True)
 class LimePaper:
-    """Independent fair coins for every word, weighted by pi = exp(-D^2 / width^2), D the cosine distance to the text.
+    """Bernoulli rows (mask rate 1/2) with weights pi = exp(-D^2 / width^2), D the cosine distance to the text.
 
-    Proposition "LIME" gives no value for the width; 0.25 is that of the `lime` package, in its units 25.
+    Proposition "LIME" gives no value for the width. 0.25 is the value of the `lime` package (25 in its units).
     """
 
     width: float = 0.25
@@ -30,7 +30,7 @@ class LimePaper:
     rounds: ClassVar[int] = 1
 
     def distribution(self, scale: Floats) -> Distribution:
-        """Return the distribution of fair coins."""
+        """Return the Bernoulli distribution with mask rate 1/2."""
         p = np.count_nonzero(scale)
         return Distribution(0.5, Covariance(np.full(p, 0.5)))
 

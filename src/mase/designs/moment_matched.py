@@ -1,4 +1,4 @@
-"""Gaussian rows whose sample mean is exactly 0 and whose Gram matrix is exactly Sigma."""
+"""Gaussian rows with sample mean exactly 0 and second moments exactly Sigma."""
 
 from dataclasses import dataclass, replace
 
@@ -14,14 +14,14 @@ __all__ = ["MomentMatched"]
 
 @dataclass(frozen=True, slots=True)
 class MomentMatched(Gaussian):
-    """n Gaussian rows, centred and whitened by their own moments, then coloured by Sigma.
+    """n Gaussian rows, centred and whitened by their sample moments, then coloured by Sigma.
 
-    On these Theorem 1's formula equals least squares with an intercept, to rounding, for any n > p. The rows are
-    matched as a whole: a stopping rule asks all of them.
+    On these rows, the formula of Theorem 1 equals least squares with an intercept, up to rounding, for any n > p. Only
+    the complete sample has these moments, so a stopping rule cannot stop early.
 
     Notes
     -----
-    The standard errors of `Moment` take rows to be independent and are several times too large on these.
+    The standard errors of `Moment` assume independent rows and are several times too large on these.
     """
 
     def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
@@ -30,12 +30,13 @@ class MomentMatched(Gaussian):
         Raises
         ------
         TooFewSamplesError
-            If n <= p: fewer rows cannot have the Gram matrix Sigma.
+            If n <= p: so few rows cannot have second moments Sigma.
         """
         p = distribution.covariance.size
         if n <= p:
             raise TooFewSamplesError(
-                f"n_samples is {n}, expected more than the {p} coordinates for a moment-matched design"
+                f"n_samples is {n}, expected more than {p}, the number of coordinates, for design='moment-matched'; "
+                "use a larger n_samples"
             )
         noise = rng.standard_normal((n, p))
         noise -= noise.mean(axis=0)

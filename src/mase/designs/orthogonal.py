@@ -1,4 +1,4 @@
-"""Mirrored pairs in orthogonal blocks: directions spread as evenly as they can be."""
+"""Mirrored pairs in orthogonal blocks, whose directions cover the space evenly."""
 
 from dataclasses import dataclass
 
@@ -17,9 +17,9 @@ class Orthogonal(Gaussian):
 
     Notes
     -----
-    A row's length is drawn from the chi distribution of p degrees of freedom, so that each row on its own is exactly
-    N(0, Sigma) and the estimand is the paper's; fixed lengths sqrt(p) would change it by O(1/p). The standard errors of
-    `Moment`, which take rows to be independent, are too large on these.
+    The length of a row is drawn from the chi distribution with p degrees of freedom. Each single row then has the
+    distribution N(0, Sigma), and the estimand is that of the paper; fixed lengths sqrt(p) would change it by O(1/p).
+    The standard errors of `Moment` assume independent rows and are too large on these.
     """
 
     def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
@@ -31,7 +31,8 @@ class Orthogonal(Gaussian):
 
 
 def _block(rng: np.random.Generator, p: int, m: int) -> Floats:
-    """Return m orthonormal rows `(m, p)` of a uniform random rotation (Haar: the signs of R's diagonal are undone)."""
+    """Return m orthonormal rows `(m, p)` of a uniform (Haar) random rotation."""
+    # The factorisation fixes the signs of R's diagonal; multiplying by them makes Q uniform.
     if m == p:
         q, r = np.linalg.qr(rng.standard_normal((p, p)))
         return np.asarray(q * np.sign(np.diag(r)))

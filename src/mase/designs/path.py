@@ -16,9 +16,9 @@ __all__ = ["Path"]
 class Path(Gaussian):
     """Pairs (alpha + z, alpha - z) with alpha stratified over (0, 1) and z in orthogonal blocks.
 
-    The coefficients estimate the average over the path of the smoothed gradient by the coordinates, so that their sum
-    tends to F(1) - F(0) as sigma goes to 0: a smoothed, gradient-free integrated gradient. The law's centre is not
-    used.
+    The coefficients estimate the smoothed gradient with respect to the coordinates, averaged over the path. Their sum
+    tends to F(1) - F(0) as sigma goes to 0: they are smoothed integrated gradients, computed without gradients. The
+    centre of the distribution is not used.
     """
 
     def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
@@ -28,5 +28,5 @@ class Path(Gaussian):
 
 
 def _strata(rng: np.random.Generator, m: int) -> Floats:
-    """Return m points in random order, one uniform in each of m equal parts of (0, 1)."""
+    """Return m points in random order, one drawn uniformly from each of m equal parts of (0, 1)."""
     return np.asarray((rng.permutation(m) + rng.random(m)) / m)

@@ -13,55 +13,55 @@ from mase.regression.problem import Distribution, Sample
 
 __all__ = ["Shapley"]
 
-# Draws per free place: a coalition that comes again counts more, and takes no place.
-_PATIENCE = 4
+# Draws per pair that is still to be found. A repeated draw adds to the weight of its pair and needs no evaluation.
+_DRAWS_PER_PAIR = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Shapley:
     """Pairs of a coalition and its complement, weighted by the Shapley kernel (p - 1) / (C(p, k) k (p - k)).
 
-    The first pair, text and reference, has infinite weight: its difference is met exactly
-    (`mase.estimators.constrained`). As in `shap`, sizes are taken from both ends: as long as all coalitions of the
-    sizes k and p - k fit into the share of the budget that their weight stands for, they are all asked; what is left of
-    the budget is drawn with the kernel as probability, a coalition that comes twice counting twice.
+    The first pair is the text and the reference. It has infinite weight, so its difference is fitted exactly
+    (`mase.estimators.constrained`). As in `shap`, sizes are taken from both ends. All coalitions of the sizes k and
+    p - k are evaluated as long as they fit into their share of the budget, which is proportional to the kernel. The
+    rest of the budget is drawn with the kernel as probability; a coalition that is drawn twice counts twice.
 
     Notes
     -----
-    The `shap` package also selects features, by default (`l1_reg`) the ten strongest, and gives all others 0; here
-    every word has its score, as with ``l1_reg=False``.
+    The `shap` package also selects features. By default (`l1_reg`) it keeps the ten strongest and scores all others 0.
+    Here every word gets a score, as with ``l1_reg=False``.
 
-    Proposition "Kernel SHAP" puts the kernel into both the loss and the sampling, which would count it twice: here each
-    size has it in one of the two.
+    Proposition "Kernel SHAP" has the kernel in both the loss and the sampling distribution, which would count it twice.
+    Here each size has it in one of the two.
     """
 
     rounds: ClassVar[int] = 1
 
     def distribution(self, scale: Floats) -> Distribution:
-        """Return the distribution of a coalition whose size is drawn from the kernel."""
+        """Return the distribution of a coalition whose size is drawn with the kernel as probability."""
         p = int(np.count_nonzero(scale))
         sizes = np.arange(1, p)
         return exchangeable(p, sizes, 1 / (sizes * (p - sizes)))
 
     def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
-        """Return at most n rows, all 2^p of them where they fit."""
+        """Return at most n rows, and all 2^p coalitions if they fit."""
         p, room = distribution.covariance.size, pair_count(n) - 1
         weights = _size_weights(p)
-        coalitions, shares = _whole_sizes(p, room, weights)
+        coalitions, shares = _complete_sizes(p, room, weights)
         left = weights[len(shares) :]
         pair_weights = np.concatenate([[1.0], *shares])
         if len(left):
             drawn, counts = _drawn(rng, p, room - len(coalitions), left)
             coalitions = np.concatenate([coalitions, drawn])
             pair_weights = np.concatenate([pair_weights, left.sum() * counts / counts.sum()])
-        whole = np.concatenate([np.ones((1, p)), coalitions])
-        sample = mirrored(whole - 0.5, Distribution(0.5, distribution.covariance))
+        rows = np.concatenate([np.ones((1, p)), coalitions])
+        sample = mirrored(rows - 0.5, Distribution(0.5, distribution.covariance))
         exhaustive = not len(left)
         return replace(sample, weights=np.repeat(pair_weights, 2), divisible=False, exhaustive=exhaustive, n_exact=1)
 
 
 def _size_weights(p: int) -> Floats:
-    """Return the kernel's total weight of the coalitions of size k or p - k, for k = 1 to p / 2; sums to 1."""
+    """Return the total kernel weight of the coalitions of size k or p - k, for k = 1 to p / 2; sums to 1."""
     sizes = np.arange(1, p // 2 + 1)
     weights = (1 + (2 * sizes != p)) / (sizes * (p - sizes))
     return np.asarray(weights / weights.sum()) if len(sizes) else np.empty(0)
@@ -72,33 +72,31 @@ def _n_pairs(p: int, size: int) -> int:
     return comb(p, size) // (2 if 2 * size == p else 1)
 
 
-def _whole_sizes(p: int, room: int, weights: Floats) -> tuple[Floats, list[Floats]]:
-    """Return all coalitions `(m, p)` of the sizes that are asked completely, and their weights size by size."""
-    found: list[Floats] = [np.empty((0, p))]
+def _complete_sizes(p: int, room: int, weights: Floats) -> tuple[Floats, list[Floats]]:
+    """Return all coalitions `(m, p)` of the sizes that are evaluated completely, and their weights for each size."""
+    coalitions: list[Floats] = [np.empty((0, p))]
     shares: list[Floats] = []
     for size, weight in enumerate(weights, start=1):
         pairs, rest = _n_pairs(p, size), weights[size - 1 :].sum()
         if room * weight / rest < pairs * (1 - 1e-8):
             break
-        chosen = islice(
-            combinations(range(p), size), pairs
-        )  # of size p / 2, the first half: the other is its complement
+        # Of the coalitions of size p / 2 take the first half: the other half are their complements.
+        chosen = islice(combinations(range(p), size), pairs)
         rows = np.zeros((pairs, p))
         rows[np.arange(pairs)[:, None], np.array(list(chosen))] = 1.0
-        found, shares, room = [*found, rows], [*shares, np.full(pairs, weight / pairs)], room - pairs
-    return np.concatenate(found), shares
+        coalitions, shares, room = [*coalitions, rows], [*shares, np.full(pairs, weight / pairs)], room - pairs
+    return np.concatenate(coalitions), shares
 
 
 def _drawn(rng: np.random.Generator, p: int, room: int, weights: Floats) -> tuple[Floats, Floats]:
-    """Return at most `room` different coalitions `(m, p)` of the largest sizes, and how often `(m,)` each was drawn."""
+    """Return at most `room` distinct coalitions `(m, p)` of the largest sizes, and how often `(m,)` each was drawn."""
     last = p // 2
+    sizes = np.arange(last - len(weights) + 1, last + 1)
     counts: dict[bytes, int] = {}
-    for size in rng.choice(
-        np.arange(last - len(weights) + 1, last + 1), size=_PATIENCE * room, p=weights / weights.sum()
-    ):
+    for size in rng.choice(sizes, size=_DRAWS_PER_PAIR * room, p=weights / weights.sum()):
         row = np.zeros(p, dtype=bool)
         row[rng.choice(p, size=size, replace=False)] = True
-        key = min(row.tobytes(), (~row).tobytes())  # a coalition and its complement are one pair
+        key = min(row.tobytes(), (~row).tobytes())  # A coalition and its complement are one pair.
         if key not in counts and len(counts) == room:
             break
         counts[key] = counts.get(key, 0) + 1

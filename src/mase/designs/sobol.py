@@ -1,4 +1,4 @@
-"""Scrambled Sobol points through the inverse normal distribution function."""
+"""Scrambled Sobol points, mapped to normal deviates by the inverse normal distribution function."""
 
 from dataclasses import dataclass
 
@@ -13,16 +13,17 @@ from mase.regression.problem import Distribution, Sample
 
 __all__ = ["Sobol"]
 
-_BITS = 30  # of scipy's points
+# Resolution of scipy's Sobol points, which are multiples of 2**-30.
+_BITS = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Sobol(Gaussian):
-    """The first n of 2^m scrambled Sobol points; balanced best when n is a power of two.
+    """The first n of 2^m scrambled Sobol points; they are balanced if n is a power of two.
 
     Notes
     -----
-    The points are not independent: standard errors, which assume that they are, tend to be too large.
+    The points are not independent. Standard errors assume independence and tend to be too large.
     """
 
     def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
@@ -36,8 +37,9 @@ class Sobol(Gaussian):
         p = distribution.covariance.size
         if p > qmc.Sobol.MAXDIM:
             raise OptionError(
-                f"{p} coordinates, but Sobol points have at most {qmc.Sobol.MAXDIM}; use design='orthogonal'"
+                f"the text has {p} coordinates, expected at most {qmc.Sobol.MAXDIM} for design='sobol'; use "
+                "design='orthogonal'"
             )
         points = qmc.Sobol(p, scramble=True, rng=rng).random_base2(int(np.ceil(np.log2(n))))[:n]
-        half = 2.0 ** -(_BITS + 1)  # the points are multiples of 2**-_BITS, and 0 would be infinitely far
+        half = 2.0 ** -(_BITS + 1)  # Clip by half a step, because 0 and 1 map to infinity.
         return single(distribution.covariance.color(ndtri(np.clip(points, half, 1 - half))), distribution)

@@ -1,4 +1,4 @@
-"""The text itself and nothing else: the row of gradient x input."""
+"""The text itself as the only row: the design of gradient x input."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,18 +14,18 @@ __all__ = ["TextOnly"]
 
 @dataclass(frozen=True, slots=True)
 class TextOnly:
-    """One row, c = 1, whatever n is: the limit of every NLGP as sigma goes to 0, for estimators that work on gradients."""
+    """A single row, c = 1, for estimators that use gradients: the limit of NLGP as sigma goes to 0."""
 
     rounds: ClassVar[int] = 1
 
     def distribution(self, scale: Floats) -> Distribution:
-        """Return a nominal distribution of unit covariance: nothing is drawn."""
+        """Return a nominal distribution with unit covariance; nothing is drawn from it."""
         p = np.count_nonzero(scale)
         return Distribution(1.0, Covariance(np.ones(p)))
 
     def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
-        """Return the one row."""
+        """Return the single row."""
         del rng, n
         p = distribution.covariance.size
-        row, still = np.ones((1, p)), np.zeros((1, p))
-        return Sample(row, still, np.ones(1), False, 1.0, distribution.covariance, divisible=False, exhaustive=True)
+        row, deviation = np.ones((1, p)), np.zeros((1, p))
+        return Sample(row, deviation, np.ones(1), False, 1.0, distribution.covariance, divisible=False, exhaustive=True)

@@ -1,4 +1,4 @@
-"""Estimators: from coordinates and responses to coefficients with a covariance. One file per estimator."""
+"""Estimators: compute coefficients and their covariance from coordinates and responses. One file per estimator."""
 
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,7 @@ ESTIMATORS = Registry(
     "mase.estimators",
 )
 
-# They load NumPy, which the names above do not.
+# Imported on first use, because they load NumPy.
 __getattr__ = lazy_names(
     __name__,
     {

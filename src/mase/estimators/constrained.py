@@ -1,4 +1,4 @@
-"""Least squares that meets some rows exactly: the regression of Kernel SHAP."""
+"""Least squares that fits some rows exactly: the regression of Kernel SHAP."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -12,23 +12,24 @@ from mase.regression.problem import Estimate, Problem
 
 __all__ = ["Constrained"]
 
-_FEW = 2  # coefficients of three words: all their coalitions are hardly more than that
+# Number of free coefficients of a text of three words, for which all coalitions are barely more rows than that.
+_FEW = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Constrained:
-    """Weighted least squares among the gamma with Z0 gamma = y0, the exact rows of the problem.
+    """Weighted least squares subject to Z0 gamma = y0, the exact rows of the problem.
 
-    With the rows of `mase.designs.shapley` the exact row is text minus reference, so that the scores sum to F(1) -
-    F(0), and the answer is Kernel SHAP (Theorem 2 of Lundberg and Lee 2017): Shapley values where all coalitions are
-    asked. Without exact rows it is `LeastSquares`.
+    With the rows of `mase.designs.shapley` the exact row is text minus reference, so the scores sum to F(1) - F(0). The
+    solution is then Kernel SHAP (Theorem 2 of Lundberg and Lee 2017), and equals the Shapley values if all coalitions
+    are evaluated. Without exact rows it is `LeastSquares`.
     """
 
     needs_base: ClassVar[bool] = False
     needs_gradients: ClassVar[bool] = False
 
     def fit(self, problem: Problem) -> Estimate:
-        """Return gamma `(p,)` and its HC3 covariance, which has no extent across the exact rows."""
+        """Return gamma `(p,)` and its HC3 covariance, which is zero in the direction of the exact rows."""
         if problem.exact is None:
             return LeastSquares().fit(problem)
         rows, values = problem.exact
@@ -40,31 +41,32 @@ class Constrained:
             return Estimate(start, np.zeros((problem.p, problem.p)), 0.0)
         reduced = _reduced(problem, start, free)
         tiny = reduced.p <= _FEW and 0 <= reduced.n - reduced.p < 2
-        found = _determined(reduced) if tiny else LeastSquares().fit(reduced)
-        return Estimate(start + free @ found.gamma, free @ found.covariance @ free.T, found.dof, found.remark)
+        fitted = _determined(reduced) if tiny else LeastSquares().fit(reduced)
+        return Estimate(start + free @ fitted.gamma, free @ fitted.covariance @ free.T, fitted.dof, fitted.remark)
 
 
 def _projected(problem: Problem, start: Floats, rows: Floats) -> Estimate:
-    """Return the ridge solution of fewer rows than coefficients, about a solution of the exact rows `(m, p)`.
+    """Return the ridge solution with fewer rows than coefficients, relative to a solution of the exact rows `(m, p)`.
 
-    The regressors are projected off the exact rows: a ridge solution with one deviation lies among the regressors, so
-    it keeps to the exact rows without a basis of what they leave free, which would be an array `(p, p)`.
+    The regressors are projected onto the null space of the exact rows. With equal standard deviations, the ridge
+    solution lies in the span of the regressors, so it satisfies the exact rows. This avoids a basis of the null space,
+    which would be an array `(p, p)`.
     """
     z = problem.z - (problem.z @ np.linalg.pinv(rows)) @ rows
-    even = Covariance(np.full(problem.p, float(problem.covariance.deviations.mean())))
-    left = replace(problem, z=z, y=problem.y - problem.z @ start, covariance=even, exact=None)
-    found = LeastSquares().fit(left)
-    return replace(found, gamma=start + found.gamma)
+    equal = Covariance(np.full(problem.p, float(problem.covariance.deviations.mean())))
+    projected = replace(problem, z=z, y=problem.y - problem.z @ start, covariance=equal, exact=None)
+    fitted = LeastSquares().fit(projected)
+    return replace(fitted, gamma=start + fitted.gamma)
 
 
 def _null_space(rows: Floats) -> Floats:
-    """Return an orthonormal basis `(p, p - m)` of the directions along which the exact rows `(m, p)` do not change."""
+    """Return an orthonormal basis `(p, p - m)` of the null space of the exact rows `(m, p)`."""
     _, s, vt = np.linalg.svd(rows)
     return np.asarray(vt[int((s > 1e-10 * s.max()).sum()) :].T)
 
 
 def _reduced(problem: Problem, start: Floats, free: Floats) -> Problem:
-    """Return the problem in the coordinates of the null space, about a solution of the exact rows."""
+    """Return the problem in the coordinates of the null space, relative to a solution of the exact rows."""
     matrix = free.T @ problem.covariance.matrix() @ free
     distribution = Covariance(np.sqrt(np.diag(matrix)))
     return replace(
@@ -78,10 +80,10 @@ def _reduced(problem: Problem, start: Floats, free: Floats) -> Problem:
 
 
 def _determined(problem: Problem) -> Estimate:
-    """Return the solution of hardly more rows than coefficients, which `LeastSquares` leaves to ridge regression.
+    """Return the solution with barely more rows than coefficients, where `LeastSquares` falls back to ridge regression.
 
-    Two or three words have no more coalitions than that, and their Shapley values are exact. Of more words so few rows
-    are a sample, and its solution would be noise.
+    Two or three words have no more coalitions than that, and their Shapley values are exact. With more words so few
+    rows would be a sample, and its solution would be noise.
     """
     z, y = problem.centred()
     if np.linalg.matrix_rank(z) < problem.p:
@@ -89,7 +91,6 @@ def _determined(problem: Problem) -> Estimate:
     to_gamma = np.asarray(np.linalg.pinv(z), dtype=np.float64)
     gamma = to_gamma @ y
     spread = to_gamma * (y - z @ gamma)
-    remark = (
-        None if problem.p == 1 or problem.n > problem.p else "as many rows as coefficients: their errors are unknown"
-    )
+    unknown_errors = "there are as many rows as coefficients, so standard errors are unknown"
+    remark = None if problem.p == 1 or problem.n > problem.p else unknown_errors
     return Estimate(gamma, spread @ spread.T, float(problem.p), remark)

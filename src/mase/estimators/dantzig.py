@@ -1,4 +1,4 @@
-"""The linear program of Eq. lp for any positive-definite Sigma: HiGHS on the few rows and columns that matter."""
+"""The linear program of Eq. lp for any positive-definite Sigma, solved by row and column generation with HiGHS."""
 
 import numpy as np
 from scipy.optimize import linprog
@@ -9,18 +9,19 @@ from mase.estimators.gram import Gram
 
 __all__ = ["minimum_l1"]
 
-# Violations of a row below this share of max |b| count as rounding; so do reduced costs (of 1) below the second.
+# Row violations below the first number (relative to max |b|) and reduced costs below the second (of 1) are rounding.
 _ROW_SLACK, _COLUMN_SLACK = 1e-10, 1e-9
-# Rows and columns added in one round: enough to need few rounds, few enough to keep each program small.
+# Rows and columns added per round. A small number keeps each program small, a large number needs few rounds.
 _BATCH = 40
 
 
 def minimum_l1(matrix: Floats | Gram, b: Floats, tol: float) -> Floats:
     """Return argmin |g|_1 subject to |b - S g|_inf <= tol, for S `(p, p)` symmetric positive definite and b `(p,)`.
 
-    Starts from the rows and columns that are furthest out of tolerance at g = 0, solves the program restricted to them,
-    adds the rows that it violates and the columns whose reduced cost is negative, and stops when there are none: the
-    optimum of the whole program. The last vertex is solved again as linear equations, to rounding.
+    Start from the rows and columns with the largest violations at g = 0 and solve the program restricted to them. Add
+    the rows that the solution violates and the columns with negative reduced costs. Repeat until there are none, which
+    is the optimum of the full program. The last vertex is solved again as linear equations, so it is exact up to
+    rounding.
 
     Raises
     ------
@@ -32,7 +33,8 @@ def minimum_l1(matrix: Floats | Gram, b: Floats, tol: float) -> Floats:
         return np.zeros(len(b))
     gram = Gram.of(matrix)
     size = float(gram.diagonal().max())
-    target, width = b / scale, tol / scale  # every entry at most 1: the solver's tolerances fit
+    # Scale all entries to at most 1, which suits the tolerances of the solver.
+    target, width = b / scale, tol / scale
     chosen = _worst(np.abs(target) - width, _ROW_SLACK, np.arange(0))
     rows = columns = np.sort(chosen)
     for _ in range(4 * len(b)):
@@ -49,17 +51,17 @@ def minimum_l1(matrix: Floats | Gram, b: Floats, tol: float) -> Floats:
 
 
 def _worst(excess: Floats, slack: float, known: np.ndarray) -> np.ndarray:
-    """Return the indices, not yet known, of the largest excesses above the slack."""
-    out = excess > slack
-    out[known] = False
-    index = np.flatnonzero(out)
+    """Return the indices of the largest excesses above the slack that are not among the known indices."""
+    violated = excess > slack
+    violated[known] = False
+    index = np.flatnonzero(violated)
     return index[np.argsort(-excess[index], kind="stable")[:_BATCH]]
 
 
 def _restricted(matrix: Floats, b: Floats, tol: float) -> tuple[Floats, Floats]:
-    """Return the optimal values and the prices of the rows of one small program."""
+    """Return the optimal values and the dual prices of the rows of a restricted program."""
     m = matrix.shape[1]
-    solved = linprog(
+    result = linprog(
         np.ones(2 * m),
         A_ub=np.block([[matrix, -matrix], [-matrix, matrix]]),
         b_ub=np.concatenate([b + tol, tol - b]),
@@ -67,15 +69,15 @@ def _restricted(matrix: Floats, b: Floats, tol: float) -> tuple[Floats, Floats]:
         method="highs-ds",
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10, "presolve": False},
     )
-    if solved.status != 0:
-        raise MaseError(f"HiGHS could not solve the linear program of Eq. lp: {solved.message}")
-    values = solved.x[:m] - solved.x[m:]
-    upper, lower = np.split(solved.ineqlin.marginals, 2)
+    if result.status != 0:
+        raise MaseError(f"HiGHS could not solve the linear program of Eq. lp: {result.message}; use a larger tol")
+    values = result.x[:m] - result.x[m:]
+    upper, lower = np.split(result.ineqlin.marginals, 2)
     return _polished(matrix, b, tol, values, upper - lower)
 
 
 def _polished(matrix: Floats, b: Floats, tol: float, values: Floats, prices: Floats) -> tuple[Floats, Floats]:
-    """Return values and prices solved again from the equations of their vertex, where it is not degenerate."""
+    """Return values and prices from the linear equations of their vertex, unless the vertex is degenerate."""
     support, tight = np.flatnonzero(values), np.flatnonzero(prices)
     if len(support) != len(tight) or not len(support):
         return values, prices

@@ -1,4 +1,4 @@
-"""Ridge regression with a penalty that is given: the regression of the `lime` package."""
+"""Ridge regression with a fixed penalty: the regression of the `lime` package."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,9 +15,9 @@ __all__ = ["FixedRidge"]
 
 @dataclass(frozen=True, slots=True)
 class FixedRidge:
-    """Minimise sum_i w_i (y_i - a - z_i.gamma)^2 + alpha |gamma|^2: `sklearn.linear_model.Ridge` with sample weights.
+    """Minimise sum_i w_i (y_i - a - z_i.gamma)^2 + alpha |gamma|^2, as `sklearn.linear_model.Ridge` does.
 
-    The penalty is absolute, as in the `lime` package (alpha = 1): with more rows it shrinks less.
+    The penalty is absolute, as in the `lime` package (alpha = 1), so it shrinks less with more rows.
     """
 
     alpha: float = 1.0
@@ -29,7 +29,7 @@ class FixedRidge:
             raise OptionError(f"alpha is {self.alpha}, expected a finite number > 0")
 
     def fit(self, problem: Problem) -> Estimate:
-        """Return gamma `(p,)`; its covariance is the sandwich of the rows' scatter (HC3), what the penalty shrinks left out."""
+        """Return gamma `(p,)` and its sandwich covariance (HC3), which does not include the bias of the penalty."""
         z, y = problem.centred()
         to_gamma = _to_gamma(z, self.alpha)
         gamma = to_gamma @ y
@@ -40,7 +40,7 @@ class FixedRidge:
 
 
 def _to_gamma(z: Floats, alpha: float) -> Floats:
-    """Return (Z'Z + alpha I)^-1 Z' `(p, n)`, which is Z' (ZZ' + alpha I)^-1: the smaller of the two systems is solved."""
+    """Return (Z'Z + alpha I)^-1 Z' = Z' (ZZ' + alpha I)^-1 `(p, n)`, by solving the smaller of the two systems."""
     n, p = z.shape
     if p <= n:
         return np.asarray(np.linalg.solve(z.T @ z + alpha * np.eye(p), z.T))

@@ -1,4 +1,4 @@
-"""Least squares under a bound on the L1 norm, solved exactly along its path."""
+"""Least squares with a bound on the L1 norm, solved exactly along the regularisation path."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,9 +14,10 @@ from mase.regression.problem import Estimate, Problem
 
 __all__ = ["Lasso", "solve_lasso"]
 
-# Groups left out in turn for the covariance; and the share (a norm) of a coordinate below which it counts as one of the
-# others.
-_FOLDS, _RANK_TOLERANCE = 10, 1e-6
+# Number of groups of the jackknife.
+_FOLDS = 10
+# A coordinate is linearly dependent if the part of its norm that the others do not span is below this share.
+_RANK_TOLERANCE = 1e-6
 _ROUNDING = 1e-9
 
 
@@ -24,13 +25,13 @@ _ROUNDING = 1e-9
 class Lasso:
     """Minimise the weighted squared error subject to |gamma|_1 <= radius (Eq. definition_2 with its constraint).
 
-    The paper calls the bound L, and gives no value. `radius` is absolute; None bounds the norm by `share` times that of
-    the unconstrained solution (ridge where there are too few rows).
+    The paper calls the bound L and gives no value. `radius` is an absolute bound. If it is None, the bound is `share`
+    times the norm of the unconstrained solution (the minimum-norm solution if there are too few rows).
 
     Notes
     -----
-    Solved by the lasso homotopy (Osborne, Presnell and Turlach 2000; LARS): the solution is piecewise linear in the
-    radius, so the last piece gives the bound exactly. The covariance is a delete-a-group jackknife with ten groups.
+    The solver is the lasso homotopy (Osborne, Presnell and Turlach 2000; LARS). The solution is piecewise linear in the
+    radius, so the last piece meets the bound exactly. The covariance is a delete-a-group jackknife with ten groups.
     """
 
     radius: float | None = None
@@ -45,7 +46,7 @@ class Lasso:
             raise OptionError(f"share is {self.share}, expected a number from 0 to 1")
 
     def fit(self, problem: Problem) -> Estimate:
-        """Return gamma `(p,)`; exact zeros are words the bound left out."""
+        """Return gamma `(p,)` and its jackknife covariance; the bound sets some coefficients to exactly 0."""
         z, y = problem.centred()
         radius = self._bound(z, y)
         gamma = _bounded(z, y, radius)
@@ -73,25 +74,25 @@ def _without(z: Floats, y: Floats, fold: int, folds: int, radius: float) -> Floa
 
 
 def _bounded(z: Floats, y: Floats, radius: float) -> Floats:
-    """Return the coefficients `(p,)` of centred rows."""
+    """Return the bounded coefficients `(p,)` from centred rows."""
     return solve_lasso(Gram.of_rows(z / np.sqrt(len(y))), z.T @ y / len(y), radius)
 
 
 def solve_lasso(gram: Floats | Gram, cross: Floats, radius: float) -> Floats:
     """Return argmin 1/2 g'Gg - c'g subject to |g|_1 <= radius, for G `(p, p)` and c `(p,)`.
 
-    Where G is singular the path forks, and the one that is followed may miss the minimum; the bound holds all the same.
+    If G is singular, the path is not unique and the solution may miss the minimum, but it satisfies the bound.
     """
-    found = _end_of_path(Gram.of(gram), cross, radius)
-    norm = float(np.abs(found).sum())
-    return found * (radius / norm) if norm > radius * (1 + _ROUNDING) else found
+    gamma = _end_of_path(Gram.of(gram), cross, radius)
+    norm = float(np.abs(gamma).sum())
+    return gamma * (radius / norm) if norm > radius * (1 + _ROUNDING) else gamma
 
 
 def _end_of_path(gram: Gram, cross: Floats, radius: float) -> Floats:
-    """Return the coefficients `(p,)` where the path reaches the radius, or ends.
+    """Return the coefficients `(p,)` where the path reaches the radius or ends.
 
-    Follows the path from g = 0: on each piece the active coefficients move along G_AA^-1 sign, until a coordinate
-    joins, one reaches zero and leaves, the correlations reach zero, or the norm reaches the radius.
+    Follow the path from g = 0. On each piece the active coefficients move along G_AA^-1 sign, until a coordinate joins
+    the active set, one reaches zero and leaves it, the correlations reach zero, or the norm reaches the radius.
     """
     p = len(cross)
     gamma, active = np.zeros(p), np.zeros(p, dtype=bool)
@@ -101,8 +102,8 @@ def _end_of_path(gram: Gram, cross: Floats, radius: float) -> Floats:
     floor = 1e-12 * level
     dropped = -1
     for _ in range(8 * p + 8):
-        spent = np.abs(gamma).sum()
-        if level <= floor or spent >= radius:
+        norm = np.abs(gamma).sum()
+        if level <= floor or norm >= radius:
             break
         joins = ~active & (np.abs(correlation) >= level * (1 - 1e-10))
         if dropped >= 0:
@@ -114,9 +115,9 @@ def _end_of_path(gram: Gram, cross: Floats, radius: float) -> Floats:
         step[index] = _direction(gram.block(index, index), signs[index])
         slope = gram.times(step[index], index)
         length, dropped = _next_knot(gamma, step, correlation, slope, active, level)
-        growth = float(signs[index] @ step[index])  # of the L1 norm, per unit of length
-        if growth > 0 and spent + length * growth >= radius:
-            return np.asarray(gamma + step * (radius - spent) / growth)
+        growth = float(signs[index] @ step[index])  # Increase of the L1 norm per unit of length.
+        if growth > 0 and norm + length * growth >= radius:
+            return np.asarray(gamma + step * (radius - norm) / growth)
         gamma, correlation, level = gamma + step * length, correlation - slope * length, level - length
         if dropped >= 0:
             gamma[dropped], active[dropped], signs[dropped] = 0.0, False, 0.0
@@ -124,7 +125,7 @@ def _end_of_path(gram: Gram, cross: Floats, radius: float) -> Floats:
 
 
 def _direction(gram: Floats, signs: Floats) -> Floats:
-    """Return G^-1 s for the active coordinates, of least norm where G is singular."""
+    """Return G^-1 s for the active coordinates, with minimum norm if G is singular."""
     lower, failed = dpotrf(gram, lower=True)
     if not failed and (np.diag(lower) > _RANK_TOLERANCE * np.sqrt(np.diag(gram))).all():
         return np.asarray(dpotrs(lower, signs, lower=True)[0])
@@ -134,7 +135,7 @@ def _direction(gram: Floats, signs: Floats) -> Floats:
 def _next_knot(
     gamma: Floats, step: Floats, correlation: Floats, slope: Floats, active: np.ndarray, level: float
 ) -> tuple[float, int]:
-    """Return the length of the present piece of the path, and the coordinate that leaves at its end (-1: none)."""
+    """Return the length of the current piece of the path, and the coordinate that leaves at its end (-1: none)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         up, down = (level - correlation) / (1 - slope), (level + correlation) / (1 + slope)
         zero = -gamma / step

@@ -1,4 +1,4 @@
-"""Weighted least squares with an intercept: Theorem 1's estimand without the noise of the sample's own moments."""
+"""Weighted least squares with an intercept: the estimand of Theorem 1 without the noise of the sample moments."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,37 +13,37 @@ from mase.regression.problem import Estimate, Problem
 
 __all__ = ["LeastSquares"]
 
-# A coordinate of which less than this share (a norm) is left once the others are taken out counts as one of them.
+# A coordinate is linearly dependent if the part of its norm that the others do not span is below this share.
 _RANK_TOLERANCE = 1e-6
-# Rows beyond the coefficients, as a share of these, below which least squares ranks worse than ridge regression.
-_SPARE = 0.5
+# Least squares ranks words worse than ridge regression if n - p is below this multiple of p.
+_MIN_RESIDUAL_DOF = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class LeastSquares:
     """Ordinary or weighted least squares with heteroscedasticity-consistent (HC3) covariance.
 
-    Exactly unbiased for a model linear in the coordinates; consistent for Theorem 1's estimand in general. Its variance
-    grows without bound as the rows come down to the number of coefficients p: with fewer than p / 2 rows beyond that,
-    ridge regression answers instead and the estimate's remark says so.
+    It is unbiased for a model that is linear in the coordinates, and consistent for the estimand of Theorem 1 in
+    general. Its variance grows without bound as the number of rows decreases to the number of coefficients p. With
+    fewer than p / 2 rows beyond p, ridge regression is used instead, and the `remark` of the estimate says so.
 
     Notes
     -----
-    Solved from the normal equations with one step of refinement, which gives back the digits that forming z'z loses
-    (corrected seminormal equations, Bjorck 1987): a tenth of the time of Householder's QR.
+    The normal equations are solved with one step of refinement, which recovers the digits lost in forming z'z
+    (corrected seminormal equations, Bjorck 1987). This takes a tenth of the time of a Householder QR.
     """
 
     needs_base: ClassVar[bool] = False
     needs_gradients: ClassVar[bool] = False
 
     def fit(self, problem: Problem) -> Estimate:
-        """Return gamma `(p,)` and its HC3 covariance (MacKinnon and White 1985), rows as independent units."""
+        """Return gamma `(p,)` and its HC3 covariance (MacKinnon and White 1985), with rows as independent units."""
         if _too_few(problem):
-            return _ridge(problem, f"{problem.n} independent rows are too few for {problem.p} coefficients")
+            return _ridge(problem, f"{problem.n} independent samples are too few for {problem.p} coefficients")
         z, y = problem.centred()
         lower = _factor(z.T @ z)
         if lower is None:
-            return _ridge(problem, "the design does not tell all coordinates apart")
+            return _ridge(problem, "the samples cannot separate the effects of all words")
         gamma = _solved(lower, z, y)
         root = dtrtri(lower, lower=True)[0].T
         residuals, q = y - z @ gamma, z @ root
@@ -52,7 +52,7 @@ class LeastSquares:
         return Estimate(gamma, covariance, float(problem.p))
 
     def solve(self, problem: Problem) -> Floats:
-        """Return gamma `(p,)` alone."""
+        """Return gamma `(p,)` without its covariance."""
         if not _too_few(problem):
             z, y = problem.centred()
             lower = _factor(z.T @ z)
@@ -62,13 +62,13 @@ class LeastSquares:
 
 
 def _too_few(problem: Problem) -> bool:
-    """Return whether the rows beyond the numbers to determine are fewer than these determine well."""
-    free = problem.n - problem.p - int(problem.intercept)
-    return free < max(2, _SPARE * problem.p)
+    """Return whether there are too few residual degrees of freedom for least squares."""
+    residual_dof = problem.n - problem.p - int(problem.intercept)
+    return residual_dof < max(2, _MIN_RESIDUAL_DOF * problem.p)
 
 
 def _factor(gram: Floats) -> Floats | None:
-    """Return the Cholesky factor L `(p, p)` of z'z = LL'; None if the rank is too low for it."""
+    """Return the Cholesky factor L `(p, p)` of z'z = LL'; None if z'z is rank deficient."""
     try:
         lower = np.linalg.cholesky(gram)
     except np.linalg.LinAlgError:
@@ -78,7 +78,7 @@ def _factor(gram: Floats) -> Floats | None:
 
 
 def _solved(lower: Floats, z: Floats, y: Floats) -> Floats:
-    """Return (z'z)^-1 z'y, refined once, from the Cholesky factor of z'z."""
+    """Return (z'z)^-1 z'y from the Cholesky factor of z'z, with one step of iterative refinement."""
     gamma, _ = dpotrs(lower, z.T @ y, lower=True)
     step, _ = dpotrs(lower, z.T @ (y - z @ gamma), lower=True)
     return np.asarray(gamma + step)
@@ -92,6 +92,7 @@ def _jackknifed(residuals: Floats, q: Floats, problem: Problem) -> Floats:
     return np.asarray(residuals / np.maximum(1 - leverage, 1e-12))
 
 
-def _ridge(problem: Problem, why: str) -> Estimate:
+def _ridge(problem: Problem, reason: str) -> Estimate:
     estimate = Ridge().fit(problem)
-    return Estimate(estimate.gamma, estimate.covariance, estimate.dof, f"{why}: ridge regression was used")
+    remark = f"{reason}: ridge regression was used; use a larger n_samples"
+    return Estimate(estimate.gamma, estimate.covariance, estimate.dof, remark)

@@ -1,4 +1,4 @@
-"""White box: the average of the model's own gradients, by Stein's identity the estimand of Theorem 1."""
+"""White box: the average gradient of the model, which by Stein's identity is the estimand of Theorem 1."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -19,16 +19,18 @@ class MeanGradient:
     For Gaussian z and equal weights this is Theorem 1's estimand: Sigma^-1 E[(F(1+z) - F(1)) z] = E[grad F(1+z)]
     (Stein).
 
-    Not model-agnostic: it needs a model with gradients. With the zero reference component i is the mean of <e_i,
-    df/de_i>: SmoothGrad times input with multiplicative noise. On nodes and weights of a quadrature along the path from
-    the reference it is integrated gradients.
+    It is not model-agnostic, because it needs gradients. With the zero reference, component i is the mean of
+    <e_i, df/de_i>, which is SmoothGrad times input with multiplicative noise. With the nodes and weights of a
+    quadrature along the path from the reference, it is integrated gradients.
     """
 
     needs_base: ClassVar[bool] = False
     needs_gradients: ClassVar[bool] = True
 
     def fit(self, problem: Problem) -> Estimate:
-        """Return gamma `(p,)` with the covariance of a weighted mean; no response was fitted, so no degree of freedom is used.
+        """Return gamma `(p,)` with the covariance of a weighted mean.
+
+        No degrees of freedom are used, because no response is fitted.
 
         Raises
         ------
@@ -37,7 +39,7 @@ class MeanGradient:
         """
         if problem.gradients is None:
             raise CapabilityError(
-                "mean-gradient needs the model's gradients, got responses only; use estimator='least-squares'"
+                "estimator 'mean-gradient' needs gradients, got responses only; use estimator='least-squares'"
             )
         gamma = np.average(problem.gradients, axis=0, weights=problem.weights)
         spread = (problem.gradients - gamma) * (problem.weights / problem.weights.mean())[:, None]

@@ -1,4 +1,4 @@
-"""Theorem 1, literally: Sigma^-1 times the average of (f(c) - f(x0)) z."""
+"""The closed form of Theorem 1: Sigma^-1 times the average of (f(c) - f(x0)) z."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -19,11 +19,11 @@ def moment_rows(problem: Problem) -> Floats:
     Raises
     ------
     OptionError
-        If the response at the centre is unknown: the formula is of no use without it.
+        If the response at the centre is unknown, because the rows have no common centre.
     """
     if problem.base is None:
         raise OptionError(
-            "rows have no common centre to subtract, expected a design with one; use estimator='least-squares'"
+            "the rows of the design have no common centre, expected a design with one; use estimator='least-squares'"
         )
     share = problem.weights / problem.weights.mean()
     return np.asarray(((problem.y - problem.base) * share)[:, None] * problem.z)
@@ -35,15 +35,15 @@ class Moment:
 
     Notes
     -----
-    Its relative error is sqrt((p+1)/N) even on an exactly linear model, because the sample's own second moments are not
-    Sigma; `LeastSquares` estimates the same quantity without that error. It is kept as the paper says.
+    Its relative error is sqrt((p+1)/N) even for an exactly linear model, because the second moments of the sample are
+    not Sigma. `LeastSquares` estimates the same quantity without that error. This estimator reproduces the paper.
     """
 
     needs_base: ClassVar[bool] = True
     needs_gradients: ClassVar[bool] = False
 
     def fit(self, problem: Problem) -> Estimate:
-        """Return gamma `(p,)`; its covariance is that of the mean of the n terms."""
+        """Return gamma `(p,)` and its covariance as the mean of n independent terms."""
         terms = problem.covariance.solve(moment_rows(problem))
         spread = terms - terms.mean(axis=0)
         gamma = terms.mean(axis=0)
@@ -51,16 +51,17 @@ class Moment:
 
 
 def dof(problem: Problem, gamma: Floats, terms: Floats) -> float:
-    """Return the degrees of freedom of coefficients `(p,)` that are a mean of terms `(n, p)`, one of each row.
+    """Return the degrees of freedom of coefficients `(p,)` that are a mean of terms `(n, p)`, one for each row.
 
-    They are not fitted to the responses, so that p would be far too many. Without row i the mean moves by (mean - term
-    i) / (n - 1), and so the residual of a row that was left out is known; the number returned makes the mean square of
-    the residuals that of those. It is below 0 where a row's own term overshoots its response, as with many words.
+    The coefficients are not fitted to the responses, so p would be far too many. Without row i the mean changes by
+    (mean - term i) / (n - 1), which gives the leave-one-out residual of the row. The returned number makes the adjusted
+    mean square of the residuals equal to that of the leave-one-out residuals. It is negative if the term of a row
+    overshoots its response, as happens with many words.
     """
     if problem.n < 2:
         return float(problem.p)
-    moved = (terms.mean(axis=0) - terms) * (gamma != 0) / (problem.n - 1)
+    changes = (terms.mean(axis=0) - terms) * (gamma != 0) / (problem.n - 1)
     residuals = problem.y - problem.z @ gamma
-    alone = residuals - np.einsum("np,np->n", problem.z, moved)
-    kept, left_out = map(problem.squares, (residuals, alone))
-    return (problem.n - int(problem.intercept)) * (1 - kept / left_out) if left_out > 0 else 0.0
+    loo_residuals = residuals - np.einsum("np,np->n", problem.z, changes)
+    in_sample, left_out = map(problem.squares, (residuals, loo_residuals))
+    return (problem.n - int(problem.intercept)) * (1 - in_sample / left_out) if left_out > 0 else 0.0

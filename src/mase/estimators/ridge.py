@@ -12,16 +12,19 @@ from mase.regression.problem import Estimate, Problem
 
 __all__ = ["Ridge"]
 
-# Losses this near to the least are as low; the share of the rows' freedom that a penalty must leave.
-_TIE, _SPARE = 1e-9, 0.2
+# Losses within this share of the minimum are ties.
+_TIE = 1e-9
+# A penalty must leave at least this share of the degrees of freedom of the rows.
+_MIN_RESIDUAL_DOF = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Ridge:
-    """Minimise mean (y - a - z.gamma)^2 + penalty * sum_j (s_j gamma_j)^2, s_j the coordinate's standard deviation.
+    """Minimise mean (y - a - z.gamma)^2 + penalty * sum_j (s_j gamma_j)^2, s_j the standard deviation of coordinate j.
 
-    Works with fewer rows than coordinates. `penalty` is a number >= 0 in units of the response's square per coordinate
-    standard deviation, or ``"gcv"``: the minimiser of generalised cross-validation (Golub, Heath and Wahba 1979).
+    This works with fewer rows than coordinates. `penalty` is a number >= 0, or ``"gcv"`` for the minimiser of
+    generalised cross-validation (Golub, Heath and Wahba 1979). A number is relative to coordinates of unit standard
+    deviation.
     """
 
     penalty: float | Literal["gcv"] = "gcv"
@@ -33,32 +36,35 @@ class Ridge:
             raise OptionError(f"penalty is {self.penalty!r}, expected a finite number >= 0 or 'gcv'")
 
     def fit(self, problem: Problem) -> Estimate:
-        """Return gamma `(p,)`; its covariance is a sandwich plus what the penalty may have shrunk away.
+        """Return gamma `(p,)`; its covariance is a sandwich plus a term for the shrinkage bias.
 
-        The latter is the share of a prior N(0, tau^2) that the rows say nothing of, tau^2 (I - H) per coordinate
-        deviation with H the shrinkage. tau^2 = |y|^2 / |z|^2 lays all variance of the responses to the coordinates:
-        rather too much.
+        The second term is the part of a prior N(0, tau^2) that the rows do not determine: tau^2 (I - H) in units of
+        the standard deviations, with H the shrinkage matrix. tau^2 = |y|^2 / |z|^2 attributes all variance of the
+        responses to the coordinates, which is conservative.
         """
         z, y = problem.centred()
-        solved = self._solved(problem, z, y)
-        u, s, vt, shrink = solved
+        decomposition = self._decomposition(problem, z, y)
+        u, s, vt, shrink = decomposition
         deviations = problem.covariance.deviations
-        gamma = _gamma(solved, y, deviations)
+        gamma = _gamma(decomposition, y, deviations)
         leverage = (u * u) @ (s * shrink)
-        residuals = (y - z @ gamma) / np.maximum(1 - leverage, 0.05)  # one row never counts more than twentyfold
+        residuals = (y - z @ gamma) / np.maximum(1 - leverage, 0.05)  # Limit the weight of one row to a factor of 20.
         spread = (u * residuals[:, None] * shrink) @ vt / deviations
         prior = float(y @ y) / max(float(s @ s), np.finfo(np.float64).tiny)
-        unseen = _identity(problem.p) - scatter(np.sqrt(s * shrink)[:, None] * vt)
-        scale = deviations**2 if unseen.ndim == 1 else np.outer(deviations, deviations)
-        return Estimate(gamma, scatter(spread) + prior * unseen / scale, float((s * shrink).sum()))
+        undetermined = _identity(problem.p) - scatter(np.sqrt(s * shrink)[:, None] * vt)
+        scale = deviations**2 if undetermined.ndim == 1 else np.outer(deviations, deviations)
+        return Estimate(gamma, scatter(spread) + prior * undetermined / scale, float((s * shrink).sum()))
 
     def solve(self, problem: Problem) -> Floats:
-        """Return gamma `(p,)` alone."""
+        """Return gamma `(p,)` without its covariance."""
         z, y = problem.centred()
-        return _gamma(self._solved(problem, z, y), y, problem.covariance.deviations)
+        return _gamma(self._decomposition(problem, z, y), y, problem.covariance.deviations)
 
-    def _solved(self, problem: Problem, z: Floats, y: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return the singular values and vectors u `(n, r)`, s `(r,)`, v' `(r, p)` of z per deviation, and shrunk 1 / s."""
+    def _decomposition(self, problem: Problem, z: Floats, y: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return the singular value decomposition of standardised z, and the shrunk inverses of the singular values.
+
+        The shapes are u `(n, r)`, s `(r,)`, v' `(r, p)` and `(r,)`.
+        """
         u, s, vt = np.linalg.svd(z / problem.covariance.deviations, full_matrices=False)
         keep = s > s.max(initial=0.0) * 1e-12
         u, s, vt = u[:, keep], s[keep], vt[keep]
@@ -66,8 +72,8 @@ class Ridge:
         return u, s, vt, s / (s**2 + problem.n * penalty)
 
 
-def _gamma(solved: tuple[Floats, Floats, Floats, Floats], y: Floats, deviations: Floats) -> Floats:
-    u, _, vt, shrink = solved
+def _gamma(decomposition: tuple[Floats, Floats, Floats, Floats], y: Floats, deviations: Floats) -> Floats:
+    u, _, vt, shrink = decomposition
     return np.asarray(vt.T @ (shrink * (u.T @ y)) / deviations)
 
 
@@ -79,17 +85,18 @@ def _identity(p: int) -> Floats:
 def _gcv(u: Floats, s: Floats, y: Floats, intercept: int) -> float:
     """Return the penalty that minimises n RSS / (n - dof)^2 over a grid of 60 from 1e-8 to 1e2 times the mean s^2 / n.
 
-    The smallest such: with fewer orthogonal rows than coordinates every penalty is as good, and shrinks the scores. One
-    that leaves less than a fifth of the rows' freedom is none: about as many rows as coordinates can be fitted through
-    every point, which the criterion may take for a perfect fit.
+    Ties go to the smallest penalty: with fewer orthogonal rows than coordinates all penalties are equally good, and a
+    large one only shrinks the scores. Penalties that leave less than a fifth of the degrees of freedom are excluded:
+    with about as many rows as coordinates they interpolate the responses, which the criterion may take for a perfect
+    fit.
     """
     n, projected = len(y), u.T @ y
-    outside = max(float(y @ y - projected @ projected), 0.0)
+    unexplained = max(float(y @ y - projected @ projected), 0.0)
     if not len(s):
         return 1.0
     grid = np.geomspace(1e-8, 1e2, 60)[:, None] * (s**2).mean() / n
-    kept = s**2 / (s**2 + n * grid)
-    rss = outside + (((1 - kept) * projected) ** 2).sum(axis=1)
-    free = np.maximum(n - intercept - kept.sum(axis=1), 1e-9 * n)
-    loss = np.where(free >= _SPARE * (n - intercept), rss / free**2, np.inf)
+    shrinkage = s**2 / (s**2 + n * grid)
+    rss = unexplained + (((1 - shrinkage) * projected) ** 2).sum(axis=1)
+    free = np.maximum(n - intercept - shrinkage.sum(axis=1), 1e-9 * n)
+    loss = np.where(free >= _MIN_RESIDUAL_DOF * (n - intercept), rss / free**2, np.inf)
     return float(grid[np.flatnonzero(loss <= loss.min() * (1 + _TIE))[0], 0])

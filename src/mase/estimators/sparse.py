@@ -1,4 +1,4 @@
-"""MASE_Sparse: the smallest L1 norm that explains the moments up to a tolerance (Eq. lp)."""
+"""MASE_Sparse: the coefficients of smallest L1 norm that match the moments up to a tolerance (Eq. lp)."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -22,18 +22,18 @@ class Sparse:
     Parameters
     ----------
     tol
-        The paper's L, for which it gives no value. A number; a share of max |b| if `relative`; ``"auto"`` is the
-        universal threshold sd(y z) sqrt(2 log p / N).
+        The tolerance, which is L in the paper, where it has no value. A number, or ``"auto"`` for the universal
+        threshold sd(y z) sqrt(2 log p / N).
     relative
-        Whether a number is relative. The default, 0.1 relative, is what the authors' earlier code (LEG) suggests.
+        Whether a number is a share of max |b|. The default, 0.1 relative, follows the authors' earlier code (LEG).
     gram
-        ``"law"`` uses Sigma as the paper does; ``"empirical"`` the sample's own second moments: the Dantzig selector
-        (Candes and Tao 2007), whose error is several times smaller.
+        ``"law"`` uses Sigma, the covariance of the distribution, as the paper does. ``"empirical"`` uses the second
+        moments of the sample: the Dantzig selector (Candes and Tao 2007), whose error is several times smaller.
 
     Notes
     -----
-    For a diagonal Sigma the program falls apart into soft thresholds; then the words that remain rank exactly as under
-    Theorem 1. Standard errors are those of Theorem 1's estimate, before thresholding.
+    For a diagonal Sigma the program separates into soft thresholds. The remaining words then rank exactly as under
+    Theorem 1. Standard errors are those of the estimate of Theorem 1, before thresholding.
     """
 
     tol: float | Literal["auto"] = 0.1
@@ -49,7 +49,7 @@ class Sparse:
             raise OptionError(f"gram is {self.gram!r}, expected 'law' or 'empirical'")
 
     def fit(self, problem: Problem) -> Estimate:
-        """Return gamma `(p,)`; exact zeros are words that the tolerance explains away."""
+        """Return gamma `(p,)`; the tolerance sets some coefficients to exactly 0."""
         terms = moment_rows(problem)
         b = terms.mean(axis=0)
         tolerance = self._tolerance(terms, b)

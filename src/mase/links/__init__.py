@@ -1,6 +1,7 @@
-"""Links: which number of the model's answer is explained. One file per link.
+"""Links: functions of the model's scores that are explained. One file per link.
 
-A link is written once, with functions that NumPy and torch share: responses and their derivatives are of one formula.
+A link is written once, with functions that exist for both NumPy and torch, so that responses and their derivatives come
+from the same formula.
 """
 
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FLOOR", "LINKS", "Link", "Output", "floored", "links", "probabilities", "respond"]
 
-# The built-in names, for type checkers and editors; a test holds them to the registry.
+# The built-in names, for type checkers and editors. A test checks that they match the registry.
 Link = Literal["probability", "log-probability", "logit", "margin"]
 
 LINKS = Registry(
@@ -34,7 +35,7 @@ LINKS = Registry(
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What the columns of a model's scores are: logits or probabilities, of one choice among k or of k separate questions."""
+    """The meaning of the scores of a model: logits or probabilities, of one class out of k or of k separate labels."""
 
     kind: Literal["logits", "probabilities"] = "logits"
     multilabel: bool = False
@@ -45,7 +46,7 @@ def links() -> tuple[str, ...]:
     return tuple(LINKS)
 
 
-# They load NumPy, which the names above do not.
+# Imported on first use, because they load NumPy.
 __getattr__ = lazy_names(
     __name__, dict.fromkeys(("FLOOR", "floored", "probabilities", "respond"), "mase.links.response")
 )

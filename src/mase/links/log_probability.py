@@ -1,4 +1,4 @@
-"""The logarithm of the class's probability."""
+"""The logarithm of the probability of the class."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ __all__ = ["LogProbability"]
 
 @dataclass(frozen=True, slots=True)
 class LogProbability:
-    """The logarithm of the class's probability, more exact than the probability where that saturates."""
+    """The logarithm of the probability of the class, which is more accurate when the probability saturates."""
 
     def respond(self, scores: Any, output: Output, target: int, xp: Functions) -> Any:
         """Return log p `(n,)`."""

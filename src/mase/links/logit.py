@@ -1,4 +1,4 @@
-"""The raw score of the class."""
+"""The logit of the class."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,12 +11,12 @@ __all__ = ["Logit"]
 
 @dataclass(frozen=True, slots=True)
 class Logit:
-    """The raw score of the class; of a model that answers with probabilities, log p - log(1 - p)."""
+    """The logit of the class; for a model that returns probabilities, log p - log(1 - p)."""
 
     def respond(self, scores: Any, output: Output, target: int, xp: Functions) -> Any:
         """Return the logit `(n,)`."""
-        own = scores[:, target]
-        return own if output.kind == "logits" else xp.log(own) - xp.log(1 - own)
+        score = scores[:, target]
+        return score if output.kind == "logits" else xp.log(score) - xp.log(1 - score)
 
     def logged(self, scores: Any, output: Output, target: int, xp: Functions) -> tuple[Any, ...]:
         """Return p and 1 - p."""

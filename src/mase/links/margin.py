@@ -1,4 +1,4 @@
-"""How far the class is ahead of the best other one."""
+"""The margin of the class over the best other class."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,17 +12,17 @@ __all__ = ["Margin"]
 
 @dataclass(frozen=True, slots=True)
 class Margin:
-    """The class's log-probability minus that of the best other class; of "not the class" for separate questions."""
+    """The log-probability of the class minus that of the best other class (for separate labels, of "not the class")."""
 
     def respond(self, scores: Any, output: Output, target: int, xp: Functions) -> Any:
         """Return the margin `(n,)`."""
         if output.multilabel:
             return Logit().respond(scores, output, target, xp)
-        own, other = scores[:, target], xp.best_other(scores, target)
-        return own - other if output.kind == "logits" else xp.log(own) - xp.log(other)
+        score, other = scores[:, target], xp.best_other(scores, target)
+        return score - other if output.kind == "logits" else xp.log(score) - xp.log(other)
 
     def logged(self, scores: Any, output: Output, target: int, xp: Functions) -> tuple[Any, ...]:
-        """Return p of the class and of the best other one."""
+        """Return p of the class and of the best other class."""
         if output.multilabel:
             return Logit().logged(scores, output, target, xp)
         return scores[:, target], xp.best_other(scores, target)

@@ -1,4 +1,4 @@
-"""The probability of the class: the number that the paper explains."""
+"""The probability of the class, which the paper explains."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -20,5 +20,5 @@ class Probability:
         return xp.sigmoid(scores[:, target]) if output.multilabel else xp.softmax(scores)[:, target]
 
     def logged(self, scores: Any, output: Output, target: int, xp: Functions) -> tuple[Any, ...]:
-        """Return nothing: it takes no logarithm."""
+        """Return an empty tuple: this link takes no logarithm."""
         return ()

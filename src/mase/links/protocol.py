@@ -1,4 +1,4 @@
-"""What a link says, in array arithmetic that NumPy and torch share."""
+"""The `LinkFunction` protocol, written in array arithmetic that works for both NumPy and torch."""
 
 from typing import Any, Protocol
 
@@ -8,9 +8,9 @@ __all__ = ["Functions", "LinkFunction"]
 
 
 class Functions(Protocol):
-    """The functions that links are written with, of NumPy or torch; arrays are `(n,)`, or `(n, k)` where it says so."""
+    """The array functions that links use, from NumPy or torch; arrays are `(n,)` unless stated otherwise."""
 
-    def log(self, chances: Any) -> Any:
+    def log(self, probabilities: Any) -> Any:
         """Return log(max(p, FLOOR)) of probabilities."""
         ...
 
@@ -19,7 +19,7 @@ class Functions(Protocol):
         ...
 
     def log_sigmoid(self, logits: Any) -> Any:
-        """Return its logarithm, exact where it saturates."""
+        """Return log(sigmoid(x)), accurate when the sigmoid saturates."""
         ...
 
     def softmax(self, logits: Any) -> Any:
@@ -27,11 +27,11 @@ class Functions(Protocol):
         ...
 
     def log_softmax(self, logits: Any) -> Any:
-        """Return their logarithms `(n, k)`, exact where they saturate."""
+        """Return the logarithms `(n, k)` of the probabilities, accurate when they saturate."""
         ...
 
     def best_other(self, scores: Any, target: int) -> Any:
-        """Return the largest of the scores `(n, k)` in each row but that of the target, `(n,)`."""
+        """Return the largest score `(n,)` of each row of scores `(n, k)`, except that of the target."""
         ...
 
 
@@ -39,9 +39,9 @@ class LinkFunction(Protocol):
     """A link: the response as a function of the model's scores."""
 
     def respond(self, scores: Any, output: Output, target: int, xp: Functions) -> Any:
-        """Return the response `(n,)` of scores `(n, k)`; `xp` has the functions of their library."""
+        """Return the response `(n,)` of scores `(n, k)`; `xp` has the array functions of their library."""
         ...
 
     def logged(self, scores: Any, output: Output, target: int, xp: Functions) -> tuple[Any, ...]:
-        """Return the probabilities, each `(n,)`, that the response takes the logarithm of where scores are probabilities."""
+        """Return the probabilities, each `(n,)`, whose logarithm the response takes if the scores are probabilities."""
         ...

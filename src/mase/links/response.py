@@ -1,4 +1,4 @@
-"""The explained response of scores in NumPy, in float64."""
+"""The explained response of scores, computed by NumPy in float64."""
 
 from typing import Any
 
@@ -12,16 +12,16 @@ from mase.links.protocol import LinkFunction
 
 __all__ = ["FLOOR", "floored", "probabilities", "respond"]
 
-# The smallest probability that a logarithm is taken of, where a model answers with probabilities: low enough for the
-# small ones that models mean, high enough that one rounded to 0 does not outweigh all others.
+# The smallest probability whose logarithm is taken, for models that return probabilities. It is below the small
+# probabilities that models produce, and so high that a probability rounded to 0 does not outweigh all others.
 FLOOR = 1e-9
 
 
 class _NumPy:
-    """The functions of links in NumPy; see `mase.links.protocol.Functions`."""
+    """The array functions of links for NumPy; see `mase.links.protocol.Functions`."""
 
-    def log(self, chances: Floats) -> Floats:
-        return np.asarray(np.log(np.maximum(chances, FLOOR)))
+    def log(self, probabilities: Floats) -> Floats:
+        return np.asarray(np.log(np.maximum(probabilities, FLOOR)))
 
     def sigmoid(self, logits: Floats) -> Floats:
         return np.asarray(expit(logits))
@@ -49,16 +49,16 @@ def probabilities(scores: Floats, output: Output) -> Floats:
 def respond(scores: Floats, output: Output, link: str, target: int) -> Floats:
     """Return the explained response `(n,)` from scores `(n, k)`, in float64.
 
-    ``probability`` is the paper's; ``log-probability`` its logarithm, more exact where the probability saturates;
-    ``logit`` the raw score of the class; ``margin`` the target's log-probability minus that of the best other class (of
-    "not the target" for separate questions).
+    ``probability`` is the response of the paper. ``log-probability`` is its logarithm, which is more accurate when the
+    probability saturates. ``logit`` is the logit of the class. ``margin`` is the log-probability of the target minus
+    that of the best other class (for separate labels, of "not the target").
 
     Notes
     -----
-    As sigma goes to 0, probability and log-probability rank words alike (d log p = dp / p). The raw logit of one class
-    among k does not: it leaves out what the other logits do. A model that answers with probabilities may answer with
-    exact zeros and ones, whose logarithms are infinite: the links with a logarithm count a probability below `FLOOR` as
-    `FLOOR`. Logits have no such floor.
+    As sigma goes to 0, probability and log-probability rank words alike (d log p = dp / p). The logit of one class out
+    of k does not, because it ignores the other logits. A model that returns probabilities may return exact zeros and
+    ones, whose logarithms are infinite. Links with a logarithm therefore raise probabilities below `FLOOR` to `FLOOR`.
+    Logits have no such floor.
 
     Raises
     ------
@@ -71,18 +71,18 @@ def respond(scores: Floats, output: Output, link: str, target: int) -> Floats:
     bad = np.flatnonzero(~np.isfinite(response))
     if len(bad):
         raise NonFiniteError(
-            f"{link} of the target is {response[bad[0]]} for {len(bad)} of {len(response)} answers, expected finite numbers; "
-            "check the model's outputs, or use link='probability'"
+            f"{link} of the target is {response[bad[0]]} for {len(bad)} of {len(response)} evaluations, expected "
+            "finite numbers; check the model's outputs, or use link='probability'"
         )
     return response
 
 
 def floored(scores: Floats, output: Output, link: str, target: int) -> Bools:
-    """Return for each of the scores `(n, k)` whether its response counts a probability below `FLOOR` as `FLOOR`, `(n,)`."""
+    """Return `(n,)`: for each row of scores `(n, k)`, whether its response raises a probability to `FLOOR`."""
     logged: tuple[Any, ...] = ()
     if output.kind == "probabilities":
         logged = _function(link).logged(scores, output, target, _NumPy())
-    return np.asarray(np.any([np.zeros(len(scores)), *(chances < FLOOR for chances in logged)], axis=0))
+    return np.asarray(np.any([np.zeros(len(scores)), *(probability < FLOOR for probability in logged)], axis=0))
 
 
 def _function(link: str) -> LinkFunction:

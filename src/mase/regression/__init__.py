@@ -1,3 +1,3 @@
-"""The regression behind every explanation: the problem, its covariance, when to stop asking, and how well it fits."""
+"""The regression behind every explanation: problem, covariance, stopping rule and quality of the fit."""
 
 __all__: list[str] = []

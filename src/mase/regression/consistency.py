@@ -1,4 +1,4 @@
-"""Whether a model answers the same text in the same way: anew, and beside other texts."""
+"""Whether a model returns the same response to the same text, on a second evaluation and in a batch of other texts."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,27 +13,28 @@ __all__ = ["Consistency", "Kind", "note"]
 
 Kind = Literal["not-deterministic", "batch-dependent"]
 
-# Two answers are the same if they differ by less than these shares of the largest score, and of the response: by
-# rounding.
-_OF_SCORES, _OF_RESPONSE = 1e-4, 1e-6
-# An answer that comes back to within this share of a difference has come back.
-_CAME_BACK = 1e-2
+# Differences below these shares of the largest score and of the response are rounding.
+_SCORE_ROUNDING, _RESPONSE_ROUNDING = 1e-4, 1e-6
+# Responses to the text alone that differ by less than this share of the largest difference count as reproduced.
+_REPRODUCED = 1e-2
 
 
 @dataclass(slots=True)
 class Consistency:
-    """What was seen of one input that was asked twice, alone and among others, and a third time where these differ.
+    """The comparison of the responses to one input, evaluated alone and in a batch of other inputs.
+
+    If the first two responses differ, the input is evaluated alone again.
 
     Attributes
     ----------
     asked
         Whether the comparison was made.
     alone, among
-        The first two responses.
+        The first response to the input alone, and the response in a batch.
     difference
-        The largest difference between two of the responses.
+        The largest difference between any two responses.
     kind
-        What a difference means, None where there is none.
+        The cause of the difference; None if there is no difference.
     """
 
     asked: bool = False
@@ -43,43 +44,46 @@ class Consistency:
     kind: Kind | None = None
 
     def compare(self, alone: float, among: float, again: Callable[[], Sequence[float]]) -> None:
-        """Compare two responses to one input; `again` asks for it alone once more or twice, and is called only if they differ.
+        """Compare two responses to one input.
 
-        If all responses to the input alone are the same, it is its neighbours in the batch that make the difference.
+        `again` evaluates the input alone once or twice more. It is called only if the responses differ. If all
+        responses to the input alone agree, the difference comes from the other inputs in the batch.
         """
         self.asked, self.alone, self.among = True, alone, among
-        if abs(alone - among) > _OF_RESPONSE * abs(alone):
-            more = again()
-            every = (alone, among, *more)
-            self.difference = max(every) - min(every)
-            by_itself = (alone, *more) if len(more) == 1 else more
-            came_back = max(by_itself) - min(by_itself) <= _CAME_BACK * self.difference
-            self.kind = "batch-dependent" if came_back else "not-deterministic"
+        if abs(alone - among) > _RESPONSE_ROUNDING * abs(alone):
+            repeats = again()
+            responses = (alone, among, *repeats)
+            self.difference = max(responses) - min(responses)
+            responses_alone = (alone, *repeats) if len(repeats) == 1 else repeats
+            reproduced = max(responses_alone) - min(responses_alone) <= _REPRODUCED * self.difference
+            self.kind = "batch-dependent" if reproduced else "not-deterministic"
 
     def matters(self, estimate: Estimate) -> bool:
-        """Return whether such a difference could move a score by its standard error.
+        """Return whether the difference could change a score by its standard error.
 
-        A score is a difference of mean responses, so that it moves by at most twice as much as they do. What is
-        rounding beside the scores, or beside the response, does not matter.
+        A score is a difference of mean responses, so it changes by at most twice the difference. Differences that are
+        rounding, relative to the scores or to the response, do not matter.
         """
         if self.kind is None or not len(estimate.gamma):
             return False
         errors = np.sqrt(np.maximum(estimate.variances, 0.0))
-        rounding = max(_OF_SCORES * float(np.abs(estimate.gamma).max()), _OF_RESPONSE * abs(self.alone))
+        largest = float(np.abs(estimate.gamma).max())
+        rounding = max(_SCORE_ROUNDING * largest, _RESPONSE_ROUNDING * abs(self.alone))
         return 2 * self.difference > max(float(errors.min()), rounding)
 
 
-def note(found: Consistency) -> Note:
-    """Return what a reader must know of a model whose answers differ."""
-    assert found.kind is not None
-    if found.kind == "batch-dependent":
+def note(consistency: Consistency) -> Note:
+    """Return the note for a model whose responses to one text differ."""
+    assert consistency.kind is not None
+    if consistency.kind == "batch-dependent":
         return Note(
-            found.kind,
-            f"the model answers {found.alone:.4g} to a text alone and {found.among:.4g} to the same text beside others: each "
-            "copy was asked alone, which is slower; check whether the model normalises over the batch",
+            consistency.kind,
+            f"the model returned {consistency.alone:.4g} for a text alone and {consistency.among:.4g} for the same "
+            "text in a batch; rows were evaluated one at a time, which is slower; check whether the model normalises "
+            "over the batch",
         )
     return Note(
-        found.kind,
-        f"the model answers {found.alone:.4g}, and when asked again {found.among:.4g}, to the same text: no answer was used "
-        "twice, and the standard errors include this noise; switch off dropout or sampling, or fix the model's seed",
+        consistency.kind,
+        f"the model returned {consistency.alone:.4g} and then {consistency.among:.4g} for the same text; the cache was "
+        "not used, and the standard errors include this noise; switch off dropout or sampling, or fix the model's seed",
     )

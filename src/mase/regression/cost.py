@@ -1,4 +1,4 @@
-"""What an explanation costs: evaluations of the model, counted where they are asked for."""
+"""The cost of an explanation: the number of model evaluations."""
 
 from dataclasses import dataclass
 
@@ -10,16 +10,16 @@ __all__ = ["Cost"]
 
 @dataclass(slots=True)
 class Cost:
-    """What was asked of a model.
+    """Counts of model evaluations.
 
     Attributes
     ----------
     n_queries
-        Evaluations (rows), those of binding and of trials among them.
+        Evaluations (rows), including those for setup and for trial runs.
     n_gradients
         Evaluations with a backward pass.
     n_floored
-        Answers whose probability was below `mase.links.FLOOR` where a logarithm was taken.
+        Evaluations whose probability was below `mase.links.FLOOR` and was raised to it before taking the logarithm.
     """
 
     n_queries: int = 0
@@ -28,11 +28,12 @@ class Cost:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What a reader must know of the answers."""
+        """Notes about the evaluations."""
         if not self.n_floored:
             return ()
         message = (
-            f"{self.n_floored} of {self.n_queries} answers had a probability below {FLOOR:g}, whose logarithm may be "
-            f"infinite: it was counted as {FLOOR:g}; give logits (outputs='logits') if there are any, or link='probability'"
+            f"{self.n_floored} of {self.n_queries} evaluations returned a probability below {FLOOR:g}, which was "
+            f"raised to {FLOOR:g} before taking the logarithm; return logits (outputs='logits') or use "
+            "link='probability'"
         )
         return (Note("floored", message),)

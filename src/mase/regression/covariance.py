@@ -11,8 +11,7 @@ from mase.errors import OptionError, ShapeError
 
 __all__ = ["MOST_CORRELATED", "Covariance", "covariance", "no_scatter", "scatter"]
 
-# Of more coordinates than these only variances are kept: covariances take memory with the square of the number of
-# words.
+# Beyond this number of coordinates only variances are stored: the memory of a full matrix grows quadratically.
 MOST_CORRELATED = 2_000
 
 
@@ -58,29 +57,32 @@ class Covariance:
 
 
 def scatter(rows: Floats) -> Floats:
-    """Return sum_i r_i r_i' `(p, p)` of rows `(n, p)`; of more than `MOST_CORRELATED` coordinates its diagonal alone `(p,)`."""
+    """Return sum_i r_i r_i' `(p, p)` of rows `(n, p)`.
+
+    With more than `MOST_CORRELATED` coordinates, return only its diagonal `(p,)`.
+    """
     if rows.shape[1] <= MOST_CORRELATED:
         return np.asarray(rows.T @ rows)
     return np.asarray(np.einsum("np,np->p", rows, rows))
 
 
 def no_scatter(p: int) -> Floats:
-    """Return the covariance of p coefficients without sampling error, in the shape of `scatter`."""
+    """Return zeros in the shape of `scatter`: the covariance of p coefficients without sampling error."""
     return np.zeros((p, p) if p <= MOST_CORRELATED else p)
 
 
 def covariance(sigma: Any, scale: Floats) -> Covariance:
-    """Return Sigma of the p coordinates that move, from a noise level.
+    """Return Sigma of the p active coordinates, from a noise level.
 
     Parameters
     ----------
     sigma
-        A number: the standard deviation of every coordinate (the paper's "noise level", 0.1); `(p,)`: one standard
-        deviation each; `(p, p)`: Sigma itself, symmetric and positive definite; or a function of p that returns one of
-        these. An array for all coordinates is cut down to those that move.
+        The noise level, one of: a number, the standard deviation of every coordinate (0.1 in the paper); an array
+        `(p,)` of standard deviations; a covariance matrix `(p, p)`, symmetric and positive definite; or a function of p
+        that returns one of these. An array for all coordinates is restricted to the active ones.
     scale
-        Units of each coordinate, from the space; 1 for the relative scaling of NLGP, 0 for a coordinate that moves
-        nothing.
+        Unit of each coordinate, from the space. It is 1 for the relative scaling of NLGP, and 0 for an inactive
+        coordinate, which has no effect on the input.
 
     Raises
     ------
@@ -91,12 +93,12 @@ def covariance(sigma: Any, scale: Floats) -> Covariance:
 
     Notes
     -----
-    The paper does not say whether 0.1 is a variance or a standard deviation; its predecessor's code squares it, so it
-    is a standard deviation here (Definition NLGP).
+    The paper does not say whether 0.1 is a variance or a standard deviation. The authors' earlier code squares it, so
+    it is a standard deviation here (Definition NLGP).
     """
-    moving = np.flatnonzero(scale)
-    p, values = len(moving), _moving(sigma(len(moving)) if callable(sigma) else sigma, moving, len(scale))
-    scale = scale[moving]
+    active = np.flatnonzero(scale)
+    p, values = len(active), _restricted(sigma(len(active)) if callable(sigma) else sigma, active, len(scale))
+    scale = scale[active]
     if values.ndim > 2 or (values.ndim > 0 and values.shape != (p,) * values.ndim):
         raise ShapeError(f"sigma has shape {values.shape}, expected a number, ({p},) or ({p}, {p}) for {p} coordinates")
     if values.ndim < 2:
@@ -110,23 +112,24 @@ def covariance(sigma: Any, scale: Floats) -> Covariance:
     return Covariance(np.sqrt(np.diag(matrix)), _factor(matrix))
 
 
-def _moving(sigma: Any, moving: Ints, p: int) -> Floats:
-    """Return the part of a sigma for all p coordinates that belongs to those that move `(a,)`."""
+def _restricted(sigma: Any, active: Ints, p: int) -> Floats:
+    """Return sigma as an array; an array for all p coordinates is restricted to the active ones `(a,)`."""
     try:
         values = np.asarray(sigma, dtype=np.float64)
     except (TypeError, ValueError):
         raise OptionError(f"sigma is {sigma!r}, expected a number, ({p},) or ({p}, {p})") from None
     if values.shape == (p,):
-        return values[moving]
-    return values[np.ix_(moving, moving)] if values.shape == (p, p) else values
+        return values[active]
+    return values[np.ix_(active, active)] if values.shape == (p, p) else values
 
 
 def _factor(matrix: Floats) -> Floats:
-    """Return the lower Cholesky factor `(p, p)` of a covariance."""
+    """Return the lower Cholesky factor `(p, p)` of a covariance matrix."""
     try:
         return np.asarray(np.linalg.cholesky(matrix), dtype=np.float64)
     except np.linalg.LinAlgError:
-        lowest = float(np.linalg.eigvalsh(matrix)[0])
+        smallest = float(np.linalg.eigvalsh(matrix)[0])
         raise OptionError(
-            f"sigma has smallest eigenvalue {lowest:.3g}, expected positive definite; add a small multiple of the identity"
+            f"sigma has smallest eigenvalue {smallest:.3g}, expected a positive-definite matrix; add a small multiple "
+            "of the identity"
         ) from None

@@ -1,4 +1,4 @@
-"""The designed regression: rows of a design, answered by the model and solved by an estimator."""
+"""The designed regression: draw rows from a design, evaluate the model and solve for the coefficients."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -20,8 +20,8 @@ __all__ = ["Regression"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Answers:
-    """The first n rows of a sample, answered and solved."""
+class _Fitted:
+    """The rows that were evaluated, with their responses and the estimate."""
 
     sample: Sample
     responses: Floats
@@ -31,14 +31,16 @@ class _Answers:
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """Draw rows of a design, ask, solve, judge: the strategy of every method that is one regression.
+    """The strategy of every method that is a single regression.
+
+    It draws rows, evaluates the model, solves for the coefficients and assesses the fit.
 
     Parameters
     ----------
     design
-        Where to ask; it may ask in rounds, the later ones where the answers to the earlier ones point.
+        Draws the rows. A design may work in rounds, in which later rows depend on earlier coefficients.
     estimator
-        How to solve for the coefficients.
+        Solves for the coefficients.
     """
 
     design: Design
@@ -48,25 +50,27 @@ class Regression:
 
     @property
     def needs_gradients(self) -> bool:
-        """Whether the estimator works on gradients."""
+        """Whether the estimator uses gradients."""
         return self.estimator.needs_gradients
 
     def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
-        """Return what the estimator makes of at most `budget` rows.
+        """Return the solution from at most `budget` rows.
 
         Raises
         ------
         CapabilityError
-            If the estimator needs gradients and the model gives none.
+            If the estimator needs gradients and the model provides none.
         OptionError
-            If design, estimator and space do not suit each other.
+            If the design, the estimator and the space are incompatible.
         """
         distribution = self.design.distribution(oracle.scale)
         sample = self.design.draw(rng, self._round_size(budget), distribution)
-        self._check_suits(oracle, sample)
-        return self._judged(oracle, self._asked(oracle, distribution, sample, budget, stopping, rng), budget, stopping)
+        self._check_compatible(oracle, sample)
+        return self._assessed(
+            oracle, self._evaluated(oracle, distribution, sample, budget, stopping, rng), budget, stopping
+        )
 
-    def _asked(
+    def _evaluated(
         self,
         oracle: Oracle,
         distribution: Distribution,
@@ -74,8 +78,8 @@ class Regression:
         cap: int,
         stopping: Stopping,
         rng: np.random.Generator,
-    ) -> _Answers:
-        """Return the answers to as many rows as the stopping rule wants, all of them by default, round by round."""
+    ) -> _Fitted:
+        """Evaluate rows round by round until the stopping rule is met or `cap` rows are reached, and fit them."""
         if self.design.rounds == 1:
             cap = len(sample.coordinates)
         base = self._base(oracle, sample)
@@ -95,28 +99,28 @@ class Regression:
             responses = np.concatenate([responses, more])
             head = sample.head(goal)
             problem = head.problem(responses, base, slopes if self.needs_gradients else None)
-            if goal < cap and stopping.never:  # nobody asks how certain the coefficients are
+            if goal < cap and stopping.never:  # No stopping rule: skip the covariance.
                 gamma = coefficients(self.estimator, problem)
                 continue
-            estimate = self._fitted(problem, sample)
+            estimate = self._fit(problem, sample)
             if goal == cap or stopping.enough(estimate):
-                return _Answers(head, responses, problem, estimate)
+                return _Fitted(head, responses, problem, estimate)
             solved, gamma = (problem, estimate), estimate.gamma
 
-    def _fitted(self, problem: Problem, sample: Sample) -> Estimate:
-        """Return the estimate, without sampling error where nothing was drawn."""
+    def _fit(self, problem: Problem, sample: Sample) -> Estimate:
+        """Return the estimate, without sampling error if the sample is exhaustive."""
         estimate = self.estimator.fit(problem)
         return replace(estimate, covariance=no_scatter(problem.p)) if sample.exhaustive else estimate
 
-    def _judged(self, oracle: Oracle, answers: _Answers, cap: int, stopping: Stopping) -> Solution:
-        """Return the solution with its fit, and the notes that follow from it."""
-        sample, estimate, n = answers.sample, answers.estimate, len(answers.responses)
-        r2 = adjusted_r2(sample, answers.responses, estimate)
-        halves = None if sample.exhaustive else split_half(answers.problem, self.estimator, estimate.gamma)
+    def _assessed(self, oracle: Oracle, fitted: _Fitted, cap: int, stopping: Stopping) -> Solution:
+        """Return the solution with the quality of its fit and the notes that follow from it."""
+        sample, estimate, n = fitted.sample, fitted.estimate, len(fitted.responses)
+        r2 = adjusted_r2(sample, fitted.responses, estimate)
+        halves = None if sample.exhaustive else split_half(fitted.problem, self.estimator, estimate.gamma)
         notes = (
             *remarks(
                 sample=sample,
-                responses=answers.responses,
+                responses=fitted.responses,
                 text=oracle.text,
                 probability=oracle.probability,
                 link=oracle.link,
@@ -127,7 +131,7 @@ class Regression:
                 gradients=self.needs_gradients,
             ),
             *stopping.remarks(estimate),
-            *self._unfocused(n, cap),
+            *self._stopped_early(n, cap),
             *oracle.notes,
         )
         return Solution(
@@ -136,47 +140,46 @@ class Regression:
             replace(oracle.cost),
             notes,
             oracle.precision,
-            problem=answers.problem,
+            problem=fitted.problem,
             r2=r2,
             split_half=halves,
-            condition=condition(answers.problem),
+            condition=condition(fitted.problem),
         )
 
     def _round_size(self, n: int) -> int:
-        """Return the number of rows of one of the rounds that n rows are split into."""
+        """Return the number of rows per round when n rows are split into rounds."""
         return -(-n // self.design.rounds)
 
-    def _unfocused(self, n: int, cap: int) -> Iterator[Note]:
-        """Yield a note if a design of several rounds was stopped before its last one."""
+    def _stopped_early(self, n: int, cap: int) -> Iterator[Note]:
+        """Yield a note if a design with several rounds was stopped before the last round."""
         rounds = self.design.rounds
         if rounds > 1 and n < cap and -(-n // self._round_size(cap)) < rounds:
             done = f"stopped after {n / cap * rounds:.1f} of {rounds} rounds"
-            message = "the later ones look behind the words found so far, and may rank others higher"
-            yield Note("early", f"{done}: {message}; a smaller tolerance asks more of them")
+            yield Note("early", f"{done}: later rounds may reveal redundant evidence; use a smaller tolerance")
 
     def _base(self, oracle: Oracle, sample: Sample) -> float | None:
-        """Return the response at the centre of the distribution, None where the estimator does not need it."""
+        """Return the response at the centre of the distribution; None if the estimator does not need it."""
         if sample.center == 1.0:
             return oracle.text
         if sample.center is None or sample.paired or not self.estimator.needs_base:
             return None
         return oracle.response_at(sample.center)
 
-    def _check_suits(self, oracle: Oracle, sample: Sample) -> None:
-        """Check that space, design and estimator can work together."""
+    def _check_compatible(self, oracle: Oracle, sample: Sample) -> None:
+        """Check that the space, the design and the estimator are compatible."""
         if oracle.binary and (self.needs_gradients or not np.isin(sample.coordinates, (0.0, 1.0)).all()):
             raise OptionError(
-                f"method {oracle.method!r} takes words out whole, expected a design of zeros and ones, and no gradients; "
-                "use design='bernoulli', or space='token-scale'"
+                f"method {oracle.method!r} masks whole words, expected a design of zeros and ones and an estimator "
+                "without gradients; use design='bernoulli' or space='token-scale'"
             )
         uneven = not sample.exhaustive and np.ptp(sample.weights) > 0
         if self.estimator.needs_base and (self.design.rounds > 1 or uneven):
             raise OptionError(
-                f"method {oracle.method!r} draws rows of several distributions or weights, expected an estimator that "
-                "regresses: a moment of one distribution would be biased; use estimator='least-squares'"
+                f"method {oracle.method!r} draws rows with unequal weights or from several distributions, for which a "
+                "closed-form moment is biased, expected a regression; use estimator='least-squares'"
             )
         if not self.needs_gradients and not sample.deviations.any():
             raise OptionError(
                 f"method {oracle.method!r} has rows that do not deviate from their centre, expected an estimator that "
-                "works on gradients; use estimator='mean-gradient', or design='path'"
+                "uses gradients; use estimator='mean-gradient' or design='path'"
             )

@@ -1,4 +1,4 @@
-"""The oracle: one text, one model and one class, asked about coordinates, with every evaluation counted."""
+"""The oracle: evaluates one model on one text and one class at given coordinates, and counts the evaluations."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -32,21 +32,22 @@ R = TypeVar("R", Floats, Ints)
 
 @dataclass(slots=True)
 class Oracle:
-    """One class of a probe under one link, asked about its `active` coordinates `(p,)`; the others stay at 1.
+    """The response of one class of a probe under one link, as a function of the `active` coordinates `(p,)`.
 
-    Every question is asked in micro-batches, halved when memory runs out, checked to be finite, and counted. The oracle
-    is the one value here that changes. Rows are numbered on from question to question, so that a design gets the same
-    noise in one round or in several. Copies made by `again` share its `cost`.
+    All other coordinates stay at 1. Rows are evaluated in micro-batches, which are halved if memory runs out. Responses
+    are checked to be finite, and every evaluation is counted. The oracle is mutable. Row numbers continue from call to
+    call, so that a design gets the same noise in one round or in several. Copies made by `again` share its `cost`.
 
     Attributes
     ----------
     options
-        Rows per forward pass, and the precision that is wanted: half precision is tried on the first question's rows.
+        Batch size and requested precision. Half precision is tested on rows of the first call.
     consistency
-        Where it is given, the first question has one more row, the text itself, whose answer must be that of the text
-        alone; in a space that is not `binary` its last row is asked again, alone.
-    anew
-        The response at the text, where that was asked anew.
+        Where to record whether the model is consistent; None for no check. In a `binary` space the first call evaluates
+        the text itself as one more row, whose response must equal that of the text alone. In other spaces the last row
+        of the first call is evaluated again, alone.
+    text_response
+        The response at the text, if it was evaluated again; None for the response from when the text was bound.
     """
 
     probe: Probe
@@ -57,7 +58,7 @@ class Oracle:
     binary: bool = True
     options: QueryOptions = AUTO
     consistency: Consistency | None = None
-    anew: float | None = None
+    text_response: float | None = None
     cost: Cost = field(default_factory=Cost)
     n_rows: int = 0
     half: bool = False
@@ -67,7 +68,7 @@ class Oracle:
     def of(
         cls, probe: Probe, method: str, link: Link, target: int, moving: Bools, *, binary: bool, options: QueryOptions
     ) -> "Oracle":
-        """Return the oracle about the coordinates that are `moving` `(p,)`; what binding cost is counted."""
+        """Return the oracle of the coordinates that are `moving` `(p,)`; the evaluations of the setup are counted."""
         return cls(probe, method, link, target, np.flatnonzero(moving), binary, options, cost=Cost(probe.n_setup))
 
     @property
@@ -77,15 +78,15 @@ class Oracle:
 
     @property
     def scale(self) -> Floats:
-        """Standard deviation per unit of sigma of every coordinate of the probe; 0 for those that are not asked about."""
+        """Standard deviation per unit of sigma of every coordinate of the probe; 0 for inactive coordinates."""
         scale = np.zeros(len(self.probe.scale))
         scale[self.active] = self.probe.scale[self.active]
         return scale
 
     @property
     def text(self) -> float:
-        """Response at the text itself, all coordinates 1; it was asked when the text was bound and costs nothing."""
-        return self._response(self.probe.start) if self.anew is None else self.anew
+        """Response at the text itself (all coordinates 1), which is known from when the text was bound."""
+        return self._response(self.probe.start) if self.text_response is None else self.text_response
 
     @property
     def probability(self) -> float:
@@ -94,31 +95,30 @@ class Oracle:
 
     @property
     def precision(self) -> Precision:
-        """The precision in which the model answers."""
+        """The precision in which the model is evaluated."""
         return "bfloat16" if self.half else "float32"
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What a reader must know of the answers so far."""
+        """Notes about the evaluations so far."""
         return (*self.cost.notes, *self.tried)
 
     def responses(self, coordinates: Floats) -> Floats:
         """Return the responses `(n,)` at coordinates `(n, p)`: 1 is a word of the text, 0 its reference."""
         self._try_half_precision(coordinates)
-        first, whole = self._count(len(coordinates)), self._spread(coordinates)
-        if (
-            not self.binary
-        ):  # rows that are centred at the text, or have noise of their own, say nothing of the text itself
-            answers = ask(self.probe, whole, self.options.rows, first)
-            self._compare_last(whole, answers, first)
-            return self._respond(answers)
-        question = partial(ask, self.probe, batch_size=self.options.rows, first=first)
-        return self._respond(self._watched(question, whole, _text(self.probe)))
+        first, rows = self._count(len(coordinates)), self._all_coordinates(coordinates)
+        if not self.binary:
+            # Rows of such a space are close to the text or add noise, so the last row is the better check.
+            scores = ask(self.probe, rows, self.options.rows, first)
+            self._compare_last(rows, scores, first)
+            return self._respond(scores)
+        evaluate = partial(ask, self.probe, batch_size=self.options.rows, first=first)
+        return self._respond(self._checked(evaluate, rows, _text(self.probe)))
 
     def response_at(self, level: float) -> float:
-        """Return the response where every coordinate is `level`, in full precision; its row has no number."""
+        """Return the response with every coordinate at `level`, in full precision; the row gets no number."""
         self.cost.n_queries += 1
-        row = self._spread(np.full((1, self.size), level))
+        row = self._all_coordinates(np.full((1, self.size), level))
         return self._response(ask(self.probe, row, self.options.rows, 0))
 
     def gradients(self, coordinates: Floats) -> tuple[Floats, Floats]:
@@ -131,12 +131,12 @@ class Oracle:
         """
         probe = self._differentiable()
         first = self._count(len(coordinates), gradients=True)
-        rows = self._spread(coordinates)
+        rows = self._all_coordinates(coordinates)
         scores, slopes = ask_gradients(probe, rows, self.link, self.target, self._batch_size, first)
         return self._respond(scores), slopes[:, self.active]
 
     def gradient_norms(self, coordinates: Floats) -> Floats:
-        """Return for each word the Euclidean norm `(n, p)` of the response's gradient by all entries of its vectors.
+        """Return the Euclidean norms `(n, p)` of the response's gradient with respect to the vectors of each word.
 
         Raises
         ------
@@ -145,11 +145,11 @@ class Oracle:
         """
         probe = self._differentiable()
         first = self._count(len(coordinates), gradients=True)
-        rows = self._spread(coordinates)
+        rows = self._all_coordinates(coordinates)
         return ask_norms(probe, rows, self.link, self.target, self._batch_size, first)[:, self.active]
 
     def exchanged(self, sources: Ints) -> Floats:
-        """Return the responses `(n,)` where word i stands with the content of word `sources[:, i]`, for sources `(n, p)`.
+        """Return the responses `(n,)` with word i replaced by word `sources[:, i]`, for sources `(n, p)`.
 
         Raises
         ------
@@ -160,16 +160,16 @@ class Oracle:
         probe = self.probe
         if not isinstance(probe, ExchangeProbe):
             raise CapabilityError(
-                f"method {self.method!r} exchanges words, which this model cannot; use method='occlusion'"
+                f"method {self.method!r} exchanges words, which this model does not support; use method='occlusion'"
             )
-        whole = np.tile(np.arange(len(probe.scale)), (len(sources), 1))
-        whole[:, self.active] = self.active[sources]
+        rows = np.tile(np.arange(len(probe.scale)), (len(sources), 1))
+        rows[:, self.active] = self.active[sources]
         self._count(len(sources))
-        text = np.arange(whole.shape[1])[None]
-        return self._respond(self._watched(lambda rows: ask_exchanged(probe, rows, self._batch_size), whole, text))
+        text = np.arange(rows.shape[1])[None]
+        return self._respond(self._checked(lambda some: ask_exchanged(probe, some, self._batch_size), rows, text))
 
     def contributions(self) -> Floats:
-        """Return the DeepLIFT contributions `(p,)` to response minus response at the reference; costs two gradients.
+        """Return the DeepLIFT contributions `(p,)` to the response minus that at the reference; costs two gradients.
 
         Raises
         ------
@@ -178,34 +178,34 @@ class Oracle:
         """
         if not isinstance(self.probe, AttributionProbe):
             raise CapabilityError(
-                f"method {self.method!r} is for the bundled LSTM classifiers, which this model is not; use 'kernel-shap'"
+                f"method {self.method!r} supports the bundled LSTM classifiers only; use method='kernel-shap'"
             )
         self._keep_full_precision()
-        found = self.probe.contributions(self.link, self.target)[self.active]
+        contributions = self.probe.contributions(self.link, self.target)[self.active]
         self._count(2, gradients=True)
-        return found
+        return contributions
 
     def again(self, probe: Probe | None = None, *, rows: int | None = None) -> "Oracle":
-        """Return an oracle of the same question from its first row on, over another probe or with other batches."""
+        """Return a copy that starts again at row 0, optionally with another probe or other batches of `rows` rows."""
         options = self.options if rows is None else replace(self.options, batch_size=rows)
         return replace(
             self, probe=probe or self.probe, options=options, n_rows=0, half=False, tried=(), consistency=None
         )
 
-    def asked_anew(self, seed: int) -> "Oracle":
-        """Return an oracle of the same question for which the text itself was asked anew, alone."""
+    def reevaluated(self, seed: int) -> "Oracle":
+        """Return a copy that starts again at row 0 and for which the text itself was evaluated again, alone."""
         probe = self.probe.seeded(seed) if isinstance(self.probe, SeededProbe) else self.probe
         oracle = self.again(probe)
-        oracle.anew = oracle._alone(_text(probe), 0, probe)
+        oracle.text_response = oracle._response_alone(_text(probe), 0, probe)
         return oracle
 
     def _try_half_precision(self, rows: Floats | None = None) -> None:
-        """Answer in half precision from now on, if that is wanted, fast, and precise enough on rows of the question."""
+        """Switch to half precision if it is requested, supported and precise enough on some rows."""
         if self.options.precision == "float32" or self.half or self.tried:
             return
         if not isinstance(self.probe, HalfProbe):
             raise CapabilityError(
-                "half precision is for torch models, expected precision='float32' for a function of texts"
+                "half precision requires a torch model, expected precision='float32' for a function of texts"
             )
         half, reason = self.probe.half(), NO_INSTRUCTIONS
         if half is not None:
@@ -218,41 +218,43 @@ class Oracle:
             self.probe, self.half = half, True
 
     def _keep_full_precision(self) -> None:
-        """Say that gradients are taken in full precision, if half precision was wanted."""
+        """Add a note that gradients use full precision, if half precision was requested."""
         if self.options.precision != "float32" and not self.tried:
-            message = "half precision is for answers; gradients were taken in float32"
+            message = "gradients are not supported in half precision: float32 was used"
             self.tried = (Note("float32-instead", message),)
 
-    def _watched(self, question: Callable[[R], Floats], points: R, text: R) -> Floats:
-        """Return the answers `(n, k)` to points `(n, p)`; the first time, the `text` itself is asked with them and compared."""
-        watch = self.consistency
-        if watch is None or watch.asked or not len(points):
-            return question(points)
+    def _checked(self, evaluate: Callable[[R], Floats], rows: R, text: R) -> Floats:
+        """Return the scores `(n, k)` of rows `(n, p)`; the first call also checks the response to the `text`."""
+        consistency = self.consistency
+        if consistency is None or consistency.asked or not len(rows):
+            return evaluate(rows)
         self.cost.n_queries += 1
-        # In the first batch, where all is new, and second there: a first row would get the same random numbers again.
-        answers = question(np.insert(points, 1, text[0], axis=0))
-        again = partial(self._asked_alone, _text(self.probe), 0)
-        watch.compare(self._response(self.probe.start), self._response(answers[1:2]), again)
-        return np.delete(answers, 1, axis=0)
+        # The text goes into the first batch, where no row is cached. It is the second row, because a first row would
+        # get the same random numbers as the text alone.
+        scores = evaluate(np.insert(rows, 1, text[0], axis=0))
+        again = partial(self._repeats_alone, _text(self.probe), 0)
+        consistency.compare(self._response(self.probe.start), self._response(scores[1:2]), again)
+        return np.delete(scores, 1, axis=0)
 
-    def _compare_last(self, rows: Floats, answers: Floats, number: int) -> None:
-        """Compare the answer to the last of some rows with that to the same row alone, the first time."""
-        watch = self.consistency
-        if watch is not None and not watch.asked and len(rows):
-            last = len(rows) - 1
-            again = partial(self._asked_alone, rows[last:], number + last)
-            watch.compare(self._alone(rows[last:], number + last, self.probe), self._response(answers[last:]), again)
+    def _compare_last(self, rows: Floats, scores: Floats, number: int) -> None:
+        """Compare the response to the last row with the response to that row alone, in the first call."""
+        consistency = self.consistency
+        if consistency is not None and not consistency.asked and len(rows):
+            row, number = rows[-1:], number + len(rows) - 1
+            again = partial(self._repeats_alone, row, number)
+            alone = self._response_alone(row, number, self.probe)
+            consistency.compare(alone, self._response(scores[-1:]), again)
 
-    def _asked_alone(self, row: Floats, number: int) -> tuple[float, ...]:
-        """Return responses at one row `(1, p)`, asked alone: from two random states, if the model has to be given any."""
+    def _repeats_alone(self, row: Floats, number: int) -> tuple[float, ...]:
+        """Return one response to a row `(1, p)` alone, without the cache, or two from a probe that takes seeds."""
         probe = self.probe
         if isinstance(probe, RememberingProbe):
             probe = probe.afresh(remember=False)
         probes = (probe.seeded(0), probe.seeded(1)) if isinstance(probe, SeededProbe) else (probe,)
-        return tuple(self._alone(row, number, one) for one in probes)
+        return tuple(self._response_alone(row, number, repeat) for repeat in probes)
 
-    def _alone(self, row: Floats, number: int, probe: Probe) -> float:
-        """Return the response at one row `(1, p)`, asked alone."""
+    def _response_alone(self, row: Floats, number: int, probe: Probe) -> float:
+        """Return the response to one row `(1, p)` in a batch of its own."""
         self.cost.n_queries += 1
         return self._response(ask(probe, row, 1, number))
 
@@ -270,26 +272,26 @@ class Oracle:
     def _differentiable(self) -> GradientProbe:
         if not isinstance(self.probe, GradientProbe):
             raise CapabilityError(
-                f"method {self.method!r} needs the model's gradients, which this model does not give; use method='mase'"
+                f"method {self.method!r} needs gradients, which this model does not provide; use method='mase'"
             )
         self._keep_full_precision()
         return self.probe
 
     def _count(self, n: int, *, gradients: bool = False) -> int:
-        """Return the number of the next row and count n more."""
+        """Return the number of the next row and count n rows."""
         first = self.n_rows
         self.n_rows += n
         self.cost.n_queries += n
         self.cost.n_gradients += n if gradients else 0
         return first
 
-    def _spread(self, coordinates: Floats) -> Floats:
-        """Return the coordinates of all words, 1 for those that are not asked about."""
+    def _all_coordinates(self, coordinates: Floats) -> Floats:
+        """Return rows of all coordinates of the probe, with 1 for the inactive ones."""
         if self.size == len(self.probe.scale):
             return coordinates
-        whole = np.ones((len(coordinates), len(self.probe.scale)))
-        whole[:, self.active] = coordinates
-        return whole
+        rows = np.ones((len(coordinates), len(self.probe.scale)))
+        rows[:, self.active] = coordinates
+        return rows
 
 
 def _text(probe: Probe) -> Floats:

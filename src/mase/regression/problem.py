@@ -1,4 +1,4 @@
-"""The two values that pass between designs and estimators: a `Sample` of points and the `Problem` it poses."""
+"""The values passed between designs and estimators: a `Sample` of points and the regression `Problem` it defines."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -33,29 +33,29 @@ class Distribution:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """n points at which to ask the model.
+    """n points at which to evaluate the model.
 
     Attributes
     ----------
     coordinates
-        `(n, p)`: where to ask.
+        `(n, p)`: the points.
     deviations
-        `(n, p)`: z, the regressors: coordinates minus the centre of the row.
+        `(n, p)`: the regressors z, which are the coordinates minus the centre of the row.
     weights
         `(n,)`: weight of each row in a regression.
     paired
-        Rows 2i and 2i+1 are mirror images (z, -z) about one centre, and count as one independent unit.
+        Whether rows 2i and 2i+1 are mirror images (z, -z) about one centre. A pair counts as one independent unit.
     center
-        The one centre of all rows, or None where rows have different ones (along a path).
+        The common centre of all rows; None if rows have different centres (along a path).
     covariance
         Sigma of the distribution of z.
     divisible
         Whether the first rows alone are a sample of the same kind.
     exhaustive
-        Whether the rows are all that there are and nothing was drawn, so that coefficients have no sampling error.
+        Whether the rows are all possible rows and none was drawn. Coefficients then have no sampling error.
     n_exact
-        How many of the first independent rows have infinite weight: a constrained estimator meets them, others leave
-        them out.
+        Number of leading independent rows with infinite weight. A constrained estimator fits them exactly; other
+        estimators ignore them.
     """
 
     coordinates: Floats
@@ -69,7 +69,7 @@ class Sample:
     n_exact: int = 0
 
     def head(self, n: int) -> "Sample":
-        """Return the sample of the first n rows (mirror images stay together: n is even if rows are paired)."""
+        """Return the sample of the first n rows; n must be even if rows are paired."""
         assert not (self.paired and n % 2)
         rows = slice(n)
         return replace(
@@ -77,7 +77,7 @@ class Sample:
         )
 
     def joined(self, more: "Sample") -> "Sample":
-        """Return the sample of these rows and then `more` of the same centre."""
+        """Return the sample of these rows followed by those of `more`, which must have the same centre."""
         assert self.center == more.center
         assert self.paired == more.paired
         return replace(
@@ -88,20 +88,22 @@ class Sample:
         )
 
     def problem(self, responses: Floats, base: float | None, gradients: Floats | None = None) -> "Problem":
-        """Return the regression problem that `responses` `(n,)` (and their `gradients` `(n, p)`) at these points pose.
+        """Return the regression problem for `responses` `(n,)` (and `gradients` `(n, p)`) at these points.
 
-        `base` is the response at the centre. Mirrored rows become half differences, which have neither a base nor an
+        `base` is the response at the centre. Mirrored rows become half differences, which need neither a base nor an
         intercept: every even-order term of the model cancels.
         """
         if not self.paired:
-            return self._posed(self.deviations, responses, self.weights, base, gradients)
+            return self._problem(self.deviations, responses, self.weights, base, gradients)
         odd = (responses[0::2] - responses[1::2]) / 2
         weights = (self.weights[0::2] + self.weights[1::2]) / 2
         slopes = None if gradients is None else (gradients[0::2] + gradients[1::2]) / 2
-        return self._posed(self.deviations[0::2], odd, weights, 0.0, slopes)
+        return self._problem(self.deviations[0::2], odd, weights, 0.0, slopes)
 
-    def _posed(self, z: Floats, y: Floats, weights: Floats, base: float | None, gradients: Floats | None) -> "Problem":
-        """Return the problem of independent rows, the exact ones set apart."""
+    def _problem(
+        self, z: Floats, y: Floats, weights: Floats, base: float | None, gradients: Floats | None
+    ) -> "Problem":
+        """Return the problem of independent rows, with the exact rows separated."""
         m = self.n_exact
         exact = (z[:m], y[:m]) if m else None
         slopes = None if gradients is None else gradients[m:]
@@ -117,16 +119,16 @@ class Problem:
     z, y, weights
         Regressors `(n, p)`, responses `(n,)` and weights `(n,)`.
     base
-        Response at z = 0 (what Theorem 1 subtracts); None if it was not asked.
+        Response at z = 0, which Theorem 1 subtracts; None if it was not evaluated.
     intercept
         Whether a regression needs an intercept (mirrored rows do not).
     covariance
         Sigma of the distribution of z.
     gradients
-        `(n, p)` derivatives of the response by the coordinates, for white-box estimators only.
+        `(n, p)` derivatives of the response with respect to the coordinates, for white-box estimators only.
     exact
-        Regressors `(m, p)` and responses `(m,)` of further rows that the coefficients are to meet exactly; None without
-        any.
+        Regressors `(m, p)` and responses `(m,)` of further rows that the coefficients must fit exactly; None if there
+        are none.
     """
 
     z: Floats
@@ -149,17 +151,17 @@ class Problem:
         return int(self.z.shape[1])
 
     def rows(self, chosen: slice) -> "Problem":
-        """Return the problem posed by some of the rows."""
+        """Return the problem of some of the rows."""
         gradients = None if self.gradients is None else self.gradients[chosen]
         return replace(self, z=self.z[chosen], y=self.y[chosen], weights=self.weights[chosen], gradients=gradients)
 
     def squares(self, values: Floats) -> float:
-        """Return sum w (v - mean)^2 for values `(n,)` of the rows; the mean only with an intercept."""
+        """Return sum w (v - mean)^2 for values `(n,)` of the rows; without an intercept the mean is taken as 0."""
         centre = np.average(values, weights=self.weights) if self.intercept else 0.0
         return float(self.weights @ (values - centre) ** 2)
 
     def centred(self) -> tuple[Floats, Floats]:
-        """Return z `(n, p)` and y `(n,)` with the weighted mean removed (if there is an intercept), times sqrt(weight)."""
+        """Return z `(n, p)` and y `(n,)` times sqrt(weight), centred at the weighted mean if there is an intercept."""
         z, y = self.z, self.y
         if self.intercept:
             share = self.weights / self.weights.sum()
@@ -172,11 +174,11 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What an estimator returns: gamma `(p,)`, its covariance and the number of parameters it used up.
+    """The result of an estimator: gamma `(p,)`, its covariance and its degrees of freedom.
 
-    `covariance` is `(p, p)`. Of more than `mase.regression.covariance.MOST_CORRELATED` coordinates it holds variances
-    `(p,)` alone, and covariances count as 0. It is NaN where gamma estimates nothing. `remark` says in a sentence if
-    the estimator had to do something else than it was asked for.
+    `covariance` is `(p, p)`. With more than `mase.regression.covariance.MOST_CORRELATED` coordinates it holds only the
+    variances `(p,)`, and covariances count as 0. It is NaN if gamma estimates nothing. `remark` is a sentence that says
+    why the estimator fell back to another one; None if it did not.
     """
 
     gamma: Floats
@@ -202,12 +204,12 @@ class Estimate:
 
     def sums(self, groups: Iterable[Ints]) -> tuple[Floats, Floats]:
         """Return the sum `(g,)` of the coefficients of each of g groups, and its standard error `(g,)`."""
-        found = [(self.gamma[group].sum(), self.covariances(group, group).sum()) for group in groups]
-        sums, variances = np.array(found, dtype=np.float64).reshape(-1, 2).T
+        pairs = [(self.gamma[group].sum(), self.covariances(group, group).sum()) for group in groups]
+        sums, variances = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
         return sums, np.sqrt(np.maximum(variances, 0.0))
 
     def embedded(self, active: Ints, p: int) -> "Estimate":
-        """Return the estimate of p coefficients that has these at `active` `(a,)` and 0, without error, elsewhere."""
+        """Return the estimate of p coefficients: these at the indices `active` `(a,)`, and exact zeros elsewhere."""
         if len(active) == p:
             return self
         gamma, spread = np.zeros(p), no_scatter(p)
@@ -219,14 +221,14 @@ class Estimate:
 
 
 class Design(Protocol):
-    """The sampling scheme: where to put n points, in one round or in several.
+    """The sampling scheme: draws n points in one or several rounds.
 
-    All rows of the rounds pose one regression about the centre of the distribution.
+    The rows of all rounds form one regression about the centre of the distribution.
 
     Attributes
     ----------
     rounds
-        Number of rounds of equal size; 1 for a design that does not look at answers.
+        Number of rounds of equal size; 1 for a design that does not depend on responses.
     """
 
     @property
@@ -237,28 +239,28 @@ class Design(Protocol):
     def distribution(self, scale: Floats) -> Distribution:
         """Return the distribution of the rows.
 
-        `scale` are the standard deviations of the coordinates per unit of sigma; those that are 0 move nothing and get
-        no column, so that p is the number of the others.
+        `scale` holds the standard deviations of the coordinates per unit of sigma. Coordinates with scale 0 have no
+        effect and get no column, so p is the number of the others.
         """
         ...
 
     def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
-        """Return a sample of at most n rows under that distribution.
+        """Return a sample of at most n rows from the distribution.
 
-        In the rounds after the first, `gamma` `(p,)` are the coefficients of all rows so far.
+        After the first round, `gamma` `(p,)` holds the coefficients estimated from all rows so far.
         """
         ...
 
 
 class Estimator(Protocol):
-    """The rule from a problem to coefficients.
+    """Solves a problem for its coefficients.
 
     Attributes
     ----------
     needs_base
-        Whether it subtracts the response at the centre (Theorem 1), which then has to be asked for.
+        Whether it subtracts the response at the centre (Theorem 1), which is then evaluated as well.
     needs_gradients
-        Whether it works on gradients instead of responses (white box).
+        Whether it uses gradients instead of responses (white box).
     """
 
     needs_base: ClassVar[bool]
@@ -271,8 +273,8 @@ class Estimator(Protocol):
 
 @runtime_checkable
 class Solver(Protocol):
-    """An estimator whose coefficients alone cost less than with their covariance."""
+    """An estimator that can compute the coefficients more cheaply without their covariance."""
 
     def solve(self, problem: Problem) -> Floats:
-        """Return gamma `(p,)`, that of `fit`."""
+        """Return the same gamma `(p,)` as `fit`."""
         ...

@@ -1,4 +1,4 @@
-"""Explaining a model whose answers to one text differ: no answer is used twice, and its noise enters the standard errors."""
+"""Explain models that are not deterministic: bypass the cache and include the noise in the standard errors."""
 
 from collections.abc import Sequence
 from copy import deepcopy
@@ -17,17 +17,17 @@ from mase.regression.strategy import Solution, Strategy
 
 __all__ = ["Repeated"]
 
-# Repetitions of an explanation without sampling error, at least and at most.
-_FEWEST, _MOST = 5, 10
+# Bounds on the number of repetitions of an explanation without sampling error.
+_MIN_RUNS, _MAX_RUNS = 5, 10
 
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """A strategy that is run again where the model's answers to one text differ, and then says so.
+    """A strategy that is run again, with a note, if the model's responses to one text differ.
 
-    A model whose rows depend on each other is asked row by row. Of one that is not deterministic every row is asked,
-    also one that was asked before. What then still has no sampling error, as where all there is was asked, is found
-    several times over within the budget of evaluations (five times at least), and its errors are those of the model's
+    A model whose rows depend on each other is evaluated one row at a time. For a model that is not deterministic, the
+    cache is bypassed. If the estimate still has no sampling error, as after an exhaustive evaluation, the explanation
+    is repeated within the budget of evaluations, at least five times. Its standard errors then describe the model's
     noise.
     """
 
@@ -35,44 +35,47 @@ class Repeated:
 
     @property
     def needs_gradients(self) -> bool:
-        """As the strategy."""
+        """Whether the strategy needs gradients."""
         return self.strategy.needs_gradients
 
     @property
     def needs_reference(self) -> bool:
-        """As the strategy."""
+        """Whether the strategy compares with the reference."""
         return self.strategy.needs_reference
 
     @property
     def stops_early(self) -> bool:
-        """As the strategy."""
+        """Whether the strategy supports a stopping rule."""
         return self.strategy.stops_early
 
     def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
-        """Return what the strategy finds; with a note and the noise of the model, where its answers differ."""
+        """Return the solution of the strategy, with a note and the model's noise if its responses differ."""
 
-        def solve(asked: Oracle) -> Solution:
-            return self.strategy.run(asked, budget, deepcopy(rng), stopping)
+        def solve(oracle: Oracle) -> Solution:
+            return self.strategy.run(oracle, budget, deepcopy(rng), stopping)
 
-        watch = Consistency()
-        found = solve(replace(oracle, consistency=watch))
-        if not watch.matters(found.estimate):
-            return found
-        careful, before = _careful(oracle, watch), 0
-        if careful is not None:
+        consistency = Consistency()
+        solution = solve(replace(oracle, consistency=consistency))
+        if not consistency.matters(solution.estimate):
+            return solution
+        uncached, before = _without_cache(oracle, consistency), 0
+        if uncached is not None:
             before = oracle.cost.n_queries - oracle.probe.n_setup
-            found = solve(careful)
-        if watch.kind == "not-deterministic" and not found.estimate.variances.any():
+            solution = solve(uncached)
+        if consistency.kind == "not-deterministic" and not solution.estimate.variances.any():
             n_runs = _n_runs(budget, oracle.cost.n_queries - before)
-            runs = [solve((careful or oracle).asked_anew(seed)) for seed in range(n_runs)]
-            response = float(np.mean([run.response for run in runs]))  # at the text, asked anew each time
-            found = replace(runs[-1], estimate=_mean([run.estimate for run in runs]), response=response)
-        return replace(found, cost=replace(oracle.cost), notes=(note(watch), *found.notes))
+            runs = [solve((uncached or oracle).reevaluated(seed)) for seed in range(n_runs)]
+            response = float(np.mean([run.response for run in runs]))  # Each run evaluates the text again.
+            solution = replace(runs[-1], estimate=_mean([run.estimate for run in runs]), response=response)
+        return replace(solution, cost=replace(oracle.cost), notes=(note(consistency), *solution.notes))
 
 
-def _careful(oracle: Oracle, watch: Consistency) -> Oracle | None:
-    """Return the oracle that asks every row anew, and alone where rows depend on each other; None where this one does."""
-    alone, probe = watch.kind == "batch-dependent", oracle.probe
+def _without_cache(oracle: Oracle, consistency: Consistency) -> Oracle | None:
+    """Return an oracle that evaluates every row again, one at a time for a batch-dependent model.
+
+    Return None if `oracle` already does so.
+    """
+    alone, probe = consistency.kind == "batch-dependent", oracle.probe
     if isinstance(probe, RememberingProbe):
         probe = probe.afresh(remember=alone)
     elif not alone:
@@ -81,17 +84,17 @@ def _careful(oracle: Oracle, watch: Consistency) -> Oracle | None:
 
 
 def _mean(runs: Sequence[Estimate]) -> Estimate:
-    """Return the mean of several runs `(r,)`, with the covariance that their differences show.
+    """Return the mean of several runs `(r,)`, with the covariance of their differences.
 
-    It is for estimates without sampling error, whose only noise is the model's. Few runs estimate one coefficient's
-    variance poorly, so that it counts as at least the mean over all coefficients. What makes an estimate vary together,
-    like one noisy answer that all coefficients are compared with, is in each variance; correlations are not estimated.
+    This is for estimates without sampling error, whose only noise is the model's. A few runs estimate the variance of
+    one coefficient poorly, so each variance is at least the mean over all coefficients. Noise that all coefficients
+    share, such as that of the response at the text, is part of each variance. Correlations are not estimated.
     """
-    gammas = np.array([found.gamma for found in runs])
-    own = gammas.var(axis=0, ddof=1)
-    variances = np.maximum(own, own.mean()) / len(runs)
-    spread: Floats = no_scatter(len(own))
-    if len(own) <= MOST_CORRELATED:
+    gammas = np.array([run.gamma for run in runs])
+    sample_variances = gammas.var(axis=0, ddof=1)
+    variances = np.maximum(sample_variances, sample_variances.mean()) / len(runs)
+    spread: Floats = no_scatter(len(variances))
+    if len(variances) <= MOST_CORRELATED:
         np.fill_diagonal(spread, variances)
     else:
         spread[:] = variances
@@ -99,5 +102,5 @@ def _mean(runs: Sequence[Estimate]) -> Estimate:
 
 
 def _n_runs(budget: int, cost: int) -> int:
-    """Return how often an explanation that costs `cost` evaluations is run: as often as the budget allows, 5 to 10 times."""
-    return int(np.clip(budget // max(cost, 1), _FEWEST, _MOST))
+    """Return how many runs of `cost` evaluations each the budget allows, clipped to 5 to 10."""
+    return int(np.clip(budget // max(cost, 1), _MIN_RUNS, _MAX_RUNS))

@@ -1,4 +1,4 @@
-"""When to stop asking: as soon as the scores are as certain as was asked for."""
+"""Stopping rules: stop sampling when the scores are as certain as requested."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,24 +12,26 @@ from mase.regression.problem import Estimate, Problem, Sample
 
 __all__ = ["NEVER", "Stopping", "relative_error", "top_margin"]
 
-# A round at most doubles the rows, and adds at least this share: early guesses of the noise are rough.
-_LARGEST, _SMALLEST = 2.0, 1.1
+# Growth of the number of rows per round. Early estimates of the noise are rough, so growth is bounded.
+_LARGEST_GROWTH, _SMALLEST_GROWTH = 2.0, 1.1
 
 
 @dataclass(frozen=True, slots=True)
 class Stopping:
-    """A stopping rule; both conditions must hold where both are given, and without any all rows are asked.
+    """A stopping rule.
+
+    If both conditions are given, both must hold. If none is given, all rows are evaluated.
 
     Parameters
     ----------
     tolerance
-        Stop when the relative standard error, the root of the summed squared standard errors over the norm of the
-        scores, is at most this.
+        Stop when the relative standard error is at most this: the root of the summed squared standard errors, divided
+        by the norm of the scores.
     stable_top
-        Stop when the set of the k highest scores will not change at the given confidence: every score inside differs
-        from every one outside by more than the joint (Bonferroni) normal bound on their difference.
+        Stop when the set of the k highest scores is certain: every score in the set exceeds every other score by more
+        than the joint (Bonferroni) normal bound on their difference.
     confidence
-        For `stable_top`.
+        Confidence level of `stable_top`.
     """
 
     tolerance: float | None = None
@@ -46,11 +48,11 @@ class Stopping:
 
     @property
     def never(self) -> bool:
-        """Whether all rows are asked."""
+        """Whether all rows are evaluated."""
         return self.tolerance is None and self.stable_top is None
 
     def enough(self, estimate: Estimate) -> bool:
-        """Return whether the estimate is certain enough (an estimate that fell back on another rule never is)."""
+        """Return whether the estimate is certain enough; an estimate from a fallback estimator never is."""
         if self.never or estimate.remark is not None:
             return False
         precise = self.tolerance is None or relative_error(estimate) <= self.tolerance
@@ -58,10 +60,10 @@ class Stopping:
         return precise and stable
 
     def goal(self, sample: Sample, cap: int, solved: tuple[Problem, Estimate] | None) -> int:
-        """Return the number of rows to have asked after the next round, at most `cap`.
+        """Return the total number of rows after the next round, at most `cap`.
 
-        The first round has three rows (six with mirror images) for every two coordinates and a few more; later ones
-        follow from the error's fall with 1 / sqrt(n - p).
+        The first round has 1.5 rows per coordinate plus 12 (twice that with mirrored pairs). Later rounds extrapolate
+        the error, which falls like 1 / sqrt(n - p).
         """
         step = 2 if sample.paired else 1
         if self.never or not sample.divisible:
@@ -69,13 +71,13 @@ class Stopping:
         if solved is None:
             return min(cap, step * (int(1.5 * sample.coordinates.shape[1]) + 12))
         problem, estimate = solved
-        spare = max(problem.n - problem.p - 1, 2)
-        wanted = problem.p + 1 + spare * self._shortfall(estimate) ** 2
-        rows = int(np.ceil(np.clip(wanted, _SMALLEST * problem.n, _LARGEST * problem.n)))
+        residual_dof = max(problem.n - problem.p - 1, 2)
+        needed = problem.p + 1 + residual_dof * self._excess(estimate) ** 2
+        rows = int(np.ceil(np.clip(needed, _SMALLEST_GROWTH * problem.n, _LARGEST_GROWTH * problem.n)))
         return min(cap, step * rows)
 
-    def _shortfall(self, estimate: Estimate) -> float:
-        """Return by what factor the error is too large."""
+    def _excess(self, estimate: Estimate) -> float:
+        """Return the factor by which the error is too large."""
         factors = [1.0]
         if self.tolerance is not None:
             factors.append(relative_error(estimate) / self.tolerance)
@@ -84,19 +86,20 @@ class Stopping:
         return max(factors)
 
     def remarks(self, estimate: Estimate) -> Iterator[Note]:
-        """Yield what a reader must know where the budget ended before the rule was met."""
+        """Yield the notes for a budget that was spent before the rule was met."""
         if self.never or self.enough(estimate):
             return
         if self.tolerance is not None and relative_error(estimate) > self.tolerance:
-            reached = relative_error(estimate)
             yield Note(
                 "tolerance-missed",
-                f"relative standard error {reached:.3g} instead of {self.tolerance:.3g}; raise n_samples",
+                f"the relative standard error is {relative_error(estimate):.3g}, above the tolerance of "
+                f"{self.tolerance:.3g}; use a larger n_samples",
             )
         if self.stable_top is not None and top_margin(estimate, self.stable_top, self.confidence) < 1:
             yield Note(
                 "top-unstable",
-                f"the {self.stable_top} highest words are not certain at {self.confidence:.0%}; raise n_samples",
+                f"the {self.stable_top} highest-scoring words are not certain at {self.confidence:.0%} confidence; "
+                "use a larger n_samples",
             )
 
 
@@ -104,7 +107,7 @@ NEVER = Stopping()
 
 
 def relative_error(estimate: Estimate) -> float:
-    """Return sqrt(sum of squared standard errors) / |gamma|; infinite where all scores are 0 but not certain."""
+    """Return sqrt(sum of squared standard errors) / |gamma|; infinite if gamma is 0 but its errors are not."""
     norm = float(np.linalg.norm(estimate.gamma))
     error = float(np.sqrt(estimate.variances.sum()))
     if norm == 0:
@@ -113,7 +116,10 @@ def relative_error(estimate: Estimate) -> float:
 
 
 def top_margin(estimate: Estimate, k: int, confidence: float) -> float:
-    """Return the smallest gap between the k highest scores and the others, in units of the joint bound (1: certain)."""
+    """Return the smallest gap between the k highest scores and the others, in units of the joint bound.
+
+    A value of at least 1 means that the set of the k highest scores is certain.
+    """
     p = len(estimate.gamma)
     if k >= p:
         return np.inf

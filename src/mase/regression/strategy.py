@@ -1,4 +1,4 @@
-"""One way to solve: a `Strategy` asks an `Oracle` and answers with a `Solution`."""
+"""The `Strategy` protocol: evaluate an `Oracle` and return a `Solution`."""
 
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -17,26 +17,27 @@ __all__ = ["Solution", "Strategy"]
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """What a strategy found.
+    """The result of a strategy.
 
     Attributes
     ----------
     estimate
-        Coefficients of the coordinates `(p,)` that were asked about, with their covariance.
+        Coefficients of the active coordinates `(p,)` with their covariance.
     response
         The response at the text, which the coefficients explain.
     cost
-        What was asked of the model.
+        Counts of model evaluations.
     notes
-        What a reader of the scores must know.
+        Notes for the reader of the scores.
     precision
-        The precision in which the model answered.
+        The precision in which the model was evaluated.
     signed
-        Whether a coefficient has a sign: one that has none says how much a word matters, not what it speaks for.
+        Whether coefficients have a sign. Unsigned coefficients measure how much a word matters, but not whether it
+        increases or decreases the response.
     problem
         The regression that was solved; None for a procedure.
     r2, split_half, condition
-        How well the coefficients describe the answers (see `mase.regression.diagnostics`); None where that is not known.
+        Quality of the fit (see `mase.regression.diagnostics`); None if it is unknown.
     """
 
     estimate: Estimate
@@ -52,38 +53,38 @@ class Solution:
 
     @classmethod
     def of(cls, oracle: Oracle, estimate: Estimate, *, signed: bool = True) -> "Solution":
-        """Return the solution of a strategy that is no regression, with the notes that follow from its estimate."""
+        """Return the solution of a strategy that is not a regression, with the notes that follow from its estimate."""
         notes = []
         if estimate.remark is not None:
             notes.append(Note("fallback", estimate.remark))
         elif not estimate.gamma.any():
-            notes.append(Note("constant", "nothing that was asked changed the model's answer: all scores are 0"))
+            notes.append(Note("constant", "no perturbation changed the model's response: all scores are 0"))
         if not signed:
-            message = "scores are lengths: how much a word matters, not whether it speaks for the class"
+            message = "scores have no sign: they show how much a word matters, not whether it supports the class"
             notes.append(Note("unsigned", message))
         return cls(estimate, oracle.text, replace(oracle.cost), (*notes, *oracle.notes), oracle.precision, signed)
 
 
 class Strategy(Protocol):
-    """A rule that asks an oracle and answers with coefficients; later questions may depend on earlier answers.
+    """A procedure that evaluates an oracle and returns coefficients; later evaluations may depend on earlier responses.
 
-    `mase.regression.designed.Regression` is one: a design says where to ask, an estimator solves. The others, which are
-    called procedures, ask as they see fit.
+    `mase.regression.designed.Regression` is one strategy: a design draws the rows and an estimator solves for the
+    coefficients. All other strategies are called procedures and choose their evaluations themselves.
 
     Attributes
     ----------
     needs_gradients
-        Whether it is a white box.
+        Whether it needs the gradients of the model (white box).
     needs_reference
-        Whether it compares with the reference of the space. Words that equal it then score exactly 0 and are not asked
-        about; otherwise all words count.
+        Whether it compares with the reference of the space. If so, words that equal the reference score exactly 0 and
+        are not evaluated. Otherwise all words are evaluated.
     stops_early
-        Whether it can stop before its budget is spent, as soon as its scores are certain enough.
+        Whether it supports a stopping rule.
     """
 
     @property
     def needs_gradients(self) -> bool:
-        """Whether it is a white box."""
+        """Whether it needs the gradients of the model."""
         ...
 
     @property
@@ -93,13 +94,13 @@ class Strategy(Protocol):
 
     @property
     def stops_early(self) -> bool:
-        """Whether it follows a stopping rule."""
+        """Whether it supports a stopping rule."""
         ...
 
     def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
-        """Return gamma `(p,)` with its covariance, from at most `budget` questions.
+        """Return gamma `(p,)` with its covariance, from at most `budget` evaluations.
 
-        The covariance is that of a repetition with other random numbers: zero where nothing is drawn, NaN where gamma
+        The covariance is over repetitions with other random numbers. It is zero if nothing is random, and NaN if gamma
         estimates nothing.
         """
         ...

@@ -1,4 +1,4 @@
-"""Spaces: what a coordinate does to the input. One file per space."""
+"""Spaces: how coordinates change the input. One file per space."""
 
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ SPACES = Registry(
     "mase.spaces",
 )
 
-# They load NumPy, which the names above do not.
+# Imported on first use, because they load NumPy.
 __getattr__ = lazy_names(
     __name__,
     {

@@ -1,4 +1,4 @@
-"""NLGP opened to a cone: each vector may also turn, by an angle of at most theta."""
+"""NLGP extended to a cone: each vector is also rotated, by an angle of at most theta."""
 
 from dataclasses import dataclass
 from math import pi, tan
@@ -21,8 +21,8 @@ class Cone:
 
     Notes
     -----
-    The paper writes M as a subset of R^m; it is a product of cones in R^(n x m). Negative c_i, which a Gaussian allows,
-    turn the vector around: with sigma = 0.1 that has probability 8e-24.
+    The paper writes M as a subset of R^m, but it is a product of cones in R^(n x m). A negative c_i, which a Gaussian
+    allows, reverses the vector; with sigma = 0.1 this has probability 8e-24.
     """
 
     theta: float = 0.1

@@ -1,4 +1,4 @@
-"""Standard Gaussian noise on all t x d entries of the embedding: what the paper compares NLGP with."""
+"""Gaussian noise on all t x d entries of the embedding, with which the paper compares NLGP."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -14,9 +14,10 @@ class FullEmbedding:
 
     Notes
     -----
-    Z_i falls apart into its component along e_i and an independent one across. With u_i = <Z_i, e_i> / |e_i|^2 as the
-    coordinate, whose variance is sigma^2 / |e_i|^2, Theorem 1 gives Var(u_i)^-1 E[d u_i] = E[d <Z_i, e_i>] / sigma^2,
-    which is <gamma_i, e_i>. So t coordinates are enough and no t x d matrix of samples is ever kept.
+    Z_i has a component along e_i and an independent component orthogonal to e_i. Let the coordinate be
+    u_i = <Z_i, e_i> / |e_i|^2, whose variance is sigma^2 / |e_i|^2. Theorem 1 then gives
+    Var(u_i)^-1 E[d u_i] = E[d <Z_i, e_i>] / sigma^2, which is <gamma_i, e_i>. So t coordinates suffice, and no t x d
+    matrix of samples needs to be stored.
     """
 
     reference: ClassVar[None] = None

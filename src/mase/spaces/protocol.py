@@ -1,4 +1,4 @@
-"""What a space has to say, in plain array arithmetic that NumPy and torch share."""
+"""The `Space` protocol, written in array arithmetic that works for both NumPy and torch."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
@@ -8,7 +8,7 @@ __all__ = ["Noise", "Space", "across", "norms", "scaled"]
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """Noise for b rows besides the coordinates: `normal` (b, t, d), `uniform` (b, t) and the noise level sigma."""
+    """Additional noise for b rows: `normal` `(b, t, d)`, `uniform` `(b, t)` and the noise level sigma."""
 
     normal: Any
     uniform: Any
@@ -16,19 +16,19 @@ class Noise:
 
 
 class Space(Protocol):
-    """From coordinates to embeddings.
+    """A map from coordinates to embeddings.
 
     Attributes
     ----------
     reference
-        The input that stands for absence: "zero", a token ("mask", "unk", "pad"), "delete" for black boxes, or "auto":
-        the first that the model has; None where the space has none.
+        The input that represents absence: "zero", a token ("mask", "unk", "pad"), "delete" for black boxes, or "auto"
+        for the first one that the model supports; None if the space has no reference.
     binary
-        Whether coordinates are 0 or 1 only.
+        Whether coordinates are only 0 or 1.
     per_token
-        Whether coordinates must be tokens (word scores are then their sums).
+        Whether coordinates must be tokens. Word scores are then sums of token scores.
     noisy
-        Whether rows need noise besides their coordinates.
+        Whether rows need noise in addition to their coordinates.
     """
 
     per_token: ClassVar[bool]
@@ -41,27 +41,27 @@ class Space(Protocol):
         ...
 
     def offset(self, embeddings: Any, reference: Any) -> Any:
-        """Return `(t, d)`: how far one unit of its coordinate moves each token."""
+        """Return the change `(t, d)` of each token vector per unit of its coordinate."""
         ...
 
     def scale(self, embeddings: Any) -> Any:
-        """Return `(t,)`: the standard deviation of each coordinate per unit of sigma."""
+        """Return the standard deviation `(t,)` of each coordinate per unit of sigma."""
         ...
 
     def apply(self, coordinates: Any, embeddings: Any, offset: Any, noise: Noise | None) -> Any:
-        """Return perturbed embeddings `(b, t, d)` for coordinates `(b, t)`, 1 being the text itself."""
+        """Return perturbed embeddings `(b, t, d)` for coordinates `(b, t)`; all ones give the text itself."""
         ...
 
 
 def scaled(coordinates: Any, embeddings: Any, offset: Any) -> Any:
-    """Return e + (c - 1) offset `(b, t, d)` for coordinates c `(b, t)`, in one temporary array."""
-    moved = (coordinates - 1)[..., None] * offset
-    moved += embeddings
-    return moved
+    """Return e + (c - 1) offset `(b, t, d)` for coordinates c `(b, t)`, with one temporary array."""
+    vectors = (coordinates - 1)[..., None] * offset
+    vectors += embeddings
+    return vectors
 
 
 def norms(vectors: Any) -> Any:
-    """Return Euclidean norms over the last axis, which is kept with length 1."""
+    """Return Euclidean norms over the last axis, which is kept with size 1."""
     return (vectors * vectors).sum(-1)[..., None] ** 0.5
 
 

@@ -1,4 +1,4 @@
-"""Noise on all t x d entries of the embedding, as a share of their range: the space of SmoothGrad."""
+"""Gaussian noise on all t x d entries of the embedding, relative to their range: the space of SmoothGrad."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -10,11 +10,11 @@ __all__ = ["RelativeEmbedding"]
 
 @dataclass(frozen=True, slots=True)
 class RelativeEmbedding:
-    """e_i + Z_i with Z_i ~ N(0, (sigma R)^2 I_d), R the difference between the text's largest and smallest entry.
+    """e_i + Z_i with Z_i ~ N(0, (sigma R)^2 I_d), where R is the range of all entries of the text's embedding.
 
-    Smilkov et al. (2017) give the noise level of SmoothGrad as this share, 10 % to 20 %, so that it fits every model.
-    As in `FullEmbedding` the coordinate is the component of Z_i along e_i, whose derivative is <e_i, df/de_i> at the
-    noisy text.
+    Smilkov et al. (2017) give the noise level of SmoothGrad as a share of the range, 10 % to 20 %, so that it suits all
+    models. As in `FullEmbedding`, the coordinate is the component of Z_i along e_i, and the derivative with respect to
+    it is <e_i, df/de_i> at the noisy text.
     """
 
     reference: ClassVar[None] = None

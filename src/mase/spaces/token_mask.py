@@ -1,4 +1,4 @@
-"""Words are there or not: the space of LIME, SHAP and occlusion, and of every black box."""
+"""Words are kept or masked: the space of LIME, SHAP and occlusion, and of every black box."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -10,7 +10,7 @@ __all__ = ["TokenMask"]
 
 @dataclass(frozen=True, slots=True)
 class TokenMask:
-    """c_i = 1 keeps a word, c_i = 0 puts the reference in its place ("mask", "unk", "pad"; "delete" for a black box)."""
+    """c_i = 1 keeps a word, c_i = 0 replaces it by the reference ("mask", "unk", "pad"; "delete" for a black box)."""
 
     reference: str = "auto"
     per_token: ClassVar[bool] = False

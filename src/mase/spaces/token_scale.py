@@ -1,4 +1,4 @@
-"""NLGP: each token's vector is scaled, its direction kept."""
+"""NLGP: the vector of each token is scaled, without changing its direction."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -11,21 +11,21 @@ __all__ = ["TokenScale"]
 
 @dataclass(frozen=True, slots=True)
 class TokenScale:
-    """e_i(c) = r_i + c_i (e_i - r_i): Definition NLGP with a reference r; r = 0 is the paper's.
+    """e_i(c) = r_i + c_i (e_i - r_i): Definition NLGP with a reference r, which is 0 in the paper.
 
     Parameters
     ----------
     reference
-        "zero", or a token of the model: "mask", "unk", "pad"; "auto" is the first of these tokens that it has.
+        "zero", or a token of the model: "mask", "unk" or "pad"; "auto" is the first of these tokens that the model has.
     step
-        ``"relative"``: one unit of c is the length of the vector itself, so that the score is <e_i - r_i, df/de_i> as
-        sigma goes to 0. ``"unit"``: one unit of c is a step of length 1 along it; then scores are divided by |e_i -
-        r_i|.
+        ``"relative"``: one unit of c is the length of the vector itself, so the score tends to <e_i - r_i, df/de_i> as
+        sigma goes to 0. ``"unit"``: one unit of c is a step of length 1 along the vector, so scores are divided by
+        |e_i - r_i|.
 
     Notes
     -----
-    "c^T e(x)" in the definition, read literally, would contract the text to one vector; figure and prose describe the
-    scaling of each token, diag(c) e(x), which is implemented.
+    Read literally, "c^T e(x)" in the definition would contract the text to one vector. The figure and the prose
+    describe a scaling of each token, diag(c) e(x), which is implemented here.
     """
 
     reference: str = "zero"
@@ -39,12 +39,12 @@ class TokenScale:
             raise OptionError(f"step is {self.step!r}, expected 'relative' or 'unit'")
 
     def offset(self, embeddings: Any, reference: Any) -> Any:
-        """Return e - r `(t, d)`, of length 1 for unit steps."""
-        away = embeddings - reference
+        """Return e - r `(t, d)`, normalised to length 1 for unit steps."""
+        difference = embeddings - reference
         if self.step == "relative":
-            return away
-        length = norms(away)
-        return away / (length + (length == 0))
+            return difference
+        length = norms(difference)
+        return difference / (length + (length == 0))
 
     def scale(self, embeddings: Any) -> Any:
         """Return ones `(t,)`."""

@@ -180,7 +180,7 @@ def test_a_model_that_every_perturbation_breaks_is_told_from_a_constant_one():
     found = measure(brittle, resolve("mase-mask", link="logit"), 0, np.random.default_rng(0))
     (note,) = found.notes
     assert note.code == "constant"
-    assert "another than for the text itself" in note.message
+    assert "differs from that of the text" in note.message
     assert codes(brittle, "occlusion") == set()
 
 

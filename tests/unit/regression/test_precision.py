@@ -50,5 +50,5 @@ def test_without_instructions_for_half_precision_float32_answers(small_bert, slo
     assert asked.scores.tolist() == exact.scores.tolist()
     assert asked.fit.n_queries == exact.fit.n_queries
     (note,) = [note for note in asked.notes if note.code == "float32-instead"]
-    assert "no instructions for bfloat16" in note.message
+    assert "no bfloat16 instructions" in note.message
     assert asked.fit.precision == "float32"
