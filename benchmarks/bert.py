@@ -1,6 +1,6 @@
-"""Cost on a BERT, in float32 and in half precision, against bare forward passes; and what half precision changes.
+"""Cost on a BERT in float32 and half precision, compared with forward passes alone; effect of half precision on scores.
 
-`make bench` runs it: one process, one thread, all cases taking turns.
+`make bench` runs it in one process with one thread. All cases take turns.
 """
 
 import statistics
@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def _agreement(model: Model, method: str) -> dict[str, float]:
-    """Return the correlation of scores in half precision with those in float32, and of those of two seeds in float32."""
+    """Return the rank correlation of scores in half precision and float32, and of two seeds in float32."""
     exact, half, other = (
         mase.Explainer(model, method=method, n_samples=N, precision=precision, seed=seed)(TEXT).scores
         for precision, seed in (("float32", 0), ("bfloat16", 0), ("float32", 1))

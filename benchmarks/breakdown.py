@@ -1,6 +1,6 @@
-"""Where the time of one explanation goes: seconds inside each part, beside the bare forward passes of the same run.
+"""Time of each part of an explanation, compared with the forward passes alone of the same run.
 
-`make bench` runs it. The parts are timed by wrapping them; what is inside another part counts in both.
+`make bench` runs it. The parts are timed by wrapping them. Time in a nested part counts in both.
 """
 
 import statistics
@@ -21,7 +21,7 @@ from timing import provenance, write
 
 ROUNDS, WARMING = 25, 2
 METHODS = ("mase", "mase-paper")
-# What is timed, and what it is.
+# The functions to time, and what they do.
 PARTS = {
     (modules.TorchModule, "bind"): "forward passes of the text and its reference",
     (oracles, "ask"): "asking: all batches, with what readies the module",
@@ -34,7 +34,7 @@ PARTS = {
 
 
 class Stopwatch:
-    """Seconds by name, of wrapped functions."""
+    """Seconds in wrapped functions, by name."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}

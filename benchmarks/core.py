@@ -1,6 +1,6 @@
-"""Cost of the core: an explanation against the bare forward passes that it asks for, and the linear programs of Eq. lp.
+"""Cost of the core: an explanation compared with its forward passes alone, and the linear programs of Eq. lp.
 
-`make bench` runs it: one process, one thread, all cases taking turns, so that a busy machine disturbs all alike.
+`make bench` runs it in one process with one thread. All cases take turns, so that other load affects them equally.
 """
 
 import statistics
@@ -17,8 +17,9 @@ from timing import Case, interleaved, provenance, relative, spread, write
 
 # 79 words, our own; the bundled LSTM reads at most 80.
 TEXT = (
-    "I went in expecting very little and for the first half hour that is exactly what I got the jokes are tired the plot is "
-    "borrowed and the leads look bored but then something odd happens the film slows down stops trying to be clever and "
+    "I went in expecting very little and for the first half hour that is exactly what I got the jokes are tired the "
+    "plot is borrowed and the leads look bored but then something odd happens the film slows down stops trying to be "
+    "clever and "
     "turns into a tender and surprisingly honest story about two brothers who cannot talk to each other and the last "
     "scene is so good that I would gladly sit through the beginning again"
 )
@@ -26,7 +27,7 @@ ROUNDS = 31
 
 
 def bare(module: torch.nn.Module, ids: list[int], batch_size: int, n: int = 1000) -> None:
-    """Ask the module n times, no more."""
+    """Run n forward passes and nothing else."""
     rows = torch.tensor([ids]).expand(batch_size, -1).contiguous()
     with torch.inference_mode():
         for start in range(0, n, batch_size):
@@ -49,7 +50,7 @@ def program(correlation: float | None) -> Callable[[], object]:
 
 
 def free_model() -> Callable[[], object]:
-    """Return an explanation of 64 coordinates, N = 1000, of a model that costs nothing: our own overhead."""
+    """Return an explanation of 64 coordinates, N = 1000, of a model without cost, which measures our own overhead."""
     probe, method = linear(np.linspace(-1, 1, 64)), mase.METHODS["mase"]
     return lambda: measure(probe, method, 0, np.random.default_rng(0))
 
@@ -80,7 +81,8 @@ def main() -> None:
         "ratio to best bare": ratios,
     }
     lines = [
-        f"lstm-imdb, {len(ids)} words, N = 1000, one thread, {ROUNDS} interleaved rounds: median seconds, median ratio.",
+        f"lstm-imdb, {len(ids)} words, N = 1000, one thread, {ROUNDS} interleaved rounds: median seconds, "
+        "median ratio.",
         "",
     ]
     lines += ["| case | seconds | ratio to the best bare forwards |", "|---|---|---|"]

@@ -1,8 +1,9 @@
-"""How many evaluations of the model an explanation needs, against the literal estimator of the paper (`mase-paper`, N = 1000).
+"""Number of model evaluations that an explanation needs, compared with the paper's estimator (`mase-paper`, N = 1000).
 
 Two questions per target, on validation texts that it classifies correctly:
 
-- equal error: at which N is `mase-nlgp`, the same estimand (NLGP, sigma = 0.1), as near to its long-run value as `mase-paper`?
+- equal error: at which N is `mase-nlgp`, which has the same estimand (NLGP, sigma = 0.1), as close to its long-run
+  value as `mase-paper`?
 - equal Delta Accuracy: at which N does `mase`, the default, flip as many predictions as `mase-paper`, for every k?
 
 `make bench` runs it. It needs the data sets (see `mase.datasets`): MASE_DATA or --data-dir names their folder.
@@ -53,7 +54,7 @@ def relative_errors(
 
 
 def evaluations_for(error: float, grid: Sequence[int], errors: Sequence[float]) -> float | None:
-    """Return the N at which errors on a grid fall to `error`, on straight lines between logarithms; None if they do not."""
+    """Return the N at which errors on a grid fall to `error` (log-linear interpolation), or None if they do not."""
     for index, found in enumerate(errors):
         if found <= error:
             if index == 0:
@@ -64,7 +65,7 @@ def evaluations_for(error: float, grid: Sequence[int], errors: Sequence[float]) 
 
 
 def equal_error(model: Any, texts: Sequence[str], n_long: int, seeds: int, precision: Precision) -> dict[str, Any]:
-    """Return the errors of both estimators and the N at which ours meets that of the literal one."""
+    """Return the errors of both estimators, and the N at which ours reaches that of `mase-paper`."""
     long_run = mase.Explainer(model, method="mase-nlgp", n_samples=n_long, precision=precision)
     truths = {text: long_run(text).scores for text in texts}
     literal = relative_errors(model, "mase-paper", LITERAL, seeds, precision, truths)
@@ -83,7 +84,7 @@ def equal_error(model: Any, texts: Sequence[str], n_long: int, seeds: int, preci
 
 
 def equal_accuracy(model: Any, texts: Sequence[str], precision: Precision) -> dict[str, Any]:
-    """Return Delta Accuracy of the default at several N and of the literal estimator, and the smallest N that is no worse."""
+    """Return Delta Accuracy of `mase` at several N and of `mase-paper`, and the smallest N that is not worse."""
     literal = replace(mase.METHODS["mase-paper"], n_samples=LITERAL)
     ours = {n: replace(mase.METHODS["mase"], name=f"mase, N = {n}", n_samples=n) for n in ACCURACY_GRID}
     found = evaluate(model, texts, [*ours.values(), literal], precision=precision)
@@ -107,7 +108,7 @@ def _no_worse(found: Evaluation, first: str, second: str) -> bool:
     return bool(np.all(found.values(first).mean(axis=0) >= found.values(second).mean(axis=0)))
 
 
-def judged(name: str, options: argparse.Namespace) -> dict[str, Any]:
+def compared(name: str, options: argparse.Namespace) -> dict[str, Any]:
     """Return both comparisons on one target."""
     n_texts, n_error, n_long, seeds, precision = SIZES[name.partition("-")[0]]
     model = mase.models.load(name)
@@ -123,7 +124,8 @@ def table(targets: dict[str, Any]) -> str:
         f"Against `mase-paper` at N = {LITERAL}, on validation texts; small samples: the JSON has intervals.",
         "Half precision adds its trial of 32 evaluations to N.",
         "",
-        "| target (texts) | same error | N of `mase-nlgp` | times fewer | same Delta Accuracy: N of `mase` | times fewer |",
+        "| target (texts) | same error | N of `mase-nlgp` | times fewer | same Delta Accuracy: N of `mase` "
+        "| times fewer |",
         "|---|---|---|---|---|---|",
     ]
     for name, found in targets.items():
@@ -164,7 +166,7 @@ def main() -> None:
     # Evaluations are counted, not timed: two targets at once.
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(2, mp_context=spawn, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-        for name, found in zip(names, pool.map(judged, names, repeat(options)), strict=True):
+        for name, found in zip(names, pool.map(compared, names, repeat(options)), strict=True):
             targets[name] = found
             print(name, "done", file=sys.stderr)
     result = provenance(f"python benchmarks/evaluations.py --targets {options.targets}", 1) | {

@@ -1,4 +1,4 @@
-"""What the lime and shap packages answer on small cases, frozen for tests/unit/test_peers.py.
+"""Results of the lime and shap packages on small cases, stored for tests/unit/test_peers.py.
 
     python -m venv peers && peers/bin/pip install --requirement benchmarks/requirements.txt
     peers/bin/python benchmarks/golden.py
@@ -19,24 +19,24 @@ WORDS = "one two three four five six seven"
 
 
 def game(c):
-    """Return the function `(n,)` of coalitions `(n, p)` that the tests have, too."""
+    """Return the values `(n,)` of coalitions `(n, p)`, as in the tests."""
     weights = np.sin(1 + np.arange(c.shape[1]))
     return np.tanh(c @ weights) + 0.5 * np.prod(c[:, :3], axis=1) - 0.3 * c[:, 1] * c[:, -1]
 
 
 def lime_case(n=200):
-    """Return rows, answers and scores of one run of lime: all its features, the kernel and the regression of its defaults."""
+    """Return rows, responses and scores of one run of lime with all features and its default kernel and regression."""
     words, seen = WORDS.split(), []
 
-    def answer(texts):
+    def predict(texts):
         rows = np.array([[word in text.split() for word in words] for text in texts], dtype=np.float64)
-        chance = 1 / (1 + np.exp(-game(rows)))
-        seen.append((rows, chance))
-        return np.stack([1 - chance, chance], axis=1)
+        probability = 1 / (1 + np.exp(-game(rows)))
+        seen.append((rows, probability))
+        return np.stack([1 - probability, probability], axis=1)
 
     explainer = LimeTextExplainer(bow=False, random_state=np.random.RandomState(3))
-    found = explainer.explain_instance(WORDS, answer, num_features=len(words), num_samples=n)
-    (rows, responses), scores = seen[0], dict(found.as_map()[1])
+    explanation = explainer.explain_instance(WORDS, predict, num_features=len(words), num_samples=n)
+    (rows, responses), scores = seen[0], dict(explanation.as_map()[1])
     scores = [float(scores[index]) for index in range(len(words))]
     return {"rows": rows.astype(int).tolist(), "responses": responses.tolist(), "scores": scores}
 
@@ -64,7 +64,7 @@ def linkage(p):
 
 
 def partition_case(p, n):
-    """Return the scores of shap's Partition explainer, which cuts one part at a time; `n` counts the empty text, too."""
+    """Return the scores of shap's Partition explainer, one part at a time; `n` includes the empty text."""
     explainer = shap.PartitionExplainer(game, shap.maskers.Partition(np.zeros((1, p)), clustering=linkage(p)))
     found = explainer(np.ones((1, p)), max_evals=n + 1, batch_size=2, silent=True)
     return {"p": p, "n": n, "scores": found.values[0].tolist()}

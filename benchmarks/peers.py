@@ -21,8 +21,9 @@ import mase
 from timing import Case, interleaved, provenance, spread, write
 
 TEXT = (
-    "I went in expecting very little and for the first half hour that is exactly what I got. The jokes are tired, the plot is "
-    "borrowed and the leads look bored. But then something odd happens: the film slows down, stops trying to be clever and "
+    "I went in expecting very little and for the first half hour that is exactly what I got. The jokes are tired, the "
+    "plot is borrowed and the leads look bored. But then something odd happens: the film slows down, stops trying to "
+    "be clever and "
     "turns into a tender and surprisingly honest story about two brothers who cannot talk to each other."
 )
 N = {"lstm-imdb": 1000, "bert-imdb": 256}

@@ -1,4 +1,4 @@
-"""What an explanation asks of the machine besides the model: memory, start-up, other processes, mixed lengths, batch sizes.
+"""Cost of an explanation besides the model: memory, start-up, other processes, mixed lengths and batch sizes.
 
 `make bench` runs it. Every figure is a ratio within one run, or bytes.
 """
@@ -48,7 +48,7 @@ def peak() -> float:
 
 
 def memory() -> dict[str, float]:
-    """Return MiB above the bare model at the same batch size: once, and what two thousand more texts add to a fresh process."""
+    """Return MiB above the model alone at the same batch size, and the growth of a new process over 2,000 texts."""
     torch.manual_seed(0)
     module = Transformer().eval()
     model = mase.models.TorchModule(module, tokenize=lambda text: [ord(word[0]) for word in text.split()])
@@ -106,7 +106,8 @@ def cold_start() -> dict[str, float]:
 def two_processes() -> dict[str, float]:
     """Return the throughput of two processes over that of one, one thread each."""
     code = (
-        "import torch, time, mase; torch.set_num_threads(1); e = mase.Explainer('lstm-imdb'); t = ' '.join({!r}.split()[:70]);"
+        "import torch, time, mase; torch.set_num_threads(1); e = mase.Explainer('lstm-imdb');"
+        "t = ' '.join({!r}.split()[:70]);"
         "e(t); print('ready', flush=True); input(); b = time.perf_counter(); [e(t) for _ in range(24)];"
         "print(time.perf_counter() - b)"
     ).format(" ".join(WORDS))
@@ -131,7 +132,7 @@ def two_processes() -> dict[str, float]:
 
 
 def mixed_lengths() -> dict[str, float]:
-    """Return words per second over texts of 10 to 80 words, shuffled, over that at the same lengths one after the other."""
+    """Return the throughput on texts of 10 to 80 words in shuffled order, relative to that in order of length."""
     explainer = mase.Explainer("lstm-imdb", n_samples=400)
     texts = {length: [" ".join(WORDS[s : s + length]) for s in range(6)] for length in (10, 20, 40, 80)}
     ordered = [text for group in texts.values() for text in group]
@@ -190,7 +191,7 @@ GOALS = {
 
 
 def main() -> None:
-    """Measure, print and write. Parts named in the command are measured again, and the others stay as the file has them."""
+    """Measure, print and write. If parts are named in the command, only these are measured again."""
     torch.set_num_threads(1)
     parts = {part.__name__: part for part in (memory, overhead, mixed_lengths, batch_sizes, cold_start, two_processes)}
     known: dict[str, Any] = {"figures": {}}

@@ -20,8 +20,11 @@ PACKAGES = ("mase-xai", "torch", "transformers", "numpy", "scipy", "captum", "sh
 
 
 def interleaved(cases: Mapping[str, Case], rounds: int) -> dict[str, list[float]]:
-    """Return seconds per case and round; the cases take turns, in another order each round (what ran before has left its mark
-    on caches and clock), and a first round warms up and is not counted."""
+    """Return seconds per case and round.
+
+    The cases take turns in a different order each round, because a case affects caches and clock for the next one. A
+    first round for warming up is not counted.
+    """
     seconds: dict[str, list[float]] = {name: [] for name in cases}
     for number in range(rounds + 1):
         for name in random.Random(number).sample(list(cases), len(cases)):
@@ -33,8 +36,11 @@ def interleaved(cases: Mapping[str, Case], rounds: int) -> dict[str, list[float]
 
 
 def relative(seconds: Mapping[str, list[float]]) -> dict[str, float]:
-    """Return the time of bare forwards and explanations over that of the best bare forwards: the median, over rounds, of what
-    each took in units of its round's bare passes, since the speed of a shared machine drifts from round to round."""
+    """Return the time of bare forwards and explanations, relative to the best bare forwards.
+
+    Times are divided by the mean of the bare forwards of their round, since the speed of a shared machine drifts. The
+    result is the median over rounds.
+    """
     bare = [values for name, values in seconds.items() if name.startswith("bare")]
     units = [statistics.mean(values) for values in zip(*bare, strict=True)]
     ratios = {
@@ -63,8 +69,7 @@ def provenance(command: str, rounds: int | Mapping[str, int]) -> dict[str, Any]:
 
 
 def write(name: str, result: Mapping[str, Any], table: str) -> None:
-    """Write benchmarks/results/NAME.json and NAME.md, and show the table; with the hardware, and the time since this module was
-    imported."""
+    """Write benchmarks/results/NAME.json and NAME.md, with hardware and total time, and print the table."""
     result = {"wall_seconds": round(time.perf_counter() - BEGAN), **result}
     hardware = f"{result['hardware']['processor']}, {result['threads']} thread per process"
     table += f"\nMeasured on {hardware}; more in the JSON file.\n"

@@ -1,8 +1,8 @@
 """Update the figures that README.md and docs/ quote from the pages in `results/`: `make pages`.
 
-Between `<!-- rows:begin -->` and `<!-- rows:end -->` a page quotes tables that `mase reproduce` wrote. Each row there is
-replaced by the row of the same name in the table with the same head and caption. Captions and the counts of comparisons
-are replaced as well.
+Between `<!-- rows:begin -->` and `<!-- rows:end -->` a page quotes tables that `mase reproduce` wrote. Each row there
+is replaced by the row of the same name in the table with the same head and caption. Captions and the counts of
+comparisons are replaced as well.
 """
 
 import re

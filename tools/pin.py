@@ -1,11 +1,11 @@
-"""Show that a change leaves every result as it was: explain the same texts with two checkouts and compare.
+"""Check that a change leaves all results unchanged: explain the same texts with two checkouts and compare.
 
     python tools/pin.py BASE          # this working tree against the commit BASE
     python tools/pin.py --print       # the fingerprints of the library that is imported, as JSON
 
 Each fingerprint is the SHA-256 of the scores, standard errors, R2, costs and notes (codes and words, not wording) of
-one explanation. Fingerprints of another machine count for nothing: floating point differs. Two runs on one machine
-agree, with one thread.
+one explanation. Fingerprints of different machines are not comparable, because rounding differs. Two runs on one
+machine with one thread agree.
 """
 
 import argparse
@@ -44,8 +44,8 @@ def black_box(texts: list[str]) -> list[list[float]]:
             + 0.2 * ("not" in words) * ("bad" in text)
             + len(words) / 1000
         )
-        chance = min(max(0.4 + score, 0.01), 0.99)
-        found.append([1 - chance, chance])
+        probability = min(max(0.4 + score, 0.01), 0.99)
+        found.append([1 - probability, probability])
     return found
 
 

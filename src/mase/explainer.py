@@ -214,8 +214,7 @@ class Explainer:
         return self.units == "token" or self.method.space.per_token
 
     def _binding(self, tokens: Tokens, of_token: Ints) -> Binding:
-        n_coordinates = int(of_token.max()) + 1
-        if n_coordinates == 0:
+        if not (of_token >= 0).any():
             excerpt = tokens.text[:40]
             raise EmptyTextError(f"text {excerpt!r} has only special tokens for the model, expected at least one word")
         design = self.method.gaussian
@@ -225,7 +224,7 @@ class Explainer:
             raise OptionError(
                 "sigma is not a number, expected a single standard deviation for a space with noise in all directions"
             )
-        return Binding(tokens, self.method.space, of_token, n_coordinates, stream_key(self.seed, tokens.text), level)
+        return Binding.of(tokens, self.method.space, of_token, seed=self.seed, sigma=level)
 
     def _described(self, probe: Probe) -> dict[str, Any]:
         """Return all settings of an explanation, for provenance; a sigma that is a function of p is evaluated."""

@@ -78,8 +78,8 @@ def test_masking_operators():
         bound = operator.bind(model, tokens, words)
         chances = bound.probabilities(np.array([[True, True, True], [True, False, True]]))
         assert bound.operator == name
-        assert chances[0] == pytest.approx(bound.whole, abs=1e-6)
-        assert chances[1] != pytest.approx(bound.whole, abs=1e-3)
+        assert chances[0] == pytest.approx(bound.text_probabilities, abs=1e-6)
+        assert chances[1] != pytest.approx(bound.text_probabilities, abs=1e-3)
 
 
 @pytest.mark.parametrize("multilabel", [False, True])

@@ -1,4 +1,4 @@
-"""The result: an `Attribution` says which words made a model decide, how certain that is and where it came from."""
+"""The result of an explanation: an `Attribution` has scores for words, their error bars, and their provenance."""
 
 from mase.attribution.attribution import LISTED, Attribution, Word
 from mase.attribution.document import Field, Token, Unit

@@ -1,4 +1,4 @@
-"""The result of an explanation: a frozen value that shows itself."""
+"""The result of an explanation: a frozen value that can print, plot and save itself."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LISTED", "Attribution", "By", "Word"]
 
-# How many words a screen lists beside a text; agreement of halves is about as many.
+# Number of strongest words that displays list. Split-half agreement is computed for as many words.
 LISTED = 8
 
 By = Literal["order", "score", "magnitude"]
@@ -33,8 +33,8 @@ By = Literal["order", "score", "magnitude"]
 class Word:
     """A unit with its score for one response: a view of an `Attribution`.
 
-    `start` and `end` are its span in the text of `field`. `standard_error` has the unit of `score`; it is None where
-    scores estimate nothing.
+    `start` and `end` are its span in the text of `field`. `standard_error` has the unit of `score`. It is None if the
+    score is not an estimate.
     """
 
     text: str
@@ -52,8 +52,8 @@ class Word:
 class Attribution:
     """Scores of the w units of a document for the m responses of a model, with error bars, fit quality and provenance.
 
-    `scores`, `words`, `top`, the screens and everything else that is of one response speak of the first. `of` puts
-    another one first. A positive score speaks for `target`, a negative one against it.
+    `scores`, `top`, the displays and everything else that concerns a single response use the first one. `of` puts
+    another one first. A positive score increases the response of `target`, and a negative score decreases it.
     """
 
     document: tuple[Field, ...]
@@ -71,8 +71,8 @@ class Attribution:
 
     @property
     def text(self) -> str:
-        """The text of the only field; of several, their texts one per line."""
-        return "\n".join(one.text for one in self.document)
+        """The text of the only field, or the texts of several fields, one per line."""
+        return "\n".join(part.text for part in self.document)
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -96,12 +96,12 @@ class Attribution:
 
     @property
     def link(self) -> str:
-        """Which number of the class is explained."""
+        """The link: which number of the class is explained, such as its probability or its margin."""
         return self.responses[0].link
 
     @property
     def response(self) -> float:
-        """The explained number for the document itself."""
+        """The explained number for the unmasked document."""
         return self.responses[0].value
 
     @property
@@ -111,12 +111,12 @@ class Attribution:
 
     @property
     def r2(self) -> float | None:
-        """Share of the response's variance that the scores explain; None when there are too few rows to tell."""
+        """Share of the response's variance that the scores explain; None if there are too few rows to estimate it."""
         return self.responses[0].r2
 
     @property
     def signed(self) -> bool:
-        """Whether the sign of a score tells for which side its unit speaks."""
+        """Whether the sign of a score says if its unit increases or decreases the response."""
         return self.responses[0].signed
 
     @property
@@ -126,13 +126,13 @@ class Attribution:
 
     @property
     def standard_errors(self) -> Floats:
-        """Standard errors `(w,)` of the scores, read-only; NaN for scores that have none."""
+        """Standard errors `(w,)` of the scores, read-only; NaN for scores without one."""
         errors = [np.nan if error is None else error for error in self.responses[0].standard_errors]
         return frozen(np.array(errors, dtype=np.float64))
 
     @property
     def order(self) -> Ints:
-        """Indices `(w,)` of the units, best first, read-only: the ranking of the scores unless the method has its own."""
+        """Indices `(w,)` of the units, best first, read-only: the method's order, by default their ranking."""
         return frozen(np.array(self.responses[0].order, dtype=np.int64))
 
     @property
@@ -145,17 +145,17 @@ class Attribution:
         )
 
     def of(self, name: str) -> Self:
-        """Return the attribution with the response `name` first, so that scores, lists and screens are of that one.
+        """Return the attribution with the response `name` first, so that its scores are used and displayed.
 
         Raises
         ------
         UnknownNameError
             If no response has this name.
         """
-        chosen = next((one for one in self.responses if one.name == name), None)
-        if chosen is None:
-            raise unknown("response", name, [one.name for one in self.responses])
-        return replace(self, responses=(chosen, *(one for one in self.responses if one is not chosen)))
+        first = next((response for response in self.responses if response.name == name), None)
+        if first is None:
+            raise unknown("response", name, [response.name for response in self.responses])
+        return replace(self, responses=(first, *(response for response in self.responses if response is not first)))
 
     def top(self, k: int = 10, *, by: By = "order") -> tuple[Word, ...]:
         """Return the k best words.
@@ -163,15 +163,15 @@ class Attribution:
         Parameters
         ----------
         k
-            How many, at most; capped by the number of words.
+            Number of words, capped by the number of words of the text.
         by
-            ``"order"``: the first of `order`, which metrics take out first; ``"score"``: signed, descending;
-            ``"magnitude"``: largest absolute score first. Ties of scores in reading order.
+            ``"order"``: as in `order`, in which metrics mask words. ``"score"``: descending signed score.
+            ``"magnitude"``: descending absolute score. Ties are in reading order.
 
         Raises
         ------
         OptionError
-            If k is negative or `by` is none of the three.
+            If k is negative, or `by` is none of the three.
         """
         if isinstance(k, bool) or not isinstance(k, Integral) or k < 0:
             raise OptionError(f"k is {k!r}, expected an integer >= 0")
@@ -188,8 +188,8 @@ class Attribution:
     def to_frame(self) -> "pd.DataFrame":
         """Return a pandas data frame with one row per response and unit.
 
-        Columns: response, position, field, start, end, text, score, standard_error (NaN where there is none), rank (1
-        is the first of `order`), and one for each of the further effects.
+        The columns are response, position, field, start, end, text, score, standard_error (NaN if there is none), rank
+        (1 is the first of `order`), and one column for each further effect.
 
         Raises
         ------
@@ -205,7 +205,7 @@ class Attribution:
         return to_dict(self)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the attribution to `path` as JSON; `mase.load` reads it back equal."""
+        """Write the attribution to `path` as JSON. `mase.load` returns an equal attribution."""
         from mase.io.json import save
 
         save(self, path)

@@ -1,4 +1,4 @@
-"""What is explained: a document of named fields, the units that are in or out as one, and the model's tokens."""
+"""The explained document: its named fields, its units (the parts that are scored) and the model's tokens."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ __all__ = ["Field", "Token", "Unit"]
 class Field:
     """One named string of a document. A plain text is a document with the one field ``text``.
 
-    The units of a `fixed` field are no coordinates: the model always reads all of it.
+    A `fixed` field is never masked, and its units get no scores.
     """
 
     name: str
@@ -19,9 +19,9 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A part of a field that is in or out as one: a word, a token, a phrase.
+    """A part of a field that is kept or masked as one and gets one score: a word, a token or a phrase.
 
-    `start` and `end` are its span in the text of the field, in code points, and `text` is what stands there.
+    `start` and `end` are its span in the text of the field, in code points, and `text` is the text of that span.
     """
 
     field: str
@@ -34,7 +34,7 @@ class Unit:
 class Token:
     """One token as the model read it.
 
-    `start` and `end` are its span in the text of `field` and `unit` is the index of its unit. All of these are None for
+    `start` and `end` are its span in the text of `field`, and `unit` is the index of its unit. All four are None for
     special tokens.
     """
 

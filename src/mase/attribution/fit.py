@@ -1,4 +1,4 @@
-"""How far scores are to be trusted, and what they cost."""
+"""How reliable scores are, and what they cost."""
 
 from dataclasses import dataclass, field
 
@@ -9,10 +9,10 @@ __all__ = ["Fit", "Note", "Precision"]
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A remark that a reader of the scores must know: `code` for programs to count by, `message` for people.
+    """A note for the reader of the scores, with a `code` for programs and a `message` for people.
 
-    `unit` is the index of the unit that it is about, None where it is about the whole document. Notes carry no data:
-    whatever code needs to know is a field.
+    `unit` is the index of the unit that the note is about, or None if it is about the document. A note holds no data: a
+    program finds what it needs in the fields of the attribution.
     """
 
     code: str
@@ -22,22 +22,22 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """How repeatable the scores are and what they cost. How much they explain is `Response.r2`.
+    """How repeatable the scores are, and what they cost. `Response.r2` says how much they explain.
 
     Attributes
     ----------
     split_half
-        How far two halves of the sample agree about the 8 strongest words (in a text of fewer than 16, its stronger
-        half): the share of their summed absolute scores that belongs to words which a half also has among its own 8
-        strongest, mean of both halves. None when a half is too small.
+        How well two halves of the sample agree on the 8 strongest words (on the stronger half of a text of fewer than
+        16 words). It is the share of the summed absolute scores of these words that belongs to words which a half also
+        has among its own 8 strongest, averaged over both halves. None if a half is too small.
     condition
-        Condition number of the design's second-moment matrix (relative to its distribution); 1 is ideal.
+        Condition number of the design's second-moment matrix, relative to its distribution; 1 is ideal.
     n_queries, n_gradients
-        Model evaluations (rows), forward only and with a backward pass.
+        Number of model evaluations (rows), forward only and with a backward pass.
     seconds
         Wall time of the explanation.
     precision
-        In which precision the model was asked. The one that was asked for is among the settings of the method.
+        Precision in which the model was evaluated. The requested precision is among the settings of the method.
     """
 
     split_half: float | None

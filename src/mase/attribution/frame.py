@@ -1,4 +1,4 @@
-"""Attributions as a long table of pandas."""
+"""Attributions as a pandas data frame in long form."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""What a model said of a document."""
+"""The prediction of a model for a document."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ __all__ = ["Prediction"]
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """The most probable class with its index and its probability, and the probabilities of all classes by label."""
+    """The most probable class, its index and its probability, and the probabilities of all classes by label."""
 
     label: str
     index: int
@@ -22,7 +22,7 @@ class Prediction:
 
     @classmethod
     def of(cls, labels: Sequence[str], probabilities: Floats) -> Self:
-        """Return the prediction that probabilities `(k,)` of k labels make; of equal ones the first wins."""
+        """Return the prediction for probabilities `(k,)` of k labels; of equally probable classes the first wins."""
         index = int(np.argmax(probabilities))
         by_label = dict(zip(labels, probabilities.tolist(), strict=True))
         return cls(labels[index], index, float(probabilities[index]), by_label)

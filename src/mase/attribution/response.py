@@ -1,4 +1,4 @@
-"""One number of a model that is explained, and the scores of the units that explain it."""
+"""A response: an explained number of a model, with the scores of the units."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,9 +13,10 @@ __all__ = ["Response", "ranking"]
 
 
 def ranking(scores: Any) -> Ints:
-    """Return the order `(w,)` of units by scores `(w,)`: signed, descending, ties by position in the text.
+    """Return the order `(w,)` of units by descending signed scores `(w,)`, ties by position in the text.
 
-    What speaks most for the explained class comes first, what speaks most against it last (R26).
+    The unit that increases the response of the explained class most comes first, and the one that decreases it most
+    comes last (R26).
 
     Raises
     ------
@@ -32,39 +33,41 @@ def ranking(scores: Any) -> Ints:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """One number that a model answers, and what w units contribute to it.
+    """One explained number of a model, and the scores of the w units for it.
 
     Attributes
     ----------
     name
-        What is explained: the label of a class.
+        Label of the explained class.
     link
-        Which number of it (see `mase.links`).
+        Which number of the class is explained (see `mase.links`).
     value
-        That number for the document itself. Scores and standard errors have its unit.
+        The explained number for the unmasked document. Scores and standard errors have its unit.
     scores
-        w scores. A positive one speaks for the response.
+        w scores. A positive score increases the response.
     standard_errors
-        w standard errors: the change of the response per unit of a coordinate. None for scores that estimate nothing
-        (random ones), which have no interval.
+        w standard errors of the scores. None for scores that are not estimates (such as random ones); they have no
+        interval.
     order
-        The indices of the w units, best first. Metrics and top lists follow it. It is the `ranking` of the scores
-        unless a method orders otherwise.
+        Indices of the w units, best first, as metrics and top lists use them. It is the `ranking` of the scores unless
+        the method has its own order.
     r2
-        Share of the response's variance that the scores explain, adjusted for the number of coordinates; at most 1,
-        below 0 when the scores predict worse than a constant; None when there are too few rows to tell.
+        Share of the response's variance that the scores explain, adjusted for the number of coordinates. It is at most
+        1, and negative if the scores predict worse than a constant. None if there are too few rows to estimate it.
     effects
-        Further effects of the w units by name: ``leave_one_out`` (it out, all others in), ``keep_only`` (it in, all
-        others out). Empty unless a method was told to ask for them.
+        Further effects of the w units by name: ``leave_one_out`` (only this unit masked) and ``keep_only`` (only this
+        unit kept). Empty unless the method was configured to compute them.
     r2_held_out
-        The same share on rows that the scores were not fitted to; None where there are none.
+        The same share on rows that were not used for the fit; None if there are none.
     exact
-        Whether all rows that there are were asked, so that nothing was drawn. False where a method does not say.
+        Whether the model was evaluated on all possible rows, so that nothing was sampled. False if a method does not
+        say.
     signed
-        Whether the sign of a score tells for which side its unit speaks. Otherwise a score is a magnitude.
+        Whether the sign of a score says if its unit increases or decreases the response. Otherwise a score is a
+        magnitude.
     token_scores
-        t scores of the tokens, 0 for special ones; None where the tokens of a unit were moved together, so that none
-        has a score of its own.
+        t scores of the tokens, 0 for special tokens. None if the tokens of a unit were masked together, so that a token
+        has no score of its own.
     """
 
     name: str
@@ -93,7 +96,7 @@ class Response:
         signed: bool = True,
         token_scores: Floats | None = None,
     ) -> Self:
-        """Return the response with scores `(w,)`, standard errors `(w,)`, NaN where there is none, and token scores `(t,)`."""
+        """Return a response with scores `(w,)`, standard errors `(w,)` (NaN if missing) and token scores `(t,)`."""
         return cls(
             name,
             link,

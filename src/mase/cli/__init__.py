@@ -1,4 +1,4 @@
-"""The command `mase`. One file per verb; a verb's file, and what it needs, is imported when the verb is called."""
+"""The command `mase`, with one module per subcommand, which is imported when the subcommand is called."""
 
 import os
 import sys
@@ -18,7 +18,7 @@ __all__ = ["main"]
 )
 @click.version_option(__version__, message="mase %(version)s")
 def main() -> None:
-    """Which words made a text classifier decide: scores with error bars, fit quality and provenance.
+    """Explain the decisions of a text classifier by its words: scores with error bars, fit quality and provenance.
 
     \b
       mase explain "The cast is superb, but the plot is dull."
@@ -28,13 +28,13 @@ def main() -> None:
 
     \b
     Exit codes
-      0    all went well
-      1    some texts could not be explained, or an error said why nothing could
-      2    the command was called in a way it does not know
-      130  interrupted (Ctrl-C); what was written before stays
+      0    success
+      1    an error, or some texts could not be explained
+      2    unknown command, option or value
+      130  interrupted (Ctrl-C); results written before are kept
       141  the reader of the output closed it early
-      143  terminated (SIGTERM); what was written before stays
+      143  terminated (SIGTERM); results written before are kept
     """
-    # Bars of Hugging Face, like ours, are for terminals; read when it is first imported.
+    # Show progress bars of Hugging Face on terminals only, like ours. The variable is read at its first import.
     if sys.stderr is None or not sys.stderr.isatty():
         os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")

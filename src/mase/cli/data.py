@@ -1,4 +1,4 @@
-"""`mase data`: the data sets that the bundled models learn from."""
+"""`mase data`: the data sets of the bundled models."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,12 +10,12 @@ __all__ = ["data"]
 
 @click.group(short_help="Download data sets, or list them.")
 def data() -> None:
-    """The data sets that the bundled models are trained and tested on; see `mase data list`."""
+    """Download or list the data sets on which the bundled models are trained and tested."""
 
 
 @data.command("list")
 def list_() -> None:
-    """List the data sets and where each one is on this machine."""
+    """List the data sets and their paths on this machine."""
     from mase.datasets import DATASETS
     from mase.datasets.dataset import find
     from mase.errors import DataError
@@ -24,23 +24,21 @@ def list_() -> None:
     for name in DATASETS:
         dataset = DATASETS[name]
         try:
-            place = click.format_filename(find(dataset, None))
+            path = click.format_filename(find(dataset, None))
         except DataError:
-            place = f"not here; run: mase data get {name}"
+            path = f"not found; run: mase data get {name}"
         counts = f"{dataset.n_train:,} + {dataset.n_test:,} texts, {dataset.n_labels} classes"
-        click.echo(f"{name:<{width}}  {counts}; {place}")
+        click.echo(f"{name:<{width}}  {counts}; {path}")
 
 
 @data.command("get")
 @click.argument("name", metavar="NAME")
 @click.option("-o", "--output", metavar="DIR", help="Folder for the table. [default: the cache]")
-@click.option(
-    "--archive", metavar="FILE", help="The official archive, if it is on this machine; nothing is downloaded then."
-)
+@click.option("--archive", metavar="FILE", help="A local copy of the official archive, to use instead of a download.")
 def get(name: str, output: str | None, archive: str | None) -> None:
     """Download the data set NAME from its official source, check it, and print the path of its table.
 
-    Nothing is downloaded if the table is there already.
+    If the table exists, nothing is downloaded.
     """
     from mase.datasets import get
 
@@ -51,7 +49,7 @@ def get(name: str, output: str | None, archive: str | None) -> None:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int | None], None]]:
-    """Show bytes received on standard error, if that is a terminal."""
+    """Show the received bytes on standard error, if it is a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 

@@ -1,4 +1,4 @@
-"""`mase evaluate`: how faithful methods, or attributions made elsewhere, are to a model on labelled texts."""
+"""`mase evaluate`: the faithfulness of methods, or of given attributions, to a model on labelled texts."""
 
 from typing import Any
 
@@ -21,13 +21,13 @@ def _ks(_context: click.Context, _option: click.Parameter, value: str | None) ->
         return None
     parts = [part.strip() for part in value.split(",")]
     if not all(part.isdecimal() and int(part) > 0 for part in parts):
-        raise click.BadParameter(f"{value!r} is no list of whole numbers of at least 1, as in 1,5,10")
+        raise click.BadParameter(f"{value!r} is not a list of integers >= 1, as in 1,5,10")
     return tuple(dict.fromkeys(map(int, parts)))
 
 
 def _table(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
     if value is not None and not value.lower().endswith(tuple(FORMATS)):
-        raise click.BadParameter(f"{value!r} has another ending than {', '.join(FORMATS)}")
+        raise click.BadParameter(f"{value!r} has an unknown suffix, expected one of {', '.join(FORMATS)}")
     return value
 
 
@@ -46,60 +46,69 @@ def _pairs(_context: click.Context, _option: click.Parameter, values: tuple[str,
 _which_texts = options(
     click.option("-i", "--input", "source", metavar="FILE", help="Table of texts: .csv, .tsv, .jsonl or .parquet."),
     text_column,
-    click.option("--label-column", metavar="NAME", help="Column of the true classes. [default: label, if there is one]"),
     click.option(
-        "--where", multiple=True, callback=_pairs, metavar="COLUMN=VALUE", help="Only rows with this value; can be repeated."
+        "--label-column", metavar="NAME", help="Column of the true classes. [default: label, if there is one]"
+    ),
+    click.option(
+        "--where", multiple=True, callback=_pairs, metavar="COLUMN=VALUE",
+        help="Only rows with this value; can be repeated.",
     ),
     click.option(
         "--label", "renamed", multiple=True, callback=_pairs, metavar="LABEL=CLASS",
-        help="Which of the model's classes a label of the table means; can be repeated.",
+        help="The model's class for a label of the table; can be repeated.",
     ),
-    click.option("--n-texts", type=click.IntRange(min=1), default=100, show_default=True, help="Texts drawn from the table."),
+    click.option(
+        "--n-texts", type=click.IntRange(min=1), default=100, show_default=True, help="Texts drawn from the table."
+    ),
     click.option("--only-correct", is_flag=True, help="Leave out texts that the model classifies wrongly."),
 )  # fmt: skip
-_what_is_judged = options(
+_what_is_evaluated = options(
     click.option(
         "--methods", default="mase,random", show_default=True, callback=_names, metavar="NAME,...",
-        help="Methods to judge; see `mase methods`. Empty for none beside --attributions.",
+        help="Methods to evaluate; see `mase methods`. Empty for --attributions alone.",
     ),
     click.option(
         "--attributions", multiple=True, callback=_pairs, metavar="NAME=FILE",
-        help="Attributions made elsewhere, to judge under NAME; can be repeated.",
+        help="Attributions of another tool, to evaluate under NAME; can be repeated.",
     ),
     click.option(
         "--metrics", default="delta-accuracy,comprehensiveness", show_default=True, callback=_names, metavar="NAME,...",
         help=f"{', '.join(METRICS)}.",
     ),
-    click.option("--k", "ks", callback=_ks, metavar="K,...", help="Numbers of words to take out. [default: 1,5,10,15]"),
+    click.option("--k", "ks", callback=_ks, metavar="K,...", help="Numbers of words to mask. [default: 1,5,10,15]"),
     click.option(
-        "--operator", type=click.Choice((AUTO, *OPERATORS)), default=AUTO, show_default=True, help="How words are taken out."
+        "--operator", type=click.Choice((AUTO, *OPERATORS)), default=AUTO, show_default=True, help="Masking operator."
     ),
     click.option("--n-samples", type=click.IntRange(min=2), help="Evaluations per text. [default: each method's]"),
     precision,
-    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed: same texts and numbers."),
+    click.option(
+        "--seed", type=click.IntRange(min=0), default=0, show_default=True,
+        help="Seed; the same seed gives the same texts and numbers.",
+    ),
     click.option(
         "--batches", type=click.IntRange(min=1), default=1, show_default=True, metavar="B",
-        help="Also give the standard deviation over so many batches of the texts.",
+        help="Also report the standard deviation over B batches of the texts.",
     ),
 )  # fmt: skip
 
 
-@click.command(short_help="Judge how faithful methods are, on labelled texts.")
+@click.command(short_help="Evaluate the faithfulness of methods on labelled texts.")
 @_which_texts
 @model
-@_what_is_judged
-@click.option("--device", metavar="NAME", help="Where the model runs, as in cuda or cuda:1. [default: cpu]")
+@_what_is_evaluated
+@click.option("--device", metavar="NAME", help="Device of the model, for example cuda or cuda:1. [default: cpu]")
 @click.option("--threads", type=click.IntRange(1, 4096), metavar="N", help="Threads of the model. [default: torch's]")
 @click.option("--download", is_flag=True, help="Fetch the Hugging Face model if it is not on this machine.")
 @trust_remote_code
-@click.option("--json", "as_json", is_flag=True, help="Print JSON and no table.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+@click.option("-o", "--output", metavar="FILE.json", help="Also write JSON with the values of every text; - is --json.")
 @click.option(
-    "-o", "--output", metavar="FILE.json", help="Also write JSON with the numbers of every text; - is --json."
+    "--table",
+    metavar="FILE",
+    callback=_table,
+    help=f"Also write the tables, in the format of the suffix: {', '.join(FORMATS)}.",
 )
-@click.option(
-    "--table", metavar="FILE", callback=_table, help=f"Also write the tables, by the suffix: {', '.join(FORMATS)}."
-)
-@click.option("--overwrite", is_flag=True, help="Replace a file that is there once the new one is complete.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing file once the new one is complete.")
 def evaluate(
     *,
     source: str | None,
@@ -125,12 +134,12 @@ def evaluate(
     batches: int,
     **how: Any,
 ) -> None:
-    """Judge how faithful the scores of methods, or attributions made elsewhere, are to a model on the texts of a table.
+    """Evaluate how faithful methods, or attributions of other tools, are to a model on the texts of a table.
 
-    Every text is explained for the class that the model predicts. An attributions FILE is what `mase explain -o` writes
-    (found by text), or holds JSON, one per row of the table: a list of [word, score] pairs, an object from word to
-    score, numbers per token (captum), or values and data (shap). Without --input its own texts are judged. A text that
-    cannot be judged, or not by one method, is told on standard error with its row and makes the exit code 1.
+    Every text is explained for the class that the model predicts. An attributions FILE is an output of `mase explain
+    -o`, matched by text, or holds JSON, one per row of the table: a list of [word, score] pairs, an object from word to
+    score, numbers per token (captum), or values and data (shap). Without --input, its own texts are evaluated. If a
+    text fails, or a method fails on a text, its row is reported on standard error and the exit code is 1.
 
     \b
     Examples
@@ -142,9 +151,9 @@ def evaluate(
     if source is None and not attributions:
         raise click.UsageError("got no texts, expected --input FILE, or --attributions NAME=FILE of `mase explain -o`")
     if not methods and not attributions:
-        raise click.UsageError("got nothing to judge, expected --methods or --attributions")
+        raise click.UsageError("got nothing to evaluate, expected --methods or --attributions")
     if not metrics:
-        raise click.UsageError("got nothing to judge by, expected --metrics NAME,...")
+        raise click.UsageError("got no metrics, expected --metrics NAME,...")
     if batches > n_texts:
         raise click.UsageError(f"got {batches} batches of {n_texts} texts, expected at least one text in each")
     from mase.cli.code import open_model
@@ -163,11 +172,11 @@ def evaluate(
     tables = None if table is None else Destination(table, Policy.of(overwrite=overwrite), by_line=False)
     check_files({"--output": file, "--table": tables}, {"--input": source, **given})
     context = click.get_current_context()
-    claims = [None if one is None else context.with_resource(one.claimed()) for one in (file, tables)]
+    claims = [None if output is None else context.with_resource(output.claimed()) for output in (file, tables)]
     texts = Source.read(source, text_column, label_column, where, renamed, attributions, labels_needed=only_correct)
     with aside():
         loaded = open_model(model, download=download, device=device, trust_remote_code=trust_remote_code)
         configure(threads)
         evaluator = Evaluator(loaded, methods=methods, metrics=named_metrics(metrics, ks), **how)
-    with run_evaluation(evaluator, texts, n_texts, only_correct=only_correct) as found:
-        show(found, batches, as_json=as_json, claim=claims[0], tables=claims[1])
+    with run_evaluation(evaluator, texts, n_texts, only_correct=only_correct) as run:
+        show(run, batches, as_json=as_json, claim=claims[0], tables=claims[1])

@@ -1,4 +1,4 @@
-"""The run of `mase evaluate`: texts drawn from a table, judged one by one, failures told and counted."""
+"""The run of `mase evaluate`: draw texts from a table, evaluate each one, report and count failures."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,17 +16,17 @@ from mase.errors import CapabilityError, DataError, MaseError, MissingDependency
 from mase.metrics.alignment import check_model
 from mase.metrics.attributions import Attributions, read_attributions
 from mase.metrics.evaluation import Evaluation, collect
-from mase.metrics.evaluator import Evaluator, Judged, OnError
+from mase.metrics.evaluator import EvaluatedText, Evaluator, OnError
 
-__all__ = ["Found", "Source", "run_evaluation"]
+__all__ = ["EvaluationRun", "Source", "run_evaluation"]
 
-# What the model or the machine does not have, it has for no text: if the first text fails so, all of them would.
+# Errors about the model or the machine rather than a text: if the first text fails with one, all would.
 _OF_THE_MODEL = (CapabilityError, MissingDependencyError)
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The texts of a command with their labels, and the attributions that were given for them."""
+    """The texts of a command with their labels, and the given attributions."""
 
     path: str
     sha256: str | None
@@ -46,12 +46,12 @@ class Source:
         *,
         labels_needed: bool,
     ) -> "Source":
-        """Return the texts of the table at `path`, or of the first of the files of attributions.
+        """Return the texts of the table at `path`, or of the first file of attributions.
 
         Raises
         ------
         DataError
-            If a file cannot be read, or there are no texts in it, or attributions in order are not as many as rows.
+            If a file cannot be read or has no texts, or the number of ordered attributions is not that of the rows.
         """
         given = {name: read_attributions(file) for name, file in attributions.items()}
         if path is None:
@@ -60,10 +60,10 @@ class Source:
                 raise DataError(
                     f"{first.path!r} has no {'labels' if first.by_text else 'texts'}, expected --input FILE for them"
                 )
-            ordered = next((one for one in given.values() if not one.by_text), None)
+            ordered = next((file for file in given.values() if not file.by_text), None)
             if ordered is not None:
                 raise DataError(
-                    f"{ordered.path!r} has no texts but the order of a table's rows, expected --input FILE for it"
+                    f"{ordered.path!r} has no texts and follows the rows of a table, expected --input FILE for it"
                 )
             texts = enumerate(first.by_text, 1)
             return cls(first.path, None, tuple(LabelledText(row, text, None) for row, text in texts), renamed, given)
@@ -74,26 +74,26 @@ class Source:
             where=where,
             labels_optional=label_column is None and not labels_needed,
         )
-        for one in given.values():
-            one.check_rows([row.row for row in table.rows], all_rows=not where)
+        for file in given.values():
+            file.check_rows([row.row for row in table.rows], all_rows=not where)
         return cls(path, table.sha256, table.rows, renamed, given)
 
     def drawn(self, seed: int) -> list[LabelledText]:
-        """Return all rows in an order that belongs to the seed: whoever draws more texts draws the same ones first."""
+        """Return all rows in an order that depends on the seed alone, so that a larger sample extends a smaller one."""
         return [self.rows[index] for index in np.random.default_rng(seed).permutation(len(self.rows))]
 
     def target(self, row: LabelledText, classes: tuple[str, ...]) -> int | None:
-        """Return the index of the true class of a row, None if it has no label.
+        """Return the index of the true class of a row, or None if it has no label.
 
         Raises
         ------
         UnknownNameError
-            If the label is none of the classes.
+            If the label is not one of the classes.
         """
         return None if row.label is None else class_index(self.renamed.get(row.label, row.label), classes)
 
     def check(self, evaluator: Evaluator) -> None:
-        """Make sure, before any work, of what would be wrong with every text.
+        """Check for errors that concern every text, before any work is done.
 
         Raises
         ------
@@ -102,12 +102,12 @@ class Source:
         OptionError
             If attributions have the name of a method, or explain another model.
         CapabilityError
-            If a metric cannot judge attributions made elsewhere.
+            If a metric cannot evaluate given attributions.
         """
         evaluator.check_names(self.given)
-        for given in self.given.values():
-            for one in given.by_text.values():
-                check_model(one, evaluator.model)
+        for file in self.given.values():
+            for attribution in file.by_text.values():
+                check_model(attribution, evaluator.model)
         labels = {row.label: row for row in self.rows if row.label is not None}
         unknown = []
         for row in labels.values():
@@ -121,29 +121,28 @@ class Source:
             )
 
     def attributions(self, row: LabelledText, on_error: OnError) -> dict[str, Any]:
-        """Return the attributions that were given for a row, by name; `on_error` is told of those that are not there."""
-        found = {}
-        for name, given in self.given.items():
+        """Return the given attributions of a row by name; call `on_error` for those that are missing."""
+        attributions = {}
+        for name, file in self.given.items():
             try:
-                found[name] = given.of(row.text, row.row)
+                attributions[name] = file.of(row.text, row.row)
             except DataError as error:
                 on_error(name, error)
-        return found
+        return attributions
 
 
 @dataclass(slots=True)
 class _Tally:
-    """What was judged so far, how many judgements of one method are missing, and how many of the texts looked at have a label
-    and are classified correctly."""
+    """The results so far, and counts: missing results of one method, texts with a label, correct texts."""
 
-    judged: list[Judged]
+    judged: list[EvaluatedText]
     rows: list[int]
     n_missing: int = 0
     n_labelled: int = 0
     n_correct: int = 0
 
     def conditions(self, source: Source, *, only_correct: bool) -> dict[str, Any]:
-        """Return where the texts come from, for provenance."""
+        """Return the provenance of the texts."""
         accuracy = self.n_correct / self.n_labelled if self.n_labelled else None
         return {
             "data": {"path": source.path, "sha256": source.sha256, "n_rows": len(source.rows)},
@@ -154,30 +153,32 @@ class _Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What a run came to; it is not complete if it was interrupted."""
+class EvaluationRun:
+    """The evaluation of a run, which is not complete if the run was interrupted."""
 
     evaluation: Evaluation
     is_complete: bool
 
 
 @contextmanager
-def run_evaluation(evaluator: Evaluator, source: Source, n_texts: int, *, only_correct: bool) -> Iterator[Found]:
-    """Yield the evaluation of up to `n_texts` texts; then exit with 1 if one failed, or one method failed on one.
+def run_evaluation(
+    evaluator: Evaluator, source: Source, n_texts: int, *, only_correct: bool
+) -> Iterator[EvaluationRun]:
+    """Yield the evaluation of up to `n_texts` texts. Then exit with 1 if a text failed, or a method failed on a text.
 
-    If it is interrupted, the evaluation of what was judged before comes first, and the interruption after the block.
+    After an interruption, yield the evaluation of the texts so far, and raise the interruption after the block.
 
     Raises
     ------
     MaseError
-        If what is asked for cannot be done on any text.
+        If the evaluation is not possible on any text.
     DataError
-        If no text could be judged.
+        If no text could be evaluated.
     """
     tally, interruption = _Tally([], []), None
     with aside():
         source.check(evaluator)
-    with aside(), Progress(min(n_texts, len(source.rows)), "judging", "judged") as progress:
+    with aside(), Progress(min(n_texts, len(source.rows)), "evaluating", "evaluated") as progress:
         try:
             for row in source.drawn(evaluator.seed):
                 if len(tally.judged) == n_texts:
@@ -189,12 +190,12 @@ def run_evaluation(evaluator: Evaluator, source: Source, n_texts: int, *, only_c
         if interruption is not None:
             raise interruption
         raise DataError(
-            f"no text of {source.path!r} could be judged" + (" and is classified correctly" if only_correct else "")
+            f"no text of {source.path!r} could be evaluated" + (" and is classified correctly" if only_correct else "")
         )
     if interruption is not None:
         tell(f"interrupted: the results are those of {len(tally.judged)} texts")
     evaluation = collect(evaluator, tally.judged, tally.conditions(source, only_correct=only_correct))
-    yield Found(evaluation, interruption is None)
+    yield EvaluationRun(evaluation, interruption is None)
     if interruption is not None:
         raise interruption
     if progress.n_failed or tally.n_missing:
@@ -204,7 +205,7 @@ def run_evaluation(evaluator: Evaluator, source: Source, n_texts: int, *, only_c
 def _take(
     evaluator: Evaluator, source: Source, row: LabelledText, tally: _Tally, progress: Progress, *, only_correct: bool
 ) -> None:
-    """Judge one row, if it is to be judged; whatever fails costs this row, or one method on it."""
+    """Evaluate one row, unless it is left out. An error affects only this row, or one method on it."""
 
     def failed(name: str, error: MaseError) -> None:
         if isinstance(error, _OF_THE_MODEL) and not tally.judged:
@@ -230,7 +231,7 @@ def _take(
         progress.step(failed=True)
         return
     by_method = {name: judged.by_method.get(name) for name in (*evaluator.explainers, *source.given)}
-    known = sum(one is not None for one in by_method.values())
+    known = sum(result is not None for result in by_method.values())
     progress.step(failed=not known)
     if known:
         tally.n_missing += len(by_method) - known

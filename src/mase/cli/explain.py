@@ -1,4 +1,4 @@
-"""`mase explain`: one text as a heat map, many as heat maps, lines of JSON or a page."""
+"""`mase explain`: explain texts as heat maps, lines of JSON, tables or a page."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -22,38 +22,49 @@ def _batch_size(value: str) -> int | str:
     if value == "auto":
         return value
     if not value.isdecimal() or int(value) < 1:
-        raise click.BadParameter(f"{value!r} is neither 'auto' nor a whole number of at least 1")
+        raise click.BadParameter(f"{value!r} is neither 'auto' nor an integer >= 1")
     return int(value)
 
 
 # Passed on to `Explainer` under the same names.
 _how = options(
-    click.option("--method", default="mase", show_default=True, metavar="NAME", help="How to explain; see `mase methods`."),
-    click.option("--n-samples", type=click.IntRange(min=2), help="Perturbed copies per text. [default: the method's]"),
-    click.option("--sigma", type=float, metavar="S", help="Standard deviation of the perturbations. [default: the method's]"),
-    click.option("--reference", type=click.Choice(REFERENCES), help="What stands for an absent word. [default: the method's]"),
     click.option(
-        "--link", type=click.Choice(tuple(LINKS)), help="Which number of the class is explained. [default: the method's]"
+        "--method", default="mase", show_default=True, metavar="NAME", help="Explanation method; see `mase methods`."
+    ),
+    click.option("--n-samples", type=click.IntRange(min=2), help="Perturbed copies per text. [default: the method's]"),
+    click.option(
+        "--sigma", type=float, metavar="S", help="Standard deviation of the perturbations. [default: the method's]"
+    ),
+    click.option(
+        "--reference", type=click.Choice(REFERENCES), help="Replacement for an absent word. [default: the method's]"
+    ),
+    click.option(
+        "--link", type=click.Choice(tuple(LINKS)), help="The number of the class to explain. [default: the method's]"
     ),
     click.option(
         "--design", metavar="NAME",
-        help=f"Where to ask the model, with settings as in focused(rounds=3): {', '.join(DESIGNS)}. [default: the method's]",
+        help="Design of the perturbations, with settings as in focused(rounds=3): "
+        f"{', '.join(DESIGNS)}. [default: the method's]",
     ),
     click.option(
-        "--estimator", metavar="NAME",
-        help=f"How to solve for the scores: {', '.join(ESTIMATORS)}. [default: the method's]",
+        "--estimator", metavar="NAME", help=f"Estimator of the scores: {', '.join(ESTIMATORS)}. [default: the method's]"
     ),
     click.option(
-        "--granularity", type=click.Choice(UNITS), default=UNITS[0], show_default=True,
-        help="Whether words are perturbed as one, or token by token.",
+        "--units", "--granularity", "units", type=click.Choice(UNITS), default=UNITS[0], show_default=True,
+        help="Units to perturb: whole words, or single tokens.",
     ),
-    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed and text: same scores."),
-    click.option("--tolerance", type=float, metavar="E", help="Stop when the relative standard error is at most this."),
-    click.option("--stable-top", type=click.IntRange(min=1), metavar="K", help="Stop when the K highest words are certain."),
+    click.option(
+        "--seed", type=click.IntRange(min=0), default=0, show_default=True,
+        help="Seed; the same seed and text give the same scores.",
+    ),
+    click.option("--tolerance", type=float, metavar="E", help="Stop when the relative standard error is at most E."),
+    click.option(
+        "--stable-top", type=click.IntRange(min=1), metavar="K", help="Stop when the K highest words are significant."
+    ),
     precision,
     click.option(
         "--batch-size", type=_batch_size, default="auto", show_default=True, metavar="auto|B",
-        help="Perturbed copies per pass of the model.",
+        help="Perturbed copies per forward pass.",
     ),
 )  # fmt: skip
 
@@ -65,13 +76,13 @@ _how = options(
     "--input",
     "source",
     metavar="FILE|-",
-    help="Texts, one per line in UTF-8, or a table: .csv, .tsv, .jsonl or .parquet; - is standard input.",
+    help="Texts, one per line in UTF-8, or a table (.csv, .tsv, .jsonl or .parquet); - is standard input.",
 )
 @text_column
 @model
 @click.option("--target", metavar="LABEL|INDEX", help="Class to explain. [default: the predicted one]")
 @_how
-@click.option("--device", metavar="NAME", help="Where the model runs, as in cuda or cuda:1. [default: cpu]")
+@click.option("--device", metavar="NAME", help="Device of the model, for example cuda or cuda:1. [default: cpu]")
 @click.option(
     "--threads",
     type=click.IntRange(1, 4096),
@@ -80,18 +91,18 @@ _how = options(
 )
 @click.option("--download", is_flag=True, help="Fetch the Hugging Face model if it is not on this machine.")
 @trust_remote_code
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, one line per text, and no heat maps.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, one line per text, instead of heat maps.")
 @click.option(
     "-o",
     "--output",
     "outputs",
     multiple=True,
     metavar="FILE",
-    help=f"Also write a file, in the form of its suffix: {', '.join(f'.{name}' for name in OUTPUTS)}; can be repeated.",
+    help=f"Also write a file in the format of the suffix: {', '.join(f'.{name}' for name in OUTPUTS)}; repeatable.",
 )
 @click.option("--html", metavar="FILE", help="Also write one self-contained HTML page.")
-@click.option("--append", is_flag=True, help="Go on where the results in the --output file of JSON lines end.")
-@click.option("--overwrite", is_flag=True, help="Replace files that are there once the new ones are complete.")
+@click.option("--append", is_flag=True, help="Resume after the results in the --output file of JSON lines.")
+@click.option("--overwrite", is_flag=True, help="Replace existing files once the new ones are complete.")
 @click.option("-q", "--quiet", is_flag=True, help="Print no heat maps.")
 def explain(
     *,
@@ -112,14 +123,12 @@ def explain(
     quiet: bool,
     **how: Any,
 ) -> None:
-    """Score the words of one TEXT, of several, of the lines of a file, or of a column of a table, for the class that a model
-    predicts.
+    """Score the words of each TEXT, or of the lines of a file or a column of a table, for the predicted class.
 
-    A text that cannot be explained does not stop the others: it is told on standard error with its number, stands in
-    the JSON as an object of schema mase.error/1, and makes the exit code 1.
+    A text that cannot be explained does not stop the others. It is reported on standard error with its number and in
+    the JSON as an object of schema mase.error/1, and the exit code is 1.
 
-    A file that holds something is never emptied: --append goes on where its results end, --overwrite replaces it at
-    the end.
+    A file that is not empty is never emptied: --append resumes after its results, --overwrite replaces it at the end.
 
     \b
     Examples
@@ -143,7 +152,7 @@ def explain(
         raise click.UsageError(
             "got --text-column without a table, expected --input with a .csv, .tsv, .jsonl or .parquet FILE"
         )
-    found = read_texts(texts, source, text_column)
+    inputs = read_texts(texts, source, text_column)
     as_json, names = as_json or "-" in outputs, [name for name in dict.fromkeys(outputs) if name != "-"]
     files = Files.of(names, html, Policy.of(append=append, overwrite=overwrite))
     read = {"--input": source} if texts or source not in (None, "-") else {"standard input": "-"}
@@ -164,4 +173,4 @@ def explain(
         with aside():
             return explainer(text, target=target)
 
-    run(found, explain_one, Outputs(as_json, claims.record, claims.others, heat_maps=not quiet), expected)
+    run(inputs, explain_one, Outputs(as_json, claims.record, claims.others, heat_maps=not quiet), expected)

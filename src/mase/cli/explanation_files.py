@@ -1,4 +1,4 @@
-"""The files of `mase explain`: one of JSON lines, that a later run can go on from, and others by their forms."""
+"""The files of `mase explain`: one with JSON lines, from which a later run can resume, and others by format."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ __all__ = ["Claims", "Files"]
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """The files that are this run's alone; `others` with their forms."""
+    """The files that this run has claimed; `others` with their formats."""
 
     record: Claim | None
     others: tuple[tuple[Claim, str], ...]
@@ -22,16 +22,16 @@ class Claims:
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """The files that a command was given.
+    """The output files of a command.
 
     Attributes
     ----------
     by_option
-        Where to write, by what the user typed.
+        The files by option, as the user typed it.
     forms
-        The form of each, by the same.
+        The format of each file, by option.
     record
-        Which of them is the one of JSON lines that grows with every text; None if there is none.
+        The option whose file has JSON lines and grows with every text, or None.
     """
 
     by_option: dict[str, Destination]
@@ -45,30 +45,30 @@ class Files:
         Raises
         ------
         OptionError
-            If no output has the suffix of a name.
+            If a file has an unknown suffix.
         PluginError
-            If the output is one of another package, which cannot be imported.
+            If the output is that of another package which cannot be imported.
         UsageError
-            If the command is to go on where results end, but no file can be gone on with.
+            If the command shall resume but there is no file of JSON lines.
         """
         typed = {"--output" if len(names) == 1 else f"--output {name}": name for name in names}
         forms = {option: form_of(name) for option, name in typed.items()}
         kinds = {option: OUTPUTS[form] for option, form in forms.items()}
         record = next((option for option, kind in kinds.items() if kind is JsonLines), None)
         if policy is Policy.APPEND and record is None:
-            raise click.UsageError("got --append without a file to go on with, expected --output FILE.jsonl")
+            raise click.UsageError("got --append without a file of JSON lines, expected --output FILE.jsonl")
         if html is not None:
             typed, forms = typed | {"--html": html}, forms | {"--html": "html"}
         files = {option: Destination(name, policy, by_line=option == record) for option, name in typed.items()}
         return cls(files, forms, record)
 
     def claimed(self, context: click.Context) -> Claims:
-        """Make the files this run's alone until the command ends.
+        """Claim the files for this run until the command ends.
 
         Raises
         ------
         DataError
-            If a file holds something that the user did not ask to change, or another run is writing it.
+            If a file is not empty and the user did not ask to change it, or another run is writing it.
         """
         claims = {option: context.with_resource(file.claimed()) for option, file in self.by_option.items()}
         others = tuple((claim, self.forms[option]) for option, claim in claims.items() if option != self.record)

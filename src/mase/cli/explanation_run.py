@@ -1,4 +1,4 @@
-"""The run of `mase explain`: one text after the other, each result to every sink, failures counted."""
+"""The run of `mase explain`: explain each text, pass the result to every sink, count failures."""
 
 import os
 import sys
@@ -33,24 +33,35 @@ from mase.render.facts import counted
 
 __all__ = ["OF_THE_COMMAND", "Outputs", "open_console", "run"]
 
-# If the first text fails so, all of them would.
+# Errors about the command rather than a text: if the first text fails with one, all would.
 OF_THE_COMMAND = (CapabilityError, MissingDependencyError, OptionError, UnknownNameError)
 
 Explain = Callable[[str], Attribution]
 
 
 class Sink(Protocol):
-    """What takes results, in order."""
+    """A consumer of results, in order."""
 
     def add(self, number: int, result: Attribution | Failure) -> None:
-        """Take the next result; `number` is that of its text in the input."""
+        """Take the next result; `number` is the number of its text in the input."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """What to write: JSON to standard output, the lines of JSON that a later run can go on from, other files by their
-    forms, heat maps."""
+    """The outputs of a run.
+
+    Attributes
+    ----------
+    json
+        Whether JSON goes to standard output.
+    record
+        The file of JSON lines, from which a later run can resume, or None.
+    files
+        Other files, with their formats.
+    heat_maps
+        Whether heat maps go to standard output, if JSON does not.
+    """
 
     json: bool
     record: Claim | None
@@ -58,7 +69,7 @@ class Outputs:
     heat_maps: bool
 
     def stream(self, progress: Progress, *, numbered: bool) -> list[Sink]:
-        """Return what goes to standard output."""
+        """Return the sink of standard output, if there is one."""
         if sys.stdout is None:
             return []
         if self.json:
@@ -67,49 +78,49 @@ class Outputs:
 
 
 def run(texts: Texts, explain: Explain, outputs: Outputs, expected: Expected) -> None:
-    """Explain every text without a result, hand each result to every sink, and exit with 1 if a text failed, then or now.
+    """Explain every text that has no result, pass the results to every sink, and exit with 1 if any text ever failed.
 
     Raises
     ------
     MaseError
-        If the first text fails for a reason that has nothing to do with the text.
+        If the first text fails for a reason that concerns the command.
     DataError
-        If the file that the run is to go on with holds other results than this command would have made.
+        If the file to resume from holds results that this command would not have made.
     """
     record = None if outputs.record is None else JsonFile(outputs.record)
     files = [WholeFile(claim, form) for claim, form in outputs.files]
-    lasting = files if record is None else [record, *files]  # what can be lost first comes first
+    files_and_record = files if record is None else [record, *files]  # write the record first: it must not be lost
     with ExitStack() as stack:
-        for sink in reversed(lasting):  # so that the lines are safe before the other files are made
-            stack.enter_context(sink)
-        before = _Before() if record is None else _pass_over(record, texts, expected, files)
+        for file in reversed(files_and_record):  # so that the record is closed before the other files are made
+            stack.enter_context(file)
+        before = _Earlier() if record is None else _skip(record, texts, expected, files)
         progress = stack.enter_context(Progress(None if texts.total is None else texts.total - before.n))
-        sinks: list[Sink] = [*lasting, *outputs.stream(progress, numbered=texts.total != 1)]
+        sinks: list[Sink] = [*files_and_record, *outputs.stream(progress, numbered=texts.total != 1)]
         for line in texts.lines:
             result = _attempt(line, explain, first=progress.n_done == progress.n_failed)
             if isinstance(result, Failure):
                 with progress.paused():
                     complain(result.message if texts.total == 1 else f"{texts.kind} {line.number}: {result.message}")
-            for one in sinks:
-                one.add(line.number, result)
+            for sink in sinks:
+                sink.add(line.number, result)
             progress.step(failed=isinstance(result, Failure))
     if before.n and not progress.n_done:
-        tell(f"all {counted(before.n, 'text')} had a result already")
+        tell(f"all {counted(before.n, 'text')} already have a result")
     if progress.n_failed or before.n_failed:
         click.get_current_context().exit(1)
 
 
 @dataclass(slots=True)
-class _Before:
-    """How many texts had a result before the run, and of how many this is a failure."""
+class _Earlier:
+    """The number of texts that had a result before the run, and of the failures among these."""
 
     n: int = 0
     n_failed: int = 0
 
 
-def _pass_over(record: JsonFile, texts: Texts, expected: Expected, files: Sequence[WholeFile]) -> _Before:
-    """Read past the texts whose results are in the record, which the other files hold too."""
-    before = _Before()
+def _skip(record: JsonFile, texts: Texts, expected: Expected, files: Sequence[WholeFile]) -> _Earlier:
+    """Skip the texts whose results are in the record, and add these results to the other files."""
+    before = _Earlier()
     if not record.claim.has_results:
         return before
     for result in record.earlier():
@@ -125,7 +136,7 @@ def _pass_over(record: JsonFile, texts: Texts, expected: Expected, files: Sequen
         before.n += 1
         before.n_failed += isinstance(result, Failure)
     if before.n:
-        tell(f"going on after the {counted(before.n, 'result')} in {click.format_filename(record.claim.place)}")
+        tell(f"resuming after the {counted(before.n, 'result')} in {click.format_filename(record.claim.place)}")
     return before
 
 
@@ -141,7 +152,7 @@ def _attempt(line: Line, explain: Explain, *, first: bool) -> Attribution | Fail
 
 
 def open_console() -> "_Console":
-    """Return the console for standard output, where a character it cannot show becomes an escape."""
+    """Return the console for standard output, which escapes characters that it cannot encode."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     return _Console(file=sys.stdout, highlight=False)
@@ -149,5 +160,5 @@ def open_console() -> "_Console":
 
 class _Console(Console):
     def on_broken_pipe(self) -> None:
-        """Leave the reader's going to the one place that deals with it."""
+        """Raise the error, which the command group handles."""
         raise BrokenPipeError

@@ -1,4 +1,4 @@
-"""Texts that come in: from arguments, from the lines of a file or of standard input, or from a column of a table."""
+"""Input texts: from arguments, the lines of a file or of standard input, or a column of a table."""
 
 import codecs
 import sys
@@ -23,7 +23,7 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One text and its number in the input, from 1 on; `error` if it could not be read."""
+    """One text and its number in the input, from 1; `error` is set if it could not be read."""
 
     number: int
     text: str
@@ -32,7 +32,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """The texts of a command: `total` is None where they come from a stream; `kind` is what a number counts."""
+    """The texts of a command; `total` is None for a stream, and `kind` is what numbers count, such as "line"."""
 
     lines: Iterator[Line]
     total: int | None
@@ -42,18 +42,18 @@ class Texts:
 def read_texts(arguments: tuple[str, ...], source: str | None, text_column: str) -> Texts:
     """Return the texts given as arguments, in the file `source`, or on standard input ("-", or if nothing is given).
 
-    A file that has the ending of a table is read as one, whose texts are in the column `text_column`. A packed one (.gz,
-    .bz2, .xz) is unpacked as it is read. One that has the ending of an archive or a document, or begins like one, is
-    refused: its bytes are no texts.
+    A file with the suffix of a table is read as a table with the texts in the column `text_column`. A compressed file
+    (.gz, .bz2, .xz) is decompressed as it is read. A file with the suffix or the first bytes of an archive or a
+    document is refused.
 
     Raises
     ------
     UsageError
-        If both or neither are given.
+        If both texts and a source are given, or neither.
     DataError
         If the file cannot be read.
     EmptyTextError
-        If it holds no text.
+        If it has no text.
     MissingDependencyError
         If it is Parquet and pyarrow is not installed.
     """
@@ -62,9 +62,7 @@ def read_texts(arguments: tuple[str, ...], source: str | None, text_column: str)
     if arguments:
         return Texts((Line(number, text) for number, text in enumerate(arguments, 1)), len(arguments), "text")
     if source == "":
-        raise click.UsageError(
-            "got an empty name of a file, expected --input FILE; is a variable of your shell not set?"
-        )
+        raise click.UsageError("got an empty file name, expected --input FILE; is a variable of your shell not set?")
     if source is not None and source != "-":
         return _file(source, text_column)
     if sys.stdin is None or (source is None and sys.stdin.isatty()):
@@ -80,7 +78,7 @@ def _file(name: str, text_column: str) -> Texts:
 
 
 def _counted(name: str, kind: str, read: Callable[[], Iterator[Line]]) -> Texts:
-    """Return the texts of a file, read once to count them; those of a pipe, which can be read only once, are not counted."""
+    """Return the texts of a file, which is read twice: first to count them. Texts of a pipe are not counted."""
     path = Path(name)
     if path.is_dir():
         raise DataError(f"cannot read {name!r}: it is a folder, expected a file with one text per line, or a table")
@@ -113,12 +111,12 @@ def _not_empty(stream: BinaryIO, name: str) -> Iterator[Line]:
         empty = False
         yield line
     if empty:
-        raise EmptyTextError(f"{name} holds no text, expected one per line; or give TEXT, or --input FILE")
+        raise EmptyTextError(f"{name} has no text, expected one per line; or give TEXT, or --input FILE")
 
 
 def _decoded(stream: BinaryIO, name: str) -> Iterator[Line]:
-    """Yield the lines of a UTF-8 stream without a byte order mark, line ends and blank lines at the end."""
-    at = 0
+    """Yield the lines of a UTF-8 stream, without byte order mark, line ends and trailing blank lines."""
+    offset = 0
     for number, raw in enumerate(_without_blank_end(lines(stream, name)), 1):
         if number == 1:
             check_beginning(name, raw)
@@ -128,14 +126,14 @@ def _decoded(stream: BinaryIO, name: str) -> Iterator[Line]:
         try:
             yield Line(number, raw[skipped:].decode("utf-8").rstrip("\r\n"))
         except UnicodeDecodeError as error:
-            byte = f"byte {at + skipped + error.start} (0x{raw[skipped + error.start]:02x})"
+            byte = f"byte {offset + skipped + error.start} (0x{raw[skipped + error.start]:02x})"
             yield Line(number, "", InvalidTextError(f"{name} is not UTF-8 at {byte}; convert it"))
-        at += len(raw)
+        offset += len(raw)
 
 
-def _without_blank_end(every: Iterator[bytes]) -> Iterator[bytes]:
+def _without_blank_end(raw_lines: Iterator[bytes]) -> Iterator[bytes]:
     blank: list[bytes] = []
-    for raw in every:
+    for raw in raw_lines:
         if not raw.strip(codecs.BOM_UTF8 + b" \t\r\n"):
             blank.append(raw)
             continue

@@ -1,4 +1,4 @@
-"""`mase methods`: the table of methods."""
+"""`mase methods`: list or describe the methods."""
 
 import click
 
@@ -13,8 +13,8 @@ def methods(name: str | None) -> None:
 
     if name is None:
         width = max(map(len, METHODS))
-        for each, method in METHODS.items():
-            click.echo(f"{each:<{width}}  {method.summary}")
+        for key, method in METHODS.items():
+            click.echo(f"{key:<{width}}  {method.summary}")
         return
     method = METHODS[name]
     click.echo(f"{name}\n  {method.summary}")

@@ -1,4 +1,4 @@
-"""`mase models`: the classifiers that come with the library, or one in a folder."""
+"""`mase models`: list or describe the bundled classifiers, or describe one in a folder."""
 
 from pathlib import Path
 from typing import Any
@@ -7,18 +7,18 @@ import click
 
 __all__ = ["models"]
 
-# What every configuration of transformers has, and none of ours.
+# A key of every configuration of transformers, and of none of ours.
 _HUGGING_FACE = "model_type"
 
 
 @click.command(short_help="List the bundled models, or describe one.")
 @click.argument("name", required=False)
 def models(name: str | None) -> None:
-    """List the models that come with the library, or describe NAME: one of them, or a folder.
+    """List the bundled models, or describe NAME: one of them, or a folder.
 
-    The folder holds what `mase train` wrote, or a Hugging Face sequence classifier.
+    The folder is an output of `mase train`, or a Hugging Face sequence classifier.
 
-    `mase explain --model` also takes the name of a classifier on the hub.
+    `mase explain --model` also accepts the name of a classifier on the hub.
     """
     from mase.models.bundled import ADAPTED, BUNDLED
     from mase.render.pieces import inline
@@ -33,7 +33,7 @@ def models(name: str | None) -> None:
 
 
 def _config(name: str) -> dict[str, Any]:
-    """Return what describes a model: one of ours, whose other files must be there too, or a Hugging Face folder's."""
+    """Return the configuration of one of our models, whose other files must exist, or of a Hugging Face folder."""
     from mase.models.bundled import ADAPTED, BUNDLED, folder
     from mase.models.document import is_folder
 
@@ -82,7 +82,7 @@ def _facts(config: dict[str, Any]) -> list[str]:
         f"reads the {'last' if config.get('keep') == 'end' else 'first'} {config.get('max_length')} {unit}",
     ]
     accuracy = config.get("training", {}).get("test_accuracy")
-    return facts if accuracy is None else [*facts, f"{accuracy:.1%} right on the test split"]
+    return facts if accuracy is None else [*facts, f"{accuracy:.1%} correct on the test split"]
 
 
 def _description(name: str) -> list[str]:
@@ -100,7 +100,7 @@ def _of_hugging_face(name: str, config: dict[str, Any]) -> list[str]:
     from mase.models.sizes import check_numbers
 
     check_numbers(Path(name) / "config.json", config)
-    by_index = config.get("id2label", {"0": "LABEL_0", "1": "LABEL_1"})  # what the format leaves out stands for these
+    by_index = config.get("id2label", {"0": "LABEL_0", "1": "LABEL_1"})  # the format's default
     try:
         labels = [str(by_index[index]) for index in sorted(by_index, key=int)]
     except (TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Options of a command in named groups."""
+"""Options that several commands share."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,8 +14,8 @@ model = click.option(
     "--model",
     default="lstm-imdb",
     show_default=True,
-    help="Bundled name (see `mase models`), folder, hub name, or code: package.module:name or file.py:name of a function from "
-    "texts to probabilities, an estimator of scikit-learn, or an adapter.",
+    help="Bundled model (see `mase models`), folder, hub name, or code: package.module:name or file.py:name of a "
+    "function from texts to probabilities, a scikit-learn estimator, or an adapter.",
 )
 
 text_column = click.option(
@@ -27,18 +27,18 @@ precision = click.option(
     type=click.Choice(PRECISIONS),
     default=PRECISIONS[0],
     show_default=True,
-    help="bfloat16 is used only where the processor is fast at it and a trial shows that it is precise enough.",
+    help="bfloat16 is used only if the processor supports it and a trial shows that it is precise enough.",
 )
 
 trust_remote_code = click.option(
     "--trust-remote-code",
     is_flag=True,
-    help="Run Python code that comes with the model, which can do whatever you can do. Read it first.",
+    help="Run Python code of the model, which can do whatever you can do. Read it first.",
 )
 
 
 def options(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return one decorator that gives a command all these options, in this order."""
+    """Return a decorator that adds these options to a command, in this order."""
 
     def decorate(command: Any) -> Any:
         for decorator in reversed(decorators):

@@ -1,4 +1,4 @@
-"""A file that a command writes, and what becomes of what it holds: it is left alone, added to or replaced."""
+"""Output files of a command, and the policy for files that are not empty: refuse, append or overwrite."""
 
 import os
 import stat
@@ -20,7 +20,7 @@ __all__ = ["Claim", "Destination", "Policy"]
 
 
 class Policy(Enum):
-    """What a command may do to a file that is not empty."""
+    """The policy for a file that is not empty."""
 
     REFUSE = "refuse"
     APPEND = "append"
@@ -33,7 +33,7 @@ class Policy(Enum):
         Raises
         ------
         UsageError
-            If they ask for two.
+            If both are given.
         """
         if append and overwrite:
             raise click.UsageError("got --append and --overwrite, expected one of the two")
@@ -47,11 +47,11 @@ class Destination:
     Attributes
     ----------
     name
-        Its path as the user gave it.
+        Its path, as the user typed it.
     policy
-        What may be done if it is not empty.
+        The policy if it is not empty.
     by_line
-        Whether it holds one line per text, to which a later run can add. Other files are written in one go at the end.
+        Whether it has one line per text, so that a later run can append. Other files are written at the end, at once.
     """
 
     name: str
@@ -60,26 +60,26 @@ class Destination:
 
     @property
     def path(self) -> Path:
-        """The file itself: a link stays a link."""
+        """The path with links resolved, so that a link is never replaced."""
         return Path(os.path.realpath(self.name))
 
     @property
     def draft(self) -> Path:
-        """Where new results wait until they are complete, if there are older ones."""
+        """The path of new results until they are complete, if there are older ones."""
         return self.path.with_name(f"{self.path.name}.draft")
 
     @property
     def is_stream(self) -> bool:
-        """Whether it is a pipe or a device, which holds nothing that could be lost."""
-        return _found(Path(self.name)) is not None and not self.path.is_file()
+        """Whether it is a pipe or a device, which has no content to lose."""
+        return _stat(Path(self.name)) is not None and not self.path.is_file()
 
     def place(self) -> Path:
-        """Return where to write: to the file itself, or to the draft that takes its place at the end.
+        """Return the path to write to: the file itself, or the draft that replaces it at the end.
 
         Raises
         ------
         DataError
-            If the file or its draft holds something that the user did not ask to change.
+            If the file or its draft is not empty, and the user did not ask to change it.
         """
         if self.is_stream:
             return Path(self.name)
@@ -96,20 +96,20 @@ class Destination:
     def _unfinished(self) -> str:
         draft = os.fspath(self.draft)
         if self.by_line:
-            return f"{draft!r} holds the results of a run that did not end; --append finishes it, or remove that file"
-        return f"{draft!r} is what a run that did not end has left; rename that file to keep it, or remove it"
+            return f"{draft!r} holds the results of an unfinished run; --append finishes it, or remove that file"
+        return f"{draft!r} is left from an unfinished run; rename that file to keep it, or remove it"
 
     def _refusal(self) -> str:
         if self.by_line:
             return (
-                f"{self.name!r} is not empty; --append goes on where its results end, --overwrite replaces them once all new "
-                "ones are there"
+                f"{self.name!r} is not empty; --append resumes after its results, --overwrite replaces them once all "
+                "new ones are complete"
             )
         return f"{self.name!r} is not empty; --overwrite replaces it once the new one is complete, or name another file"
 
     @contextmanager
     def claimed(self) -> Iterator["Claim"]:
-        """Make the file this run's alone until the block ends; what is still empty then is removed.
+        """Claim the file for this run until the block ends, and remove it then if it is still empty.
 
         Raises
         ------
@@ -135,7 +135,7 @@ class Destination:
         with writing(self.name):
             is_new = not self.path.exists()
             file = self._locked()
-        if not can_replace_open_files():  # and there is no lock to be kept
+        if not can_replace_open_files():  # such systems have no locks to keep either
             file.close()
         try:
             yield
@@ -157,18 +157,18 @@ class Destination:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """An output that is this run's alone; `place` is where to write."""
+    """An output file that this run has claimed; `place` is the path to write to."""
 
     output: Destination
     place: Path
 
     @property
     def has_results(self) -> bool:
-        """Whether there are lines to go on after."""
+        """Whether there are results to resume after."""
         return self.output.by_line and self.output.policy is Policy.APPEND and _holds_something(self.place)
 
     def finish(self) -> None:
-        """Let a draft, now complete, take the place of the output.
+        """Replace the output by its draft, which is now complete.
 
         Raises
         ------
@@ -181,7 +181,7 @@ class Claim:
                 self.place.replace(self.output.path)
 
     def write(self, text: str, *, complete: bool) -> None:
-        """Write the whole content, and say where; what is not complete replaces nothing.
+        """Write the whole content and report the path. Incomplete content replaces nothing.
 
         Raises
         ------
@@ -195,23 +195,22 @@ class Claim:
         self.report(complete=complete)
 
     def report(self, *, complete: bool) -> None:
-        """Say what was written, on standard error."""
+        """Report on standard error what was written."""
         if complete or not self.is_draft:
             tell(f"wrote {click.format_filename(self.output.name)}")
             return
-        kept = f"{click.format_filename(self.output.name)} is as it was"
-        tell(
-            f"wrote {click.format_filename(self.place)}; {kept}" + ("; --append goes on" if self.output.by_line else "")
-        )
+        kept = f"{click.format_filename(self.output.name)} is unchanged"
+        resume = "; --append resumes" if self.output.by_line else ""
+        tell(f"wrote {click.format_filename(self.place)}; {kept}{resume}")
 
     @property
     def is_draft(self) -> bool:
-        """Whether what is written has still to take the place of the output."""
+        """Whether the results are in a draft that has yet to replace the output."""
         return self.place == self.output.draft and not self.output.is_stream
 
 
-def _found(path: Path) -> os.stat_result | None:
-    """Return what the system knows of a file, None if it is not there or its name is too long to be."""
+def _stat(path: Path) -> os.stat_result | None:
+    """Return the status of a file, or None if it does not exist or the path is not valid."""
     try:
         return path.stat()
     except OSError:
@@ -219,17 +218,17 @@ def _found(path: Path) -> os.stat_result | None:
 
 
 def _holds_something(path: Path) -> bool:
-    found = _found(path)
-    return found is not None and stat.S_ISREG(found.st_mode) and found.st_size > 0
+    status = _stat(path)
+    return status is not None and stat.S_ISREG(status.st_mode) and status.st_size > 0
 
 
 def _is_at(file: IO[bytes], path: Path) -> bool:
-    found = _found(path)
-    return found is not None and os.path.samestat(os.fstat(file.fileno()), found)
+    status = _stat(path)
+    return status is not None and os.path.samestat(os.fstat(file.fileno()), status)
 
 
 def _begin(draft: Path, like: Path) -> None:
-    """Make an empty draft for those who may read the file that it will replace, and for nobody else."""
+    """Create an empty draft with the permissions of the file that it will replace."""
     draft.unlink(missing_ok=True)
     os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     draft.chmod(stat.S_IMODE(like.stat().st_mode) | 0o600)

@@ -1,4 +1,4 @@
-"""Where the results of a command go: to a file of lines that a later run can add to, to whole files, to the screen."""
+"""Sinks of results: a file of JSON lines that a later run can extend, whole files, and the screen."""
 
 import os
 from collections.abc import Iterator
@@ -25,51 +25,50 @@ __all__ = ["JsonFile", "Screen", "WholeFile"]
 
 
 class JsonFile(AbstractContextManager["JsonFile"]):
-    """Lines of JSON in a file: whole ones, whatever goes wrong, and the record that a later run goes on from."""
+    """A file of JSON lines, complete lines in spite of errors, from which a later run can resume."""
 
     def __init__(self, claim: Claim) -> None:
         self.claim = claim
         self._file: FileIO | None = None
         self._end = 0  # of the last whole line
-        self._lasts = not claim.output.is_stream
+        self._is_file = not claim.output.is_stream
 
     def earlier(self) -> Iterator[Attribution | Failure]:
-        """Yield the results that are there already; a torn last line is cut off when all of them have been asked for.
+        """Yield the existing results, then cut off an incomplete last line.
 
         Raises
         ------
         DataError
-            If the file holds something else, or cannot be read or written.
+            If the file has other content, or cannot be read or written.
         """
-        found = Earlier(self.claim.place)
-        yield from found
-        self._end = found.end
-        if found.is_torn:
+        results = Earlier(self.claim.place)
+        yield from results
+        self._end = results.end
+        if results.is_torn:
             self._open()
-            tell(
-                f"{click.format_filename(self.claim.place)}: the last line is not whole; it is cut off and explained again"
-            )
+            path = click.format_filename(self.claim.place)
+            tell(f"{path}: the last line is incomplete; it is removed and its text explained again")
 
     def add(self, number: int, result: Attribution | Failure) -> None:
-        """Write a line and see it through to the system; of a line that does not fit, nothing is left."""
-        whole = line(result)
+        """Write a line to the operating system. If the write fails, no part of the line is left."""
+        data = line(result)
         with writing(self.claim.output.name):
-            file, left = self._open(), memoryview(whole)
+            file, left = self._open(), memoryview(data)
             try:
                 while left:
                     left = left[file.write(left) :]
             except BaseException:
-                if self._lasts:
+                if self._is_file:
                     file.truncate(self._end)
                 raise
-        self._end += len(whole)
+        self._end += len(data)
 
     def _open(self) -> FileIO:
-        """Return the file, open behind the last whole line."""
+        """Return the file, open for writing after the last complete line."""
         if self._file is None:
             with writing(self.claim.output.name):
-                self._file = FileIO(self.claim.place, "r+" if self._lasts else "w")
-                if self._lasts:
+                self._file = FileIO(self.claim.place, "r+" if self._is_file else "w")
+                if self._is_file:
                     self._file.truncate(self._end)
                     self._file.seek(self._end)
         return self._file
@@ -80,7 +79,7 @@ class JsonFile(AbstractContextManager["JsonFile"]):
         is_new = self._file is not None
         if self._file is not None:
             with writing(self.claim.output.name), self._file as file:
-                if self._lasts:
+                if self._is_file:
                     os.fsync(file.fileno())
         if not self._end:
             return
@@ -91,7 +90,7 @@ class JsonFile(AbstractContextManager["JsonFile"]):
 
 
 class WholeFile(AbstractContextManager["WholeFile"]):
-    """A file that is made of all results: it takes its place when the run is over, or is interrupted."""
+    """A file of all results, which is written when the run ends or is interrupted."""
 
     def __init__(self, claim: Claim, form: str) -> None:
         self.claim = claim
@@ -117,7 +116,7 @@ class WholeFile(AbstractContextManager["WholeFile"]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        is_wanted = kind is None or (self._has_new and self._file.is_whole)
+        is_wanted = kind is None or (self._has_new and self._file.is_complete)
         if not is_wanted or not self._n_explained:
             self._file.__exit__(kind or InterruptedError, error, trace)
             if is_wanted and self._n_failed:
@@ -130,7 +129,7 @@ class WholeFile(AbstractContextManager["WholeFile"]):
 
 
 class Screen:
-    """Prints heat maps where progress may be shown as well; failures are told on standard error instead."""
+    """Prints heat maps to a screen with a progress bar; failures go to standard error instead."""
 
     def __init__(self, console: Console, progress: Progress, *, numbered: bool) -> None:
         self.maps, self.progress = HeatMaps(console, numbered=numbered), progress

@@ -1,4 +1,4 @@
-"""The files that a command is given: `-` is a stream, and no file is written that is also read or written elsewhere."""
+"""Checks of the files of a command: `-` is a stream, and no file is written that is also read or written otherwise."""
 
 import os
 import stat
@@ -19,44 +19,44 @@ __all__ = ["check_files", "check_suffix", "standard_output"]
 
 
 def standard_output(output: str | None, *, as_json: bool) -> tuple[bool, str | None]:
-    """Return whether JSON goes to standard output, and the file that it goes to: `--output -` is `--json`."""
+    """Return whether JSON goes to standard output, and the output file; `--output -` means `--json`."""
     return (True, None) if output == "-" else (as_json, output)
 
 
 def check_suffix(output: str | None, expected: str) -> None:
-    """Make sure that a file whose form is fixed has no suffix that says another one.
+    """Check that an output file does not have the suffix of another format.
 
     Raises
     ------
     UsageError
         If it has the suffix of another output.
     """
-    found = "" if output is None else Path(output).suffix.lower()
-    if found != expected and found[1:] in OUTPUTS and OUTPUTS[found[1:]] is not OUTPUTS[expected[1:]]:
+    suffix = "" if output is None else Path(output).suffix.lower()
+    if suffix != expected and suffix[1:] in OUTPUTS and OUTPUTS[suffix[1:]] is not OUTPUTS[expected[1:]]:
         raise click.UsageError(
-            f"got --output {output}, expected a file that ends in {expected}, which holds JSON; --table writes tables"
+            f"got --output {output}, expected a file that ends in {expected}, for JSON; --table writes tables"
         )
 
 
 def check_files(
     written: Mapping[str, Destination | None], read: Mapping[str, str | None], *, prints: bool = True
 ) -> None:
-    """Make sure, before any work, that the files can be written, and that none is written twice, or read as well.
+    """Check, before any work, that the files can be written, and that none is also read or written twice.
 
-    Files are told apart by what they are and not by their names: links lead to one file, and so may standard input and
-    output.
+    Files are compared by identity, not by name, because links, standard input and standard output may lead to the same
+    file.
 
     Parameters
     ----------
     written, read
-        What is written, and the path of what is read ("-" is standard input), by option; None where it is not given.
+        The files to write, and the paths to read ("-" is standard input), by option; None if not given.
     prints
-        Whether results go to standard output, too.
+        Whether results go to standard output as well.
 
     Raises
     ------
     UsageError
-        If two options name one file, or a file to write is called `-`.
+        If two options name the same file, or a file to write is `-`.
     DataError
         If a file cannot be written.
     """
@@ -86,18 +86,19 @@ def check_files(
 
 
 def _standard(stream: TextIO | None) -> int | None:
-    """Return the descriptor of a standard stream, None where it has none: the caller may have closed it."""
+    """Return the descriptor of a standard stream, or None if the caller has closed it."""
     with suppress(OSError, ValueError):
         return None if stream is None else stream.fileno()
     return None
 
 
 def _identity(file: str | int | None) -> Hashable:
-    """Return what all names of one file share; None for nothing, and for a device, which can be read and written."""
+    """Return a key that all names of a file share; None for no file, and for a device, which may be shared."""
     if file is None:
         return None
     try:
-        found = os.fstat(file) if isinstance(file, int) else Path(file).stat()
-    except (OSError, ValueError):  # it is not there yet, or never can be
+        status = os.fstat(file) if isinstance(file, int) else Path(file).stat()
+    except (OSError, ValueError):  # it does not exist yet, or the path is not valid
         return os.path.realpath(file) if isinstance(file, str) and "\0" not in file else None
-    return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) or stat.S_ISFIFO(found.st_mode) else None
+    is_own_file = stat.S_ISREG(status.st_mode) or stat.S_ISFIFO(status.st_mode)
+    return (status.st_dev, status.st_ino) if is_own_file else None

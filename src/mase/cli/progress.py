@@ -1,4 +1,4 @@
-"""How far a run is, on standard error: a bar if that is a terminal, and a closing line."""
+"""Progress of a run on standard error: a bar if it is a terminal, and a closing line."""
 
 import sys
 import time
@@ -18,19 +18,19 @@ __all__ = ["Progress"]
 
 
 def _is_terminal(console: Console) -> bool:
-    """Return whether a bar can move there: colours may be forced on a log (FORCE_COLOR), a cursor may not."""
+    """Return whether the console can show a bar. FORCE_COLOR makes a log look like a terminal, so ask the stream."""
     return console.is_terminal and not console.is_dumb_terminal and sys.stderr.isatty()
 
 
 class Progress:
-    """Counts texts; the bar steps aside while something else is printed.
+    """Counts texts and shows a bar, which is hidden while something else is printed.
 
     Parameters
     ----------
     total
-        How many texts there will be, None if nobody knows.
+        Number of texts, or None if it is unknown.
     doing, done
-        What is done to a text, and what it then is.
+        Words for the work and its result, such as "explaining" and "explained".
     """
 
     def __init__(self, total: int | None, doing: str = "explaining", done: str = "explained") -> None:
@@ -62,7 +62,7 @@ class Progress:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Take the bar off the screen for as long as the block runs."""
+        """Hide the bar while the block runs."""
         self.bar.stop()
         try:
             yield

@@ -1,4 +1,4 @@
-"""What `mase evaluate` prints: for each metric a table of means with intervals, one row per method."""
+"""Tables of `mase evaluate`: for each metric the means with intervals, one row per method."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,7 +9,7 @@ import click
 from rich.table import Table as Grid
 from rich.text import Text
 
-from mase.cli.evaluation_run import Found
+from mase.cli.evaluation_run import EvaluationRun
 from mase.cli.explanation_run import open_console
 from mase.cli.output_files import Claim
 from mase.metrics.evaluation import Evaluation
@@ -20,26 +20,28 @@ from mase.render.table import FORMATS, Cell, Table
 
 __all__ = ["show"]
 
-_WIDEST = 10_000  # a file or a pipe has no right edge
+_WIDEST = 10_000  # a file or a pipe has no fixed width
 
 
-def show(found: Found, n_batches: int, *, as_json: bool, claim: Claim | None, tables: Claim | None = None) -> None:
-    """Write the evaluation to a file, if there is one, and its tables to another, and print it: as JSON, or as tables.
+def show(
+    run: EvaluationRun, n_batches: int, *, as_json: bool, claim: Claim | None, tables: Claim | None = None
+) -> None:
+    """Write the evaluation and its tables to the claimed files, if any, and print it as JSON or as tables.
 
     Raises
     ------
     DataError
         If the file cannot be written.
     """
-    evaluation = found.evaluation
+    evaluation = run.evaluation
     batches = _batches(len(evaluation), n_batches)
     line = json.dumps(evaluation.to_dict(batches), ensure_ascii=True, allow_nan=False)
     if claim is not None:
-        claim.write(line + "\n", complete=found.is_complete)
+        claim.write(line + "\n", complete=run.is_complete)
     shown = _tables(evaluation, batches)
     if tables is not None:
-        written = FORMATS[tables.output.path.suffix.lower()]
-        tables.write("\n".join(written(table) for table in shown), complete=found.is_complete)
+        convert = FORMATS[tables.output.path.suffix.lower()]
+        tables.write("\n".join(convert(table) for table in shown), complete=run.is_complete)
     if as_json:
         click.echo(line)
         return
@@ -54,7 +56,7 @@ def show(found: Found, n_batches: int, *, as_json: bool, claim: Claim | None, ta
 
 
 def _batches(n: int, n_batches: int) -> list[range] | None:
-    """Return the indices of consecutive batches of nearly one size; None if there is one."""
+    """Return the indices of consecutive batches of nearly equal size, or None for a single batch."""
     if n_batches < 2 or n < n_batches:
         return None
     edges = [index * n // n_batches for index in range(n_batches + 1)]
@@ -62,7 +64,7 @@ def _batches(n: int, n_batches: int) -> list[range] | None:
 
 
 def _tables(evaluation: Evaluation, batches: Sequence[range] | None) -> list[Table]:
-    """Return a table for each metric, one of the costs, and for several methods one of their agreement."""
+    """Return a table for each metric, a table of costs, and for several methods a table of their agreement."""
     by_method = evaluation.every_summary(batches)
     metrics = dict.fromkeys(name for name, _ in evaluation.columns)
     tables = [*(_numbers(evaluation, metric, by_method) for metric in metrics), _costs(evaluation)]
@@ -70,15 +72,19 @@ def _tables(evaluation: Evaluation, batches: Sequence[range] | None) -> list[Tab
 
 
 def _facts(evaluation: Evaluation) -> str:
-    found = evaluation.provenance
-    accuracy = found.get("accuracy", {}).get("share")
-    facts = [f"{len(evaluation):,} texts", inline(str(found["model"]["name"])), f"operator {found['operator']}"]
-    facts += [] if accuracy is None else [f"{accuracy:.1%} of {found['accuracy']['n']:,} classified correctly"]
+    provenance = evaluation.provenance
+    accuracy = provenance.get("accuracy", {}).get("share")
+    facts = [
+        f"{len(evaluation):,} texts",
+        inline(str(provenance["model"]["name"])),
+        f"operator {provenance['operator']}",
+    ]
+    facts += [] if accuracy is None else [f"{accuracy:.1%} of {provenance['accuracy']['n']:,} classified correctly"]
     return ", ".join([*facts, "means with 95 % intervals"])
 
 
 def _numbers(evaluation: Evaluation, metric: str, by_method: Mapping[str, tuple[Summary | None, ...]]) -> Table:
-    """Return the means of one metric with their intervals (and the standard deviation over batches), the best in bold."""
+    """Return the means of one metric, the best in bold, with intervals and standard deviations over batches."""
     shown = [
         (index, column) for index, (name, column) in enumerate(evaluation.columns) if name == metric and column.headline
     ]
@@ -87,16 +93,16 @@ def _numbers(evaluation: Evaluation, metric: str, by_method: Mapping[str, tuple[
     rows = []
     for method, summaries in by_method.items():
         row = [(summaries[index], best[index]) for index, _ in shown]
-        n = evaluation.n_judged(method)
-        cells = (Cell(_cell(one, n), bold=one is not None and one.mean == top) for one, top in row)
+        n = evaluation.n_evaluated(method)
+        cells = (Cell(_cell(mean, n), bold=mean is not None and mean.mean == top) for mean, top in row)
         rows.append((Cell(_named(evaluation, method)), *cells))
     return Table(head, tuple(rows))
 
 
 def _named(evaluation: Evaluation, method: str) -> str:
-    """Return the name of a method, with the number of its texts where it could not explain all of them."""
-    judged = evaluation.n_judged(method)
-    return method + ("" if judged == len(evaluation) else f" ({judged:,} of {len(evaluation):,} texts)")
+    """Return the name of a method, with the number of its texts if it could not explain all of them."""
+    n = evaluation.n_evaluated(method)
+    return method + ("" if n == len(evaluation) else f" ({n:,} of {len(evaluation):,} texts)")
 
 
 def _costs(evaluation: Evaluation) -> Table:
@@ -109,8 +115,8 @@ def _costs(evaluation: Evaluation) -> Table:
 
 
 def _agreement(evaluation: Evaluation) -> Table:
-    every = zip(evaluation.methods, evaluation.agreement().tolist(), strict=True)
-    rows = (_row(method, ("-" if isnan(value) else f"{value:.2f}" for value in row)) for method, row in every)
+    matrix = zip(evaluation.methods, evaluation.agreement().tolist(), strict=True)
+    rows = (_row(method, ("-" if isnan(value) else f"{value:.2f}" for value in row)) for method, row in matrix)
     return Table(("agreement (Spearman)", *evaluation.methods), tuple(rows))
 
 
@@ -119,7 +125,7 @@ def _row(name: str, others: Iterable[str]) -> tuple[Cell, ...]:
 
 
 def _printed(table: Table) -> Grid:
-    """Return a table as the terminal shows it."""
+    """Return a table for the terminal."""
     grid = Grid(box=None, header_style="bold", pad_edge=False)
     grid.add_column(inline(table.head[0]), no_wrap=True)
     for name in table.head[1:]:
@@ -130,22 +136,21 @@ def _printed(table: Table) -> Grid:
 
 
 def _best(row: Sequence[Summary | None], column: Column) -> float | None:
-    means = [one.mean for one in row if one is not None]
+    means = [summary.mean for summary in row if summary is not None]
     if len(means) < 2:
         return None
     return max(means) if column.better == "higher" else min(means)
 
 
-def _cell(summary: Summary | None, n_judged: int) -> str:
-    """Return a mean with its interval, and of how many texts it is if not of all that were judged."""
+def _cell(summary: Summary | None, n_evaluated: int) -> str:
+    """Return a mean with its interval, and its number of texts if that is smaller than `n_evaluated`."""
     if summary is None:
         return "-"
-    of = "" if summary.n == n_judged else f" ({summary.n:,})"
+    count = "" if summary.n == n_evaluated else f" ({summary.n:,})"
     spread = "" if summary.sd is None else f" ±{_digits(summary.sd)}"
-    interval = (
-        "" if isnan(summary.low) else f" [{_digits(summary.low)},{_digits(summary.high)}]"
-    )  # breaks before the interval
-    return f"{_digits(summary.mean)}{spread}{interval}{of}"
+    # The only space is before the interval, so that a narrow table breaks the line there.
+    interval = "" if isnan(summary.low) else f" [{_digits(summary.low)},{_digits(summary.high)}]"
+    return f"{_digits(summary.mean)}{spread}{interval}{count}"
 
 
 def _digits(value: float) -> str:

@@ -1,4 +1,4 @@
-"""Going on after the results that a file holds: they must be those that this command would have made."""
+"""Resume after the results in a file, which must be those that this command would have made."""
 
 import json
 import os
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Earlier", "Expected"]
 
-_BEGINS = b'{"schema": "mase.'  # every line that this library writes
+_BEGINS = b'{"schema": "mase.'  # the beginning of every line that this library writes
 
 
 class Earlier:
@@ -29,9 +29,9 @@ class Earlier:
     Attributes
     ----------
     end
-        Where the last whole line ends, in bytes, of those that were read so far.
+        The end of the last complete line that was read so far, in bytes.
     is_torn
-        Whether a part of a line follows, as a kill or a full disk may leave.
+        Whether an incomplete line follows, which a kill or a full disk may leave.
     """
 
     def __init__(self, path: Path) -> None:
@@ -45,7 +45,7 @@ class Earlier:
         Raises
         ------
         DataError
-            If a line is no result, or the file cannot be read.
+            If a line is not a result, or the file cannot be read.
         """
         try:
             with self.path.open("rb") as file:
@@ -53,9 +53,9 @@ class Earlier:
                     if not file.peek(1) and _is_torn(line):
                         self.is_torn = True
                         return
-                    found = self._result(line, number)
+                    parsed = self._result(line, number)
                     self.end += len(line)
-                    yield found
+                    yield parsed
         except DataError:
             raise
         except OSError as error:
@@ -66,17 +66,17 @@ class Earlier:
         document = parse(line, place=place)
         if isinstance(document, dict) and document.get("schema") == EARLIER_SCHEMA:
             raise DataError(
-                f"{place} has the schema {EARLIER_SCHEMA!r} of an earlier release, expected {SCHEMA!r} in all lines of one "
-                "file; name another --output, or replace its results with --overwrite"
+                f"{place} has the schema {EARLIER_SCHEMA!r} of an earlier release, expected {SCHEMA!r} in all lines; "
+                "name another --output, or replace its results with --overwrite"
             )
-        found = result(document, place=place)
+        parsed = result(document, place=place)
         if not line.endswith(b"\n"):
             raise DataError(f"{place} has no line end, expected one after each result; add it")
-        return found
+        return parsed
 
 
 def _is_torn(last: bytes) -> bool:
-    """Return whether the last line of a file is a part of a result: any other text is the user's, and stays."""
+    """Return whether the last line of a file is part of a result. Any other text is the user's, and is kept."""
     begun = last.rstrip(b"\0\r\n")
     if begun[: len(_BEGINS)] != _BEGINS[: len(begun)]:
         return False
@@ -87,7 +87,7 @@ def _is_torn(last: bytes) -> bool:
     return not last.endswith(b"\n")
 
 
-# What of a result's method decides its scores.
+# The settings of a result's method that decide its scores.
 _DECIDING = frozenset(
     [
         "name",
@@ -109,7 +109,7 @@ _DECIDING = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What all results of a command say of how they were made; `target` is None for the predicted class."""
+    """The provenance that all results of a command share; `target` is None for the predicted class."""
 
     model: Mapping[str, Any]
     method: Mapping[str, Any]
@@ -118,7 +118,7 @@ class Expected:
 
     @classmethod
     def of(cls, explainer: "Explainer", target: str | None) -> "Expected":
-        """Return what the results of an explainer say."""
+        """Return the provenance of an explainer's results."""
         method = describe(explainer.method) | {
             "units": "token" if explainer.per_token else "word",
             "tolerance": explainer.stopping.tolerance,
@@ -126,22 +126,22 @@ class Expected:
             "precision": explainer.query.precision,
         }
         model = {"name": explainer.model.name, "sha256": explainer.model.sha256}
-        plain = json.loads(json.dumps(method, default=float))  # as it is read back: lists for tuples
+        plain = json.loads(json.dumps(method, default=float))  # tuples become lists, as when they are read back
         return cls(model, plain, explainer.seed, _label(explainer.model.labels, target))
 
     def check(self, result: Attribution | Failure, line: Line, place: str) -> None:
-        """Make sure that a result in a file is the one that this command would make of a line of its input.
+        """Check that a result in a file is the one that this command would make of a line of its input.
 
         Raises
         ------
         DataError
-            If it is not; the message says what differs.
+            If it is not. The message says what differs.
         """
-        for what, found, wanted in self._compared(result, line):
-            if found != wanted:
+        for what, got, expected in self._compared(result, line):
+            if got != expected:
                 raise DataError(
-                    f"{place} has the {what} {_shown(found, wanted)}, expected {_shown(wanted, found)} of this command; repeat "
-                    "the command that made the file, or replace its results with --overwrite"
+                    f"{place} has the {what} {_shown(got, expected)}, expected {_shown(expected, got)} of this "
+                    "command; repeat the command that made the file, or replace its results with --overwrite"
                 )
 
     def _compared(self, result: Attribution | Failure, line: Line) -> Iterator[tuple[str, Any, Any]]:
@@ -150,36 +150,36 @@ class Expected:
             return
         yield "text", result.text, line.text
         yield from ((f"model's {key}", result.model.get(key), value) for key, value in self.model.items())
-        found, wanted = _flat(_settings(result.method)), _flat(self.method)
-        yield from ((f"method's {key}", found.get(key), wanted.get(key)) for key in wanted | found)
+        got, expected = _flat(_settings(result.method)), _flat(self.method)
+        yield from ((f"method's {key}", got.get(key), expected.get(key)) for key in expected | got)
         yield "target", result.target, result.prediction.label if self.target is None else self.target
         yield "seed", result.seed, self.seed
 
 
 def _shown(value: Any, other: Any) -> str:
-    """Return a value as in Python; of a long text, the part where it begins to differ from another."""
+    """Return the repr of a value; of a text, the part where it begins to differ from the other one."""
     if not isinstance(value, str) or not isinstance(other, str):
         return f"{value!r:.80}"
     pairs = enumerate(zip(value, other, strict=False))
-    differs = next((at for at, (one, two) in pairs if one != two), min(len(value), len(other)))
+    differs = next((index for index, (a, b) in pairs if a != b), min(len(value), len(other)))
     begin = max(0, differs - 20)
     return f"{'...' if begin else ''}{value[begin : begin + 60]!r}"
 
 
 def _label(labels: tuple[str, ...], target: str | None) -> str | None:
-    """Return the label that a target names, which may be an index; an unknown one is none of any result."""
+    """Return the label that a target names, by label or index; an unknown target is returned unchanged."""
     if target is None or target in labels or not target.isdecimal() or int(target) >= len(labels):
         return target
     return labels[int(target)]
 
 
 def _settings(method: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what decides the scores: what a later release adds, and the size of batches, do not."""
+    """Return the settings that decide the scores; the batch size and settings of later releases do not."""
     return {key: value for key, value in method.items() if key in _DECIDING}
 
 
 def _flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return nested settings by their dotted names."""
+    """Return nested settings by dotted names."""
     flat: dict[str, Any] = {}
     for key, value in settings.items():
         flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}

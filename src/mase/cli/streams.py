@@ -1,4 +1,4 @@
-"""Standard streams while a model runs: what it prints goes to standard error, and it has nothing to read."""
+"""Standard streams while a model runs: its output goes to standard error, and its input is empty."""
 
 import os
 import sys
@@ -14,20 +14,20 @@ _INPUT, _OUTPUT, _ERRORS = 0, 1, 2
 
 @contextmanager
 def aside() -> Iterator[None]:
-    """Keep a model, and the code that it came with, off standard output and standard input for as long as the block runs.
+    """Keep the code of a model away from standard output and standard input while the block runs.
 
-    Standard output is for results and standard input for texts. Both hold for Python's streams and for the descriptors
-    under them, which libraries in C and child processes use.
+    Standard output is for results and standard input for texts. Python's streams are redirected, and also the
+    descriptors below them, which C libraries and child processes use.
     """
     given, output = sys.stdin, sys.stdout
     _flush(output)
     with ExitStack() as stack:
-        nothing = os.open(os.devnull, os.O_RDWR)
-        stack.callback(os.close, nothing)
-        errors = nothing if sys.stderr is None else _ERRORS  # where the caller closed it, a file may have its number
-        for descriptor, target in ((_INPUT, nothing), (_OUTPUT, errors), (_ERRORS, errors)):
-            stack.enter_context(_leading(descriptor, target))
-        stack.callback(_flush, output)  # what was written to it in spite of all, before it leads to the results again
+        null = os.open(os.devnull, os.O_RDWR)
+        stack.callback(os.close, null)
+        errors = null if sys.stderr is None else _ERRORS  # a closed descriptor may have been reused for a file
+        for descriptor, target in ((_INPUT, null), (_OUTPUT, errors), (_ERRORS, errors)):
+            stack.enter_context(_redirected(descriptor, target))
+        stack.callback(_flush, output)  # flush what was written to it before its descriptor is restored
         stack.callback(_replace, given, output)
         _replace(TextIOWrapper(BytesIO(), encoding="utf-8"), sys.stderr)
         yield
@@ -38,13 +38,13 @@ def _replace(given: TextIO, output: TextIO) -> None:
 
 
 def _flush(stream: TextIO | None) -> None:
-    if stream is not None:  # None where the caller closed it
+    if stream is not None:  # None if the caller closed it
         stream.flush()
 
 
 @contextmanager
-def _leading(descriptor: int, target: int) -> Iterator[None]:
-    """Let a descriptor lead where `target` leads, if it is open at all."""
+def _redirected(descriptor: int, target: int) -> Iterator[None]:
+    """Redirect a descriptor to `target`, if it is open."""
     try:
         saved = os.dup(descriptor)
     except OSError:

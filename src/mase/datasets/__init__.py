@@ -1,4 +1,4 @@
-"""Data sets: read from a Parquet table, or rebuilt from their official archive. One file per data set; no text is shipped."""
+"""Data sets, read from a Parquet table that is rebuilt from the official archive. No texts are distributed."""
 
 import os
 from pathlib import Path
@@ -25,15 +25,16 @@ DATASETS = Registry(
 def load(name: str, split: str, data_dir: str | os.PathLike[str] | None = None) -> Split:
     """Return one split of a data set: "train", "test", or "validation".
 
-    The last is the tenth of "train" that the bundled models were not trained on, and on which settings are chosen.
+    The validation split is the tenth of "train" on which the bundled models were not trained. Settings are chosen on
+    it.
 
     Parameters
     ----------
     name, split
-        Which data set, and which part of it.
+        Names of the data set and of the split.
     data_dir
-        Folder of the table (`imdb.parquet`, `reuters46.parquet`); by default the one named by the variable MASE_DATA,
-        then the cache that `get` fills.
+        Folder of the table (`imdb.parquet`, `reuters46.parquet`). The default is the folder in the variable MASE_DATA,
+        then the cache of `get`.
 
     Raises
     ------
@@ -51,8 +52,8 @@ def load(name: str, split: str, data_dir: str | os.PathLike[str] | None = None) 
     path = find(DATASETS[name], data_dir)
     if split != "validation":
         return read_split(path, name, split)
-    whole = read_split(path, name, "train")
-    return whole.part(split, split_off(len(whole), VALIDATION_SHARE)[1])
+    train = read_split(path, name, "train")
+    return train.part(split, split_off(len(train), VALIDATION_SHARE)[1])
 
 
 def get(
@@ -62,25 +63,25 @@ def get(
     archive: str | os.PathLike[str] | None = None,
     progress: "Progress | None" = None,
 ) -> Path:
-    """Return the path of a data set's table, downloaded from its official source and rebuilt if it is not there yet.
+    """Return the path of a data set's table, which is downloaded from its official source if it does not exist.
 
     Parameters
     ----------
     name
-        Which data set.
+        Name of the data set.
     cache
         Folder for the table; the user's cache by default.
     archive
-        The official archive, if it is on this machine already: then nothing is downloaded.
+        A local copy of the official archive, to use instead of a download.
     progress
-        Called with the bytes received so far and the total (None if the server does not tell).
+        Called with the number of bytes received so far and the total (None if unknown).
 
     Raises
     ------
     UnknownNameError
         If there is no such data set.
     DataError
-        If the download fails or is not what it must be. Nothing is left behind then.
+        If the download fails or its content is wrong. No file is left then.
     MissingDependencyError
         If pyarrow is not installed.
     """
@@ -96,5 +97,5 @@ def get(
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except (OSError, ValueError):  # too long, or with a NUL: making the folder says so
+    except (OSError, ValueError):  # not a valid path, which is reported when the folder is made
         return False

@@ -1,4 +1,4 @@
-"""Archives read member by member, within limits: nothing is extracted to disk."""
+"""Read archives member by member, within limits and without extracting files to disk."""
 
 import gzip
 import re
@@ -16,9 +16,9 @@ UNPACKED_BYTES = 1 << 30  # of a whole archive: IMDB has about a third
 MEMBER_BYTES = 64 << 20  # of one member that is read: a file of Reuters has 1.5 MB
 HEADER_BYTES = 1 << 20  # of what describes a member, as a long name
 MEMBERS = 300_000  # IMDB has 100,022
-_DIGITS = 18  # of a number that always fits into 64 bits
+_DIGITS = 18  # numbers of up to 18 digits fit into 64 bits
 
-# What damaged and hostile archives make tarfile, gzip and zlib raise; of OSError gzip has its own.
+# Errors of tarfile, gzip and zlib for damaged and hostile archives; gzip's own error is an OSError.
 _DAMAGED = (tarfile.TarError, zlib.error, EOFError, OSError, ValueError, LookupError, ArithmeticError, RecursionError)
 
 
@@ -28,16 +28,18 @@ def members(archive: IO[bytes], pattern: str) -> Iterator[tuple[re.Match[str], b
     Raises
     ------
     DataError
-        If the archive is cut short, is not a tar.gz, unpacks to more than the limits of this module, or has a link or a
-        device where a file is wanted.
+        If the archive is truncated, is not a tar.gz, unpacks to more than the limits of this module, or has a link or a
+        device instead of a file.
     """
     wanted = re.compile(pattern)
     try:
         with gzip.GzipFile(fileobj=archive) as unpacked, tarfile.open(fileobj=_bounded(unpacked), mode="r:") as tar:
             for count, member in enumerate(tar, 1):
                 if count > MEMBERS:
-                    raise DataError(f"the archive has more than {MEMBERS:,} members, expected at most so many")
-                tar.members = []  # type: ignore[attr-defined]  # else it keeps them all
+                    raise DataError(
+                        f"the archive has more than {MEMBERS:,} members, which is the limit; download it again"
+                    )
+                tar.members = []  # type: ignore[attr-defined]  # or tarfile would keep all members
                 match = wanted.fullmatch(member.name.removeprefix("./"))
                 if match:
                     yield match, _content(unpacked, member)
@@ -45,7 +47,7 @@ def members(archive: IO[bytes], pattern: str) -> Iterator[tuple[re.Match[str], b
         raise
     except _DAMAGED as error:
         raise DataError(
-            f"the archive is not a whole tar.gz ({error or type(error).__name__}); download it again"
+            f"the archive is not a complete tar.gz ({error or type(error).__name__}); download it again"
         ) from error
 
 
@@ -55,7 +57,7 @@ def decoded(match: re.Match[str], content: bytes) -> str:
     Raises
     ------
     DataError
-        If it is not.
+        If it is not UTF-8.
     """
     try:
         return content.decode("utf-8")
@@ -66,7 +68,7 @@ def decoded(match: re.Match[str], content: bytes) -> str:
 
 
 def number(digits: str, where: str) -> int:
-    """Return a whole number that fits into 64 bits.
+    """Return an integer that fits into 64 bits.
 
     Raises
     ------
@@ -101,27 +103,27 @@ def _bounded(file: gzip.GzipFile) -> IO[bytes]:
 
 
 class _Bounded:
-    """A file that is read and skipped only up to a limit: a few bytes can unpack to any number."""
+    """A file with a limit on the unpacked size, because a small archive can unpack to any size."""
 
     def __init__(self, file: gzip.GzipFile) -> None:
         self._file = file
 
     def read(self, size: int) -> bytes:
-        """Return so many bytes of a header."""
+        """Return `size` bytes of a header."""
         if not 0 <= size <= HEADER_BYTES:
             raise DataError(f"the archive has a header of {size:,} bytes, expected at most {HEADER_BYTES:,}")
         self._check(self._file.tell())
         return self._file.read(size)
 
-    def seek(self, place: int) -> int:
-        """Go to a place from the start, which for a gzip file means to unpack what is before it."""
-        self._check(place)
-        return self._file.seek(place)
+    def seek(self, offset: int) -> int:
+        """Go to an offset from the start; a gzip file unpacks everything before it."""
+        self._check(offset)
+        return self._file.seek(offset)
 
     def tell(self) -> int:
-        """Return the place from the start."""
+        """Return the offset from the start."""
         return self._file.tell()
 
-    def _check(self, place: int) -> None:
-        if place > UNPACKED_BYTES:
-            raise DataError(f"the archive unpacks to more than {UNPACKED_BYTES:,} bytes, expected at most so many")
+    def _check(self, offset: int) -> None:
+        if offset > UNPACKED_BYTES:
+            raise DataError(f"the archive unpacks to more than {UNPACKED_BYTES:,} bytes, which is the limit")

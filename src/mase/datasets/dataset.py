@@ -1,4 +1,4 @@
-"""What a data set is: where it comes from, how it is rebuilt, and one split of it in memory."""
+"""The description of a data set: its source, how to rebuild it, and a split in memory."""
 
 import os
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from mase.errors import DataError
 
 __all__ = ["VALIDATION_SHARE", "Dataset", "Row", "Split", "cache_folder", "find", "split_off"]
 
-# Of the training split: what the bundled models were not trained on.
+# The share of the training split on which the bundled models were not trained.
 VALIDATION_SHARE = 0.1
 
 Row = dict[str, Any]
@@ -24,7 +24,7 @@ Row = dict[str, Any]
 class Split:
     """One split of a data set: n texts with their labels.
 
-    `ids` are unique in the split ("pos/1234": label, then the number in the source); `sha256` is that of the file read.
+    `ids` are unique in the split: label and number in the source, as in "pos/1234". `sha256` is the file's checksum.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Split:
         return len(self.texts)
 
     def part(self, split: str, rows: Ints) -> "Split":
-        """Return some of the rows `(m,)` as a split of its own name."""
+        """Return the rows `(m,)` as a split with another name."""
         chosen = rows.tolist()
         texts, labels, ids = (tuple(column[row] for row in chosen) for column in (self.texts, self.labels, self.ids))
         return Split(self.name, split, texts, labels, ids, self.sha256)
@@ -46,9 +46,9 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A data set: its table's file name, its official archive, and what a correct rebuild must count.
+    """A data set: the file name of its table, its official archive, and the counts of a correct rebuild.
 
-    `rebuild` turns the open archive into rows; `md5` is the archive's published checksum, None where none is published.
+    `rebuild` turns the open archive into rows. `md5` is the published checksum of the archive, or None.
     """
 
     name: str
@@ -62,17 +62,17 @@ class Dataset:
 
 
 def cache_folder() -> Path:
-    """Return the folder where this machine's user keeps downloaded data sets."""
+    """Return the user's cache folder for downloaded data sets."""
     return Path(user_cache_dir("mase"))
 
 
 def find(dataset: Dataset, data_dir: str | os.PathLike[str] | None) -> Path:
-    """Return the data set's file: in `data_dir` if given, else in the folder MASE_DATA, else in the cache.
+    """Return the path of the data set's table: in `data_dir` if given, else in the folder MASE_DATA or in the cache.
 
     Raises
     ------
     DataError
-        If it is in none of them. A given `data_dir` is the only place looked in.
+        If the table is in none of these folders. If `data_dir` is given, no other folder is searched.
     """
     if data_dir is not None:
         folders = [Path(data_dir)]
@@ -87,13 +87,13 @@ def find(dataset: Dataset, data_dir: str | os.PathLike[str] | None) -> Path:
             raise DataError(f"{str(folder)!r:.200} cannot be the path of a folder: {error}") from error
     raise DataError(
         f"no file {dataset.file} in {' or '.join(map(str, folders))}, expected the table of data set {dataset.name!r}; "
-        f"pass the folder that holds it (data_dir, or the variable MASE_DATA), or run mase.datasets.get({dataset.name!r}) "
-        "to download it from its official source into the cache"
+        "pass the folder that holds it (data_dir, or the variable MASE_DATA), or run "
+        f"mase.datasets.get({dataset.name!r}) to download it from its official source into the cache"
     )
 
 
 def split_off(n: int, share: float) -> tuple[Ints, Ints]:
-    """Return the rows `(n - m,)` to train on and the rows `(m,)` held out: a fixed random share, at least one row."""
+    """Return the rows `(n - m,)` to train on and the held-out rows `(m,)`: a fixed random share, at least one row."""
     order = np.random.default_rng(0).permutation(n)
     n_held = max(1, int(share * n))
     return np.sort(order[n_held:]), np.sort(order[:n_held])

@@ -1,4 +1,4 @@
-"""Official archives: downloaded with a checksum, turned into the table, and gone again."""
+"""Download official archives, check them, and convert them to tables."""
 
 import hashlib
 import tempfile
@@ -17,12 +17,12 @@ from mase.files import writing
 
 __all__ = ["Progress", "build", "download"]
 
-# Called with the bytes received so far and the total, if the server tells it.
+# Called with the number of bytes received so far and the total, or None if the server does not report it.
 Progress = Callable[[int, int | None], None]
 
 _CHUNK = 1 << 20
 _TIMEOUT_S = 60.0
-_LONGEST_LENGTH = 18  # digits that a server may tell the length in
+_LONGEST_LENGTH = 18  # digits of a reported length
 
 
 def build(
@@ -38,18 +38,18 @@ def build(
     Parameters
     ----------
     dataset, folder
-        What to build and where.
+        The data set, and the folder of its table.
     archive
-        A copy of the archive that is on this machine already; downloaded if None.
+        A local copy of the archive; downloaded if None.
     client
         HTTP client, for proxies and tests.
     progress
-        Called with the bytes received and the total.
+        Called with the number of bytes received and the total.
 
     Raises
     ------
     DataError
-        If the download fails, its checksum is another, or the table does not count what it must.
+        If the download fails, its checksum is wrong, or the counts of the table are wrong.
     MissingDependencyError
         If pyarrow is not installed.
     """
@@ -75,17 +75,17 @@ def download(url: str, target: IO[bytes], client: httpx.Client, progress: Progre
     httpx.HTTPError
         If the server cannot be reached, answers with an error or stops half-way.
     DataError
-        If it sends more than any official archive has.
+        If it sends more bytes than any official archive has.
     """
     digest = hashlib.md5(usedforsecurity=False)
-    # Some servers declare a .tar.gz as an encoding of the answer; the checksum is of the file as published.
+    # Some servers declare a .tar.gz as a content encoding, but the checksum is that of the published file.
     with client.stream("GET", url, headers={"Accept-Encoding": "identity"}) as response:
         response.raise_for_status()
         length = response.headers.get("Content-Length", "")
         total = int(length) if length.isdecimal() and len(length) < _LONGEST_LENGTH else None
         for chunk in response.iter_raw(_CHUNK):
             if response.num_bytes_downloaded > ARCHIVE_BYTES:
-                raise DataError(f"{url} sends more than {ARCHIVE_BYTES:,} bytes, expected at most so many")
+                raise DataError(f"{url} sends more than {ARCHIVE_BYTES:,} bytes, which is the limit")
             target.write(chunk)
             digest.update(chunk)
             if progress is not None:
@@ -96,7 +96,7 @@ def download(url: str, target: IO[bytes], client: httpx.Client, progress: Progre
 @contextmanager
 def _local(archive: Path) -> Iterator[tuple[IO[bytes], str]]:
     try:
-        if archive.exists() and not archive.is_file():  # a pipe would be waited for
+        if archive.exists() and not archive.is_file():  # reading a pipe could wait forever
             raise DataError(f"{archive} is a folder, a pipe or a device, expected the official archive")
         file = archive.open("rb")
     except DataError:
@@ -117,36 +117,36 @@ def _remote(
 ) -> Iterator[tuple[IO[bytes], str]]:
     """Yield the downloaded archive and its md5.
 
-    The file has no name (where the system allows it): nothing is left behind, not even by a killed process.
+    The file has no name, if the system allows that, so that even a killed process leaves nothing.
     """
     with writing(folder), tempfile.TemporaryFile(dir=folder) as file:
         if client is not None:
-            md5 = _first_answer(dataset, file, client, progress)
+            md5 = _first_response(dataset, file, client, progress)
         else:
-            with _client() as own:
-                md5 = _first_answer(dataset, file, own, progress)
+            with _client() as new_client:
+                md5 = _first_response(dataset, file, new_client, progress)
         file.seek(0)
         yield file, md5
 
 
 def _client() -> httpx.Client:
-    """Return a client that goes through the proxies which the environment names.
+    """Return a client that uses the proxies of the environment.
 
     Raises
     ------
     DataError
-        If one of them cannot be used.
+        If a proxy cannot be used.
     """
     try:
         return httpx.Client(follow_redirects=True, timeout=_TIMEOUT_S)
     except (ImportError, ValueError, httpx.InvalidURL) as error:
         raise DataError(
-            f"the proxy of this environment cannot be used ({error}), expected http:// or https:// in HTTP_PROXY, HTTPS_PROXY "
-            "and ALL_PROXY"
+            f"the proxy of this environment cannot be used ({error}), expected http:// or https:// in HTTP_PROXY, "
+            "HTTPS_PROXY and ALL_PROXY"
         ) from error
 
 
-def _first_answer(dataset: Dataset, file: IO[bytes], client: httpx.Client, progress: Progress | None) -> str:
+def _first_response(dataset: Dataset, file: IO[bytes], client: httpx.Client, progress: Progress | None) -> str:
     failures = []
     for url in dataset.urls:
         file.seek(0)
@@ -156,8 +156,8 @@ def _first_answer(dataset: Dataset, file: IO[bytes], client: httpx.Client, progr
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             failures.append(f"{url}: {error or type(error).__name__}")
     raise DataError(
-        f"could not download data set {dataset.name!r} ({'; '.join(failures)}); check the connection, or fetch the archive "
-        f"by other means and run mase.datasets.get({dataset.name!r}, archive='path/to/it')"
+        f"could not download data set {dataset.name!r} ({'; '.join(failures)}); check the connection, or get the "
+        f"archive by other means and run mase.datasets.get({dataset.name!r}, archive='path/to/it')"
     )
 
 
@@ -168,8 +168,8 @@ def _reason(error: OSError | ValueError) -> str:
 def _check_md5(dataset: Dataset, md5: str) -> None:
     if dataset.md5 is not None and md5 != dataset.md5:
         raise DataError(
-            f"the archive of data set {dataset.name!r} has md5 {md5}, expected {dataset.md5}: it is damaged or was changed; "
-            "nothing was kept, download it again"
+            f"the archive of data set {dataset.name!r} has md5 {md5}, expected {dataset.md5}: it is damaged or "
+            "was changed; nothing was kept, download it again"
         )
 
 
@@ -179,6 +179,7 @@ def _check_counts(dataset: Dataset, rows: list[Row]) -> None:
     expected = (dataset.n_train, dataset.n_test, dataset.n_labels)
     if got != expected:
         raise DataError(
-            f"the table of data set {dataset.name!r} rebuilt from the archive has {got[0]} train rows, {got[1]} test rows and "
-            f"{got[2]} labels, expected {expected[0]}, {expected[1]} and {expected[2]}; the archive is not the official one"
+            f"the table of data set {dataset.name!r} rebuilt from the archive has {got[0]} train rows, {got[1]} test "
+            f"rows and {got[2]} labels, expected {expected[0]}, {expected[1]} and {expected[2]}; the archive is not "
+            "the official one"
         )

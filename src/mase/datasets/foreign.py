@@ -1,4 +1,4 @@
-"""Files that hold neither texts nor a table that can be read: known by their ending or first bytes, each with its remedy."""
+"""Unsupported files, recognized by their suffix or first bytes, each with a remedy."""
 
 from pathlib import Path
 
@@ -36,12 +36,12 @@ _MAGIC = {
 
 
 def check_ending(path: Path) -> None:
-    """Check that a file has not the ending of an archive, a document or a table that cannot be read.
+    """Check that a file does not have the suffix of an archive, a document or an unsupported table.
 
     Raises
     ------
     DataError
-        If it has; the message says what to do.
+        If it has. The message says what to do.
     """
     remedy = _ENDINGS.get(format_of(path))
     if remedy is not None:
@@ -49,12 +49,12 @@ def check_ending(path: Path) -> None:
 
 
 def check_beginning(name: str, beginning: bytes) -> None:
-    """Check that what `name` begins with is not the beginning of an archive, a document or a Parquet table.
+    """Check that the first bytes of `name` are not those of an archive, a document or a Parquet table.
 
     Raises
     ------
     DataError
-        If it is; the message says what to do.
+        If they are. The message says what to do.
     """
     remedy = next((remedy for magic, remedy in _MAGIC.items() if beginning.startswith(magic)), None)
     if remedy is not None:
@@ -62,4 +62,4 @@ def check_beginning(name: str, beginning: bytes) -> None:
 
 
 def _foreign(name: str, remedy: str) -> DataError:
-    return DataError(f"{name} holds no lines of text and is no table that can be read here; {remedy}")
+    return DataError(f"{name} is neither lines of text nor a supported table; {remedy}")

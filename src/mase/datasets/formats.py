@@ -1,4 +1,4 @@
-"""Tables row by row, whatever their format: CSV, TSV, JSON Lines or Parquet, told apart by the ending of the file."""
+"""Read tables row by row: CSV, TSV, JSON Lines or Parquet, depending on the suffix of the file."""
 
 import csv
 import json
@@ -16,18 +16,18 @@ from mase.errors import DataError
 
 __all__ = ["TableRow", "is_table", "read_rows"]
 
-# What may separate the fields; where the heading does not decide, the first.
+# Separators by suffix. The heading decides; if it does not, the first separator is used.
 _SEPARATORS = {".csv": ",;\t", ".tsv": "\t"}
 _LINES = (".jsonl", ".ndjson")
 _PARQUET = (".parquet", ".pq")
 _ENDINGS = (*_SEPARATORS, *_LINES, *_PARQUET)
 
-# The cells of a row by column, or why this row cannot be read.
+# The cells of a row by column, or the error if the row cannot be read.
 TableRow = Mapping[str, Any] | DataError
 
 
 def is_table(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file has the ending of a table.
+    """Return whether a file has the suffix of a table.
 
     Examples
     --------
@@ -38,12 +38,12 @@ def is_table(path: str | os.PathLike[str]) -> bool:
 
 
 def read_rows(path: Path, columns: Sequence[str]) -> Iterator[TableRow]:
-    """Yield the rows of a table, with these columns at least where it has them; a row that cannot be read is its error.
+    """Yield the rows of a table, with at least these columns if it has them. For an invalid row, yield its error.
 
     Raises
     ------
     DataError
-        If the file cannot be read, or nobody can tell where its next row begins.
+        If the file cannot be read, or the beginning of the next row is ambiguous.
     MissingDependencyError
         If it is Parquet and pyarrow is not installed.
     """
@@ -55,7 +55,7 @@ def read_rows(path: Path, columns: Sequence[str]) -> Iterator[TableRow]:
         check_ending(path)
         if kind not in _ENDINGS:
             known = ", ".join(_ENDINGS)
-            raise DataError(f"cannot tell the format of {os.fspath(path)!r} from its ending, expected one of {known}")
+            raise DataError(f"{os.fspath(path)!r} has an unknown suffix, expected one of {known}")
         with open_unpacked(path) as file:
             yield from _json_lines(file, path) if kind in _LINES else _separated(file, path, _SEPARATORS[kind])
     except DataError:
@@ -68,13 +68,13 @@ def read_rows(path: Path, columns: Sequence[str]) -> Iterator[TableRow]:
 def _separated(file: BinaryIO, path: Path, separators: str) -> Iterator[TableRow]:
     text = _decoded(file, repr(os.fspath(path)))
     first = next(text, "")
-    separator = max(separators, key=lambda one: len(next(csv.reader([first], delimiter=one), [])))
+    separator = max(separators, key=lambda mark: len(next(csv.reader([first], delimiter=mark), [])))
     reader = csv.reader(chain([first], text), delimiter=separator, strict=True)
     try:
         heading = _next(reader) or []
         _check_names(repr(os.fspath(path)), heading)
         while (cells := _next(reader)) is not None:
-            if not cells:  # a blank line is no row
+            if not cells:  # skip blank lines
                 continue
             if len(cells) == len(heading):
                 yield dict(zip(heading, cells, strict=True))
@@ -85,13 +85,13 @@ def _separated(file: BinaryIO, path: Path, separators: str) -> Iterator[TableRow
                 )
     except csv.Error as error:
         raise DataError(
-            f"{os.fspath(path)!r} cannot be read at line {reader.line_num}: {error}; close the quotes, and double those "
-            "within a field"
+            f"{os.fspath(path)!r} cannot be read at line {reader.line_num}: {error}; close the quotes, and double "
+            "those within a field"
         ) from error
 
 
 def _decoded(file: BinaryIO, name: str) -> Iterator[str]:
-    """Yield the lines of a file in UTF-8, whatever their ends, without a byte order mark."""
+    """Yield the lines of a UTF-8 file with any line ends, without a byte order mark."""
     start = 0
     for raw in lines(file, name):
         if start == 0:
@@ -106,15 +106,15 @@ def _decoded(file: BinaryIO, name: str) -> Iterator[str]:
 
 
 def _check_names(place: str, names: Sequence[str]) -> None:
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise DataError(f"{place} has the column {twice!r} twice, expected a name of its own for each")
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated is not None:
+        raise DataError(f"{place} has the column {repeated!r} twice, expected unique names")
 
 
 def _next(reader: Iterator[list[str]]) -> list[str] | None:
-    """Return the cells of the next line, None after the last, whatever the length of a field.
+    """Return the cells of the next row, or None after the last one; fields may have any length.
 
-    The limit of the csv module is that of the whole process: it is put back at once, since other tables may be open.
+    The size limit of the csv module is global. It is restored at once, because other tables may be open.
     """
     before = csv.field_size_limit(LONGEST_LINE)
     try:
@@ -156,11 +156,11 @@ def _parquet(path: Path, columns: Sequence[str]) -> Iterator[TableRow]:
             if len(picked) == len(set(columns)):
                 for batch in file.iter_batches(columns=picked):
                     yield from batch.to_pylist()
-            else:  # the message about the missing column lists those that there are; what is in them is not looked at
+            else:  # the error about a missing column lists the present ones, so their names suffice
                 yield from (
                     {**dict.fromkeys(present), **row}
                     for batch in file.iter_batches(columns=picked)
                     for row in batch.to_pylist()
                 )
     except pa.ArrowException as error:
-        raise DataError(f"{os.fspath(path)!r} is no Parquet table: {error}") from error
+        raise DataError(f"{os.fspath(path)!r} is not a Parquet table: {error}") from error

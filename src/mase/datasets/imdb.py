@@ -13,12 +13,12 @@ _MEMBER = r"aclImdb/(?P<split>train|test)/(?P<label>neg|pos)/(?P<id>[0-9]+)_(?P<
 def rebuild(archive: IO[bytes]) -> list[Row]:
     """Return one row per labelled review of `aclImdb_v1.tar.gz`, sorted by split, label and number.
 
-    Texts are as published: raw, with their `<br />` tags. The unlabelled part is left out.
+    Texts are unchanged, with their `<br />` tags. The unlabelled part is left out.
 
     Raises
     ------
     DataError
-        If the archive is not a whole tar.gz within the limits, or a review is not UTF-8.
+        If the archive is not a complete tar.gz within the limits, or a review is not UTF-8.
     """
     rows: list[Row] = [
         {

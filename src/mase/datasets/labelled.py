@@ -1,4 +1,4 @@
-"""Labelled texts in any table: CSV, TSV, JSON Lines or Parquet."""
+"""Labelled texts from a table: CSV, TSV, JSON Lines or Parquet."""
 
 import hashlib
 import os
@@ -10,16 +10,16 @@ from mase.datasets.formats import TableRow, read_rows
 from mase.errors import DataError
 from mase.registry import unknown
 
-_LONGEST_INDEX = 10  # digits: longer numbers are no index of a class
+_LONGEST_INDEX = 10  # digits of a class index at most
 
 __all__ = ["Labelled", "LabelledText", "class_index", "iter_labelled", "read_labelled"]
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledText:
-    """One row of a table: its number, from 1 on and without the heading, its text, and its label (None without labels).
+    """One row of a table: its number (from 1, without the heading), its text, and its label or None.
 
-    `error` says why the row has no text, or cannot be read; `text` is then empty.
+    `error` is set if the row has no text or cannot be read. Then `text` is empty.
     """
 
     row: int
@@ -30,7 +30,7 @@ class LabelledText:
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """The labelled texts of a file; `sha256` is that of the file."""
+    """The labelled texts of a file; `sha256` is the file's checksum."""
 
     path: str
     rows: tuple[LabelledText, ...]
@@ -48,25 +48,26 @@ def read_labelled(
     where: Mapping[str, str] | None = None,
     labels_optional: bool = False,
 ) -> Labelled:
-    """Return the texts and labels of a table, all at once; parameters and errors are those of `iter_labelled`.
+    """Return all texts and labels of a table; parameters and errors are those of `iter_labelled`.
 
     Raises
     ------
     DataError
-        Also if it is no regular file: what comes through a pipe can be read only once, and its checksum is wanted too.
+        Also if it is not a regular file: it is read twice, the second time for its checksum.
     """
     if _is_other(path):
         raise DataError(f"{os.fspath(path)!r} is a folder, a pipe or a device, expected a file")
-    found = iter_labelled(
-        path, text_column=text_column, label_column=label_column, where=where, labels_optional=labels_optional
+    rows = tuple(
+        iter_labelled(
+            path, text_column=text_column, label_column=label_column, where=where, labels_optional=labels_optional
+        )
     )
-    rows = tuple(found)
     with Path(path).open("rb") as file:
         return Labelled(os.fspath(path), rows, hashlib.file_digest(file, "sha256").hexdigest())
 
 
 def _is_other(path: str | os.PathLike[str]) -> bool:
-    """Return whether there is such a path, but no regular file; what cannot be a path is told when it is opened."""
+    """Return whether the path exists but is not a regular file. An invalid path is reported when it is opened."""
     try:
         return Path(path).exists() and not Path(path).is_file()
     except (OSError, ValueError):
@@ -81,49 +82,49 @@ def iter_labelled(
     where: Mapping[str, str] | None = None,
     labels_optional: bool = False,
 ) -> Iterator[LabelledText]:
-    """Yield the texts and labels of a table, row by row; a row that cannot be used carries its error.
+    """Yield the texts and labels of a table row by row; an invalid row carries its error.
 
-    Such a row is not JSON, has another number of fields than the heading, lacks a column, or its text is no string
-    (null).
+    A row is invalid if it is not JSON, its number of fields differs from the heading, a column is missing, or its text
+    is not a string (null).
 
     Parameters
     ----------
     path
-        A file that ends in ``.csv`` (UTF-8, with a heading, whose fields commas, semicolons or tabs separate), ``.tsv``,
-        ``.jsonl``, ``.ndjson`` (one object per line), ``.parquet`` or ``.pq``. All but Parquet may be packed, as
+        A file with the suffix ``.csv`` (UTF-8, with a heading, separated by commas, semicolons or tabs), ``.tsv``,
+        ``.jsonl``, ``.ndjson`` (one object per line), ``.parquet`` or ``.pq``. All but Parquet may be compressed, as in
         ``.csv.gz``, ``.csv.bz2`` or ``.csv.xz``.
     text_column, label_column
         Names of the columns; None for a table without labels.
     where
-        Values that columns must have, compared as strings, for example ``{"split": "test"}``; other rows are left out,
-        and keep their number.
+        Required values of columns, compared as strings, for example ``{"split": "test"}``. Other rows are left out; the
+        numbers of rows do not change.
     labels_optional
-        Whether a row may lack the column of labels.
+        Whether the column of labels may be missing in a row.
 
     Raises
     ------
     DataError
-        If the file cannot be read, or its quotes are broken; after its last row, if no row can be used.
+        If the file cannot be read or its quotes are broken; after the last row, if no row is valid.
     MissingDependencyError
         If it is Parquet and pyarrow is not installed.
     """
     columns = _Columns(text_column, label_column, dict(where or {}), labels_optional)
     first, usable = None, False
     for number, row in enumerate(read_rows(Path(path), columns.asked), 1):
-        found = columns.read(number, row)
-        if found is not None:
-            first, usable = first or found, usable or found.error is None
-            yield found
+        labelled = columns.read(number, row)
+        if labelled is not None:
+            first, usable = first or labelled, usable or labelled.error is None
+            yield labelled
     if first is None:
         conditions = f" where {dict(columns.where)}" if columns.where else ""
         raise DataError(f"{os.fspath(path)!r} has no row{conditions}, expected at least one text")
     if not usable:
-        raise DataError(f"{os.fspath(path)!r} has no row that can be used; row {first.row}: {first.error}")
+        raise DataError(f"{os.fspath(path)!r} has no valid row; row {first.row}: {first.error}")
 
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """What is taken from each row, and the values that a row must have."""
+    """The columns to read from each row, and the required values."""
 
     text: str
     label: str | None
@@ -132,7 +133,7 @@ class _Columns:
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """What every row must have."""
+        """The columns that every row must have."""
         return (self.text, *(() if self.label is None or self.labels_optional else (self.label,)), *self.where)
 
     @property
@@ -140,7 +141,7 @@ class _Columns:
         return self.needed if self.label is None else (*self.needed, self.label)
 
     def read(self, number: int, row: TableRow) -> LabelledText | None:
-        """Return a row's text and label, or its error; None if it has another value than it must have."""
+        """Return a row's text and label, or its error; None if it lacks a required value."""
         if isinstance(row, DataError):
             return LabelledText(number, "", None, row)
         missing = next((column for column in self.needed if column not in row), None)
@@ -156,20 +157,20 @@ class _Columns:
 
     def _missing(self, column: str, row: Mapping[str, object]) -> DataError:
         remedies = {
-            self.text: "; name that of the texts with text_column",
-            self.label: "; name that of the labels with label_column",
+            self.text: "; name the column of the texts with text_column",
+            self.label: "; name the column of the labels with label_column",
         }
         known = ", ".join(map(repr, row))
         return DataError(f"no column {column!r}, expected one of: {known}{remedies.get(column, '')}")
 
 
 def class_index(label: str, classes: Sequence[str]) -> int:
-    """Return which of a model's classes a label names: by its name, or by its index.
+    """Return the index of the class that a label names, by its name or its index.
 
     Raises
     ------
     UnknownNameError
-        If it is neither.
+        If the label is neither.
 
     Examples
     --------

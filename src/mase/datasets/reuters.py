@@ -1,13 +1,13 @@
 """Reuters-21578 as one-topic classification: 11,228 news stories, 46 topics.
 
-The rule that gives the published counts: every story with at least one topic, labelled with its first topic; topics
-with at least 15 such stories kept; split by a shuffle of the stories in order of NEWID, the first 80 % for training.
+These rules give the published counts. Every story with a topic is labelled with its first topic. Topics with at least
+15 such stories are kept. The stories, in order of NEWID, are shuffled, and the first 80 % are the training split.
 
 Notes
 -----
-No checksum of the official archive is published that we know of. The rebuilt table is verified by its content instead:
-8,982 training and 2,246 test stories under 46 topics, or an error. That finds a damaged or foreign archive, not one in
-which words of a story were changed.
+We know of no published checksum of the official archive. Instead the counts of the rebuilt table are checked: 8,982
+training and 2,246 test stories with 46 topics. This detects a damaged or wrong archive, but not changed words in a
+story.
 """
 
 import re
@@ -25,27 +25,27 @@ __all__ = ["REUTERS", "rebuild", "stories"]
 _MEMBER = r"(?:.*/)?reut2-\d{3}\.sgm"
 _MIN_STORIES = 15
 _TRAIN_SHARE = 0.8
-_SPLIT_SEED = 113  # the seed of the split in common use, that of Keras
+_SPLIT_SEED = 113  # the seed of the commonly used split of Keras
 
 _NEWID = re.compile(r'\bNEWID="([0-9]+)"')
 _TAG = re.compile(r"</?(?:AUTHOR|DATELINE|TITLE|BODY)>")
-_CONTROL = re.compile(r"&#\d+;|[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # entities of control codes, and the codes themselves
+_CONTROL = re.compile(r"&#\d+;|[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # control characters and their entities
 _SIGNATURE = re.compile(r"\breuter\Z", re.IGNORECASE)
 
 
 def rebuild(archive: IO[bytes]) -> list[Row]:
-    """Return one row per story of `reuters21578.tar.gz` that the rule keeps, in the order of the shuffle.
+    """Return one row per selected story of `reuters21578.tar.gz`, in shuffled order.
 
     Raises
     ------
     DataError
-        If the archive is not a whole tar.gz within the limits.
+        If the archive is not a complete tar.gz within the limits.
     """
     found = [story for _, content in members(archive, _MEMBER) for story in stories(content.decode("latin-1"))]
     counts = Counter(story["label"] for story in found)
     kept = {story["id"]: story for story in found if counts[story["label"]] >= _MIN_STORIES}
     order = np.array(sorted(kept), dtype=np.int64)
-    np.random.RandomState(_SPLIT_SEED).shuffle(order)  # the old generator: another would give another split
+    np.random.RandomState(_SPLIT_SEED).shuffle(order)  # the legacy generator, since the split depends on it
     n_train = int(_TRAIN_SHARE * len(order))
     return [
         {"split": "train" if rank < n_train else "test", **kept[number]} for rank, number in enumerate(order.tolist())
@@ -66,7 +66,7 @@ def stories(sgml: str) -> list[Row]:
 
 
 def _story_text(marked: str) -> str:
-    """Return "title. body" in one line; author, dateline and the closing "Reuter" of a structured story are left out."""
+    """Return "title. body" in one line, without author, dateline and the closing "Reuter"."""
     _, title = next(_elements(marked, "TITLE"), ("", ""))
     _, body = next(_elements(marked, "BODY"), ("", _TAG.sub("", _without_titles(marked))))
     plain = _SIGNATURE.sub("", _plain(body).rstrip()).strip()
@@ -80,15 +80,15 @@ def _without_titles(marked: str) -> str:
 
 
 def _elements(marked: str, name: str) -> Iterator[tuple[str, str]]:
-    """Yield the attributes and the inside of each element, in time linear in the text: what is not closed ends the search."""
-    opening, closing, place = re.compile(rf"<{name}\b"), f"</{name}>", 0
-    while start := opening.search(marked, place):
+    """Yield the attributes and the content of each element. An unclosed element ends the search (linear time)."""
+    opening, closing, offset = re.compile(rf"<{name}\b"), f"</{name}>", 0
+    while start := opening.search(marked, offset):
         inside = marked.find(">", start.end()) + 1
         end = marked.find(closing, inside)
         if not inside or end < 0:
             return
         yield marked[start.end() : inside - 1], marked[inside:end]
-        place = end + len(closing)
+        offset = end + len(closing)
 
 
 def _plain(marked: str) -> str:

@@ -1,4 +1,4 @@
-"""Data sets as Parquet tables: the sole importer of pyarrow for data sets."""
+"""Data sets as Parquet tables. Only this module imports pyarrow for data sets."""
 
 import hashlib
 from collections.abc import Sequence
@@ -35,12 +35,12 @@ def read_split(path: Path, name: str, split: str) -> Split:
             f"{path} could not be read ({error}), expected a Parquet table with columns {', '.join(_COLUMNS)}; "
             f"remove it and run mase.datasets.get({name!r})"
         ) from error
-    strange = next(
+    invalid = next(
         (name for name in ("split", "label", "text") if not all(isinstance(v, str) for v in columns[name])), None
     )
-    if strange is not None:
+    if invalid is not None:
         raise DataError(
-            f"{path} has a {strange} that is no string, expected the table that mase.datasets.get({name!r}) writes"
+            f"{path} has a {invalid} that is not a string, expected the table that mase.datasets.get({name!r}) writes"
         )
     rows = [index for index, value in enumerate(columns["split"]) if value == split]
     if not rows:
@@ -59,7 +59,7 @@ def read_split(path: Path, name: str, split: str) -> Split:
 
 
 def write_rows(path: Path, rows: Sequence[Row]) -> None:
-    """Write rows as a Parquet table (zstd) that appears whole or not at all.
+    """Write rows as a Parquet table (zstd), atomically.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Files of texts, unpacked as they are read where their ending says that they are packed; never more than a limit."""
+"""Read files of texts, which are decompressed on the fly, up to a limit, if their suffix says so."""
 
 import bz2
 import gzip
@@ -14,7 +14,7 @@ from mase.errors import DataError
 __all__ = ["LONGEST_LINE", "format_of", "lines", "open_unpacked"]
 
 LONGEST_LINE = 1 << 27  # bytes
-# A text packs to a third or a tenth of its size, a table with much repeated to a fiftieth; a bomb to a thousandth.
+# A text compresses to a third or a tenth of its size, a repetitive table to a fiftieth, a bomb to a thousandth.
 _MOST_BYTES, _MOST_TIMES = 1 << 24, 100
 _OPENERS: dict[str, Callable[[Path], io.BufferedIOBase]] = {
     ".gz": gzip.GzipFile,
@@ -24,7 +24,7 @@ _OPENERS: dict[str, Callable[[Path], io.BufferedIOBase]] = {
 
 
 def format_of(path: Path) -> str:
-    """Return the ending that tells the format, in lower case and without that of the packing.
+    """Return the suffix of the format in lower case, without that of the compression.
 
     Examples
     --------
@@ -36,14 +36,14 @@ def format_of(path: Path) -> str:
 
 
 def open_unpacked(path: Path) -> BinaryIO:
-    """Return the file at `path`, open for reading bytes; unpacked if it ends in .gz, .bz2 or .xz.
+    """Return the file at `path`, open for reading bytes, and decompressed if its suffix is .gz, .bz2 or .xz.
 
-    Reading it raises a DataError if what is packed is damaged, or is far larger than any text packs to.
+    Reading raises a DataError if the content is damaged, or far larger than a compressed text can be.
 
     Raises
     ------
     OSError
-        If it cannot be opened.
+        If the file cannot be opened.
     """
     opener = _OPENERS.get(path.suffix.lower())
     if opener is None:
@@ -53,12 +53,12 @@ def open_unpacked(path: Path) -> BinaryIO:
 
 
 def lines(file: BinaryIO, name: str) -> Iterator[bytes]:
-    """Yield the lines of a file with their ends.
+    """Yield the lines of a file with their line ends.
 
     Raises
     ------
     DataError
-        If one is longer than LONGEST_LINE.
+        If a line is longer than LONGEST_LINE.
     """
     number = 0
     while line := file.readline(LONGEST_LINE + 1):
@@ -71,7 +71,7 @@ def lines(file: BinaryIO, name: str) -> Iterator[bytes]:
 
 
 class _Unpacked(io.RawIOBase):
-    """A packed file as a stream of bytes, whose errors are typed."""
+    """A compressed file as a stream of bytes with typed errors."""
 
     def __init__(self, file: io.BufferedIOBase, path: Path, most: int) -> None:
         self._file, self._path, self._most, self._n_bytes = file, path, most, 0
@@ -81,13 +81,13 @@ class _Unpacked(io.RawIOBase):
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        """Fill the buffer as far as one read does, and return how far that is."""
+        """Read into the buffer once, and return the number of bytes."""
         try:
             data = self._file.read(len(buffer))
         except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
             raise DataError(
-                f"{str(self._path)!r} cannot be unpacked ({error}), expected a whole {self._path.suffix} file; "
-                "pack it again"
+                f"{str(self._path)!r} cannot be unpacked ({error}), expected a complete {self._path.suffix} file; "
+                "compress it again"
             ) from error
         self._n_bytes += len(data)
         if self._n_bytes > self._most:
@@ -98,6 +98,6 @@ class _Unpacked(io.RawIOBase):
         return len(data)
 
     def close(self) -> None:
-        """Close the file under it, too."""
+        """Close this stream and the compressed file."""
         self._file.close()
         super().close()

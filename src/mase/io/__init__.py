@@ -1,3 +1,3 @@
-"""Files of results, one module per format."""
+"""Read and write results as JSON."""
 
 __all__: list[str] = []

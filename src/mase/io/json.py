@@ -1,4 +1,4 @@
-"""Attributions as JSON, schema ``mase.attribution/2``: what is written loads back equal. `docs/json.md` describes it."""
+"""Read and write attributions as JSON, without loss, in schema ``mase.attribution/2``; see `docs/json.md`."""
 
 import codecs
 import json
@@ -29,35 +29,35 @@ __all__ = [
     "to_dict",
 ]
 
-# Line ends to some readers of JSONL, commands to some terminals, and code points that no UTF-8 file can hold.
+# Line ends of some JSONL readers, control characters of some terminals, and surrogates, which UTF-8 cannot encode.
 _UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 def to_dict(attribution: Attribution) -> dict[str, Any]:
-    """Return an attribution as plain JSON types: its fields by name, and the intercepts.
+    """Return an attribution as plain JSON types: its fields by name, with the intercepts.
 
     Raises
     ------
     DataError
-        If it holds a number that is not finite, or something that JSON has no word for.
+        If it holds a number that is not finite, or a value that JSON cannot represent.
     """
     plain: dict[str, Any] = json.loads(_strict(attribution))
     return plain
 
 
 def dumps(value: Attribution | Failure) -> str:
-    """Return an attribution (or the failure that takes its place) as one line of strict JSON, without the line end.
+    """Return an attribution or a failure as one line of strict JSON, without the line end.
 
     Raises
     ------
     DataError
-        If it holds a number that is not finite, or something that JSON has no word for.
+        If it holds a number that is not finite, or a value that JSON cannot represent.
     """
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", _strict(value))
 
 
 def save(attribution: Attribution, path: str | PathLike[str]) -> None:
-    """Write an attribution to `path`, whole or not at all, as one line of JSON.
+    """Write an attribution to `path` atomically, as one line of JSON.
 
     Raises
     ------
@@ -73,66 +73,67 @@ def load(path: str | PathLike[str]) -> Attribution:
     Raises
     ------
     DataError
-        If the file is missing, is not JSON, is not one attribution of schema ``mase.attribution/2`` (or 1), or
-        lacks something.
+        If the file is missing, is not JSON, or does not hold exactly one valid attribution of schema
+        ``mase.attribution/2`` (or 1).
     """
-    found = load_many(path)
-    if len(found) != 1:
+    results = load_many(path)
+    if len(results) != 1:
         raise DataError(
-            f"{fspath(path)!r} holds {len(found)} results, expected one; read it with mase.io.json.load_many(path)"
+            f"{fspath(path)!r} holds {len(results)} results, expected one; read it with mase.io.json.load_many(path)"
         )
-    if isinstance(found[0], Failure):
+    (loaded,) = results
+    if isinstance(loaded, Failure):
         raise DataError(
-            f"{fspath(path)!r} holds no attribution but a failure ({found[0].error:.80}: {found[0].message:.400})"
+            f"{fspath(path)!r} holds a failure ({loaded.error:.80}: {loaded.message:.400}), expected an attribution"
         )
-    return found[0]
+    return loaded
 
 
 def load_many(path: str | PathLike[str]) -> list[Attribution | Failure]:
-    """Return the results in a JSONL file (or the one in a JSON file) in order; failed lines come as `Failure`.
+    """Return the results in a JSONL file (or the one in a JSON file) in order; a failed text is a `Failure`.
 
-    So does a last line that is torn, as a full disk or a killed run may leave it behind whole ones: a `Failure` of that
-    line whose error is ``"DataError"``.
+    A full disk or a killed run may leave an incomplete last line. It becomes a `Failure` with the error
+    ``"DataError"``.
 
     Raises
     ------
     DataError
-        If the file cannot be read, or any other line is neither an attribution nor a failure; the message names the
+        If the file cannot be read, or if any other line is neither an attribution nor a failure. The message names the
         line.
     """
     name, content = fspath(path), read_bytes(path).removeprefix(codecs.BOM_UTF8)
     lines = [(number, line) for number, line in enumerate(content.split(b"\n"), 1) if line.strip()]
     if not lines:
         raise DataError(f"{name!r} is empty, expected JSON of schema {SCHEMA}")
-    if len(lines) == 1 or not _is_json(lines[0][1]):  # one document, which may be laid out over many lines
-        whole = b"\n".join(line for _, line in lines)
-        return [loads(whole, place=repr(name))]
-    found = [loads(line, place=f"{name!r}, line {number}") for number, line in lines[:-1]]
+    if len(lines) == 1 or not _is_json(lines[0][1]):  # one document, possibly indented
+        document = b"\n".join(line for _, line in lines)
+        return [loads(document, place=repr(name))]
+    results = [loads(line, place=f"{name!r}, line {number}") for number, line in lines[:-1]]
     number, last = lines[-1]
     if _is_json(last):
-        return [*found, loads(last, place=f"{name!r}, line {number}")]
-    torn = f"{name!r}, line {number} is torn: it is the last one and no whole JSON; explain that text again"
-    return [*found, Failure(number, DataError.__name__, torn)]
+        return [*results, loads(last, place=f"{name!r}, line {number}")]
+    message = f"{name!r}, line {number} is the last line and is incomplete JSON; explain that text again"
+    return [*results, Failure(number, DataError.__name__, message)]
 
 
 def loads(line: str | bytes, *, place: str = "the line") -> Attribution | Failure:
-    """Return what `dumps` made into a line; `place` names it in errors.
+    """Return the attribution or failure in a line of JSON; errors name `place`.
 
     Raises
     ------
     DataError
-        If it is no JSON in UTF-8, or neither an attribution nor a failure.
+        If the line is not JSON in UTF-8, or neither an attribution nor a failure.
     """
     return result(parse(line, place=place), place=place)
 
 
 def parse(line: str | bytes, *, place: str = "the line") -> Any:
-    """Return strict JSON as plain types; `place` names it in errors.
+    """Return strict JSON as plain types; errors name `place`.
 
     Raises
     ------
     DataError
-        If it is no JSON in UTF-8.
+        If it is not JSON in UTF-8.
     """
     try:
         return _parse(line)
@@ -148,15 +149,15 @@ def _strict(value: Attribution | Failure) -> str:
         fields = msgspec.to_builtins(value, enc_hook=_number)
         if isinstance(value, Failure):
             return json.dumps({"schema": ERROR_SCHEMA} | fields, ensure_ascii=False)
-        for shown, response in zip(fields["responses"], value.responses, strict=True):
-            shown.update(intercept=response.intercept, interactions=[])
+        for plain, response in zip(fields["responses"], value.responses, strict=True):
+            plain.update(intercept=response.intercept, interactions=[])
         return json.dumps({"schema": SCHEMA} | fields | {"evidence": None}, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise DataError(f"the result cannot be written as JSON ({error}), expected plain and finite values") from error
 
 
 def _number(value: object) -> int | float:
-    """Return a NumPy scalar as the number it is."""
+    """Return a NumPy scalar as a number of Python."""
     if isinstance(value, Integral):
         return int(value)
     if isinstance(value, Real):
@@ -186,4 +187,4 @@ def _finite(digits: str) -> float:
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number in JSON")
+    raise ValueError(f"{constant} is not a number in JSON")

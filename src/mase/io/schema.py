@@ -1,7 +1,7 @@
-"""Schema ``mase.attribution/2``: from plain JSON types to results, every value checked. `docs/json.md` describes it.
+"""Convert plain JSON types to results, and check every value. `docs/json.md` describes schema ``mase.attribution/2``.
 
-The types of the fields of `Attribution` are the schema: msgspec checks plain JSON against them and writes them down as
-JSON Schema. `mase.io.checks` checks what types cannot say.
+The types of the fields of `Attribution` define the schema: msgspec checks plain JSON against them and exports them as
+JSON Schema. `mase.io.checks` checks what types cannot express.
 """
 
 from collections.abc import Mapping
@@ -35,12 +35,12 @@ class Failure:
 
 
 def result(document: Any, *, place: str) -> Attribution | Failure:
-    """Return the attribution, or the failure that takes its place, in a JSON document; `place` names it in errors.
+    """Return the attribution or the failure in a JSON document; errors name `place`.
 
     Raises
     ------
     DataError
-        If it is neither, or a value is not what it can be.
+        If it is neither, or a value is invalid.
     """
     if not isinstance(document, dict) or document.get("schema") != ERROR_SCHEMA:
         return from_dict(document, place=place)
@@ -53,12 +53,12 @@ def result(document: Any, *, place: str) -> Attribution | Failure:
 
 
 def from_dict(mapping: Mapping[str, Any], *, place: str = "the mapping") -> Attribution:
-    """Return the attribution that `to_dict` made into `mapping`, now or in schema 1; `place` names it in errors.
+    """Return the attribution from which `to_dict` made a mapping, in schema 2 or 1; errors name `place`.
 
     Raises
     ------
     DataError
-        If it has another schema, lacks a key, or a value is of the wrong type or not what it can be.
+        If the mapping has another schema or lacks a key, or if a value is invalid.
     """
     if not isinstance(mapping, Mapping):
         raise DataError(f"{place} holds a {type(mapping).__name__}, expected an object of schema {SCHEMA}")
@@ -76,19 +76,19 @@ def from_dict(mapping: Mapping[str, Any], *, place: str = "the mapping") -> Attr
 
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema of ``mase.attribution/2``, made from the types of the fields of `Attribution`."""
-    made = msgspec.json.schema(Attribution)
-    for one in made["$defs"].values():
-        one["description"] = " ".join(one["description"].partition("\n\n")[0].split())
-    whole, response = made["$defs"]["Attribution"], made["$defs"]["Response"]
-    whole["properties"] = {"schema": {"const": SCHEMA}} | whole["properties"]
-    whole["required"] = ["schema", *whole["required"]]
+    schema = msgspec.json.schema(Attribution)
+    for definition in schema["$defs"].values():
+        definition["description"] = " ".join(definition["description"].partition("\n\n")[0].split())
+    attribution, response = schema["$defs"]["Attribution"], schema["$defs"]["Response"]
+    attribution["properties"] = {"schema": {"const": SCHEMA}} | attribution["properties"]
+    attribution["required"] = ["schema", *attribution["required"]]
     response["properties"]["intercept"] = {"type": "number"}
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": SCHEMA} | made
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": SCHEMA} | schema
 
 
 def _converted(plain: Mapping[str, Any], kind: type[T], place: str) -> T:
-    """Return plain JSON as a value of a type, extra keys left out."""
+    """Return plain JSON as a value of a type; unknown keys are ignored."""
     try:
         return msgspec.convert(dict(plain), kind)
-    except (msgspec.ValidationError, ValueError) as error:  # a lone surrogate is a ValueError of its own
+    except (msgspec.ValidationError, ValueError) as error:  # msgspec raises a plain ValueError for a lone surrogate
         raise DataError(f"{place} does not fit its schema: {error!s:.{_LONGEST_REASON}}") from error

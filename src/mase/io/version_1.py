@@ -1,4 +1,4 @@
-"""Results of schema ``mase.attribution/1``, which releases before 0.2 wrote: one text, one class, scores in the words."""
+"""Read schema ``mase.attribution/1`` of releases before 0.2: one text, one class, and scores as part of the words."""
 
 import math
 from collections.abc import Mapping
@@ -50,13 +50,13 @@ class _Fit:
     warnings: tuple[_Note, ...]
 
     def has(self, code: str) -> bool:
-        """Return whether there is a note of this code: in schema 1 some notes were data."""
+        """Return whether there is a note with this code: in schema 1 some data was held by notes."""
         return any(note.code == code for note in self.warnings)
 
 
 @dataclass(frozen=True, slots=True)
 class Version1:
-    """A result of schema 1 as it stands in a file."""
+    """A result of schema 1, with the fields of its file."""
 
     text: str
     prediction: Prediction
@@ -75,17 +75,19 @@ class Version1:
 
 
 def upgraded(old: Version1, *, place: str) -> Attribution:
-    """Return the attribution that a result of schema 1 is; `place` says in errors where it was read.
+    """Return a result of schema 1 as an attribution; errors name `place`, where it was read.
 
     Raises
     ------
     DataError
-        If it gives its class two probabilities.
+        If it has two different probabilities for its class.
     """
     fit, stated = old.fit, old.target_probability
-    chance = old.prediction.probabilities.get(old.target, stated)
-    if not math.isclose(stated, chance, rel_tol=1e-6, abs_tol=1e-9):
-        raise DataError(f"{place}: 'target_probability' is {stated:g}, expected {chance:g}, that of {old.target!r:.40}")
+    expected = old.prediction.probabilities.get(old.target, stated)
+    if not math.isclose(stated, expected, rel_tol=1e-6, abs_tol=1e-9):
+        raise DataError(
+            f"{place}: 'target_probability' is {stated:g}, expected {expected:g}, the probability of {old.target!r:.40}"
+        )
     return Attribution(
         document=(Field(_FIELD, old.text),),
         units=tuple(Unit(_FIELD, word.start, word.end, word.text) for word in old.words),
@@ -123,6 +125,6 @@ def _token(old: _Token) -> Token:
 
 
 def _precision(old: Version1) -> Precision:
-    """Return the precision that was used: the one that was asked for, unless a note says otherwise."""
+    """Return the precision that was used: the requested one, unless a note says otherwise."""
     half = old.method.get("precision") == "bfloat16" and not old.fit.has("float32-instead")
     return "bfloat16" if half else "float32"

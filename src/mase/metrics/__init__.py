@@ -1,4 +1,4 @@
-"""Metrics: how faithful the scores of words are to the model. One file per metric.
+"""Metrics of faithfulness: how well the scores of words describe the model. One file per metric.
 
 >>> from mase.metrics import METRICS
 >>> METRICS["delta-accuracy"](ks=(1, 5)).columns[1].name
@@ -38,7 +38,7 @@ METRICS = Registry(
     "mase.metrics",
 )
 
-# They load NumPy, which the names above do not.
+# Imported on first use: these load NumPy, which the names above do not.
 __getattr__ = lazy_names(
     __name__,
     {

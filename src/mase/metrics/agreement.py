@@ -1,4 +1,4 @@
-"""Agreement: between the scores of two methods, or of one method under several seeds."""
+"""Agreement between the scores of two methods, or of one method with several seeds."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -15,15 +15,16 @@ __all__ = ["SeedAgreement", "jaccard", "spearman", "spearman_table", "top_overla
 
 @dataclass(frozen=True, slots=True)
 class SeedAgreement:
-    """How alike the scores of other seeds are: Spearman correlation and Jaccard index of the top k, averaged over the other
-    seeds; the higher the better. Costs one more explanation per seed.
+    """Agreement of the scores with those of other seeds: Spearman correlation and Jaccard index of the top k words.
+
+    Both are means over the other seeds. Higher is better. Costs one more explanation per seed.
 
     Parameters
     ----------
     n_seeds
-        How many other seeds, the following ones.
+        Number of other seeds: `seed` + 1, `seed` + 2, and so on.
     k
-        Size of the compared sets of top words, capped by the number of words.
+        Number of top words to compare, capped by the number of words.
     """
 
     n_seeds: int = 2
@@ -36,22 +37,24 @@ class SeedAgreement:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The two kinds of agreement."""
+        """Spearman correlation and Jaccard index."""
         return Column("spearman", "higher"), Column(f"jaccard k={self.k}", "higher")
 
     def evaluate(self, instance: Instance) -> Floats:
         """Return the mean Spearman correlation and Jaccard index `(2,)`."""
         if instance.rescore is None:
-            raise CapabilityError("agreement between seeds needs a method, expected no scores that were made elsewhere")
+            raise CapabilityError(
+                "seed-agreement has to explain the text again, which it cannot for given attributions; leave it out"
+            )
         others = [instance.rescore(instance.model, instance.seed + 1 + index) for index in range(self.n_seeds)]
-        found = np.array(
-            [[spearman(instance.scores, other), jaccard(instance.scores, other, self.k)] for other in others]
-        )
-        return np.asarray(found.mean(axis=0))
+        agreements = [[spearman(instance.scores, other), jaccard(instance.scores, other, self.k)] for other in others]
+        return np.asarray(np.mean(agreements, axis=0))
 
 
 def spearman(first: Any, second: Any) -> float:
-    """Return Spearman's rank correlation of scores `(w,)` and `(w,)`, ties at their average rank; NaN if either is constant.
+    """Return Spearman's rank correlation of scores `(w,)` and `(w,)`; NaN if either is constant.
+
+    Ties get their average rank.
 
     Raises
     ------
@@ -67,7 +70,7 @@ def spearman(first: Any, second: Any) -> float:
 
 
 def spearman_table(scores: Floats) -> Floats:
-    """Return Spearman's rank correlation `(r, r)` of each two rows of scores `(r, w)`; NaN where a row is constant.
+    """Return Spearman's rank correlations `(r, r)` between the rows of scores `(r, w)`; NaN where a row is constant.
 
     Examples
     --------
@@ -82,7 +85,7 @@ def spearman_table(scores: Floats) -> Floats:
 
 
 def top_overlap(first: Any, second: Any, k: int) -> float:
-    """Return the share of the top k words by scores `(w,)` that are also in the top k by the other scores `(w,)`.
+    """Return the share of the top k words by scores `(w,)` that are also top k words by other scores `(w,)`.
 
     k is capped by w.
 
@@ -98,12 +101,14 @@ def top_overlap(first: Any, second: Any, k: int) -> float:
     >>> top_overlap([3.0, 2.0, 1.0, 0.0], [3.0, 0.0, 2.0, 1.0], 2)
     0.5
     """
-    one, two = _tops(first, second, k)
-    return len(one & two) / len(one)
+    top_first, top_second = _tops(first, second, k)
+    return len(top_first & top_second) / len(top_first)
 
 
 def jaccard(first: Any, second: Any, k: int) -> float:
-    """Return the Jaccard index |A and B| / |A or B| of the top k words A and B by two scores `(w,)`; k is capped by w.
+    """Return the Jaccard index |A and B| / |A or B| of the top k words A and B by two vectors of scores `(w,)`.
+
+    k is capped by w.
 
     Raises
     ------
@@ -112,25 +117,27 @@ def jaccard(first: Any, second: Any, k: int) -> float:
     OptionError
         If k is below 1.
     """
-    one, two = _tops(first, second, k)
-    return len(one & two) / len(one | two)
+    top_first, top_second = _tops(first, second, k)
+    return len(top_first & top_second) / len(top_first | top_second)
 
 
 def _tops(first: Any, second: Any, k: int) -> tuple[set[int], set[int]]:
     if k < 1:
         raise OptionError(f"k is {k}, expected an integer >= 1")
-    one, two = (set(ranking(scores)[:k].tolist()) for scores in _same_words(first, second))
-    return one, two
+    top_first, top_second = (set(ranking(scores)[:k].tolist()) for scores in _same_words(first, second))
+    return top_first, top_second
 
 
 def _same_words(first: Any, second: Any) -> tuple[Floats, Floats]:
-    one, two = as_floats(first, (None,), "first"), as_floats(second, (None,), "second")
-    if one.shape != two.shape or not len(one):
-        raise ShapeError(f"first has {len(one)} scores and second {len(two)}, expected scores of the same words")
-    return one, two
+    first_scores, second_scores = as_floats(first, (None,), "first"), as_floats(second, (None,), "second")
+    if first_scores.shape != second_scores.shape or not len(first_scores):
+        raise ShapeError(
+            f"first has {len(first_scores)} scores and second {len(second_scores)}, expected scores of the same words"
+        )
+    return first_scores, second_scores
 
 
 def _ranks(scores: Floats) -> Floats:
-    """Return average ranks `(w,)`."""
-    _, place, counts = np.unique(scores, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[place])
+    """Return ranks `(w,)`; ties get their average rank."""
+    _, group, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[group])

@@ -1,4 +1,4 @@
-"""AOPC: the mean loss of probability over all steps of taking the words out one by one."""
+"""AOPC: the mean drop of the target's probability while the words are masked one by one."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -17,9 +17,9 @@ __all__ = ["Aopc", "mean_drop"]
 class Aopc:
     """Area over the perturbation curve: mean over i = 1..w of p(target | text) - p(target | text without i words).
 
-    "top first" (comprehensiveness in Edin et al.) takes the words of highest score out first: the higher the better;
-    "bottom first" (sufficiency there) those of lowest score: the lower the better. Samek et al., IEEE TNNLS 2017;
-    stepwise over all words as in Edin et al., arXiv 2408.08137. Costs one evaluation per word for each.
+    "top first" (comprehensiveness in Edin et al.) masks the words of highest score first; higher is better. "bottom
+    first" (sufficiency in Edin et al.) masks those of lowest score first; lower is better. From Samek et al., IEEE
+    TNNLS 2017, with one step per word as in Edin et al., arXiv 2408.08137. Each costs one evaluation per word.
     """
 
     needs_rescore: ClassVar[bool] = False
@@ -38,4 +38,4 @@ class Aopc:
 def mean_drop(instance: Instance, order: Ints) -> float:
     """Return the mean over i = 1..w of p(text) - p(text without the first i words of `order` `(w,)`)."""
     steps = stepwise(len(order))[1:]
-    return instance.whole - float(target_probabilities(instance, without_top(order, steps)).mean())
+    return instance.text_probability - float(target_probabilities(instance, without_top(order, steps)).mean())

@@ -1,4 +1,4 @@
-"""Files of attributions that were made elsewhere, or earlier."""
+"""Read files of attributions that were made earlier, or by another tool."""
 
 import json
 import os
@@ -16,36 +16,48 @@ __all__ = ["Attributions", "read_attributions"]
 
 @dataclass(frozen=True, slots=True)
 class Attributions:
-    """The attributions in a file: by text where they carry theirs, else in the order of the rows of a table."""
+    """The attributions in a file.
+
+    Attributes
+    ----------
+    path
+        The file.
+    by_text
+        Attributions by their text, if the file says which text each explains.
+    in_order
+        Otherwise, one attribution per row of a table.
+    """
 
     path: str
     by_text: Mapping[str, Attribution]
     in_order: Sequence[Any]
 
     def check_rows(self, rows: Sequence[int], *, all_rows: bool) -> None:
-        """Make sure that attributions in order belong to the rows of a table, of which these are to be judged.
+        """Check that attributions in order are as many as the rows of their table.
 
         Parameters
         ----------
         rows
-            Numbers of the rows, from 1 on.
+            Numbers of the rows to evaluate, from 1.
         all_rows
-            Whether these are all rows of the table; others keep their place in the order.
+            Whether these are all rows of the table. Otherwise the file must have an attribution for the other rows too.
 
         Raises
         ------
         DataError
-            If there are not as many.
+            If the file has too few or too many attributions.
         """
         n, last = len(self.in_order), max(rows)
         if not self.by_text and (n < last or (all_rows and n != last)):
             expected = (
                 f"{last}: one for each row of the table" if all_rows else f"at least {last}: one for each row, in order"
             )
-            raise DataError(f"{self.path!r} has {n} attributions, expected {expected}, those that are not judged too")
+            raise DataError(
+                f"{self.path!r} has {n} attributions, expected {expected}, including the rows that are not evaluated"
+            )
 
     def of(self, text: str, row: int) -> Any:
-        """Return the attribution of a text, which is row `row` (from 1 on) of its table.
+        """Return the attribution of a text, which is row `row` of its table, counted from 1.
 
         Raises
         ------
@@ -55,7 +67,7 @@ class Attributions:
         if self.by_text:
             if text not in self.by_text:
                 raise DataError(
-                    f"{self.path!r} has no attribution of the text {text[:40]!r}, expected one; explain it first"
+                    f"{self.path!r} has no attribution of the text {text[:40]!r}, expected one; explain the text first"
                 )
             return self.by_text[text]
         if not 1 <= row <= len(self.in_order):
@@ -69,77 +81,78 @@ def read_attributions(path: str | os.PathLike[str]) -> Attributions:
     Parameters
     ----------
     path
-        What `mase explain -o` writes (one attribution per line; failures are left out), or JSON with one list of
-        ``[word, score]`` pairs, one object from word to score, one list of numbers per token (a tensor's ``tolist()``),
-        or one object of a `shap.Explanation`'s ``values`` and ``data``, per text: one per line, or all in one list.
+        Either what `mase explain -o` writes: one attribution per line, where failures are skipped. Or JSON with one
+        entry per text, one per line or all in one list. An entry is a list of ``[word, score]`` pairs, an object from
+        word to score, a list of numbers per token (a tensor's ``tolist()``), or an object with the ``values`` and
+        ``data`` of a `shap.Explanation`.
 
     Raises
     ------
     DataError
-        If it cannot be read or holds something else.
+        If the file cannot be read or holds something else.
     """
     name = os.fspath(path)
     entries = _entries(name)
-    ours = [_is_ours(entry) for entry in entries]
-    if any(ours) and not all(ours):
+    from_mase = [_has_schema(entry) for entry in entries]
+    if any(from_mase) and not all(from_mase):
         raise DataError(f"{name!r} mixes attributions of schema {SCHEMA} with others, expected one kind")
-    if all(ours):
-        kept = [
+    if all(from_mase):
+        attributions = [
             from_dict(entry, place=f"{name!r}, entry {number}")
             for number, entry in enumerate(entries, 1)
             if entry["schema"] != ERROR_SCHEMA
         ]
-        if not kept:
+        if not attributions:
             raise DataError(f"{name!r} holds failures only, expected attributions")
-        return Attributions(name, {one.text: one for one in kept}, ())
+        return Attributions(name, {attribution.text: attribution for attribution in attributions}, ())
     for number, entry in enumerate(entries, 1):
         if not isinstance(entry, list | dict):
             raise DataError(
-                f"{name!r}, entry {number} is a {type(entry).__name__}, expected a list of [word, score] pairs or of numbers, "
-                f"an object from word to score, values and data of shap, or schema {SCHEMA}"
+                f"{name!r}, entry {number} is a {type(entry).__name__}, expected a list of [word, score] pairs or of "
+                f"numbers, an object from word to score, values and data of shap, or schema {SCHEMA}"
             )
     return Attributions(name, {}, tuple(entries))
 
 
-def _is_ours(entry: Any) -> bool:
+def _has_schema(entry: Any) -> bool:
     return isinstance(entry, dict) and isinstance(entry.get("schema"), str)
 
 
 def _entries(name: str) -> list[Any]:
-    """Return the entries of a file: one per line, or those of the one list that the file is."""
+    """Return the entries of a file: one per line, or those of the one list in the file."""
     try:
         content = read_bytes(name).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(f"{name!r} is not UTF-8 at byte {error.start}, expected JSON") from error
     try:
-        whole = json.loads(content)
+        document = json.loads(content)
     except (ValueError, RecursionError):
-        whole = None
-    if whole is not None:
-        found = list(whole) if isinstance(whole, list) and not _is_one(whole[:1]) else [whole]
+        document = None
+    if document is None:
+        entries = _lines(name, content)
     else:
-        found = _lines(name, content)
-    if not found:
+        entries = list(document) if isinstance(document, list) and not _is_entry(document[:1]) else [document]
+    if not entries:
         raise DataError(f"{name!r} is empty, expected attributions")
-    return found
+    return entries
 
 
 def _lines(name: str, content: str) -> list[Any]:
-    found = []
+    entries = []
     for number, line in enumerate(content.split("\n"), 1):
         if not line.strip():
             continue
         try:
-            found.append(json.loads(line))
+            entries.append(json.loads(line))
         except (ValueError, RecursionError) as error:
             raise DataError(
                 f"{name!r}, line {number} is not JSON ({error}), expected one attribution per line"
             ) from error
-    return found
+    return entries
 
 
-def _is_one(first: list[Any]) -> bool:
-    """Return whether a list begins with a [word, score] pair or a number, and so is the attribution of one text."""
+def _is_entry(first: list[Any]) -> bool:
+    """Return whether a list that begins with `first` is one entry: it begins with a [word, score] pair or a number."""
     match first:
         case [int() | float()] | [[str(), _]]:
             return True

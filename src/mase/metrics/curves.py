@@ -1,4 +1,4 @@
-"""Probabilities of the target along an order of words: what most masking metrics are made of."""
+"""Probabilities of the target while words are masked in order: the common part of most masking metrics."""
 
 import numpy as np
 
@@ -11,19 +11,25 @@ __all__ = ["area", "check_scores", "stepwise", "target_probabilities"]
 
 
 def target_probabilities(instance: Instance, kept: Bools) -> Floats:
-    """Return probabilities `(n,)` of the target with the words kept that `kept` `(n, w)` says.
+    """Return probabilities `(n,)` of the target for rows of kept words `(n, w)`.
 
     Raises
     ------
     ShapeError
-        If the case has not one score per word.
+        If the instance does not have one score per word.
     """
     check_scores(instance.masker, instance.scores)
     return instance.masker.probabilities(kept)[:, instance.target]
 
 
 def check_scores(masker: Masker, scores: Floats) -> None:
-    """Raise the error for scores that are not one per word of the masker's."""
+    """Check that there is one score per word.
+
+    Raises
+    ------
+    ShapeError
+        If there is not.
+    """
     if np.shape(scores) != (len(masker.words),):
         raise ShapeError(
             f"scores have shape {np.shape(scores)}, expected ({len(masker.words)},): one per word of the text"
@@ -31,12 +37,12 @@ def check_scores(masker: Masker, scores: Floats) -> None:
 
 
 def stepwise(n_words: int) -> range:
-    """Return how many words are out at each of the `n_words` + 1 steps: 0, 1, ..., all."""
+    """Return how many words are masked at each of the `n_words` + 1 steps: 0, 1, ..., all."""
     return range(n_words + 1)
 
 
 def area(values: Floats) -> float:
-    """Return the area under a curve `(w + 1,)` over the share of words from 0 to 1, by trapezoids.
+    """Return the area under a curve `(w + 1,)` over the share of words from 0 to 1, by the trapezoidal rule.
 
     Examples
     --------

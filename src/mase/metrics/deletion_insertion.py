@@ -1,4 +1,4 @@
-"""Deletion and insertion: the area under the target's probability while words go, or come back, the top one first."""
+"""Deletion and insertion: the area under the target's probability while words are masked, or restored, one by one."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,9 +15,9 @@ __all__ = ["Deletion", "Insertion"]
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """Area under p(target) over the share of words taken out, from none to all, by trapezoids; the lower the better.
+    """Area under p(target) over the share of masked words, from none to all; lower is better.
 
-    Petsiuk et al., RISE, BMVC 2018. Costs one evaluation per word.
+    The trapezoidal rule is used. Petsiuk et al., RISE, BMVC 2018. Costs one evaluation per word.
     """
 
     needs_rescore: ClassVar[bool] = False
@@ -36,9 +36,9 @@ class Deletion:
 
 @dataclass(frozen=True, slots=True)
 class Insertion:
-    """Area under p(target) over the share of words put back, from none to all, by trapezoids; the higher the better.
+    """Area under p(target) over the share of restored words, from none to all; higher is better.
 
-    Petsiuk et al., RISE, BMVC 2018. Costs one evaluation per word.
+    The trapezoidal rule is used. Petsiuk et al., RISE, BMVC 2018. Costs one evaluation per word.
     """
 
     needs_rescore: ClassVar[bool] = False

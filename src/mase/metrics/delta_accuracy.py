@@ -1,4 +1,4 @@
-"""Delta Accuracy: the share of predictions that flip when the top k words are taken out."""
+"""Delta Accuracy: the share of predictions that flip when the top k words are masked."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,19 +17,18 @@ __all__ = ["DeltaAccuracy", "flips"]
 
 @dataclass(frozen=True, slots=True)
 class DeltaAccuracy:
-    """Whether the prediction is no longer the target without the k words of highest score, for each k; the higher the better.
+    """Whether the prediction flips when the k words of highest score are masked, for each k; higher is better.
 
     Notes
     -----
     Equation (9) of the paper, ``|CC - MC| / CC``, calls MC the texts *misclassified* after masking. With that reading a
-    method that flips 9.5 % of the predictions would score 0.905; the prose and the tables say 0.095. So MC is read as
-    the texts *still classified correctly*, and Delta Accuracy is the share of flipped predictions, among texts that
-    were classified correctly (R25). Words are taken out in signed descending order, whole, ties by position; k is
-    capped by the number of words (R26).
+    method that flips 9.5 % of the predictions would score 0.905, but the paper's prose and tables say 0.095. So MC is
+    read as the texts *still classified correctly*: Delta Accuracy is the share of flipped predictions among texts that
+    were classified correctly (R25). Complete words are masked, in descending order of their signed scores, ties by
+    position. k is capped by the number of words (R26).
 
-    Where the classes are separate questions (multi-label), the prediction flips when the target's own probability falls
-    below
-    0.5. A text for which the model does not predict the target in the first place has no prediction to flip, and no value.
+    In multi-label classification the prediction flips when the probability of the target falls below 0.5. A text has no
+    value (NaN) if the model does not predict the target for the unmasked text.
     """
 
     ks: tuple[int, ...] = (1, 5, 10, 15)
@@ -44,18 +43,18 @@ class DeltaAccuracy:
         return tuple(Column(f"k={k}", "higher", share=True) for k in self.ks)
 
     def evaluate(self, instance: Instance) -> Floats:
-        """Return 1 for each k that flips the prediction, else 0 `(len(ks),)`; NaN if the target is not predicted."""
-        found = flips(instance.masker, instance.ranked, instance.target, self.ks).astype(np.float64)
-        predicted = not instance.masker.flipped(instance.masker.whole[None, :], instance.target)[0]
-        return found if predicted else np.full(len(self.ks), np.nan)
+        """Return for each k 1 if the prediction flips, else 0 `(len(ks),)`; NaN if the target is not predicted."""
+        flipped = flips(instance.masker, instance.ranked, instance.target, self.ks).astype(np.float64)
+        predicted = not instance.masker.flipped(instance.masker.text_probabilities[None, :], instance.target)[0]
+        return flipped if predicted else np.full(len(self.ks), np.nan)
 
 
 def flips(masker: Masker, order: Ints, target: int, ks: Sequence[int]) -> Bools:
-    """Return for each of `ks` `(len(ks),)` whether the model no longer predicts `target` without the first k words of `order`.
+    """Return for each of `ks` whether the prediction is no longer `target` without the first k words `(len(ks),)`.
 
-    k is capped by the number of words w. Delta Accuracy (R25) is the share of texts for which this is true, among texts
-    that were predicted correctly; `mase.metrics.intervals` summarises it. `Masker.flipped` says what counts as
-    predicted.
+    The words are masked in the given order, and k is capped by the number of words w. Delta Accuracy (R25) is the share
+    of texts for which this is true, among texts that were predicted correctly; `mase.metrics.intervals` summarises it.
+    `Masker.flipped` defines what counts as predicted.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The result of judging methods on many texts: means with intervals, differences, agreement."""
+"""Evaluate methods on many texts: means with intervals, differences between methods, agreement."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
@@ -12,7 +12,7 @@ from mase.choices import Precision
 from mase.errors import MaseError, OptionError, ShapeError
 from mase.methods import Method, describe
 from mase.metrics.agreement import spearman_table
-from mase.metrics.evaluator import Evaluator, Judged, Judgement
+from mase.metrics.evaluator import EvaluatedText, Evaluator, MethodResult
 from mase.metrics.intervals import Difference, Summary, paired_means, paired_share, summaries_of_means, summary_of_share
 from mase.metrics.operators import Operator
 from mase.metrics.plain import finite_number, summary_values, text_values
@@ -27,9 +27,9 @@ SCHEMA = "mase.evaluation/1"
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """n texts judged by m numbers for each method, and where they come from."""
+    """The m metric values of each method on n texts, with their provenance."""
 
-    texts: tuple[Judged, ...]
+    texts: tuple[EvaluatedText, ...]
     columns: tuple[tuple[str, Column], ...]
     methods: tuple[str, ...]
     provenance: Mapping[str, Any] = field(hash=False)
@@ -38,73 +38,80 @@ class Evaluation:
         return len(self.texts)
 
     def values(self, method: str) -> Floats:
-        """Return the numbers `(n, m)` of one method.
+        """Return the values `(n, m)` of one method; NaN for a text that it could not explain.
 
         Raises
         ------
         UnknownNameError
-            If it was not judged.
+            If the method was not evaluated.
         """
         if method not in self.methods:
-            raise unknown("judged method", method, list(self.methods))
+            raise unknown("evaluated method", method, list(self.methods))
         missing = np.full(len(self.columns), np.nan)
-        rows = [missing if one is None else one.values for one in self._judgements(method)]
+        rows = [missing if result is None else result.values for result in self._results(method)]
         return np.array(rows).reshape(len(self), len(self.columns))
 
     def summaries(self, method: str, batches: Sequence[Sequence[int]] | None = None) -> tuple[Summary | None, ...]:
-        """Return mean and 95 % interval of each column for one method: Wilson's for shares, of a bootstrap otherwise.
+        """Return mean and 95 % interval of each column for one method; None for a column without any value.
 
-        `batches` are indices of texts, for the standard deviation over batches. None for a column without any value.
+        The interval is Wilson's for shares, and that of a bootstrap over texts otherwise.
+
+        Parameters
+        ----------
+        method
+            Name of the method.
+        batches
+            Indices of the texts of each batch, for the standard deviation over batches.
         """
         return self._summaries((method,), batches)[method]
 
     def every_summary(self, batches: Sequence[Sequence[int]] | None = None) -> dict[str, tuple[Summary | None, ...]]:
-        """Return the `summaries` of every method by its name; much faster than one by one."""
+        """Return the `summaries` of every method by name; much faster than one method at a time."""
         return self._summaries(self.methods, batches)
 
     def differences(self, first: str, second: str) -> tuple[Difference | None, ...]:
-        """Return for each column the mean of `first` minus that of `second` with its paired 95 % interval.
+        """Return for each column the mean of `first` minus that of `second`, with its paired 95 % interval.
 
-        Newcombe's interval and McNemar's test for shares, a bootstrap over texts otherwise. None without any pair of
-        values.
+        Shares get Newcombe's interval and McNemar's test, other means a bootstrap over texts. A column without any pair
+        of values gets None.
         """
         return self._differences([(first, second)])[first, second]
 
     def every_difference(self) -> dict[tuple[str, str], tuple[Difference | None, ...]]:
-        """Return the `differences` of each two methods, the earlier one first; much faster than one by one."""
+        """Return the `differences` of every pair of methods, in their order; much faster than one pair at a time."""
         return self._differences(list(combinations(self.methods, 2)))
 
     def agreement(self) -> Floats:
-        """Return the mean Spearman correlation of the scores of each two methods, a square table; NaN without any value."""
+        """Return the matrix of mean Spearman correlations between the methods' scores; NaN without a value."""
         size = len(self.methods)
         sums, counts = np.zeros((size, size)), np.zeros((size, size), dtype=np.int64)
-        for one in self.texts:
-            there = {
-                index: found for index, name in enumerate(self.methods) if (found := one.by_method[name]) is not None
-            }
-            if there:
-                table = spearman_table(np.stack([found.scores for found in there.values()]))
-                place = np.ix_(list(there), list(there))
-                sums[place] += np.nan_to_num(table)
-                counts[place] += ~np.isnan(table)
+        for text in self.texts:
+            results = enumerate(text.by_method[name] for name in self.methods)
+            scores = {index: result.scores for index, result in results if result is not None}
+            if scores:
+                correlations = spearman_table(np.stack(list(scores.values())))
+                pairs = np.ix_(list(scores), list(scores))
+                sums[pairs] += np.nan_to_num(correlations)
+                counts[pairs] += ~np.isnan(correlations)
         means = np.asarray(np.divide(sums, counts, out=np.full((size, size), np.nan), where=counts > 0))
         np.fill_diagonal(means, 1.0)
         return means
 
-    def n_judged(self, method: str) -> int:
-        """Return how many of the texts one method was judged on: not those that it could not explain."""
-        return sum(one is not None for one in self._judgements(method))
+    def n_evaluated(self, method: str) -> int:
+        """Return on how many texts a method was evaluated: all but those that it could not explain."""
+        return sum(result is not None for result in self._results(method))
 
     def cost(self, method: str) -> dict[str, float]:
-        """Return model evaluations, gradients and seconds per text that the explanations of one method took, on average."""
-        there = [one for one in self._judgements(method) if one is not None]
+        """Return the mean number of model evaluations, gradients and seconds per text of a method's explanations."""
+        results = [result for result in self._results(method) if result is not None]
         names = ("n_queries", "n_gradients", "seconds")
         return {
-            name: float(np.mean([getattr(one, name) for one in there])) if there else float("nan") for name in names
+            name: float(np.mean([getattr(result, name) for result in results])) if results else float("nan")
+            for name in names
         }
 
     def to_dict(self, batches: Sequence[Sequence[int]] | None = None) -> dict[str, Any]:
-        """Return everything as plain JSON types, with the values of every text; schema ``mase.evaluation/1``."""
+        """Return the evaluation as plain JSON types, with the values of every text; schema ``mase.evaluation/1``."""
         return {
             "schema": SCHEMA,
             **self.provenance,
@@ -118,22 +125,22 @@ class Evaluation:
                 for method, summaries in self.every_summary(batches).items()
             },
             "differences": [
-                {"first": first, "second": second, "columns": list(map(summary_values, found))}
-                for (first, second), found in self.every_difference().items()
+                {"first": first, "second": second, "columns": list(map(summary_values, differences))}
+                for (first, second), differences in self.every_difference().items()
             ],
             "agreement": {
                 method: dict(zip(self.methods, map(finite_number, row), strict=True))
                 for method, row in zip(self.methods, self.agreement().tolist(), strict=True)
             },
-            "texts": [text_values(one, len(self.columns)) for one in self.texts],
+            "texts": [text_values(text, len(self.columns)) for text in self.texts],
         }
 
     @property
     def _shares(self) -> Bools:
         return np.array([column.share for _, column in self.columns], dtype=np.bool_)
 
-    def _judgements(self, method: str) -> list[Judgement | None]:
-        return [one.by_method[method] for one in self.texts]
+    def _results(self, method: str) -> list[MethodResult | None]:
+        return [text.by_method[method] for text in self.texts]
 
     def _summaries(
         self, methods: Sequence[str], batches: Sequence[Sequence[int]] | None
@@ -153,14 +160,14 @@ class Evaluation:
         means = iter(paired_means(self._means(tables[first] - tables[second] for first, second in pairs)))
         return {
             (first, second): tuple(
-                _paired_share(one, two) if share else next(means)
-                for one, two, share in zip(tables[first].T, tables[second].T, self._shares, strict=True)
+                _paired_share(values, other_values) if share else next(means)
+                for values, other_values, share in zip(tables[first].T, tables[second].T, self._shares, strict=True)
             )
             for first, second in pairs
         }
 
     def _means(self, tables: Iterable[Floats]) -> Floats:
-        """Return the columns that are no shares of all tables `(n, m)`, side by side."""
+        """Return the columns of all tables `(n, m)` that are not shares, side by side."""
         return np.concatenate([np.empty((len(self), 0)), *(table[:, ~self._shares] for table in tables)], axis=1)
 
 
@@ -177,41 +184,42 @@ def evaluate(
     seed: int = 0,
     precision: Precision = "float32",
 ) -> Evaluation:
-    """Return how faithful methods, and attributions made elsewhere, are to a model on some texts.
+    """Evaluate how faithful methods, and given attributions, are to a model on some texts.
 
     Parameters
     ----------
     model, tokenizer, methods, metrics, operator, n_samples, seed, precision
         As for `mase.metrics.evaluator.Evaluator`.
     texts
-        The texts. Delta Accuracy is about texts that the model classifies correctly: pass those.
+        The texts. Delta Accuracy is defined for texts that the model classifies correctly, so pass only those.
     attributions
-        Scores made elsewhere by name, one entry per text; see `mase.metrics.alignment.align` for what an entry may be.
+        Attributions made by other tools, by name, with one entry per text. `mase.metrics.alignment.align` lists what an
+        entry may be.
 
     Raises
     ------
     ShapeError
-        If there are not as many attributions as texts.
+        If the number of attributions is not the number of texts.
     OptionError
         If there is no text.
     MaseError
-        If a text cannot be judged; the error's note has its number.
+        If a text cannot be evaluated. The error's note has the number of the text.
 
     Examples
     --------
     >>> from mase.models import Callable
     >>> model = Callable(lambda texts: [[0.2, 0.8] if "good" in text else [0.9, 0.1] for text in texts])
     >>> words = [("a", 0.0), ("good", 0.7), ("film", 0.0)]
-    >>> found = evaluate(model, ["a good film"], ["mase-mask"], attributions={"mine": [words]})
-    >>> [round(one.mean, 2) for one in found.summaries("mine")]
+    >>> evaluation = evaluate(model, ["a good film"], ["mase-mask"], attributions={"mine": [words]})
+    >>> [round(summary.mean, 2) for summary in evaluation.summaries("mine")]
     [1.0, 1.0, 1.0, 1.0]
     """
-    every = list(texts)
+    all_texts = list(texts)
     given = dict(attributions or {})
-    short = next((name for name, entries in given.items() if len(entries) != len(every)), None)
-    if short is not None:
+    wrong = next((name for name, entries in given.items() if len(entries) != len(all_texts)), None)
+    if wrong is not None:
         raise ShapeError(
-            f"{short!r} has {len(given[short])} attributions for {len(every)} texts, expected one per text"
+            f"{wrong!r} has {len(given[wrong])} attributions for {len(all_texts)} texts, expected one per text"
         )
     evaluator = Evaluator(
         model,
@@ -223,26 +231,28 @@ def evaluate(
         seed=seed,
         precision=precision,
     )
-    judged = []
-    for number, text in enumerate(every):
+    evaluated = []
+    for number, text in enumerate(all_texts):
         try:
-            judged.append(evaluator(text, {name: entries[number] for name, entries in given.items()}))
+            evaluated.append(evaluator(text, {name: entries[number] for name, entries in given.items()}))
         except MaseError as error:
             error.add_note(f"at text number {number}, counted from 0")
             raise
-    return collect(evaluator, judged)
+    return collect(evaluator, evaluated)
 
 
-def collect(evaluator: Evaluator, judged: Sequence[Judged], conditions: Mapping[str, Any] | None = None) -> Evaluation:
-    """Return the evaluation of texts that were judged one by one; `conditions` join its provenance.
+def collect(
+    evaluator: Evaluator, evaluated: Sequence[EvaluatedText], conditions: Mapping[str, Any] | None = None
+) -> Evaluation:
+    """Return the evaluation of texts that were evaluated one by one; `conditions` are added to its provenance.
 
     Raises
     ------
     OptionError
         If there is no text.
     """
-    if not judged:
-        raise OptionError("no text was judged, expected at least one")
+    if not evaluated:
+        raise OptionError("no text was evaluated, expected at least one")
     model = evaluator.model
     provenance = {
         **(conditions or {}),
@@ -254,30 +264,30 @@ def collect(evaluator: Evaluator, judged: Sequence[Judged], conditions: Mapping[
         "metrics": {name: _described(metric) for name, metric in evaluator.metrics.items()},
         "versions": dict(installed()),
     }
-    return Evaluation(tuple(judged), evaluator.columns, tuple(judged[0].by_method), provenance)
+    return Evaluation(tuple(evaluated), evaluator.columns, tuple(evaluated[0].by_method), provenance)
 
 
 def _share(values: Floats, batches: Sequence[Sequence[int]] | None) -> Summary | None:
-    """Return the share of ones among the values `(n,)`; NaN is left out, of the batches too."""
+    """Return the share of ones among the values `(n,)`; NaN is left out, also from the batches."""
     known = ~np.isnan(values)
     if not known.any():
         return None
-    place = np.cumsum(known) - 1
-    kept = None if batches is None else [place[[index for index in batch if known[index]]] for batch in batches]
+    new_index = np.cumsum(known) - 1
+    kept = None if batches is None else [new_index[[index for index in batch if known[index]]] for batch in batches]
     return summary_of_share(
         values[known] == 1, None if kept is None else [batch.tolist() for batch in kept if len(batch)]
     )
 
 
-def _paired_share(one: Floats, two: Floats) -> Difference | None:
-    """Return the difference of the shares of ones among the values `(n,)` that both have."""
-    known = ~np.isnan(one - two)
-    return paired_share(one[known] == 1, two[known] == 1) if known.any() else None
+def _paired_share(first: Floats, second: Floats) -> Difference | None:
+    """Return the difference of the shares of ones, over the texts for which both have a value `(n,)`."""
+    known = ~np.isnan(first - second)
+    return paired_share(first[known] == 1, second[known] == 1) if known.any() else None
 
 
 def _described(metric: Metric) -> dict[str, Any]:
     settings: dict[str, Any] = (
-        {one.name: getattr(metric, one.name) for one in fields(metric)} if is_dataclass(metric) else {}
+        {entry.name: getattr(metric, entry.name) for entry in fields(metric)} if is_dataclass(metric) else {}
     )
     plain = {name: describe(value) if isinstance(value, Method) else value for name, value in settings.items()}
     return {"name": type(metric).__name__} | plain

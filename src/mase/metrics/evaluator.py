@@ -1,4 +1,4 @@
-"""Judging methods, and attributions made elsewhere, on the same texts of one model."""
+"""Evaluate methods, and given attributions, on one text after the other for one model."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from mase.explainer import Explainer
 from mase.methods import Method, describe
 from mase.metrics import METRICS
 from mase.metrics.alignment import align
-from mase.metrics.masking import masker, remembering
+from mase.metrics.masking import masker, with_cache
 from mase.metrics.operators import Operator, check_operator
 from mase.metrics.protocol import Column, Instance, Metric, Rescore, TopWords
 from mase.models import adapt
@@ -24,17 +24,17 @@ from mase.regression.precision import QueryOptions
 from mase.rng import stream_key
 from mase.text import check_text
 
-__all__ = ["Evaluator", "Judged", "Judgement", "OnError", "named_metrics"]
+__all__ = ["EvaluatedText", "Evaluator", "MethodResult", "OnError", "named_metrics"]
 
 OnError = Callable[[str, MaseError], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
-    """What the metrics say of one method on one text: m numbers `(m,)`, the scores `(w,)` and what they cost.
+class MethodResult:
+    """The result of one method on one text: metric values `(m,)`, scores `(w,)` and the cost of the explanation.
 
-    `n_queries` counts model evaluations of the explanation (`n_gradients` those with a backward pass), not of the
-    metrics; 0 for attributions made elsewhere.
+    `n_queries` is the number of model evaluations of the explanation and `n_gradients` the number of those with a
+    backward pass. Evaluations by the metrics are not counted. Both are 0 for given attributions.
     """
 
     values: Floats
@@ -45,37 +45,37 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """One text: the class that the model predicts for it, and the judgement of each method by name.
+class EvaluatedText:
+    """One text: the class that the model predicts, its probability, and the result of each method by name.
 
-    None stands for a method that could not explain the text.
+    The result is None for a method that could not explain the text.
     """
 
     text: str
     target: int
     probability: float
-    by_method: Mapping[str, Judgement | None]
+    by_method: Mapping[str, MethodResult | None]
 
 
 class Evaluator:
-    """Judges how faithful scores are to one model, text by text.
+    """Evaluates how faithful scores are to one model, one text at a time.
 
     Parameters
     ----------
     model, tokenizer
         As for `mase.Explainer`.
     methods
-        Rows of `mase.METHODS` by name, or `Method` values.
+        Names in `mase.METHODS`, or `Method` values.
     metrics
-        Entries of `METRICS` by name, or metrics by the name that they are to have in results.
+        Names in `METRICS`, or metrics by the names that they get in the results.
     operator
-        How metrics take words out; see `mase.metrics.masking.masker`.
+        How metrics mask words; see `mase.metrics.masking.masker`.
     n_samples
-        Replaces that of every method; None keeps theirs.
+        Number of samples of every method; None keeps each method's own.
     seed
-        Of the methods and of what metrics draw.
+        Seed of the methods and of what metrics draw.
     precision
-        Of the explanations, as for `mase.Explainer`; the model is judged in its own.
+        Precision of the explanations, as for `mase.Explainer`. Metrics use the model's own precision.
 
     Raises
     ------
@@ -114,63 +114,67 @@ class Evaluator:
 
     @property
     def columns(self) -> tuple[tuple[str, Column], ...]:
-        """The m numbers of one judgement: name of the metric, and its column."""
+        """The m columns of a result: the name of the metric, and its column."""
         return tuple((name, column) for name, metric in self.metrics.items() for column in metric.columns)
 
     @property
     def described(self) -> dict[str, Any]:
-        """Every setting of every method."""
+        """All settings of each method, by the name of the method."""
         return {name: describe(explainer.method) for name, explainer in self.explainers.items()}
 
     def __call__(
         self, text: str, attributions: Mapping[str, Any] | None = None, *, on_error: OnError | None = None
-    ) -> Judged:
-        """Return the judgements of one text, all for the class that the model predicts.
+    ) -> EvaluatedText:
+        """Return the results of one text, all for the class that the model predicts.
 
         Parameters
         ----------
         text
             The text.
         attributions
-            Scores of this text made elsewhere, by the name that they are to have; see `mase.metrics.alignment.align`.
+            Attributions of this text made by other tools, by the names that they get in the results. See
+            `mase.metrics.alignment.align` for their form.
         on_error
-            Told the name and the error of each method that cannot be judged on this text, whose judgement is then None;
-            by default the error is raised.
+            Called with the name and the error of each method that cannot be evaluated on this text. The result of that
+            method is then None. By default the error is raised.
 
         Raises
         ------
         MaseError
-            If the text cannot be masked, explained by a method (without `on_error`), or an attribution does not fit it.
+            If the text cannot be masked. Without `on_error` also if a method cannot explain the text, or if an
+            attribution does not fit it.
         """
         text, given = check_text(text), attributions or {}
         self.check_names(given)
-        bound = remembering(masker(self.model, text, self.operator))
-        blank = Instance(self.model, text, bound.target, bound, np.empty(0), self.seed)  # the scores are still to come
-        makers: dict[str, Callable[[], Judgement]] = {
-            **{name: partial(self._explained, explainer, blank) for name, explainer in self.explainers.items()},
-            **{name: partial(self._aligned, one, blank) for name, one in given.items()},
+        bound = with_cache(masker(self.model, text, self.operator))
+        unscored = Instance(self.model, text, bound.target, bound, np.empty(0), self.seed)
+        runs: dict[str, Callable[[], MethodResult]] = {
+            **{name: partial(self._explained, explainer, unscored) for name, explainer in self.explainers.items()},
+            **{name: partial(self._aligned, attribution, unscored) for name, attribution in given.items()},
         }
-        found: dict[str, Judgement | None] = {}
-        for name, make in makers.items():
+        results: dict[str, MethodResult | None] = {}
+        for name, run in runs.items():
             try:
-                found[name] = make()
+                results[name] = run()
             except MaseError as error:
                 if on_error is None:
                     raise
                 on_error(name, error)
-                found[name] = None
-        return Judged(text, bound.target, float(bound.whole[bound.target]), found)
+                results[name] = None
+        return EvaluatedText(text, bound.target, float(bound.text_probabilities[bound.target]), results)
 
-    def _explained(self, explainer: Explainer, blank: Instance) -> Judgement:
-        explained = explainer(blank.text, target=blank.target)
-        rescore, fit = self._rescore(explainer, blank.text, blank.target), explained.fit
-        instance = replace(blank, scores=explained.scores, order=explained.order, rescore=rescore)
-        return Judgement(self._values(instance), np.array(instance.scores), fit.n_queries, fit.n_gradients, fit.seconds)
+    def _explained(self, explainer: Explainer, unscored: Instance) -> MethodResult:
+        attribution = explainer(unscored.text, target=unscored.target)
+        rescore, fit = self._rescore(explainer, unscored.text, unscored.target), attribution.fit
+        instance = replace(unscored, scores=attribution.scores, order=attribution.order, rescore=rescore)
+        return MethodResult(
+            self._values(instance), np.array(instance.scores), fit.n_queries, fit.n_gradients, fit.seconds
+        )
 
-    def _aligned(self, given: Any, blank: Instance) -> Judgement:
-        scores = align(given, self.model, blank.text, target=blank.target)
+    def _aligned(self, given: Any, unscored: Instance) -> MethodResult:
+        scores = align(given, self.model, unscored.text, target=unscored.target)
         order = given.order if isinstance(given, Attribution) else None
-        return Judgement(self._values(replace(blank, scores=scores, order=order)), scores, 0, 0, 0.0)
+        return MethodResult(self._values(replace(unscored, scores=scores, order=order)), scores, 0, 0, 0.0)
 
     def _explainer(self, method: str | Method) -> Explainer:
         return Explainer(self.model, method=method, n_samples=self.n_samples, seed=self.seed, precision=self.precision)
@@ -187,27 +191,35 @@ class Evaluator:
         return np.concatenate([np.empty(0), *(metric.evaluate(instance) for metric in self.metrics.values())])
 
     def check_names(self, given: Collection[str]) -> None:
-        """Raise the error for attributions made elsewhere that cannot be judged, by the names that they are to have.
+        """Check that given attributions can be evaluated under these names.
 
         Raises
         ------
         OptionError
             If a name is that of a method.
         CapabilityError
-            If a metric has to make scores anew.
+            If a metric has to compute the scores again.
         """
-        twice = set(given) & set(self.explainers)
-        if twice:
-            raise OptionError(f"{sorted(twice)} are both methods and given attributions, expected different names")
+        shared = set(given) & set(self.explainers)
+        if shared:
+            raise OptionError(f"{sorted(shared)} are both methods and given attributions, expected different names")
         needing = [name for name, metric in self.metrics.items() if metric.needs_rescore]
         if given and needing:
             raise CapabilityError(
-                f"metric {needing[0]!r} makes scores anew, which it cannot for attributions made elsewhere; leave it out"
+                f"metric {needing[0]!r} has to explain the text again, which it cannot for given attributions; "
+                "leave the metric out"
             )
 
 
 def named_metrics(names: Sequence[str], ks: Sequence[int] | None = None) -> dict[str, Metric]:
-    """Return metrics by name, with their default settings; `ks` are the numbers of words of those that take some.
+    """Return metrics by name, with their default settings.
+
+    Parameters
+    ----------
+    names
+        Names in `METRICS`.
+    ks
+        Numbers of masked words, for the metrics that have such a setting; None keeps their defaults.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Infidelity: how well the scores predict what perturbations do to the probability."""
+"""Infidelity: how well the scores predict the effect of perturbations on the probability."""
 
 import json
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from mase.metrics.protocol import Column, Instance
 from mase.models.batching import ask
 from mase.models.protocol import Binding, Model, Probe
 from mase.regression.designed import Regression
-from mase.rng import generator, stream_key, untouched
+from mase.rng import generator, untouched
 from mase.text import group_words
 
 __all__ = ["Infidelity", "infidelities"]
@@ -26,34 +26,38 @@ __all__ = ["Infidelity", "infidelities"]
 
 @dataclass(frozen=True, slots=True)
 class Infidelity:
-    """E[(Z.gamma - (f(x) - f(x - Z)))^2] (the paper's Definition of infidelity, R7; Yeh et al., NeurIPS 2019); lower is better.
+    """Expected squared error of the scores as a linear model of f: E[(Z.gamma - (f(x) - f(x - Z)))^2]; lower is better.
+
+    This is the paper's Definition of infidelity (R7), from Yeh et al., NeurIPS 2019.
 
     Notes
     -----
-    f is the probability of the target and coordinates are those of words, the text being at 1: the text is asked at 1 +
-    z, and z.gamma is compared with f(1 + z) - f(1). That is the definition with Z = -z for `sign` -1, the definition's
-    own sign: x - Z is the perturbed text. With `sign` +1 the perturbed text is x + Z for the same draws Z, as in
-    Theorem 1; under a distribution that is symmetric about the text both have the same expectation.
+    f is the probability of the target. There is one coordinate per word, and the text is at 1. The model is evaluated
+    at 1 + z, and z.gamma is compared with f(1 + z) - f(1). With `sign` -1 this is the definition with Z = -z: x - Z is
+    the perturbed text. With `sign` +1 the perturbed text is x + Z for the same draws Z, as in Theorem 1. Under a
+    distribution that is symmetric about the text both have the same expectation.
 
-    "plain" wants scores in units of the probability: it says nothing of scores with another link (a margin, a
-    log-probability), so tables leave it out. "scaled" first multiplies the scores by the best factor beta = max(0, E[d
-    h] / E[h^2]) with h = z.gamma and d = f(1 + z) - f(1), which gives them the unit that fits. "unexplained" divides
-    that by E[d^2]: 0 is perfect, 1 no better than scores of 0. The code of Yeh et al. and captum's ``normalize=True``
-    let beta be negative, which makes the opposite of every score as good as the score; here it gets 1.
+    "plain" is meaningful only for scores in units of the probability, not for scores with another link (a margin, a
+    log-probability). Tables therefore leave it out. "scaled" first multiplies the scores by the best factor beta =
+    max(0, E[d h] / E[h^2]) with h = z.gamma and d = f(1 + z) - f(1), which gives them the right unit. "unexplained"
+    divides "scaled" by E[d^2]: 0 is perfect, and 1 is no better than scores of 0. The code of Yeh et al. and captum's
+    ``normalize=True`` allow a negative beta. Then scores of the wrong sign are as good as those of the right sign; here
+    they get 1.
 
-    Perturbations are drawn anew, not those that made the scores; the minimum over all scores is only with respect to
-    their distribution (Theorem 2).
+    The perturbations are independent of those from which the scores were estimated. Scores that minimise infidelity do
+    so only with respect to the distribution of the perturbations (Theorem 2).
 
     Parameters
     ----------
     perturbation
-        The row of the table of methods (or a `Method`) whose space, design, sigma and centre draw the perturbations;
-        its estimator and link are not used. A model without embeddings is asked with words taken out instead
+        The method (a name in `mase.METHODS` or a `Method`) whose space, design, sigma and centre draw the
+        perturbations. Its estimator and link are not used. For a model without embeddings words are masked instead
         ("mase-mask").
     n_samples
-        How many perturbations.
+        Number of perturbations.
     sign
-        -1: f(x) - f(x - Z), the definition's, for distributions that are symmetric about the text; +1: f(x + Z) - f(x).
+        -1: f(x) - f(x - Z), as in the definition, for distributions that are symmetric about the text.
+        +1: f(x + Z) - f(x).
     """
 
     perturbation: str | Method = "mase-paper"
@@ -63,42 +67,43 @@ class Infidelity:
 
     def __post_init__(self) -> None:
         if self.sign not in (-1, 1):
-            raise OptionError(f"sign is {self.sign!r}, expected -1 (x - Z, the definition's) or 1 (x + Z)")
+            raise OptionError(f"sign is {self.sign!r}, expected -1 (x - Z, as in the definition) or 1 (x + Z)")
         if self.n_samples < 2:
             raise OptionError(f"n_samples is {self.n_samples}, expected an integer >= 2")
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """Plain, scaled, unexplained."""
+        """The columns "plain", "scaled" and "unexplained"."""
         return Column("plain", "lower", headline=False), Column("scaled", "lower"), Column("unexplained", "lower")
 
     def evaluate(self, instance: Instance) -> Floats:
         """Return the three numbers `(3,)`."""
         check_scores(instance.masker, instance.scores)
         method = self._method(instance.model)
-        # As JSON: a method may hold an array, which has no hash.
+        # A method may hold an array, which is not hashable, so its JSON is the key.
         key = ("infidelity", json.dumps(describe(method)), self.sign, instance.target, instance.seed)
         with untouched():
-            moves, changes = instance.memory.once(key, lambda: self._asked(instance, method))
+            moves, changes = instance.cache.get_or_compute(key, lambda: self._perturbed(instance, method))
         return infidelities(instance.scores, moves, changes)
 
     def _method(self, model: Model) -> Method:
-        """Return the method that draws the perturbations, or its stand-in for a model without embeddings."""
+        """Return the method that draws the perturbations, or its replacement for a model without embeddings."""
         chosen = resolve(self.perturbation)
-        standing_in = replace(chosen, without_embeddings=chosen.without_embeddings or "mase-mask")
-        method = Explainer(model, method=standing_in, n_samples=self.n_samples).method
+        with_fallback = replace(chosen, without_embeddings=chosen.without_embeddings or "mase-mask")
+        method = Explainer(model, method=with_fallback, n_samples=self.n_samples).method
         if not _has_one_level(method):
             raise OptionError(
-                f"perturbation {method.name!r} has no centre with one standard deviation, expected a row like 'mase-paper'"
+                f"perturbation {method.name!r} has no centre with one standard deviation, expected a method like "
+                "'mase-paper'"
             )
         if self.sign == -1 and not method.space.binary and not _about_the_text(method):
             raise OptionError(
-                f"perturbation {method.name!r} is not drawn about the text, so that x - Z lies on the far side of it; "
-                "use sign=1, which asks where the distribution draws"
+                f"perturbation {method.name!r} is not symmetric about the text, so that x - Z is outside of its "
+                "distribution, expected a symmetric one; use sign=1, which evaluates x + Z"
             )
         return method
 
-    def _asked(self, instance: Instance, method: Method) -> tuple[Floats, Floats]:
+    def _perturbed(self, instance: Instance, method: Method) -> tuple[Floats, Floats]:
         """Return z `(n, w)` and f(1 + z) - f(1) `(n,)`; no rows if no word can move."""
         probe = _probe(instance, method)
         active: Ints = np.flatnonzero(probe.scale > 0)
@@ -106,14 +111,14 @@ class Infidelity:
             return np.empty((0, len(probe.scale))), np.empty(0)
         drawn = _drawn(instance, method, probe.scale[active])
         moves = np.zeros((len(drawn), len(probe.scale)))
-        # Zeros and ones can only be taken out: with them x - Z is the one perturbation there is.
+        # Coordinates that are 0 or 1 start at 1 and can only go down, so both signs give the same perturbation.
         moves[:, active] = drawn if self.sign == 1 or method.space.binary else -drawn
-        whole = probabilities(probe.start, probe.output)[0, instance.target]
-        return moves, probabilities(ask(probe, 1 + moves), probe.output)[:, instance.target] - whole
+        unperturbed = probabilities(probe.start, probe.output)[0, instance.target]
+        return moves, probabilities(ask(probe, 1 + moves), probe.output)[:, instance.target] - unperturbed
 
 
 def _has_one_level(method: Method) -> bool:
-    """Return whether a method draws its rows once, from a distribution with one centre and one standard deviation."""
+    """Return whether a method draws all rows from one distribution, with one centre and one standard deviation."""
     if method.gaussian is not None:
         return np.ndim(method.gaussian.sigma) == 0 and not callable(method.gaussian.sigma)
     return isinstance(method.strategy, Regression) and isinstance(method.strategy.design, Bernoulli)
@@ -125,7 +130,10 @@ def _about_the_text(method: Method) -> bool:
 
 
 def _drawn(instance: Instance, method: Method, scale: Floats) -> Floats:
-    """Return coordinates minus 1 `(n, p)` of the words that can move, drawn as the method says but not for the same seed."""
+    """Return coordinates minus 1 `(n, p)` of the words that can move, from the method's distribution.
+
+    The random stream differs from that of the explanation, so that the draws are independent of the scores.
+    """
     assert isinstance(method.strategy, Regression)
     design = method.strategy.design
     rng = generator(instance.seed, f"infidelity of {instance.text}")
@@ -133,9 +141,21 @@ def _drawn(instance: Instance, method: Method, scale: Floats) -> Floats:
 
 
 def infidelities(scores: Floats, moves: Floats, changes: Floats) -> Floats:
-    """Return infidelity `(3,)`, plain, scaled and unexplained, of scores `(w,)` for moves z `(n, w)` and changes of f `(n,)`.
+    """Return plain, scaled and unexplained infidelity `(3,)` of scores `(w,)`.
 
-    NaN where nothing moved (no rows), or no change was left to explain.
+    Parameters
+    ----------
+    scores
+        `(w,)`: one score per word.
+    moves
+        `(n, w)`: the perturbations z. Without any row all three are NaN.
+    changes
+        `(n,)`: f(1 + z) - f(1). If all are 0, "unexplained" is NaN.
+
+    Raises
+    ------
+    NonFiniteError
+        If the scores are so large that their infidelity overflows.
     """
     if not len(moves):
         return np.full(3, np.nan)
@@ -143,14 +163,14 @@ def infidelities(scores: Floats, moves: Floats, changes: Floats) -> Floats:
         plain = float(((changes - moves @ scores) ** 2).mean())
     if not np.isfinite(plain):
         raise NonFiniteError(
-            f"scores up to {np.abs(scores).max():.3g} have an infidelity beyond all numbers, expected smaller ones"
+            f"scores up to {np.abs(scores).max():.3g} have an infidelity that overflows, expected smaller scores"
         )
-    # The other two do not depend on the scores' unit: large and small ones must not overflow or vanish in their
-    # squares.
-    guesses = moves @ (scores / max(float(np.abs(scores).max(initial=0.0)), np.finfo(np.float64).tiny))
-    size = float(guesses @ guesses)
-    beta = max(0.0, float(changes @ guesses) / size) if size > 0 else 0.0
-    scaled, total = float(((changes - beta * guesses) ** 2).mean()), float((changes**2).mean())
+    # The other two do not depend on the unit of the scores. Dividing by the largest score keeps the squares of very
+    # large or very small scores from overflowing or underflowing.
+    predictions = moves @ (scores / max(float(np.abs(scores).max(initial=0.0)), np.finfo(np.float64).tiny))
+    size = float(predictions @ predictions)
+    beta = max(0.0, float(changes @ predictions) / size) if size > 0 else 0.0
+    scaled, total = float(((changes - beta * predictions) ** 2).mean()), float((changes**2).mean())
     return np.array([plain, scaled, scaled / total if total > 0 else np.nan])
 
 
@@ -158,10 +178,8 @@ def _probe(instance: Instance, method: Method) -> Probe:
     """Return the probe with one coordinate per word."""
     if method.space.per_token or method.space.noisy:
         raise OptionError(
-            f"perturbation {method.name!r} has noise besides the words' coordinates, expected a space like 'token-scale'"
+            f"perturbation {method.name!r} has noise besides the coordinates of the words, expected a space like "
+            "'token-scale'"
         )
     tokens = instance.model.encode(instance.text)
-    words = group_words(tokens)
-    of_token: Ints = np.array(words.of_token, dtype=np.int64)
-    key = stream_key(instance.seed, instance.text)
-    return instance.model.bind(Binding(tokens, method.space, of_token, len(words), key, 0.0))
+    return instance.model.bind(Binding.of(tokens, method.space, group_words(tokens).of_token))

@@ -1,4 +1,4 @@
-"""Means over texts with their intervals: of one method, and of two methods on the same texts."""
+"""Means over texts with intervals: for one method, and for the difference of two methods on the same texts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,9 +30,9 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A mean over n texts with its interval, and the standard deviation of the means of batches (None below two batches).
+    """A mean over n texts with its interval, and the standard deviation of the means of batches.
 
-    The bounds of a bootstrap are NaN for a single value, of which resampling says nothing.
+    `sd` is None for fewer than two batches. The bounds of a bootstrap are NaN for a single value.
     """
 
     mean: float
@@ -47,7 +47,7 @@ class Summary:
 class Difference:
     """Mean of the first method minus mean of the second on the same n texts, with its interval as in `Summary`.
 
-    `p_value` is the two-sided one of McNemar's exact test for shares, None for other means.
+    `p_value` is the two-sided p-value of McNemar's exact test for shares, and None for other means.
     """
 
     mean: float
@@ -58,7 +58,7 @@ class Difference:
 
 
 def wilson(count: int, n: int, level: float = 0.95) -> tuple[float, float]:
-    """Return Wilson's score interval of a share: `count` of n (E. B. Wilson, JASA 1927).
+    """Return Wilson's score interval of the share `count` / `n` (E. B. Wilson, JASA 1927).
 
     Raises
     ------
@@ -71,12 +71,12 @@ def wilson(count: int, n: int, level: float = 0.95) -> tuple[float, float]:
     [0.078, 0.115]
     """
     if not 0 <= count <= n or n == 0:
-        raise OptionError(f"count is {count} of {n}, expected at least one text and a count of them")
+        raise OptionError(f"count is {count} of {n}, expected at least one text and a count from 0 to n")
     z = _z(level)
     share, slack = count / n, z * z / n
     middle = (share + slack / 2) / (1 + slack)
     half = z / (1 + slack) * sqrt(share * (1 - share) / n + slack / (4 * n))
-    # Rounding must not exclude what was seen: at 0 and 1 the bound is exact.
+    # The interval must include the observed share in spite of rounding: at 0 and 1 the bound is exact.
     return (0.0 if count == 0 else middle - half, 1.0 if count == n else middle + half)
 
 
@@ -86,11 +86,11 @@ def summary_of_share(hits: Any, batches: Sequence[Sequence[int]] | None = None, 
     Parameters
     ----------
     hits
-        Whether it happened, for each of n texts: for Delta Accuracy the column of one k of `flips`.
+        One boolean per text. For Delta Accuracy it says whether the prediction flips for one k (see `flips`).
     batches
-        Indices of the texts of each batch, for the standard deviation over batches; a text may be in several.
+        Indices of the texts of each batch, for the standard deviation over batches. A text may be in several batches.
     level
-        Of the interval.
+        Confidence level of the interval.
 
     Raises
     ------
@@ -99,9 +99,9 @@ def summary_of_share(hits: Any, batches: Sequence[Sequence[int]] | None = None, 
     ShapeError
         If `hits` is not one-dimensional.
     """
-    found = _booleans(hits, "hits")
-    low, high = wilson(int(found.sum()), len(found), level)
-    return Summary(float(found.mean()), low, high, len(found), *_over_batches(found.astype(np.float64), batches))
+    values = _booleans(hits, "hits")
+    low, high = wilson(int(values.sum()), len(values), level)
+    return Summary(float(values.mean()), low, high, len(values), *_over_batches(values.astype(np.float64), batches))
 
 
 def summary_of_mean(
@@ -116,16 +116,16 @@ def summary_of_mean(
     OptionError
         If there is no value, or an empty batch.
     """
-    (found,) = summaries_of_means(np.asarray(values, dtype=np.float64)[:, None], batches, level, seed)
-    return _existing(found)
+    (summary,) = summaries_of_means(np.asarray(values, dtype=np.float64)[:, None], batches, level, seed)
+    return _existing(summary)
 
 
 def summaries_of_means(
     values: Any, batches: Sequence[Sequence[int]] | None = None, level: float = 0.95, seed: int = 0
 ) -> tuple[Summary | None, ...]:
-    """Return `summary_of_mean` of each of the m columns of `values` `(n, m)`, all from the same resamples of the texts.
+    """Return `summary_of_mean` for each of the m columns of `values` `(n, m)`, with the same resamples of the texts.
 
-    None for a column without any value.
+    A column without any value gets None.
 
     Raises
     ------
@@ -136,19 +136,19 @@ def summaries_of_means(
     """
     table = np.asarray(values, dtype=np.float64)
     as_floats(np.where(np.isnan(table), 0.0, table), (None, None), "values")
-    found: list[Summary | None] = []
+    summaries: list[Summary | None] = []
     for column, interval in zip(table.T, _bootstraps(table, level, seed), strict=True):
         known = column[~np.isnan(column)]
         spread = _over_batches(column, batches)
-        found.append(Summary(float(known.mean()), *interval, len(known), *spread) if interval is not None else None)
-    return tuple(found)
+        summaries.append(Summary(float(known.mean()), *interval, len(known), *spread) if interval is not None else None)
+    return tuple(summaries)
 
 
 def paired_share(first: Any, second: Any, level: float = 0.95) -> Difference:
-    """Return the difference of two shares, first `(n,)` minus second `(n,)`, seen on the same n texts.
+    """Return the difference of two shares, first `(n,)` minus second `(n,)`, on the same n texts.
 
-    The interval is Newcombe's square-and-add (Statistics in Medicine 17, 1998, p. 2635, method 10): Wilson's intervals
-    of the two shares joined with their correlation phi.
+    The interval is Newcombe's square-and-add interval (Statistics in Medicine 17, 1998, p. 2635, method 10). It
+    combines Wilson's intervals of the two shares with their correlation phi.
 
     Raises
     ------
@@ -157,24 +157,24 @@ def paired_share(first: Any, second: Any, level: float = 0.95) -> Difference:
     OptionError
         If there is no text.
     """
-    one, two = _paired(_booleans(first, "first"), _booleans(second, "second"))
-    n, a, b = len(one), int(one.sum()), int(two.sum())
+    hits, other_hits = _paired(_booleans(first, "first"), _booleans(second, "second"))
+    n, a, b = len(hits), int(hits.sum()), int(other_hits.sum())
     (low_1, high_1), (low_2, high_2) = wilson(a, n, level), wilson(b, n, level)
-    p, q, phi = a / n, b / n, _phi(one, two)
+    p, q, phi = a / n, b / n, _phi(hits, other_hits)
     below = (p - low_1) ** 2 - 2 * phi * (p - low_1) * (high_2 - q) + (high_2 - q) ** 2
     above = (high_1 - p) ** 2 - 2 * phi * (high_1 - p) * (q - low_2) + (q - low_2) ** 2
-    return Difference(p - q, p - q - sqrt(max(below, 0)), p - q + sqrt(max(above, 0)), n, mcnemar(one, two))
+    return Difference(p - q, p - q - sqrt(max(below, 0)), p - q + sqrt(max(above, 0)), n, mcnemar(hits, other_hits))
 
 
 def mcnemar(first: Bools, second: Bools) -> float:
     """Return the p-value of McNemar's exact test that two shares `(n,)`, `(n,)` on the same texts are equal.
 
-    Of the texts on which the two disagree, each side wins a Binomial(1/2) number.
+    Under the null hypothesis, each of the texts on which the two disagree is a win of either with probability 1/2.
 
     Examples
     --------
-    >>> one = np.array([True] * 9 + [False] * 3)
-    >>> mcnemar(one, np.array([False] * 9 + [True] * 1 + [False] * 2))
+    >>> first = np.array([True] * 9 + [False] * 3)
+    >>> mcnemar(first, np.array([False] * 9 + [True] * 1 + [False] * 2))
     0.021484375
     """
     wins, losses = int((first & ~second).sum()), int((second & ~first).sum())
@@ -184,9 +184,9 @@ def mcnemar(first: Bools, second: Bools) -> float:
 
 
 def paired_mean(first: Any, second: Any, level: float = 0.95, seed: int = 0) -> Difference:
-    """Return the difference of two means, first `(n,)` minus second `(n,)`, with the interval of a bootstrap over texts.
+    """Return the difference of two means, first `(n,)` minus second `(n,)`, with a bootstrap interval over texts.
 
-    A text with NaN for either is left out.
+    Texts with NaN in either are left out.
 
     Raises
     ------
@@ -195,15 +195,15 @@ def paired_mean(first: Any, second: Any, level: float = 0.95, seed: int = 0) -> 
     OptionError
         If no text is left.
     """
-    one, two = _paired(np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64))
-    (found,) = paired_means((one - two)[:, None], level, seed)
-    return _existing(found)
+    values, other_values = _paired(np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64))
+    (difference,) = paired_means((values - other_values)[:, None], level, seed)
+    return _existing(difference)
 
 
 def paired_means(differences: Any, level: float = 0.95, seed: int = 0) -> tuple[Difference | None, ...]:
-    """Return `paired_mean` of each of the m columns of `differences` `(n, m)`, first minus second, from the same resamples.
+    """Return `paired_mean` for each of the m columns of `differences` `(n, m)`, with the same resamples of the texts.
 
-    None for a column without any value.
+    The differences are first minus second. A column without any value gets None.
 
     Raises
     ------
@@ -211,7 +211,7 @@ def paired_means(differences: Any, level: float = 0.95, seed: int = 0) -> tuple[
         If a value is infinite.
     """
     summaries = summaries_of_means(differences, None, level, seed)
-    return tuple(None if one is None else Difference(one.mean, one.low, one.high, one.n) for one in summaries)
+    return tuple(None if mean is None else Difference(mean.mean, mean.low, mean.high, mean.n) for mean in summaries)
 
 
 def _checked(level: float) -> float:
@@ -225,31 +225,31 @@ def _z(level: float) -> float:
 
 
 def _booleans(hits: Any, name: str) -> Bools:
-    found = np.asarray(hits)
-    if found.ndim != 1 or found.dtype != np.bool_:
-        raise ShapeError(f"{name} is {found.dtype} of shape {found.shape}, expected booleans of shape (n,)")
-    return found
+    values = np.asarray(hits)
+    if values.ndim != 1 or values.dtype != np.bool_:
+        raise ShapeError(f"{name} is {values.dtype} of shape {values.shape}, expected booleans of shape (n,)")
+    return values
 
 
-def _paired(one: Any, two: Any) -> tuple[Any, Any]:
-    if one.shape != two.shape:
-        raise ShapeError(f"first has shape {one.shape} and second {two.shape}, expected one value of each per text")
-    return one, two
+def _paired(first: Any, second: Any) -> tuple[Any, Any]:
+    if first.shape != second.shape:
+        raise ShapeError(f"first has shape {first.shape}, second {second.shape}, expected one value of each per text")
+    return first, second
 
 
-def _phi(one: Bools, two: Bools) -> float:
-    """Return Newcombe's phi: the correlation of two booleans, with a continuity correction where it is positive."""
-    n, both, neither = len(one), int((one & two).sum()), int((~one & ~two).sum())
-    only_one, only_two = int((one & ~two).sum()), int((two & ~one).sum())
-    margins = (both + only_one) * (only_two + neither) * (both + only_two) * (only_one + neither)
+def _phi(first: Bools, second: Bools) -> float:
+    """Return Newcombe's phi: the correlation of two booleans, with a continuity correction if it is positive."""
+    n, both, neither = len(first), int((first & second).sum()), int((~first & ~second).sum())
+    only_first, only_second = int((first & ~second).sum()), int((second & ~first).sum())
+    margins = (both + only_first) * (only_second + neither) * (both + only_second) * (only_first + neither)
     if margins == 0:
         return 0.0
-    product = both * neither - only_one * only_two
+    product = both * neither - only_first * only_second
     return (max(product - n / 2, 0.0) if product > 0 else product) / sqrt(margins)
 
 
 def _over_batches(values: Floats, batches: Sequence[Sequence[int]] | None) -> tuple[float | None, int]:
-    """Return the standard deviation (n - 1) of the batches' means and their number."""
+    """Return the standard deviation of the means of the batches (with n - 1) and the number of batches."""
     if batches is None:
         return None, 1
     if not all(len(batch) for batch in batches):
@@ -259,17 +259,19 @@ def _over_batches(values: Floats, batches: Sequence[Sequence[int]] | None) -> tu
     return (float(np.std(known, ddof=1)) if len(known) > 1 else None), len(batches)
 
 
-def _existing(found: R | None) -> R:
-    if found is None:
+def _existing(result: R | None) -> R:
+    if result is None:
         raise OptionError("there is no value to average, expected at least one text")
-    return found
+    return result
 
 
 def _bootstraps(table: Floats, level: float, seed: int) -> list[tuple[float, float] | None]:
-    """Return the percentile interval of the mean of each column of `table` `(n, m)` over resamples of the texts that have a
-    value (the others are NaN); of NaN where only one has, None without any."""
+    """Return the bootstrap percentile interval of the mean of each column of `table` `(n, m)`.
+
+    Only texts with a value (not NaN) are resampled. A single value has NaN bounds; a column of NaN has no interval.
+    """
     tail = (1 - _checked(level)) / 2
-    found: list[tuple[float, float] | None] = [None] * table.shape[1]
+    intervals: list[tuple[float, float] | None] = [None] * table.shape[1]
     known = ~np.isnan(table)
     patterns, pattern_of = np.unique(known, axis=1, return_inverse=True)
     for index, rows in enumerate(patterns.T):
@@ -279,14 +281,15 @@ def _bootstraps(table: Floats, level: float, seed: int) -> list[tuple[float, flo
             if rows.sum() > 1:
                 bounds = np.quantile(_resampled(table[np.ix_(rows, columns)], seed), [tail, 1 - tail], axis=0)
             for column, (low, high) in zip(columns, bounds.T.tolist(), strict=True):
-                found[column] = (low, high)
-    return found
+                intervals[column] = (low, high)
+    return intervals
 
 
 def _resampled(values: Floats, seed: int) -> Floats:
     """Return the means `(_RESAMPLES, m)` of the columns of `values` `(n, m)` over texts drawn with replacement.
 
-    One product with how often each text was drawn serves all columns, and takes memory for `_CHUNK` resamples only.
+    The means of all columns are one matrix product with the number of times that each text was drawn. Resamples are
+    processed `_CHUNK` at a time, which bounds the memory.
     """
     rng, n = np.random.default_rng(seed), len(values)
     means = np.empty((_RESAMPLES, values.shape[1]))

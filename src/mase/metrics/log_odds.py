@@ -1,4 +1,4 @@
-"""Log-odds: the change of the target's log-probability without the top share of the words."""
+"""Log-odds: the change of the target's log-probability when the top share of the words is masked."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,15 +14,16 @@ __all__ = ["LogOdds"]
 
 @dataclass(frozen=True, slots=True)
 class LogOdds:
-    """log p(target | text without its top words) - log p(target | text); the lower the better.
+    """log p(target | text without its top words) - log p(target | text); lower is better.
 
-    The name is that of Shrikumar et al. (ICML 2017) and of the literature on integrated gradients, where it is this
-    difference of log-probabilities. Probabilities below 1e-12 count as 1e-12.
+    The name is from Shrikumar et al. (ICML 2017). In the literature on integrated gradients it is this difference of
+    log-probabilities. Probabilities below 1e-12 count as 1e-12.
 
     Parameters
     ----------
     share
-        Of the words, rounded up (Sanyal and Ren's code, EMNLP 2021, rounds down).
+        Share of the words to mask, rounded up to a number of words. The code of Sanyal and Ren (EMNLP 2021) rounds
+        down.
     """
 
     share: float = LOG_ODDS_SHARE
@@ -39,4 +40,4 @@ class LogOdds:
     def evaluate(self, instance: Instance) -> Floats:
         """Return the difference of log-probabilities `(1,)`."""
         kept = without_top(instance.ranked, share_counts(len(instance.masker.words), (self.share,)))
-        return log_change(target_probabilities(instance, kept), instance.whole)
+        return log_change(target_probabilities(instance, kept), instance.text_probability)

@@ -1,4 +1,4 @@
-"""Masking: words of a text taken out by one operator, and what the model says then."""
+"""Mask words of a text with an operator, and evaluate the model on the rest."""
 
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -12,63 +12,63 @@ from mase.models.protocol import Model
 from mase.rng import untouched
 from mase.text import Tokens, Words, group_words
 
-__all__ = ["Answers", "Masker", "MaskingOperator", "masker", "remembering"]
+__all__ = ["Masker", "MaskingOperator", "PredictMasked", "masker", "with_cache"]
 
 
-class Answers(Protocol):
-    """What a model says to rows of words kept."""
+class PredictMasked(Protocol):
+    """A function from rows of kept words to class probabilities."""
 
     def __call__(self, kept: Bools) -> Floats:
-        """Return class probabilities `(n, k)` for n rows of words kept `(n, w)`."""
+        """Return class probabilities `(n, k)` for n rows of kept words `(n, w)`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Masker:
-    """One model bound to one text, whose words can be taken out by one operator.
+    """One model bound to one text, whose words can be masked with one operator.
 
     Attributes
     ----------
     words
-        The w words that the model reads. Special tokens and padding belong to none and stay.
+        The w words that the model reads. Special tokens and padding belong to no word and are never masked.
     operator
-        How a word is taken out; never "auto".
-    whole
-        `(k,)`: class probabilities of the text itself.
-    answers
-        What the model says to rows of words kept.
+        Name of the masking operator; never "auto".
+    text_probabilities
+        `(k,)`: class probabilities of the unmasked text.
+    predict
+        Returns class probabilities for rows of kept words.
     multilabel
-        Whether the k classes are separate questions, not one choice among k.
+        Whether the k classes are independent labels instead of one choice among k.
     """
 
     words: Words
     operator: str
-    whole: Floats
-    answers: Answers
+    text_probabilities: Floats
+    predict: PredictMasked
     multilabel: bool = False
 
     @property
     def target(self) -> int:
-        """The class that the model predicts for the text itself; of separate questions the one it is surest to affirm."""
-        return int(np.argmax(self.whole))
+        """Index of the most probable class of the unmasked text."""
+        return int(np.argmax(self.text_probabilities))
 
     def flipped(self, probabilities: Floats, target: int) -> Bools:
-        """Return whether a model with class probabilities `(n, k)` no longer predicts `target` `(n,)`.
+        """Return whether class probabilities `(n, k)` no longer predict `target` `(n,)`.
 
-        Of one choice: another class is the likeliest (of equally likely ones the first counts). Of separate questions:
-        the target's own probability is below 0.5; what the model says to the other questions does not matter.
+        In single-label classification, another class is the most probable one. Of equally probable classes the first
+        counts. In multi-label classification, the probability of the target is below 0.5; other classes do not matter.
         """
         return np.asarray(probabilities[:, target] < 0.5 if self.multilabel else probabilities.argmax(axis=1) != target)
 
     def probabilities(self, kept: Bools) -> Floats:
-        """Return class probabilities `(n, k)` with the words kept that `kept` `(n, w)` says, each distinct row asked once.
+        """Return class probabilities `(n, k)` for rows of kept words `(n, w)`; equal rows are evaluated once.
 
         Raises
         ------
         ShapeError
             If `kept` is not a boolean array `(n, w)`.
         ModelError
-            If the model raises or answers with something else than finite class scores.
+            If the model raises, or returns anything but finite class scores.
         """
         rows = np.asarray(kept)
         if rows.dtype != np.bool_ or rows.ndim != 2 or rows.shape[1] != len(self.words):
@@ -76,22 +76,22 @@ class Masker:
                 f"kept is {rows.dtype} of shape {rows.shape}, expected booleans of shape (n, {len(self.words)})"
             )
         if not len(rows):
-            return np.empty((0, len(self.whole)))
-        distinct, back = np.unique(rows, axis=0, return_inverse=True)
+            return np.empty((0, len(self.text_probabilities)))
+        distinct, inverse = np.unique(rows, axis=0, return_inverse=True)
         with untouched():
-            return self.answers(distinct)[back.reshape(-1)]
+            return self.predict(distinct)[inverse.reshape(-1)]
 
 
 class MaskingOperator(Protocol):
-    """One way to take words out of a text."""
+    """A way to mask words of a text."""
 
     def bind(self, model: Model, tokens: Tokens, words: Words) -> Masker:
-        """Return the masker of one text, whose tokens and words are given.
+        """Return the masker of the text with these tokens and words.
 
         Raises
         ------
         CapabilityError
-            If the model cannot have words taken out so.
+            If the model does not support this operator.
         """
         ...
 
@@ -104,22 +104,23 @@ def masker(model: Model, text: str, operator: Operator = "auto") -> Masker:
     model
         An adapter from `mase.models`.
     text
-        The text; words that the model cuts off are none of its words here.
+        The text. Words that the model cuts off are not among the masker's words.
     operator
-        What takes a word's place: the model's "mask", "unk" or "pad" token (in each of the word's tokens), the "zero"
+        What replaces a masked word: the model's "mask", "unk" or "pad" token (for each token of the word), the "zero"
         vector, or nothing ("delete"). "auto" is the first reference of the model: its mask token, else its unknown
-        token, else padding, else zero; for a function of texts its mask token, else "delete".
+        token, else padding, else zero. For a function of texts it is the mask token, else "delete".
 
     Notes
     -----
-    A token takes a word's place as its embedding in each of the word's places. A module that also looks at the ids sees
-    those of the text: to the bundled LSTMs, which do not read padding at the end, "pad" is a vector that is read.
+    A masked word is replaced by the token's embedding, once for each token of the word. Token ids stay those of the
+    text. The bundled LSTMs, for example, skip padding at the end by its ids, but they read the vector of a word that is
+    masked with "pad".
 
-    "delete" shortens the sequence of tokens that the model reads. A text that was cut is not cut anew: nothing moves in
-    from beyond the window. If no token is left at all, the model is asked about a single token that stands for absence
-    (mask, unk, pad, or the zero vector, the first that it has); transformers never come to that, they keep their
-    special tokens. For a function of texts "delete" takes the words out of the string, which may leave it empty;
-    letters that they separated stay apart (see `mase.models.rewriting`).
+    "delete" shortens the sequence of tokens that the model reads. A truncated text is not truncated again: no token
+    moves in from beyond the window. If no token is left, the model reads a single reference token instead (the first
+    that it has of mask, unk, pad and the zero vector). This cannot happen with transformers, which keep their special
+    tokens. For a function of texts "delete" removes the words from the string, which may leave it empty. The words
+    around a removed word are not joined (see `mase.models.rewriting`).
 
     Raises
     ------
@@ -142,24 +143,25 @@ def masker(model: Model, text: str, operator: Operator = "auto") -> Masker:
         return chosen.bind(model, tokens, words)
 
 
-def remembering(masker: Masker) -> Masker:
-    """Return the masker of the same text, which asks the model only about words taken out that it was not asked about yet.
+def with_cache(masker: Masker) -> Masker:
+    """Return the same masker with a cache, so that the model is evaluated once for each distinct row of kept words.
 
-    Metrics, and methods of one text, ask about many of the same rows. It keeps all answers for as long as it lives.
+    Metrics share many rows with each other, and so do the methods evaluated on one text. The cache lives as long as the
+    masker.
     """
-    return replace(masker, answers=_Memory(masker.answers, {}))
+    return replace(masker, predict=_CachedPredict(masker.predict, {}))
 
 
 @dataclass(frozen=True, slots=True)
-class _Memory:
-    """Answers `(k,)` by the bits of the words kept."""
+class _CachedPredict:
+    """Class probabilities `(k,)` by the packed bits of the kept words."""
 
-    answers: Answers
-    known: dict[bytes, Floats]
+    predict: PredictMasked
+    cache: dict[bytes, Floats]
 
     def __call__(self, kept: Bools) -> Floats:
         keys = [bits.tobytes() for bits in np.packbits(kept, axis=1)]
-        new = [index for index, key in enumerate(keys) if key not in self.known]
+        new = [index for index, key in enumerate(keys) if key not in self.cache]
         if new:
-            self.known.update(zip([keys[index] for index in new], self.answers(kept[new]), strict=True))
-        return np.stack([self.known[key] for key in keys])
+            self.cache.update(zip([keys[index] for index in new], self.predict(kept[new]), strict=True))
+        return np.stack([self.cache[key] for key in keys])

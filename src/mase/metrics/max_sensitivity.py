@@ -1,4 +1,4 @@
-"""Max-sensitivity: how far the scores move when the text moves a little."""
+"""Max-sensitivity: how much the scores change when the embeddings of the words change a little."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -16,20 +16,20 @@ __all__ = ["MaxSensitivity"]
 
 @dataclass(frozen=True, slots=True)
 class MaxSensitivity:
-    """Largest |gamma(x') - gamma(x)| / |gamma(x)| (Euclidean norms) found for n texts x' near x; the lower the better.
+    """Largest |gamma(x') - gamma(x)| / |gamma(x)| over n neighbours x' of the text x; lower is better.
 
-    Yeh et al., NeurIPS 2019, with a Monte Carlo maximum, which is a lower bound of the true one. x' stretches the
-    embedding of each word, away from the method's reference, by its own factor drawn uniformly from [1 - radius, 1 +
-    radius]: a ball of the maximum norm in the words' coordinates (in captum, of the entries of the input). Scores of x
-    and x' are made with the same seed, so that what is measured is not the sampling error, which `SeedAgreement`
-    measures. Costs n explanations.
+    The norms are Euclidean. From Yeh et al., NeurIPS 2019. The Monte Carlo maximum is a lower bound of the true one. A
+    neighbour multiplies each word's offset from the method's reference by a factor drawn uniformly from [1 - radius, 1
+    + radius]. This is a ball of the maximum norm in the coordinates of the words (captum's is in the entries of the
+    input). x and x' are explained with the same seed, so that sampling error is not measured; `SeedAgreement` measures
+    that. Costs n explanations.
 
     Parameters
     ----------
     radius
-        Of the ball; captum's 0.02 by default.
+        Radius of the ball; 0.02 by default, as in captum.
     n_draws
-        How many x'; captum's 10 by default.
+        Number of neighbours; 10 by default, as in captum.
     """
 
     radius: float = 0.02
@@ -39,7 +39,8 @@ class MaxSensitivity:
     def __post_init__(self) -> None:
         if not 0 < self.radius < 1 or self.n_draws < 1:
             raise OptionError(
-                f"radius is {self.radius} and n_draws {self.n_draws}, expected a radius between 0 and 1 and an integer >= 1"
+                f"radius is {self.radius} and n_draws {self.n_draws}, expected a radius between 0 and 1 and an integer "
+                ">= 1"
             )
 
     @property
@@ -50,11 +51,13 @@ class MaxSensitivity:
     def evaluate(self, instance: Instance) -> Floats:
         """Return the largest relative change `(1,)`; NaN if all scores are 0."""
         if instance.rescore is None:
-            raise CapabilityError("max-sensitivity needs a method, expected no scores that were made elsewhere")
+            raise CapabilityError(
+                "max-sensitivity has to explain the text again, which it cannot for given attributions; leave it out"
+            )
         size = float(np.linalg.norm(instance.scores))
         if size == 0:
             return np.array([np.nan])
         rng = generator(instance.seed, f"max-sensitivity of {instance.text}")
         factors = 1 + self.radius * rng.uniform(-1, 1, size=(self.n_draws, len(instance.scores)))
-        moved = [instance.rescore(Nearby(instance.model, one), instance.seed) for one in factors]
-        return np.array([max(float(np.linalg.norm(one - instance.scores)) for one in moved) / size])
+        neighbours = [instance.rescore(Nearby(instance.model, row), instance.seed) for row in factors]
+        return np.array([max(float(np.linalg.norm(scores - instance.scores)) for scores in neighbours) / size])

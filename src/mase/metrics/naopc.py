@@ -1,4 +1,4 @@
-"""Normalised AOPC: where between the floor and the ceiling of the text an order of words lies."""
+"""Normalised AOPC: AOPC relative to its lower and upper bound for the text."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,22 +13,23 @@ from mase.metrics.search import best_order
 
 __all__ = ["NormalisedAopc"]
 
-# Of the range between floor and ceiling: below it is rounding.
+# A smaller range between the bounds is floating-point noise.
 _SMALLEST_RANGE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class NormalisedAopc:
-    """(AOPC - floor) / (ceiling - floor), the bounds being AOPCs of the orders that beam search finds, for this text alone.
+    """(AOPC - floor) / (ceiling - floor), where floor and ceiling bound the AOPC of this text.
 
-    NAOPC of Edin et al. (arXiv 2408.08137): AOPC itself cannot be compared between models, whose ranges differ. "top
-    first" is the better the higher, "bottom first" the better the lower. NaN where no order changes anything. An order
-    that beats the beam counts as it is: the number can be a little above 1 or below 0.
+    The bounds are the AOPCs of the worst and the best order that beam search finds. NAOPC is from Edin et al. (arXiv
+    2408.08137). It makes AOPC comparable between models, whose ranges of AOPC differ. For "top first" higher is better,
+    for "bottom first" lower. The value is NaN if no order changes the probability. Beam search is not exact, so a value
+    can be slightly above 1 or below 0.
 
     Parameters
     ----------
     beam
-        Orders followed; the paper's 5 by default. About beam x w^2 evaluations per text.
+        Width of the beam; 5 by default, as in Edin et al. Costs about beam x w^2 evaluations per text.
     """
 
     beam: int = 5
@@ -40,7 +41,7 @@ class NormalisedAopc:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """Top first, bottom first, and the bounds (which tables leave out)."""
+        """Top first, bottom first, and the two bounds, which tables leave out."""
         return (
             Column("top first", "higher"),
             Column("bottom first", "lower"),
@@ -50,12 +51,12 @@ class NormalisedAopc:
 
     def evaluate(self, instance: Instance) -> Floats:
         """Return the two normalised areas, the ceiling and the floor `(4,)`."""
-        low, high = instance.memory.once(("naopc", self.beam, instance.target), lambda: self._bounds(instance))
+        low, high = instance.cache.get_or_compute(("naopc", self.beam, instance.target), lambda: self._bounds(instance))
         order = instance.ranked
-        found = np.array([mean_drop(instance, order), mean_drop(instance, order[::-1])])
+        drops = np.array([mean_drop(instance, order), mean_drop(instance, order[::-1])])
         if high - low < _SMALLEST_RANGE:
             return np.array([np.nan, np.nan, high, low])
-        return np.array([*((found - low) / (high - low)), high, low])
+        return np.array([*((drops - low) / (high - low)), high, low])
 
     def _bounds(self, instance: Instance) -> tuple[float, float]:
         """Return the floor and the ceiling of the text."""

@@ -1,4 +1,4 @@
-"""A model whose texts lie a little beside the real ones: each word's coordinate is stretched by its own factor."""
+"""A model evaluated at a neighbour of the text: the coordinate of each word is multiplied by its own factor."""
 
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -16,10 +16,11 @@ __all__ = ["Nearby"]
 
 
 class Nearby(Wrapper):
-    """A model that reads, in place of word i's embedding e_i, r_i + factors[i] (e_i - r_i), r being the space's reference.
+    """A model that reads r_i + factors[i] (e_i - r_i) in place of the embedding e_i of word i.
 
-    Explaining it explains the real model at a neighbouring point of embedding space: coordinate c of the neighbour is
-    coordinate factors * c of the text. For one text: there are as many factors `(w,)` as it has words.
+    r is the reference of the space. To explain this model is to explain the original one at a neighbouring point of
+    embedding space: coordinate c of the neighbour is coordinate factors * c of the text. It serves one text, with one
+    factor per word `(w,)`.
     """
 
     def __init__(self, model: Model, factors: Floats) -> None:
@@ -32,18 +33,18 @@ class Nearby(Wrapper):
         Raises
         ------
         CapabilityError
-            If the model has no embeddings, or coordinates are not words.
+            If the model has no embeddings, or if the coordinates are not words.
         """
         if not self.model.has_embeddings:
             raise CapabilityError(
-                f"{self.model.name} reads strings only, which have no neighbours; expected embeddings"
+                f"{self.model.name} reads strings only, expected a model with embeddings; leave max-sensitivity out"
             )
         if binding.n_coordinates != len(self.factors):
             raise CapabilityError(
                 f"the method has {binding.n_coordinates} coordinates, expected {len(self.factors)}: one per word"
             )
         probe = self.model.bind(binding)
-        # Row 0 of a space with noise is a noisy one: the neighbour itself is asked without.
+        # Row 0 of a space with noise is noisy, but the response of the neighbour itself must be free of noise.
         clean = self.model.bind(replace(binding, space=TokenScale(), sigma=0.0)) if binding.space.noisy else probe
         start = clean.scores(self.factors[None, :], np.zeros(1, dtype=np.int64))
         kind = NearbyGradientProbe if isinstance(probe, GradientProbe) else NearbyProbe
@@ -52,7 +53,7 @@ class Nearby(Wrapper):
 
 @dataclass(frozen=True, slots=True)
 class NearbyProbe:
-    """The probe of a neighbour, whose own scores are `start` `(1, k)`. See `mase.models.protocol.Probe`."""
+    """The probe of a neighbour, whose class scores are `start` `(1, k)`. See `mase.models.protocol.Probe`."""
 
     probe: Probe
     factors: Floats
@@ -75,7 +76,7 @@ class NearbyProbe:
 
     @property
     def batch_size(self) -> int:
-        """Rows at once."""
+        """Number of rows per batch."""
         return self.probe.batch_size
 
     def opened(self) -> Opened:
@@ -87,12 +88,12 @@ class NearbyProbe:
         return self.probe.scores(coordinates * self.factors, rows)
 
     def half(self) -> Probe | None:
-        """Return the probe of the same neighbour in half precision; None where the model's probe gives none.
+        """Return the probe of the same neighbour in half precision; None if the model's probe returns None.
 
         Raises
         ------
         CapabilityError
-            If the model's probe has none.
+            If the model's probe does not support half precision.
         """
         if not isinstance(self.probe, HalfProbe):
             raise CapabilityError("this model has no half precision, expected precision='float32'")
@@ -100,24 +101,24 @@ class NearbyProbe:
         return None if half is None else replace(self, probe=half)
 
     def exchanged(self, sources: Ints) -> Floats:
-        """Raise the error that says why there are no answers.
+        """Raise an error: the words of a neighbour cannot be exchanged.
 
         Raises
         ------
         CapabilityError
-            Always: a probe exchanges the words of the text itself, at coordinates 1.
+            Always. A probe exchanges words of the text itself, at coordinates 1.
         """
         raise _without_neighbours("exchange words")
 
     def contributions(self, link: Link, target: int) -> Floats:
-        """Raise the error that says why there are no answers.
+        """Raise an error: there are no contributions at a neighbour.
 
         Raises
         ------
         CapabilityError
-            Always: a probe has contributions at the text itself, at coordinates 1.
+            Always. A probe computes contributions for the text itself, at coordinates 1.
         """
-        raise _without_neighbours("hand differences back through the layers (DeepLIFT)")
+        raise _without_neighbours("propagate differences through the layers (DeepLIFT)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,15 +126,15 @@ class NearbyGradientProbe(NearbyProbe):
     """The probe of a neighbour that also differentiates."""
 
     def gradients(self, coordinates: Floats, rows: Ints, link: Link, target: int) -> tuple[Floats, Floats]:
-        """Return scores `(b, k)` and derivatives `(b, p)` by the neighbour's coordinates."""
+        """Return scores `(b, k)` and derivatives `(b, p)` with respect to the neighbour's coordinates."""
         assert isinstance(self.probe, GradientProbe)
         scores, slopes = self.probe.gradients(coordinates * self.factors, rows, link, target)
         return scores, slopes * self.factors
 
     def gradient_norms(self, coordinates: Floats, rows: Ints, link: Link, target: int) -> Floats:
-        """Return `(b, p)`: the norm of the response's gradient by all entries of each word's vectors.
+        """Return the norms `(b, p)` of the response's gradient with respect to the embeddings of each word.
 
-        The gradient by the vectors themselves, at the neighbour's: no factor comes into it, unlike with coordinates.
+        This gradient is with respect to the neighbour's embeddings, not its coordinates, so no factor is applied.
         """
         assert isinstance(self.probe, GradientProbe)
         return self.probe.gradient_norms(coordinates * self.factors, rows, link, target)
@@ -141,6 +142,6 @@ class NearbyGradientProbe(NearbyProbe):
 
 def _without_neighbours(what: str) -> CapabilityError:
     return CapabilityError(
-        f"methods that {what} cannot be asked about the neighbours of a text, which max-sensitivity stretches; "
-        "leave the metric or the method out"
+        f"methods that {what} cannot explain the neighbours of a text, which max-sensitivity needs; "
+        "leave out the metric or the method"
     )

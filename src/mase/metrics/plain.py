@@ -5,32 +5,32 @@ from dataclasses import asdict
 from math import isnan
 from typing import Any
 
-from mase.metrics.evaluator import Judged
+from mase.metrics.evaluator import EvaluatedText
 from mase.metrics.intervals import Difference, Summary
 
 __all__ = ["finite_number", "summary_values", "text_values"]
 
 
-def text_values(judged: Judged, n_columns: int) -> dict[str, Any]:
-    """Return what was measured on one text; the text itself by its SHA-256."""
+def text_values(evaluated: EvaluatedText, n_columns: int) -> dict[str, Any]:
+    """Return the values of one text, which is identified by its SHA-256."""
     return {
-        "sha256": hashlib.sha256(judged.text.encode("utf-8", "surrogatepass")).hexdigest(),
-        "target": judged.target,
-        "probability": judged.probability,
+        "sha256": hashlib.sha256(evaluated.text.encode("utf-8", "surrogatepass")).hexdigest(),
+        "target": evaluated.target,
+        "probability": evaluated.probability,
         "values": {
-            name: [None] * n_columns if one is None else list(map(finite_number, one.values.tolist()))
-            for name, one in judged.by_method.items()
+            name: [None] * n_columns if result is None else list(map(finite_number, result.values.tolist()))
+            for name, result in evaluated.by_method.items()
         },
     }
 
 
-def summary_values(found: Summary | Difference | None) -> dict[str, Any] | None:
+def summary_values(mean: Summary | Difference | None) -> dict[str, Any] | None:
     """Return a mean with its interval as plain JSON types."""
-    if found is None:
+    if mean is None:
         return None
-    return {name: finite_number(value) if isinstance(value, float) else value for name, value in asdict(found).items()}
+    return {name: finite_number(value) if isinstance(value, float) else value for name, value in asdict(mean).items()}
 
 
 def finite_number(value: float) -> float | None:
-    """Return a number for JSON, which has no NaN."""
+    """Return a number for JSON: None for NaN, which JSON lacks."""
     return None if isnan(value) else value

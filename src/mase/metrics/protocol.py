@@ -1,4 +1,4 @@
-"""What a metric is: numbers from one text, the scores of its words and the model."""
+"""The protocol of metrics: numbers computed from a text, the scores of its words, and the model."""
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
@@ -9,20 +9,20 @@ from mase.attribution import ranking
 from mase.metrics.masking import Masker
 from mase.models.protocol import Model
 
-__all__ = ["Better", "Column", "Instance", "Memory", "Metric", "Rescore", "TopWords"]
+__all__ = ["Better", "Cache", "Column", "Instance", "Metric", "Rescore", "TopWords"]
 
 T = TypeVar("T")
 
 Better = Literal["higher", "lower"]
-# Scores `(w,)` of the words of the case's text by the same method, of this model and with this seed.
+# Returns scores `(w,)` of the instance's text by the same method, for the given model and seed.
 Rescore = Callable[[Model, int], Floats]
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One number of a metric: its name, which direction is better, whether it is a share of texts (each 0 or 1).
+    """One number of a metric: its name, which direction is better, and whether its mean is a share of texts.
 
-    `headline` columns are shown in tables; all are written to files.
+    The values of a `share` column are 0 or 1. Tables show the `headline` columns; files have all columns.
     """
 
     name: str
@@ -32,22 +32,22 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
-    """What metrics found out about one text that does not depend on the scores: all methods of the text share it."""
+class Cache:
+    """Values that do not depend on the scores: all methods that are evaluated on one text share them."""
 
-    known: dict[Hashable, Any] = field(default_factory=dict)
+    values: dict[Hashable, Any] = field(default_factory=dict)
 
-    def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return what `make` gave when it was first called for this key."""
-        if key not in self.known:
-            self.known[key] = make()
-        found: T = self.known[key]
-        return found
+    def get_or_compute(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """Return the value of this key; `compute` is called the first time only."""
+        if key not in self.values:
+            self.values[key] = compute()
+        value: T = self.values[key]
+        return value
 
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One text with the scores of its words: what a metric judges.
+    """One text with the scores of its words: the input of a metric.
 
     Attributes
     ----------
@@ -56,17 +56,17 @@ class Instance:
     target
         Index of the explained class.
     masker
-        The model bound to the text, with the operator that takes words out.
+        The model bound to the text, with the operator that masks words.
     scores
-        `(w,)`: scores of the masker's words, positive for the target.
+        `(w,)`: scores of the masker's words. A positive score increases the probability of the target.
     seed
-        Of what a metric draws.
+        Seed of what a metric draws.
     rescore
-        Makes the scores anew; None for scores that were made elsewhere.
+        Computes the scores for another model or seed; None for given attributions.
     order
         `(w,)`: indices of the words, best first; None for the ranking of the scores.
-    memory
-        Of what metrics ask about the text whatever the scores; the cases of one text, seed and model share it.
+    cache
+        Values that do not depend on the scores. Instances of the same text, seed and model share it.
     """
 
     model: Model
@@ -77,48 +77,48 @@ class Instance:
     seed: int = 0
     rescore: Rescore | None = None
     order: Ints | None = None
-    memory: Memory = field(default_factory=Memory, repr=False)
+    cache: Cache = field(default_factory=Cache, repr=False)
 
     @property
     def ranked(self) -> Ints:
-        """Indices `(w,)` of the words, best first: what metrics that take words out follow."""
+        """Indices `(w,)` of the words, best first: the order in which metrics mask words."""
         return ranking(self.scores) if self.order is None else self.order
 
     @property
-    def whole(self) -> float:
-        """Probability of the target for the text itself."""
-        return float(self.masker.whole[self.target])
+    def text_probability(self) -> float:
+        """Probability of the target for the unmasked text."""
+        return float(self.masker.text_probabilities[self.target])
 
 
 class Metric(Protocol):
-    """A metric: its fields are its settings, its columns the numbers that it gives for one text.
+    """A metric. Its fields are its settings, and it returns one number per column for a text.
 
     Attributes
     ----------
     needs_rescore
-        Whether it has to make scores anew, which it cannot for scores that were made elsewhere.
+        Whether it has to compute the scores again. Such a metric cannot evaluate given attributions.
     """
 
     needs_rescore: ClassVar[bool]
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The m numbers that it gives."""
+        """The m columns, one per number."""
         ...
 
     def evaluate(self, instance: Instance) -> Floats:
-        """Return the m numbers of one text `(m,)`; NaN where one has no value."""
+        """Return the numbers of one text `(m,)`; NaN for a missing value."""
         ...
 
 
 @runtime_checkable
 class TopWords(Protocol):
-    """A metric one of whose settings is the numbers of words to take out, those of highest score first.
+    """A metric with a setting for the numbers of top words to mask.
 
     Attributes
     ----------
     ks
-        The numbers; the command's `--k` replaces them.
+        Numbers of words, which `--k` of the command line replaces.
     """
 
     ks: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""Which words go first, and which are then left."""
+"""Order words by their scores, and mask the first of them."""
 
 from collections.abc import Sequence
 
@@ -12,23 +12,23 @@ __all__ = ["check_ks", "check_order", "ranking", "share_counts", "without_top"]
 
 
 def without_top(order: Ints, ks: Sequence[int]) -> Bools:
-    """Return which words are kept `(len(ks), w)` when the first k of `order` `(w,)` are taken out; k is capped by w.
+    """Return which words are kept `(len(ks), w)` when the first k of `order` `(w,)` are masked; k is capped by w.
 
     Raises
     ------
     OptionError
         If a k is not an integer >= 0.
     ShapeError
-        If `order` is not an order of w words.
+        If `order` is not a permutation of the indices 0 to w - 1.
 
     Examples
     --------
     >>> without_top(ranking([0.1, -2.0, 0.5]), [0, 1, 9]).tolist()
     [[True, True, True], [True, True, False], [False, False, False]]
     """
-    place = np.empty(len(check_order(order)), dtype=np.int64)
-    place[order] = np.arange(len(place))
-    return np.asarray(place >= np.array(check_ks(ks), dtype=np.int64).reshape(-1, 1))
+    rank = np.empty(len(check_order(order)), dtype=np.int64)
+    rank[order] = np.arange(len(rank))
+    return np.asarray(rank >= np.array(check_ks(ks), dtype=np.int64).reshape(-1, 1))
 
 
 def check_ks(ks: Sequence[int]) -> tuple[int, ...]:
@@ -41,28 +41,28 @@ def check_ks(ks: Sequence[int]) -> tuple[int, ...]:
     """
     for k in ks:
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 0:
-            raise OptionError(f"k is {k!r}, expected an integer >= 0: a number of words to take out")
+            raise OptionError(f"k is {k!r}, expected an integer >= 0: the number of words to mask")
     return tuple(int(k) for k in ks)
 
 
 def check_order(order: Ints) -> Ints:
-    """Return `order` if it has each of the indices 0 to w - 1 once.
+    """Return `order` as an array, after a check that it is a permutation of the indices 0 to w - 1.
 
     Raises
     ------
     ShapeError
-        If not.
+        If it is not.
     """
-    found = np.asarray(order)
-    if found.ndim != 1 or not np.array_equal(np.sort(found), np.arange(len(found))):
+    indices = np.asarray(order)
+    if indices.ndim != 1 or not np.array_equal(np.sort(indices), np.arange(len(indices))):
         raise ShapeError(
-            f"order of shape {found.shape} is no permutation, expected each of the indices 0 to w - 1 once"
+            f"order of shape {indices.shape} is not a permutation, expected each of the indices 0 to w - 1 once"
         )
-    return found
+    return indices
 
 
 def share_counts(n_words: int, shares: Sequence[float]) -> tuple[int, ...]:
-    """Return how many of `n_words` each share is: rounded up, so that a small share of a short text is still a word.
+    """Return each share of `n_words` as a number of words, rounded up so that it is at least one word.
 
     Raises
     ------
@@ -77,5 +77,5 @@ def share_counts(n_words: int, shares: Sequence[float]) -> tuple[int, ...]:
     for share in shares:
         if not 0 < share <= 1:
             raise OptionError(f"share is {share!r}, expected a number above 0 and up to 1")
-    # Ten decimals: 0.1 * 30 is 3.0000000000000004 in floating point and must stay 3 words.
+    # Round to 10 decimals first: 0.1 * 30 is 3.0000000000000004 in floating point, but must give 3 words.
     return tuple(int(np.ceil(round(n_words * share, 10))) for share in shares)

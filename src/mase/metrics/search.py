@@ -1,4 +1,4 @@
-"""Beam search over orders of words on the metric itself: how far any explanation could get."""
+"""Beam search for the order of words that is best for a metric: an upper bound for all explanations."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,18 +18,18 @@ Goal = Literal["area", "end"]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The c different sets of i words that one step of a search took out, the best set first.
+    """The c distinct sets of i masked words that step i of the search reached, the best set first.
 
     Attributes
     ----------
     kept
-        `(c, w)`: the words that are left.
+        `(c, w)`: the words that are kept.
     orders
-        `(c, i)`: the words taken out, in the best order that was found.
+        `(c, i)`: the masked words, in the best order that was found.
     probabilities
-        `(c, k)`: class probabilities of what is left.
+        `(c, k)`: class probabilities of the masked text.
     objectives
-        `(c,)`: what the search brings down, or holds up.
+        `(c,)`: what the search minimises or maximises.
     """
 
     kept: Bools
@@ -39,20 +39,20 @@ class Step:
 
 
 def steps(masker: Masker, target: int, *, beam: int = 5, lowest: bool = True, goal: Goal = "area") -> Iterator[Step]:
-    """Yield each step of a beam search, until no word is left; the parameters are those of `best_order`.
+    """Yield each step of a beam search, until all words are masked. The parameters are those of `best_order`.
 
     Raises
     ------
     OptionError
-        If `beam` is below 1, or the goal unknown.
+        If `beam` is below 1, or the goal is unknown.
     """
     if beam < 1:
         raise OptionError(f"beam is {beam}, expected an integer >= 1")
     if goal not in ("area", "end"):
         raise OptionError(f"goal is {goal!r}, expected 'area' or 'end'")
     w = len(masker.words)
-    nothing = Step(np.ones((1, w), np.bool_), np.empty((1, 0), np.int64), masker.whole[None], np.zeros(1))
-    return _followed(masker, target, nothing, beam, 1.0 if lowest else -1.0, goal)
+    start = Step(np.ones((1, w), np.bool_), np.empty((1, 0), np.int64), masker.text_probabilities[None], np.zeros(1))
+    return _search(masker, target, start, beam, 1.0 if lowest else -1.0, goal)
 
 
 def best_order(
@@ -64,32 +64,33 @@ def best_order(
     lowest: bool = True,
     goal: Goal = "area",
 ) -> Ints:
-    """Return an order of words `(w,)` that, taken out one by one, brings the target's probability down as fast as was found.
+    """Return the order of words `(w,)`, found by beam search, that decreases the target's probability fastest.
 
-    It looks at the metric itself, so that it is no explanation: it says what explanations could reach at best.
+    The search optimises the metric itself. Its result is therefore not an explanation, but an upper bound (by search)
+    for explanations.
 
     Parameters
     ----------
     masker, target
-        The text, the operator, and the class whose probability counts.
+        The text with its masking operator, and the class whose probability counts.
     beam
-        How many orders are followed at each step; 1 is greedy. Two orders of the same words go on as the better one.
+        Number of orders that each step keeps; 1 is greedy. Of several orders of the same words only the best is kept.
     depth
-        After how many words to stop, all by default; the others follow in reading order.
+        Number of words after which to stop, all by default. The other words follow in reading order.
     lowest
-        Whether to bring the probability down, or (False) to hold it up.
+        Whether to minimise the probability; False maximises it.
     goal
-        ``"area"``: the sum of probabilities over the steps so far (AOPC, Edin et al., arXiv 2408.08137);
-        ``"end"``: the probability after each step alone, which suits Delta Accuracy.
+        What to optimise. ``"area"``: the sum of probabilities over the steps so far (AOPC, Edin et al., arXiv
+        2408.08137). ``"end"``: the probability after the last step, for Delta Accuracy.
 
     Notes
     -----
-    Costs about beam x w evaluations per step: 16,000 for all of 80 words with a beam of 5.
+    Costs about beam x w evaluations per step: 16,000 for a text of 80 words with a beam of 5.
 
     Raises
     ------
     OptionError
-        If `beam` or `depth` is below 1, or the goal unknown.
+        If `beam` or `depth` is below 1, or the goal is unknown.
     """
     if depth is not None and depth < 1:
         raise OptionError(f"depth is {depth}, expected an integer >= 1")
@@ -97,22 +98,22 @@ def best_order(
     return np.concatenate([last.orders[0], np.flatnonzero(last.kept[0])])
 
 
-def _followed(masker: Masker, target: int, step: Step, beam: int, sign: float, goal: Goal) -> Iterator[Step]:
+def _search(masker: Masker, target: int, step: Step, beam: int, sign: float, goal: Goal) -> Iterator[Step]:
     for _ in range(len(masker.words)):
-        step = _longer(masker, target, step, sign, goal)
+        step = _next_step(masker, target, step, sign, goal)
         yield step
         step = Step(step.kept[:beam], step.orders[:beam], step.probabilities[:beam], step.objectives[:beam])
 
 
-def _longer(masker: Masker, target: int, step: Step, sign: float, goal: Goal) -> Step:
-    """Take one more word out in every way that is left; of the orders of one set of words the best stays."""
-    parents, taken = np.nonzero(step.kept)
+def _next_step(masker: Masker, target: int, step: Step, sign: float, goal: Goal) -> Step:
+    """Mask each of the remaining words in turn; of several orders of the same words keep the best."""
+    parents, masked = np.nonzero(step.kept)
     kept = step.kept[parents]
-    kept[np.arange(len(taken)), taken] = False
+    kept[np.arange(len(masked)), masked] = False
     probabilities = masker.probabilities(kept)
     objectives = step.objectives[parents] * (goal == "area") + probabilities[:, target]
     ranked = np.argsort(sign * objectives, kind="stable")
     _, first = np.unique(np.packbits(kept[ranked], axis=1), axis=0, return_index=True)
     chosen = ranked[np.sort(first)]
-    orders = np.concatenate([step.orders[parents[chosen]], taken[chosen, None]], axis=1)
+    orders = np.concatenate([step.orders[parents[chosen]], masked[chosen, None]], axis=1)
     return Step(kept[chosen], orders, probabilities[chosen], objectives[chosen])

@@ -1,6 +1,6 @@
-"""Models: adapters from what users have to the two protocols that the library asks of. One file per framework.
+"""Models: one file per framework turns what users have into the protocols `Model` and `Probe`.
 
-`mase.models.adapters` says which object is for which.
+`mase.models.adapters` chooses the right one for an object.
 """
 
 from importlib import import_module

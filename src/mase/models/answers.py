@@ -1,4 +1,4 @@
-"""What a black box answers, read and checked: the one place where a user's numbers become class scores."""
+"""Check the output of a black box and convert it to class scores."""
 
 import sys
 from collections.abc import Sequence
@@ -21,40 +21,46 @@ _FUNCTION = "pass a function such as predict_proba"
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What a black box may answer: numbers of the kind `output`, for as many classes as there are `labels`, if there are any.
+    """The expected output of a black box.
 
-    `name` is that of the black box, for messages.
+    Attributes
+    ----------
+    name
+        Name of the black box, for messages.
+    output
+        Whether the numbers are probabilities or logits.
+    labels
+        Names of the classes; None if their number is not known yet.
     """
 
     name: str
     output: Output
     labels: tuple[str, ...] | None
 
-    def table(self, answer: Any, texts: Sequence[str]) -> Floats:
-        """Return the class scores `(n, k)` that an answer to n texts holds, k >= 2, in an array of their own.
+    def table(self, result: Any, texts: Sequence[str]) -> Floats:
+        """Return class scores `(n, k)`, k >= 2, from the output for n texts, in a new array.
 
-        The answer is a list, a NumPy array without masked entries, a torch tensor of any precision and device, a data
+        The output is a list, a NumPy array without masked entries, a torch tensor of any precision and device, a data
         frame, a sparse matrix, or anything else that NumPy reads as real numbers `(n, k)`, `(n, 1)` or `(n,)`. A single
-        column is the second of two classes.
+        column is the score of the second of two classes.
 
         Raises
         ------
         ModelError
-            If it holds no real numbers, class numbers, or no probabilities where these are expected.
+            If it does not hold real numbers, holds class numbers, or holds no probabilities where they are expected.
         NonFiniteError
             If a number is NaN or positive infinity.
         ShapeError
             If it is not one row per text and one column per class.
         OptionError
-            If it is one column of which nobody said that it belongs to a class.
+            If it is one column of logits, and there are no labels.
         """
-        array = self._numbers(answer, len(texts))
-        self._check_shape(array, answer, len(texts))
+        array = self._numbers(result, len(texts))
+        self._check_shape(array, result, len(texts))
         if array.ndim == 1 or array.shape[1] == 1:
-            self._check_column(array, answer)
-        table: Floats = array.astype(np.float64).reshape(
-            len(texts), -1
-        )  # a copy: the function may fill the same array again
+            self._check_column(array, result)
+        # astype makes a copy, because the function may reuse its array.
+        table: Floats = array.astype(np.float64).reshape(len(texts), -1)
         bad = np.isnan(table) | (table == np.inf)
         if bad.any():
             raise NonFiniteError(f"{self._first(bad, table, texts)}, expected finite class scores")
@@ -67,55 +73,55 @@ class Answers:
             self._check_sums(table, texts)
         return table
 
-    def _numbers(self, answer: Any, n: int) -> np.ndarray:
-        """Return the answer as an array of real numbers."""
+    def _numbers(self, result: Any, n: int) -> np.ndarray:
+        """Return the output as an array of real numbers."""
         try:
-            plain = _on_host(answer)
+            plain = _on_host(result)
             if _is_masked(plain):
-                self._refuse(answer, f"whose row {_first_masked(plain)} has masked entries", n)
+                self._refuse(result, f"whose row {_first_masked(plain)} has masked entries", n)
             array = np.asarray(plain)
-            if array.dtype == np.object_ and array.ndim:  # of plain numbers, perhaps, as in a frame of nullable columns
+            if array.dtype == np.object_ and array.ndim:  # as from a data frame with nullable columns
                 array = np.asarray(array.tolist())
         except (MaseError, MemoryError):
             raise
-        except Exception as error:  # noqa: BLE001 (whatever the user's type raises when NumPy asks for its numbers)
-            self._refuse(answer, _ragged(answer) or f"that NumPy cannot read ({type(error).__name__}: {error})", n)
+        except Exception as error:  # noqa: BLE001 (the user's type may raise anything when NumPy converts it)
+            self._refuse(result, _ragged(result) or f"that NumPy cannot read ({type(error).__name__}: {error})", n)
         if array.dtype.kind not in "fiub":
-            self._refuse(answer, f"of dtype {array.dtype} and shape {array.shape}{_first_row(plain, array)}", n)
+            self._refuse(result, f"of dtype {array.dtype} and shape {array.shape}{_first_row(plain, array)}", n)
         return array
 
-    def _refuse(self, answer: Any, what: str, n: int) -> NoReturn:
+    def _refuse(self, result: Any, what: str, n: int) -> NoReturn:
         raise ModelError(
-            f"{self.name} returned {_kind(answer)} {what}, expected real numbers of shape ({n}, k), a probability per class; "
-            f"{_FUNCTION}"
+            f"{self.name} returned {_kind(result)} {what}, expected real numbers of shape ({n}, k), "
+            f"one probability per class; {_FUNCTION}"
         )
 
-    def _check_shape(self, array: np.ndarray, answer: Any, n: int) -> None:
+    def _check_shape(self, array: np.ndarray, result: Any, n: int) -> None:
         k = array.shape[1] if array.ndim == 2 else 1
         expected = None if self.labels is None else max(len(self.labels), 2)
         if array.ndim not in (1, 2) or len(array) != n or not k or (k > 1 and expected not in (None, k)):
             raise ShapeError(
-                f"{self.name} returned {_kind(answer)} of shape {array.shape}, expected ({n}, {expected or 'k'}): one row per "
-                "text, one column per class"
+                f"{self.name} returned {_kind(result)} of shape {array.shape}, expected ({n}, {expected or 'k'}): "
+                "one row per text, one column per class"
             )
         if k == 1 and self.output.multilabel:
             raise ShapeError(
                 f"{self.name} returned one column (shape {array.shape}), expected ({n}, k) with k >= 2 separate "
-                "questions; leave multilabel out for a single one"
+                "questions; do not pass multilabel for a single question"
             )
         if k == 1 and expected not in (None, 2):
             raise ShapeError(f"{self.name} returned one column (shape {array.shape}), expected ({n}, {expected})")
 
-    def _check_column(self, array: np.ndarray, answer: Any) -> None:
-        """Refuse a single column that may be no score of a class."""
+    def _check_column(self, array: np.ndarray, result: Any) -> None:
+        """Refuse a single column that may not be the score of a class."""
         if array.dtype.kind in "iub":
             what = f"of dtype {array.dtype} and shape {array.shape}, whose row 0 is {_shown(array[0])}"
-            self._refuse(answer, f"{what}: these read as the numbers of classes, as predict gives them", len(array))
+            self._refuse(result, f"{what}: these read as the numbers of classes, as predict gives them", len(array))
         if self.output.kind == "logits" and self.labels is None:
             raise OptionError(
-                f"{self.name} returned one column of scores (shape {array.shape}), which may be the logit of a class or no "
-                "class at all (a likelihood, a regression); pass labels=['no', 'yes'] if it is the logit of the second class, "
-                "or a function that returns probabilities and outputs='probabilities'"
+                f"{self.name} returned one column of scores (shape {array.shape}), which may be the logit of a class "
+                "or not a class score at all (a likelihood, a regression); pass labels=['no', 'yes'] if it is the "
+                "logit of the second class, or a function that returns probabilities and outputs='probabilities'"
             )
 
     def _check_range(self, table: Floats, texts: Sequence[str]) -> None:
@@ -132,19 +138,19 @@ class Answers:
         if bad.any():
             total = table[np.flatnonzero(bad)[0]].sum()
             raise ModelError(
-                f"{self._first(bad, table, texts)}, which sums to {total:.3g}, expected 1; pass Callable(..., multilabel=True) "
-                "if the classes are separate questions"
+                f"{self._first(bad, table, texts)}, which sums to {total:.3g}, expected 1; "
+                "pass Callable(..., multilabel=True) if the classes are separate questions"
             )
 
     def _first(self, bad: Bools, table: Floats, texts: Sequence[str]) -> str:
-        """Return the beginning of a message about the first of the rows with something `bad` `(n, k)`."""
+        """Return the start of a message about the first row that has a true entry in `bad` `(n, k)`."""
         row = int(np.flatnonzero(bad.any(axis=1))[0])
-        asked = f"row {row} (for the text {texts[row]!r:.60})"
-        return f"{self.name} returned shape {table.shape}, whose {asked} is {_shown(table[row])}"
+        where = f"row {row} (for the text {texts[row]!r:.60})"
+        return f"{self.name} returned shape {table.shape}, whose {where} is {_shown(table[row])}"
 
 
 def _on_host(value: Any) -> Any:
-    """Return the value with tensors and sparse matrices, also those in a list of rows, as plain arrays."""
+    """Return the value with tensors and sparse matrices, also inside a list of rows, converted to NumPy arrays."""
     if isinstance(value, list | tuple):
         return [item if type(item) in (float, int) else _on_host(item) for item in value]
     torch = sys.modules.get("torch")
@@ -155,7 +161,7 @@ def _on_host(value: Any) -> Any:
 
 
 def _is_masked(plain: Any) -> bool:
-    """Return whether something is masked, also in a list of rows, of which NumPy drops the masks."""
+    """Return whether any entry is masked, also inside a list of rows, where NumPy would ignore the masks."""
     if isinstance(plain, list):
         return any(isinstance(row, list | np.ma.MaskedArray) and _is_masked(row) for row in plain)
     return bool(np.ma.is_masked(plain))
@@ -166,24 +172,24 @@ def _first_masked(plain: Any) -> int:
     return next(index for index, row in enumerate(rows) if _is_masked(row))
 
 
-def _kind(answer: Any) -> str:
-    """Return the type of an answer, with that of its first row."""
-    if isinstance(answer, list | tuple) and answer:
-        return f"{type(answer).__name__} of {type(answer[0]).__name__} ({_shown(answer[0])})"
-    return type(answer).__name__
+def _kind(result: Any) -> str:
+    """Return the name of the output's type, for a list also the type of its first row."""
+    if isinstance(result, list | tuple) and result:
+        return f"{type(result).__name__} of {type(result[0]).__name__} ({_shown(result[0])})"
+    return type(result).__name__
 
 
-def _ragged(answer: Any) -> str | None:
-    """Return which row has another length than the first, if one has."""
-    if not isinstance(answer, Sequence) or not answer:
+def _ragged(result: Any) -> str | None:
+    """Return a description of the first row whose length differs from row 0, None if there is none."""
+    if not isinstance(result, Sequence) or not result:
         return None
-    lengths = [len(row) if isinstance(row, Sequence | np.ndarray) else None for row in answer]
-    other = next((index for index, length in enumerate(lengths) if length != lengths[0]), None)
-    return None if other is None else f"whose row {other} has another length than row 0 ({answer[other]!r:.60})"
+    lengths = [len(row) if isinstance(row, Sequence | np.ndarray) else None for row in result]
+    row = next((index for index, length in enumerate(lengths) if length != lengths[0]), None)
+    return None if row is None else f"whose row {row} has another length than row 0 ({result[row]!r:.60})"
 
 
 def _first_row(plain: Any, array: np.ndarray) -> str:
-    """Return ", whose row i is ...": the first row that is not of real numbers; nothing where there are no rows."""
+    """Return ", whose row i is ..." for the first row that does not hold real numbers, "" if there are no rows."""
     if not array.ndim:
         return ""
     rows = plain if isinstance(plain, list) else array.tolist()

@@ -1,4 +1,4 @@
-"""Asking the model: micro-batches, halving when memory runs out, finite answers only."""
+"""Evaluate a probe in batches, with smaller batches when memory runs out, and check that the scores are finite."""
 
 from collections.abc import Callable, Iterator
 from typing import TypeVar
@@ -17,12 +17,12 @@ T = TypeVar("T")
 
 
 def check_batch_size(batch_size: int | str) -> int | None:
-    """Return the batch size, None for ``"auto"``.
+    """Return the batch size, or None for ``"auto"``.
 
     Raises
     ------
     OptionError
-        If it is neither ``"auto"`` nor a whole number of at least 1.
+        If it is neither ``"auto"`` nor an integer >= 1.
     """
     if batch_size == "auto":
         return None
@@ -32,14 +32,16 @@ def check_batch_size(batch_size: int | str) -> int | None:
 
 
 def ask(probe: Probe, coordinates: Floats, batch_size: int | None = None, first: int = 0) -> Floats:
-    """Return the model's scores `(n, k)` at the coordinates `(n, p)`, which are rows `first`, `first` + 1, ... of a design.
+    """Return the model's scores `(n, k)` at coordinates `(n, p)`.
+
+    The coordinates are the rows `first`, `first` + 1, ... of a design.
 
     Raises
     ------
     ModelError
         If one row alone does not fit into memory.
     NonFiniteError
-        If the model answers NaN or positive infinity.
+        If the model returns NaN or positive infinity.
     """
     size = batch_size or probe.batch_size
     with probe.opened() as scores:
@@ -49,7 +51,7 @@ def ask(probe: Probe, coordinates: Floats, batch_size: int | None = None, first:
 def ask_norms(
     probe: GradientProbe, coordinates: Floats, link: Link, target: int, batch_size: int, first: int = 0
 ) -> Floats:
-    """Return the norms `(n, p)` of the response's gradient by each word's vectors at the coordinates, as `ask` does.
+    """Return the norms `(n, p)` of the response's gradient with respect to the vectors of each word; see `ask`.
 
     Raises
     ------
@@ -62,14 +64,16 @@ def ask_norms(
 
 
 def ask_exchanged(probe: ExchangeProbe, sources: Ints, batch_size: int) -> Floats:
-    """Return the model's scores `(n, k)` where words have the content of other words, `sources` `(n, p)`, as `ask` does.
+    """Return the model's scores `(n, k)` where word i has the content of word `sources[:, i]`; see `ask`.
+
+    `sources` is `(n, p)`.
 
     Raises
     ------
     ModelError
         If one row alone does not fit into memory.
     NonFiniteError
-        If the model answers NaN or positive infinity.
+        If the model returns NaN or positive infinity.
     """
     return _collected(lambda s, _: probe.exchanged(s), sources, batch_size, 0)
 
@@ -77,7 +81,7 @@ def ask_exchanged(probe: ExchangeProbe, sources: Ints, batch_size: int) -> Float
 def ask_gradients(
     probe: GradientProbe, coordinates: Floats, link: Link, target: int, batch_size: int, first: int = 0
 ) -> tuple[Floats, Floats]:
-    """Return the model's scores `(n, k)` and the response's derivatives `(n, p)` at the coordinates, as `ask` does.
+    """Return the model's scores `(n, k)` and the response's derivatives `(n, p)` at the coordinates; see `ask`.
 
     Raises
     ------
@@ -91,35 +95,35 @@ def ask_gradients(
         scores, slopes = probe.gradients(c, rows, link, target)
         return _checked(scores, rows), _checked(slopes, rows)
 
-    answers, derivatives = np.empty((0, 0)), np.empty(coordinates.shape)
+    all_scores, derivatives = np.empty((0, 0)), np.empty(coordinates.shape)
     for rows, (scores, slopes) in in_batches(gradients, coordinates, batch_size, first):
         if rows.start == 0:
-            answers = np.empty((len(coordinates), scores.shape[1]))
-        answers[rows], derivatives[rows] = scores, slopes
-    return answers, derivatives
+            all_scores = np.empty((len(coordinates), scores.shape[1]))
+        all_scores[rows], derivatives[rows] = scores, slopes
+    return all_scores, derivatives
 
 
 def _collected(call: Callable[[R, Ints], Floats], points: R, batch_size: int, first: int) -> Floats:
-    """Return the checked answers `(n, m)` to all rows."""
-    answers = np.empty((0, 0))
-    for rows, found in in_batches(lambda c, r: _checked(call(c, r), r), points, batch_size, first):
+    """Return the checked results `(n, m)` of all rows."""
+    results = np.empty((0, 0))
+    for rows, batch in in_batches(lambda c, r: _checked(call(c, r), r), points, batch_size, first):
         if rows.start == 0:
-            answers = np.empty((len(points), found.shape[1]))
-        answers[rows] = found
-    return answers
+            results = np.empty((len(points), batch.shape[1]))
+        results[rows] = batch
+    return results
 
 
 def in_batches(call: Callable[[R, Ints], T], points: R, batch_size: int, first: int = 0) -> Iterator[tuple[slice, T]]:
-    """Yield the answers to the rows batch by batch, with their place; where memory runs out, the batches are halved.
+    """Yield the slice of each batch and the result of `call` for it; halve the batches when memory runs out.
 
-    Nothing small is kept from one batch to the next: it would sit between the large arrays that come and go, and keep
-    their memory from being used again.
+    No small array is kept from one batch to the next. It could lie in memory between the large arrays of two batches
+    and prevent that their memory is reused.
     """
     start, n = 0, len(points)
     while start < n:
         rows = np.arange(start, start + _next_size(n - start, batch_size))
         try:
-            answer = call(points[rows], rows + first)
+            result = call(points[rows], rows + first)
         except MemoryError as error:
             if batch_size == 1:
                 raise ModelError(
@@ -127,41 +131,46 @@ def in_batches(call: Callable[[R, Ints], T], points: R, batch_size: int, first: 
                 ) from error
             batch_size = max(1, min(batch_size, len(rows)) // 2)
             continue
-        yield slice(start, start + len(rows)), answer
+        yield slice(start, start + len(rows)), result
         start += len(rows)
 
 
-def _next_size(left: int, batch_size: int) -> int:
-    """Return the size of the next batch: the last two share what is left, since a short batch costs more per row."""
-    if batch_size < left < 2 * batch_size:
-        return -(-left // 2)
-    return min(left, batch_size)
+def _next_size(n_left: int, batch_size: int) -> int:
+    """Return the size of the next batch; the last two are about equal, because short batches cost more per row."""
+    if batch_size < n_left < 2 * batch_size:
+        return -(-n_left // 2)
+    return min(n_left, batch_size)
 
 
 def check_start(start: Floats) -> Floats:
-    """Return the scores `(1, k)` of the text itself.
+    """Return the scores `(1, k)` of the text itself, checked.
 
     Raises
     ------
     NonFiniteError
-        If the model answers NaN or positive infinity to it.
+        If the model returns NaN or positive infinity.
     """
     if _unusable(start).any():
-        raise NonFiniteError(f"the model answered {start[0].tolist()} to the text itself, expected finite class scores")
+        raise NonFiniteError(
+            f"the model returned {start[0].tolist()} for the text itself, expected finite class scores"
+        )
     return start
 
 
-def _unusable(answer: Floats) -> np.ndarray:
-    """Return for each row whether it has a NaN or positive infinity; minus infinity is the logit of an impossible class."""
-    return np.asarray((np.isnan(answer) | np.isposinf(answer)).any(axis=1))
+def _unusable(results: Floats) -> np.ndarray:
+    """Return for each row whether it has NaN or positive infinity.
+
+    Minus infinity is valid: it is the logit of an impossible class.
+    """
+    return np.asarray((np.isnan(results) | np.isposinf(results)).any(axis=1))
 
 
-def _checked(answer: Floats, rows: Ints) -> Floats:
-    bad = np.flatnonzero(_unusable(answer))
+def _checked(results: Floats, rows: Ints) -> Floats:
+    bad = np.flatnonzero(_unusable(results))
     if len(bad):
         raise NonFiniteError(
             f"the model returned NaN or infinity for {len(bad)} of {len(rows)} perturbed inputs "
             f"(the first is row {rows[bad[0]]} of the design), expected numbers; check the model on this text "
             "(a method that scales word vectors may need a smaller sigma)"
         )
-    return answer
+    return results

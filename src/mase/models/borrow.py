@@ -1,4 +1,4 @@
-"""Borrowing a user's module: it is handed back exactly as it was found, also after an exception."""
+"""Run a user's module and restore its state afterwards, also after an exception."""
 
 import sys
 from collections.abc import Iterator
@@ -18,16 +18,17 @@ __all__ = ["borrowed"]
 def borrowed(module: nn.Module, *, gradients: bool = False) -> Iterator[None]:
     """Run `module` in eval mode; then restore every submodule's mode and torch's global random state.
 
-    Gradients of parameters are never touched: derivatives are taken of the coordinates alone. Plain `no_grad` instead
-    of inference mode, because a module that caches tensors on itself could not be trained on with inference tensors.
-    One thread at a time borrows a module, since hooks and modes of two explanations would mix; others wait.
+    The gradients of parameters never change, because only derivatives with respect to coordinates are computed. The
+    block uses `no_grad` and not inference mode: a module that caches tensors on itself could not be trained any more
+    with inference tensors. The module is locked for this thread, so that two explanations do not mix their hooks and
+    modes.
     """
     with alone(module), _as_found(module), torch.set_grad_enabled(gradients), _uncompiled():
         yield
 
 
 def _uncompiled() -> AbstractContextManager[Any]:
-    """Return a block in which compiled modules run as they are written: what was compiled does not see new hooks."""
+    """Return a context in which compiled modules run uncompiled, because compiled code ignores new hooks."""
     compiler = "torch._dynamo" in sys.modules and hasattr(torch.compiler, "set_stance")
     return torch.compiler.set_stance("force_eager") if compiler else nullcontext()
 

@@ -1,4 +1,4 @@
-"""A black box: any function from texts to class probabilities."""
+"""Black boxes: any function from texts to class probabilities."""
 
 from collections.abc import Callable as Function
 from collections.abc import Sequence
@@ -22,9 +22,10 @@ __all__ = ["Callable"]
 
 
 class Callable:
-    """A classifier of which nothing is known but `predict_proba(list[str]) -> (n, k)`.
+    """A classifier that is known only by its function `predict_proba(list[str]) -> (n, k)`.
 
-    Its words are taken out of the text, one coordinate per word with the values 0 and 1. Threads take turns to call it.
+    It is explained by masking words: one coordinate per word, 1 if the word is kept and 0 if it is masked. Only one
+    thread at a time calls the function.
 
     Parameters
     ----------
@@ -32,22 +33,22 @@ class Callable:
         Class probabilities `(n, k)`, or one column with the probability of the second class: a list, an array, a
         tensor, a data frame or a sparse matrix (see `mase.models.answers.Answers`).
     labels
-        Names of the k classes; "0", "1", ... by default. For one column the names of both classes, or of the one that
-        it scores.
+        Names of the k classes; "0", "1", ... by default. For one column: the names of both classes, or of the class
+        that the column scores.
     mask_token
-        What to write in place of a word that is taken out; None takes the word out altogether.
+        The string that replaces a masked word; None removes the word from the text.
     multilabel
-        Whether the k columns are separate questions (and rows need not sum to 1).
+        Whether the k columns are separate questions, so that rows need not sum to 1.
     outputs
-        "probabilities", or "logits". One column of logits needs `labels`: without them it may be a likelihood or a
-        regression, and no class.
+        "probabilities" or "logits". One column of logits requires `labels`, because it may be a likelihood or a
+        regression instead.
     name
-        For provenance.
+        Name for provenance.
 
     Raises
     ------
     OptionError
-        If an option has another value than these, or the function is a `decision_function` and `outputs` not "logits".
+        If an option has an invalid value, or the function is a `decision_function` and `outputs` is not "logits".
     """
 
     sha256: ClassVar[None] = None
@@ -68,10 +69,10 @@ class Callable:
         if isinstance(labels, str):
             raise OptionError(f"labels is {labels!r}, expected a list of names, one per class")
         if labels is not None and (not len(labels) or len(set(labels)) != len(labels)):
-            raise OptionError(f"labels are {list(labels)}, expected one name per class, no two alike")
+            raise OptionError(f"labels are {list(labels)}, expected one name per class, all different")
         if mask_token == "":
             raise OptionError(
-                "mask_token is '', expected what to write in a word's place, or None to take the word out"
+                "mask_token is '', expected the string that replaces a masked word, or None to remove the word"
             )
         if outputs == "probabilities" and getattr(predict_proba, "__name__", "") == "decision_function":
             raise OptionError(
@@ -86,12 +87,12 @@ class Callable:
 
     @property
     def references(self) -> tuple[str, ...]:
-        """What can stand for absence: the mask token if there is one, else taking the word out."""
+        """The references: "mask" if there is a mask token, and "delete", which removes the word."""
         return ("delete",) if self._mask_token is None else ("mask", "delete")
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """Names of the k classes; asks the function once if they were not given."""
+        """Names of the k classes; calls the function once if they were not given."""
         if self._labels is not None and len(self._labels) > 1:
             return self._labels
         k = self.scores(["a text"]).shape[1]
@@ -105,7 +106,7 @@ class Callable:
         Raises
         ------
         EmptyTextError
-            If it has none.
+            If there is none.
         """
         spans = tuple(find_words(check_text(text)))
         if not spans:
@@ -123,7 +124,8 @@ class Callable:
         """
         if not binding.space.binary:
             raise CapabilityError(
-                "a function of texts has no embedding layer to scale; use method='mase', which takes words out"
+                "a function of texts has no embedding layer to scale, expected a method that masks words; "
+                "use method='mase'"
             )
         replacement = self._mask_token if binding.space.reference == "mask" else None
         start = self.scores([binding.tokens.text])
@@ -131,8 +133,8 @@ class Callable:
 
     def predict(self, texts: Sequence[str]) -> Floats:
         """Return class probabilities `(n, k)`."""
-        asked = [check_text(text) for text in check_texts(texts, tuples=True)]
-        return probabilities(self.scores(asked), self._output) if asked else np.empty((0, len(self.labels)))
+        checked = [check_text(text) for text in check_texts(texts, tuples=True)]
+        return probabilities(self.scores(checked), self._output) if checked else np.empty((0, len(self.labels)))
 
     @property
     def output(self) -> Output:
@@ -140,44 +142,46 @@ class Callable:
         return self._output
 
     def scores(self, texts: list[str]) -> Floats:
-        """Return the function's answers `(n, k)`, checked by `mase.models.answers.Answers`; one thread at a time asks.
+        """Return the class scores `(n, k)` of n texts, checked by `mase.models.answers.Answers`.
+
+        Only one thread at a time calls the function.
 
         Raises
         ------
         ModelError
-            If the function raises, or its answers are no class scores.
+            If the function raises, or does not return class scores.
         ShapeError
             If they are not `(n, k)`.
         OptionError
             If they are one column of logits, and there are no labels.
         """
-        with alone(self):  # until the answer is copied: the function may fill the same array again
-            return Answers(self.name, self._output, self._labels).table(self._asked(texts), texts)
+        with alone(self):  # hold the lock until the result is copied, because the function may reuse its array
+            return Answers(self.name, self._output, self._labels).table(self._called(texts), texts)
 
-    def _asked(self, texts: list[str]) -> Any:
-        """Return what the function answers."""
+    def _called(self, texts: list[str]) -> Any:
+        """Return what the function returns, or raise a ModelError that says what it raised."""
         try:
-            return self._predict(list(texts))  # a list of its own, which the function may change
+            return self._predict(list(texts))  # a copy, because the function may change the list
         except (MaseError, MemoryError):
             raise
         except (Exception, SystemExit) as error:
-            empty = sum(not text.strip() for text in texts)
+            n_empty = sum(not text.strip() for text in texts)
             remedy = (
-                f" ({empty} of the {len(texts)} texts had all words taken out; mask_token='...' leaves a token)"
-                if empty
+                f" ({n_empty} of the {len(texts)} texts had all words masked; pass mask_token='...' to leave a token)"
+                if n_empty
                 else ""
             )
-            said = " ".join(str(error).split())
-            raise ModelError(f"{self.name} raised {type(error).__name__}: {said}{remedy}") from error
+            reason = " ".join(str(error).split())
+            raise ModelError(f"{self.name} raised {type(error).__name__}: {reason}{remedy}") from error
 
 
 @dataclass(frozen=True, slots=True)
 class CallableProbe:
     """A black box bound to one text. See `mase.models.protocol.Probe`.
 
-    A short text has few distinct rows: each is asked once, and its answer is `known`; None if every row is asked. The
-    text itself, whose scores are `start`, is asked once more, which shows whether the function gives the same answer
-    again.
+    A short text has few distinct rows. The scores of each are cached in `known`, by their text; None switches the cache
+    off. The text itself is evaluated twice, once for `start` and once as a row, which shows whether the function is
+    deterministic.
     """
 
     model: Callable
@@ -195,11 +199,11 @@ class CallableProbe:
 
     @property
     def scale(self) -> Floats:
-        """Ones `(p,)`: every word can be taken out."""
+        """Ones `(p,)`: every word can be masked."""
         return np.ones(self.binding.n_coordinates)
 
     def opened(self) -> Opened:
-        """Return the context of `scores`, which needs no preparation."""
+        """Return a context that yields `scores`; it needs no preparation."""
         return nullcontext(self.scores)
 
     def scores(self, coordinates: Floats, rows: Ints) -> Floats:
@@ -208,38 +212,39 @@ class CallableProbe:
         Raises
         ------
         CapabilityError
-            If a coordinate is neither.
+            If a coordinate is neither 0 nor 1.
         """
         del rows
         if not np.isin(coordinates, (0.0, 1.0)).all():
             raise CapabilityError(
-                "a function of texts takes whole words, expected coordinates 0 and 1; use design='bernoulli'"
+                "a function of texts can only keep or mask words, expected coordinates 0 and 1; use design='bernoulli'"
             )
         return self._scores([self._text(row) for row in coordinates[:, self.binding.coordinate_of_token] == 1])
 
     def exchanged(self, sources: Ints) -> Floats:
-        """Return scores `(b, k)` where words i of the text are written as words `sources[:, i]` are, `(b, p)`."""
+        """Return scores `(b, k)` where word i is replaced by word `sources[:, i]`; `sources` is `(b, p)`."""
         return self._scores([self._rewritten(row) for row in self.binding.token_sources(sources)])
 
     def afresh(self, *, remember: bool) -> "CallableProbe":
-        """Return the same probe without the answers so far; it keeps no new ones unless `remember`."""
+        """Return the same probe with an empty cache, or without a cache unless `remember`."""
         return replace(self, known={} if remember else None)
 
     def _scores(self, texts: list[str]) -> Floats:
         if self.known is None:
-            return self._asked(texts)
+            return self._evaluated(texts)
         new = [text for text in dict.fromkeys(texts) if text not in self.known]
         if new:
-            self.known.update(zip(new, self._asked(new), strict=True))
+            self.known.update(zip(new, self._evaluated(new), strict=True))
         return np.array([self.known[text] for text in texts])
 
-    def _asked(self, texts: list[str]) -> Floats:
-        found = self.model.scores(texts)
-        if found.shape[1] != self.start.shape[1]:
+    def _evaluated(self, texts: list[str]) -> Floats:
+        scores = self.model.scores(texts)
+        if scores.shape[1] != self.start.shape[1]:
             raise ShapeError(
-                f"{self.model.name} returned {found.shape[1]} columns, expected {self.start.shape[1]} as for the whole text"
+                f"{self.model.name} returned {scores.shape[1]} columns, "
+                f"expected {self.start.shape[1]} as for the complete text"
             )
-        return found
+        return scores
 
     def _rewritten(self, sources: Ints) -> str:
         pieces = self.binding.tokens.pieces

@@ -1,4 +1,4 @@
-"""Which weights were explained: a checksum that follows them when they are trained on."""
+"""The checksum of the weights that were explained, updated when they are trained further."""
 
 import hashlib
 
@@ -9,10 +9,10 @@ __all__ = ["Checksum", "checksum"]
 
 
 class Checksum:
-    """The SHA-256 of a module's parameters and buffers, computed again when one of them was replaced or written to.
+    """The SHA-256 of a module's parameters and buffers, recomputed when a tensor was replaced or written to.
 
-    Changes are seen by torch's own version counters, and by the sums of weights that are trained; writes through the
-    `.data` of a tensor that is not trained escape these.
+    A change is detected by torch's version counters and, for tensors that require gradients, by their sums. A write
+    through `.data` of a tensor that does not require gradients is not detected.
     """
 
     def __init__(self, module: nn.Module) -> None:
@@ -23,9 +23,9 @@ class Checksum:
     def value(self) -> str:
         """Return the checksum of the weights as they are now."""
         tensors = (*self._module.parameters(), *self._module.buffers())
-        if any(tensor.is_inference() for tensor in tensors):  # these have no version counter
+        if any(tensor.is_inference() for tensor in tensors):  # inference tensors have no version counter
             return checksum(self._module)
-        # Fused optimizers write past the version counter: of what is trained, the sums are looked at too.
+        # Fused optimizers do not increase the version counter, so the sums of trained tensors are compared too.
         seen = tuple(
             (tensor.data_ptr(), tensor._version, float(tensor.detach().sum()) if tensor.requires_grad else 0.0)
             for tensor in tensors

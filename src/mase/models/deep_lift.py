@@ -1,16 +1,16 @@
 """DeepLIFT for the bundled LSTM classifiers, by captum: the network unrolled into layers that captum has rules for.
 
-What is done where:
+The rules:
 
-- The LSTM is unrolled over the text into one module per nonlinearity and step, since captum's rules need modules that
-  are used once. Sigmoid and tanh have captum's Rescale rule, the maximum over time its max-pooling rule; linear maps
-  need none.
-- The gates' products a b, three per step, have no rule in captum, where they would get the plain gradient (b, a) at the text
-  and sums would no longer hold. Here they get the multipliers ((b + b0) / 2, (a + a0) / 2), with 0 for the reference:
-  the Shapley values of a product, shap's rule for them on TensorFlow, and what Rescale gives for ((a+b)^2 - a^2 - b^2)
-  / 2.
-- The response, a function of the k logits, gets the mean of its gradient along the straight line between the two logit
-  vectors; for two classes, or one logit, that is Rescale once more.
+- The LSTM is unrolled over the text into one module per nonlinearity and step, because captum's rules need modules that
+  are used only once. Sigmoid and tanh use captum's Rescale rule, and the maximum over time uses its max-pooling rule.
+  Linear maps need no rule.
+- The products a b of the gates, three per step, have no rule in captum. The plain gradient (b, a) at the text would
+  break the sum of the contributions. Their multipliers here are ((b + b0) / 2, (a + a0) / 2), where 0 marks the value
+  at the reference. These are the Shapley values of a product, the rule of shap for TensorFlow, and the result of
+  Rescale for ((a+b)^2 - a^2 - b^2) / 2.
+- The response is a function of the k logits. Its multipliers are the mean of its gradient along the straight line
+  between the two logit vectors. For two classes, or one logit, this equals Rescale.
 """
 
 import warnings
@@ -25,14 +25,14 @@ from mase.models.bundled.lstm import LSTMClassifier
 
 __all__ = ["UnrolledLSTM", "contributions"]
 
-# Points on the line between the logits: the margin has kinks there, which a fine midpoint rule does not mind.
+# Points of the midpoint rule on the line between the logits. They are many, because the margin has kinks there.
 _POINTS = 4096
-# The unrolled network is computed in float64, the original in its own precision: logits may differ by rounding only.
+# The unrolled network is computed in float64, the original in its own precision, so logits may differ by rounding.
 _ROUNDING = 1e-3
 
 
 class _Product(torch.autograd.Function):
-    """a b for a batch whose second half is the reference; its derivatives are the average over both orders of a and b."""
+    """The product a b for a batch whose second half is the reference, with the multipliers as its derivatives."""
 
     @staticmethod
     def forward(ctx: Any, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -61,15 +61,14 @@ class _Step(nn.Module):
         enter, keep, new, leave = gates.chunk(4, dim=1)
         enter, keep, leave = self.sigmoid(torch.cat([enter, keep, leave], dim=1)).chunk(3, dim=1)
         cell = _Product.apply(keep, cell) + _Product.apply(enter, self.tanh(new))  # type: ignore[no-untyped-call]
-        # A copy, because captum replaces the whole gradient of the tensor that a module is given, the next step's part
-        # too.
+        # A copy, because captum replaces the complete gradient of a module's input, which the next step uses too.
         return _Product.apply(leave, self.tanh_of_cell(cell.clone())), cell  # type: ignore[no-untyped-call]
 
 
 class UnrolledLSTM(nn.Module):
-    """An `LSTMClassifier` for texts of t tokens, in float64: embeddings `(b, t, d)` to logits `(b, k)` or a `readout` of them.
+    """An `LSTMClassifier` for texts of t tokens, in float64, from embeddings `(b, t, d)` to logits `(b, k)`.
 
-    `readout` `(k,)` are the weights of a sum of the logits, `(b, 1)`; None leaves the logits.
+    If `readout` `(k,)` is set, it returns the weighted sum of the logits instead, `(b, 1)`.
     """
 
     def __init__(self, original: LSTMClassifier, t: int) -> None:
@@ -80,7 +79,7 @@ class UnrolledLSTM(nn.Module):
         self.readout: torch.Tensor | None = None
 
     def forward(self, vectors: torch.Tensor) -> torch.Tensor:
-        """Return logits `(b, k)`, or their readout `(b, 1)`."""
+        """Return logits `(b, k)`, or their weighted sum `(b, 1)`."""
         w = self.weights
         inputs = vectors @ w["lstm.weight_ih_l0"].T + w["lstm.bias_ih_l0"] + w["lstm.bias_hh_l0"]
         state = cell = inputs.new_zeros(len(vectors), w["lstm.weight_hh_l0"].shape[1])
@@ -99,21 +98,21 @@ def contributions(
     placed: torch.Tensor,
     logits: torch.Tensor,
 ) -> torch.Tensor:
-    """Return what each token `(t,)` contributes to `respond` at the text minus that at the reference, by DeepLIFT.
+    """Return the contribution `(t,)` of each token to the difference of responses, text minus reference, by DeepLIFT.
 
     Parameters
     ----------
     module
         The classifier.
     respond
-        From logits `(b, k)` to responses `(b,)`, differentiable.
+        Differentiable function from logits `(b, k)` to responses `(b,)`.
     placed, logits
-        Embeddings `(2, t, d)` of text and reference, and the classifier's own logits `(2, k)` for them.
+        Embeddings `(2, t, d)` of text and reference, and the logits `(2, k)` of the original classifier for them.
 
     Raises
     ------
     CapabilityError
-        If the classifier is none of the library's LSTMs.
+        If the module is not an `LSTMClassifier`.
     MissingDependencyError
         If captum is not installed.
     ModelError
@@ -121,38 +120,41 @@ def contributions(
     """
     if not isinstance(module, LSTMClassifier):
         raise CapabilityError(
-            f"deep-shap has rules for the library's LSTM classifiers only, got {type(module).__name__}; use 'kernel-shap'"
+            f"deep-shap got a {type(module).__name__}, expected an LSTM classifier of this library; use 'kernel-shap'"
         )
     vectors = placed.double()
     unrolled = UnrolledLSTM(module, vectors.shape[1])
     with torch.no_grad():
-        own = unrolled(vectors)
-    apart = float((own - logits.double()).abs().max())
-    if apart > _ROUNDING * max(1.0, float(logits.abs().max())):
+        recomputed = unrolled(vectors)
+    difference = float((recomputed - logits.double()).abs().max())
+    if difference > _ROUNDING * max(1.0, float(logits.abs().max())):
         raise ModelError(
-            f"the unrolled LSTM's logits are {apart:.2g} off, expected those of the model; is it in half precision?"
+            f"the logits of the unrolled LSTM differ by {difference:.2g}, expected those of the model; "
+            "run the model in float32"
         )
-    unrolled.readout = _mean_slope(respond, own)
+    unrolled.readout = _mean_slope(respond, recomputed)
     return _by_captum(unrolled, vectors).sum(dim=1)
 
 
 def _mean_slope(respond: Callable[[torch.Tensor], torch.Tensor], logits: torch.Tensor) -> torch.Tensor:
     """Return the response's gradient `(k,)` averaged over the line between two logit vectors `(2, k)`.
 
-    What the midpoint rule leaves of the difference of the responses is added along the line, so that the sum is exact.
+    The error of the midpoint rule is corrected along the line, so that the contributions sum exactly to the difference
+    of the responses.
     """
     share = ((torch.arange(_POINTS, device=logits.device, dtype=torch.float64) + 0.5) / _POINTS)[:, None]
     points = (share * logits[0] + (1 - share) * logits[1]).requires_grad_(True)
     (slopes,) = torch.autograd.grad(respond(points).sum(), points)
-    mean, way = slopes.mean(dim=0), logits[0] - logits[1]
+    mean, difference = slopes.mean(dim=0), logits[0] - logits[1]
     with torch.no_grad():
         ends = respond(logits)
-    missing = ends[0] - ends[1] - mean @ way
-    return mean + missing * way / (way @ way).clamp(min=torch.finfo(way.dtype).tiny)
+    error = ends[0] - ends[1] - mean @ difference
+    squared_length = (difference @ difference).clamp(min=torch.finfo(difference.dtype).tiny)
+    return mean + error * difference / squared_length
 
 
 def _by_captum(network: nn.Module, vectors: torch.Tensor) -> torch.Tensor:
-    """Return captum's DeepLIFT contributions `(t, d)` of the first of two inputs `(2, t, d)`; the second is the reference."""
+    """Return captum's DeepLIFT contributions `(t, d)` for vectors `(2, t, d)`: the text, then the reference."""
     try:
         from captum.attr import DeepLift
     except ImportError as error:
@@ -160,6 +162,6 @@ def _by_captum(network: nn.Module, vectors: torch.Tensor) -> torch.Tensor:
             "deep-shap needs captum; install it with: pip install 'mase-xai[deep-shap]'"
         ) from error
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that hooks are set, and removed again
-        found: torch.Tensor = DeepLift(network).attribute(vectors[:1], baselines=vectors[1:], target=0)
-    return found[0].detach()
+        warnings.simplefilter("ignore", UserWarning)  # captum warns that it sets hooks, which it removes again
+        attributions: torch.Tensor = DeepLift(network).attribute(vectors[:1], baselines=vectors[1:], target=0)
+    return attributions[0].detach()

@@ -1,4 +1,4 @@
-"""Devices: where a module is, where it can go, and what the device can do."""
+"""Devices: where a module is, how to move it, and what a device supports."""
 
 from typing import TypeVar
 
@@ -20,36 +20,36 @@ def device_of(module: nn.Module) -> torch.device:
 
 
 def multiplies_bfloat16(device: torch.device | str) -> bool:
-    """Return whether the device has instructions for bfloat16: where it has none, half precision costs more than float32."""
+    """Return whether the device has bfloat16 instructions; without them half precision is slower than float32."""
     device = torch.device(device)
     if device.type == "cpu":
-        asked = getattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", None)  # missing in builds without oneDNN
-        return asked is not None and bool(asked())
+        supported = getattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", None)  # missing in builds without oneDNN
+        return supported is not None and bool(supported())
     if device.type == "cuda" and torch.version.hip is None:
         return torch.cuda.get_device_capability(device) >= (8, 0)
     return True
 
 
 def moved(module: M, device: str | None) -> M:
-    """Return `module` on the device of that name; where it is, for None.
+    """Return `module` on the named device; None leaves it where it is.
 
     Raises
     ------
     OptionError
-        If there is no such device here.
+        If the device is not available.
     """
     if device is None:
         return module
     try:
         return module.to(device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
-        first = str(error).strip().splitlines()[0]
-        raise OptionError(f"device {device!r} cannot be used here ({first}), expected for example 'cpu'") from error
+        reason = str(error).strip().splitlines()[0]
+        raise OptionError(f"device {device!r} cannot be used here ({reason}), expected for example 'cpu'") from error
 
 
 def out_of_memory(error: Exception) -> bool:
-    """Return whether an exception is torch's way to say that memory ran out: a type on GPUs, words on CPUs."""
-    said = ("out of memory", "not enough memory", "can't allocate memory", "Cannot allocate memory")
+    """Return whether an exception of torch means out of memory: a type on GPUs, a message on CPUs."""
+    messages = ("out of memory", "not enough memory", "can't allocate memory", "Cannot allocate memory")
     return isinstance(error, torch.OutOfMemoryError) or (
-        isinstance(error, RuntimeError) and any(words in str(error) for words in said)
+        isinstance(error, RuntimeError) and any(message in str(error) for message in messages)
     )

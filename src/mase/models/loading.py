@@ -1,4 +1,4 @@
-"""Models by name: bundled ones, folders, and classifiers of Hugging Face."""
+"""Load models by name: bundled models, folders, and Hugging Face classifiers."""
 
 import os
 from pathlib import Path
@@ -26,11 +26,11 @@ def load(
         ``"lstm-imdb"``, ``"lstm-reuters"``, ``"bert-imdb"``, ``"bert-reuters"``, a folder, or the name of a Hugging
         Face model that is in its local cache. A `Path` is always a folder.
     download
-        Whether a Hugging Face model that is not on this machine may be fetched.
+        Whether a Hugging Face model that is not on this machine may be downloaded.
     device
         Where to put the model, for example ``"cuda"``; the CPU by default.
     trust_remote_code
-        Whether code that comes with a Hugging Face model may run. A model that needs it is refused otherwise.
+        Whether the code of a Hugging Face model may run. If False, a model that needs its own code is refused.
 
     Raises
     ------
@@ -42,19 +42,19 @@ def load(
         If torch (or transformers) is not installed.
     """
     name = os.fspath(name_or_path)
-    ours = named(name_or_path, (*BUNDLED, *ADAPTED)) or _exists(name)
-    if ours and is_adapted(name_or_path):
+    local = named(name_or_path, (*BUNDLED, *ADAPTED)) or _exists(name)
+    if local and is_adapted(name_or_path):
         require("torch", "hf")
         require("transformers", "hf")
         from mase.models import bundled
 
         return bundled.load_adapted(name_or_path, device=device)
-    if ours and (named(name_or_path, BUNDLED) or (Path(name) / "vocabulary.txt").is_file()):
+    if local and (named(name_or_path, BUNDLED) or (Path(name) / "vocabulary.txt").is_file()):
         require("torch", "torch")
         from mase.models import bundled
 
         return bundled.load(name_or_path, device=device)
-    known = ours or "/" in name or download
+    known = local or "/" in name or download
     if not known and not _cached(name):
         raise unknown(
             "model",
@@ -69,7 +69,7 @@ def load(
 
 
 def _exists(name: str) -> bool:
-    """Return whether there is such a path; no path can be as long as a text may be."""
+    """Return whether the path exists; a string that is too long for a path does not."""
     try:
         return Path(name).exists()
     except (OSError, ValueError):
@@ -77,13 +77,19 @@ def _exists(name: str) -> bool:
 
 
 def _cached(name: str) -> bool:
-    """Return whether the Hugging Face cache of this machine holds a model of this (one-word) name."""
+    """Return whether the local Hugging Face cache has a model of this name (without an owner)."""
     home = Path(os.environ.get("HF_HOME", Path.home() / ".cache" / "huggingface"))
     return _exists(os.fspath(Path(os.environ.get("HF_HUB_CACHE", home / "hub")) / f"models--{name}"))
 
 
 def require(package: str, extra: str) -> None:
-    """Raise the error that names the extra to install, if a package is missing."""
+    """Raise the error that names the extra to install if a package is missing.
+
+    Raises
+    ------
+    MissingDependencyError
+        If the package is not installed.
+    """
     from importlib.util import find_spec
 
     if find_spec(package) is None:

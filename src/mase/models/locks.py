@@ -1,4 +1,4 @@
-"""Taking turns: one thread at a time asks a model, and the others wait."""
+"""Locks: only one thread at a time may use a model."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,14 +7,14 @@ from weakref import WeakKeyDictionary
 
 __all__ = ["alone"]
 
-# Beside their owners and not on them: a user's module stays as it is, and an adapter can be pickled.
+# The locks are not attributes of their owners, so that a user's module does not change and an adapter can be pickled.
 _LOCKS: "WeakKeyDictionary[object, RLock]" = WeakKeyDictionary()
 _GUARD = Lock()
 
 
 @contextmanager
 def alone(owner: object) -> Iterator[None]:
-    """Hold a model, or a tokenizer that belongs to it, for this thread, which may enter again."""
+    """Lock a model, or a tokenizer that belongs to it, for this thread. The lock is reentrant."""
     with _GUARD:
         lock = _LOCKS.setdefault(owner, RLock())
     with lock:

@@ -1,4 +1,4 @@
-"""A model built without memory, as long as it stays in proportion to the weights that are stored."""
+"""Build a model on the meta device, to check its size against the stored weights before it takes memory."""
 
 import threading
 from collections.abc import Iterator
@@ -15,17 +15,17 @@ from mase.models.weights import Stored
 
 __all__ = ["metered"]
 
-_BYTES = 4  # of a number in float32, as which all weights are loaded
+_BYTES = 4  # bytes per number: all weights are loaded as float32
 
 
 @contextmanager
 def metered(stored: Stored, place: str) -> Iterator[None]:
-    """Build modules in the block on the meta device; stop as soon as they outgrow the weights that are stored.
+    """Build the modules of the block on the meta device, and stop when they are too large for the stored weights.
 
     Raises
     ------
     DataError
-        If they have more numbers, or are more, than weights of this size can fill.
+        If the modules, or the numbers in them, are too many for weights of this size.
     """
     most_numbers = limits.NUMBERS_TIMES * stored.n_numbers + limits.NUMBERS_SPARE
     most_modules = limits.MODULES_TIMES * stored.n_tensors + limits.MODULES_SPARE
@@ -35,19 +35,15 @@ def metered(stored: Stored, place: str) -> Iterator[None]:
         count[index] += int(amount)
         if count[index] > most:
             raise DataError(
-                f"{place} describes a model of more than {most:,} {what}, expected one that the stored weights fill: "
+                f"{place} describes a model of more than {most:,} {what}, expected one that fits the stored weights: "
                 f"{stored.n_tensors:,} tensors with {stored.n_numbers:,} numbers"
             )
 
     def tensor(_module: nn.Module, _name: str, value: torch.Tensor | None) -> None:
         if value is not None and threading.get_ident() == here and id(value) not in seen:
-            seen[id(value)] = value  # kept alive, so that no other takes its id
-            add(
-                0,
-                value.nelement() * (1 if isinstance(value, nn.Parameter) else value.element_size() / _BYTES),
-                most_numbers,
-                "numbers",
-            )
+            seen[id(value)] = value  # a reference keeps the tensor alive, so that its id stays unique
+            size = 1 if isinstance(value, nn.Parameter) else value.element_size() / _BYTES
+            add(0, value.nelement() * size, most_numbers, "numbers")
 
     def child(_module: nn.Module, _name: str, _value: Any) -> None:
         if threading.get_ident() == here:

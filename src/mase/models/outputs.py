@@ -1,4 +1,4 @@
-"""Understanding what a torch module returns: which tensor holds the class scores, and what they are."""
+"""Interpret what a torch module returns: which tensor holds the class scores, and whether they are probabilities."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,32 +10,32 @@ import torch
 from mase.arrays import Floats
 from mase.errors import ModelError, OptionError, ShapeError
 from mase.links import Output
+from mase.models.autograd import is_linear, is_sigmoid
 
 __all__ = ["Kind", "Scores", "class_scores", "recognise", "score_labels"]
 
 Kind = Literal["auto", "logits", "probabilities"]
 _ROUNDING = 1e-2  # bfloat16 has eight bits
-_LINEAR = ("Addmm", "Mm", "Addmv", "Mv", "Bmm", "Linear")
 _NAMES = ("logits", "probabilities", "probs", "scores")
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What was learnt of a module's answers: their kind and whether one column stands for two classes."""
+    """The kind of a module's scores, the number k of classes, and whether one column represents two classes."""
 
     output: Output
     one_column: bool
     n_classes: int
 
     def table(self, raw: torch.Tensor) -> torch.Tensor:
-        """Return scores `(n, k)` with a single column completed to two classes.
+        """Return scores `(n, k)`; a single column is expanded to two classes.
 
         Raises
         ------
         ShapeError
-            If the module now returns another number of columns.
+            If the number of columns has changed.
         ModelError
-            If probabilities are not from 0 to 1.
+            If probabilities are outside [0, 1].
         """
         width = 1 if self.one_column else self.n_classes
         if raw.shape[1] != width:
@@ -44,8 +44,8 @@ class Scores:
             )
         if self.output.kind == "probabilities" and bool(((raw < -_ROUNDING) | (raw > 1 + _ROUNDING)).any()):
             raise ModelError(
-                f"model returned numbers from {float(raw.min()):.3g} to {float(raw.max()):.3g}, expected probabilities in "
-                "[0, 1]; pass outputs='logits' if they are logits"
+                f"model returned numbers from {float(raw.min()):.3g} to {float(raw.max()):.3g}, expected probabilities "
+                "in [0, 1]; pass outputs='logits' if they are logits"
             )
         if not self.one_column:
             return raw
@@ -53,84 +53,91 @@ class Scores:
         return torch.cat([other, raw], dim=1)
 
 
-def class_scores(answer: Any, n: int) -> torch.Tensor:
-    """Return the scores `(n, k)` in what a module returned for n inputs: a tensor, a tuple or list that starts with one,
-    or a mapping (ModelOutput) with "logits", "probabilities", "probs" or "scores".
+def class_scores(result: Any, n: int) -> torch.Tensor:
+    """Return the scores `(n, k)` from the output of a module for n inputs.
+
+    The output may be a tensor, a tuple or list that starts with a tensor, or a mapping (ModelOutput) with "logits",
+    "probabilities", "probs" or "scores".
 
     Raises
     ------
     ModelError
         If there is no such tensor, or it does not have n rows.
     """
-    found = answer
-    if isinstance(answer, Mapping):
-        found = next((answer[name] for name in _NAMES if answer.get(name) is not None), None)
-        if found is None:
+    scores = result
+    if isinstance(result, Mapping):
+        scores = next((result[name] for name in _NAMES if result.get(name) is not None), None)
+        if scores is None:
             raise ModelError(
-                f"model returned a mapping with keys {sorted(map(str, answer))}, expected one of {', '.join(_NAMES)}"
+                f"model returned a mapping with keys {sorted(map(str, result))}, expected one of {', '.join(_NAMES)}"
             )
-    elif isinstance(answer, tuple | list) and len(answer):
-        found = answer[0]
-    if not isinstance(found, torch.Tensor):
+    elif isinstance(result, tuple | list) and len(result):
+        scores = result[0]
+    if not isinstance(scores, torch.Tensor):
         raise ModelError(
-            f"model returned {type(found).__name__}, expected a tensor of class scores (n, k), a tuple or a mapping"
+            f"model returned {type(scores).__name__}, expected a tensor of class scores (n, k), a tuple or a mapping"
         )
-    if not found.is_floating_point():
+    if not scores.is_floating_point():
         raise ModelError(
-            f"model returned a tensor of {found.dtype}, expected class scores in floating point: logits or probabilities, no "
-            "class numbers"
+            f"model returned a tensor of {scores.dtype}, expected class scores in floating point: "
+            "logits or probabilities, no class numbers"
         )
-    if n == 1 and found.ndim < 2:  # a module that squeezes its answer lost the row of the only text
-        found = found.reshape(1, -1)
-    table = found[:, None] if found.ndim == 1 else found
+    if n == 1 and scores.ndim < 2:  # the module squeezed its output and lost the row of the only text
+        scores = scores.reshape(1, -1)
+    table = scores[:, None] if scores.ndim == 1 else scores
     if table.ndim != 2 or len(table) != n or not table.shape[1]:
-        per_token = ", and no scores per token, as a language model gives them" if found.ndim == 3 else ""
+        per_token = ", not scores per token as from a language model" if scores.ndim == 3 else ""
         raise ModelError(
-            f"model returned scores of shape {tuple(found.shape)}, expected ({n}, k): one row per text, one column per class"
-            f"{per_token}"
+            f"model returned scores of shape {tuple(scores.shape)}, expected ({n}, k): "
+            f"one row per text, one column per class{per_token}"
         )
     return table
 
 
 def recognise(raw: Floats, kind: Kind, *, multilabel: bool, last_operation: str = "", named: bool = True) -> Scores:
-    """Return what the scores `(n, k)` of n varied inputs are.
+    """Return the kind of the scores `(n, k)` of n varied inputs.
 
-    ``"auto"``: rows of numbers in [0, 1] that sum to 1, or one column in [0, 1] that no linear layer made, are
-    probabilities; several columns in [0, 1] that do not sum to 1 are probabilities of separate questions if a sigmoid
-    made them (`last_operation` names what did), and logits if a linear layer did; all else are logits. One column that
-    is no probability is the logit of a class only if the classes are `named`: it may be a likelihood or a regression.
+    ``"auto"`` decides by the values and by `last_operation`, the name of the operation that computed them:
+
+    - Rows of numbers in [0, 1] that sum to 1 are probabilities.
+    - Several columns in [0, 1] that do not sum to 1 are probabilities of separate questions if a sigmoid computed them,
+      and logits if a linear layer did.
+    - One column in [0, 1] is a probability, unless a linear layer computed it.
+    - All other scores are logits. One column of logits is accepted only if the classes are `named`, because it may be a
+      likelihood or a regression.
 
     Raises
     ------
     OptionError
-        If several columns in [0, 1] could be either, or one column may be no score of a class.
+        If several columns in [0, 1] could be logits or probabilities, or one column may not be the score of a class.
     """
     if kind not in ("auto", "logits", "probabilities"):
         raise OptionError(f"outputs is {kind!r}, expected 'auto', 'logits' or 'probabilities'")
     k = raw.shape[1]
     if kind == "auto":
         inside = bool(np.isfinite(raw).all() and raw.min() >= 0 and raw.max() <= 1)
-        whole = bool(np.allclose(raw.sum(axis=1), 1, atol=1e-2))
-        linear = last_operation.startswith(_LINEAR)
-        if k > 1 and inside and not whole and not multilabel and not last_operation.startswith(("Sigmoid", *_LINEAR)):
+        sums_to_one = bool(np.allclose(raw.sum(axis=1), 1, atol=1e-2))
+        linear, sigmoid = is_linear(last_operation), is_sigmoid(last_operation)
+        if k > 1 and inside and not sums_to_one and not multilabel and not sigmoid and not linear:
             raise OptionError(
-                f"model returned {k} numbers in [0, 1] that do not sum to 1, which may be logits or probabilities; pass "
-                "outputs='logits', or outputs='probabilities' and multilabel=True if they are separate questions"
+                f"model returned {k} numbers in [0, 1] that do not sum to 1, which may be logits or probabilities; "
+                "pass outputs='logits', or outputs='probabilities' and multilabel=True if they are separate questions"
             )
-        multilabel = multilabel or (inside and not whole and last_operation.startswith("Sigmoid"))
-        likely = whole or (multilabel and not linear) if k > 1 else not linear
+        multilabel = multilabel or (inside and not sums_to_one and sigmoid)
+        likely = sums_to_one or (multilabel and not linear) if k > 1 else not linear
         kind = "probabilities" if inside and likely else "logits"
         if k == 1 and kind == "logits" and not named:
             raise OptionError(
-                f"model returned one column, from {raw.min():.3g} to {raw.max():.3g}, which may be the logit of a class or no "
-                "class at all (a likelihood, a regression, a ranking); pass labels=['no', 'yes'] or outputs='logits' if it is "
-                "the logit of the second class, or wrap it in mase.models.Callable with the probability that you want explained"
+                f"model returned one column, from {raw.min():.3g} to {raw.max():.3g}, which may be the logit of a "
+                "class or not a class score at all (a likelihood, a regression, a ranking); pass labels=['no', 'yes'] "
+                "or outputs='logits' if it is the logit of the second class, or wrap the model in mase.models.Callable "
+                "with the probability that you want explained"
             )
     return Scores(Output(kind, multilabel and k > 1), k == 1, max(k, 2))
 
 
 def score_labels(labels: tuple[str, ...] | None, scores: Scores) -> tuple[str, ...]:
-    """Return the names of the k classes: the ones given, or "0", "1", ...
+    """Return the names of the k classes: the given labels, or "0", "1", ...
 
     Raises
     ------

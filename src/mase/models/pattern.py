@@ -1,8 +1,8 @@
-"""Regular expressions of tokenizers: how long they may search, told from their form.
+"""Regular expressions of tokenizers: find by their form those that may take very long to match.
 
-The engine of `tokenizers` (Oniguruma) tries one way to match after the other. A repeat within a repeat, or many choices
-in a row, make exponentially many of them. What published tokenizers use is far from that, and what is not understood
-here is refused.
+The engine of `tokenizers` (Oniguruma) tries one way to match after the other. A repeat inside a repeat, or many choices
+in a row, give exponentially many ways. Published tokenizers use much simpler patterns. A pattern with an element that
+this module does not know is refused.
 """
 
 import math
@@ -21,11 +21,20 @@ _ANCHORS = frozenset("bBAzZGK")
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A piece of a pattern.
+    """A part of a pattern.
 
-    `least` and `most` are the lengths that it can match, `ways` in how many ways it can match at one place (unbounded
-    repeats aside), `repeats` how many unbounded repeats may follow each other in it, `size` its length when all counted
-    repeats are written out; `fails` says whether it can fail to match.
+    Attributes
+    ----------
+    least, most
+        The shortest and the longest text that it can match.
+    ways
+        The number of ways to match at one position, not counting unbounded repeats.
+    repeats
+        The number of unbounded repeats that may follow each other.
+    size
+        The length of the part with all counted repeats written out.
+    fails
+        Whether it can fail to match.
     """
 
     least: float
@@ -42,12 +51,12 @@ _ANCHOR = _Part(0, 0)
 
 
 def shortest_match(pattern: str) -> int:
-    """Return the length of the shortest match of a pattern that is known to be found in reasonable time.
+    """Return the length of the shortest match of a pattern, after checking that matching takes reasonable time.
 
     Raises
     ------
     ValueError
-        If the pattern is too large, may take very long, or has a form that is not understood here.
+        If the pattern is too large, may take very long, or has an element that this module does not know.
 
     Examples
     --------
@@ -61,48 +70,48 @@ def shortest_match(pattern: str) -> int:
     if len(pattern) > limits.PATTERN_CHARACTERS:
         raise ValueError(f"it has {len(pattern):,} characters, expected at most {limits.PATTERN_CHARACTERS:,}")
     reader = _Reader(pattern)
-    whole = reader.alternatives(0)
+    part = reader.alternatives(0)
     if reader.rest:
-        raise ValueError(f"it has no group that is closed at {reader.rest[:10]!r}")
-    return int(whole.least)
+        raise ValueError(f"it closes a group that was not opened, at {reader.rest[:10]!r}")
+    return int(part.least)
 
 
 @dataclass(slots=True)
 class _Reader:
-    """A pattern and the place that is read next."""
+    """A recursive-descent parser: a pattern and the position that is read next."""
 
     pattern: str
-    place: int = 0
+    position: int = 0
 
     @property
     def rest(self) -> str:
-        return self.pattern[self.place : self.place + 20]
+        return self.pattern[self.position : self.position + 20]
 
     def take(self, n: int = 1) -> str:
-        found = self.pattern[self.place : self.place + n]
-        if len(found) < n:
+        text = self.pattern[self.position : self.position + n]
+        if len(text) < n:
             raise ValueError("it ends too early")
-        self.place += n
-        return found
+        self.position += n
+        return text
 
     def skip(self, text: str) -> bool:
-        found = self.pattern.startswith(text, self.place)
-        self.place += len(text) * found
-        return found
+        follows = self.pattern.startswith(text, self.position)
+        self.position += len(text) * follows
+        return follows
 
     def alternatives(self, nesting: int) -> _Part:
         if nesting > limits.PATTERN_NESTING:
-            raise ValueError(f"it has groups nested more than {limits.PATTERN_NESTING} deep")
+            raise ValueError(f"it has groups with more than {limits.PATTERN_NESTING} levels of nesting")
         branches = [self.sequence(nesting)]
         while self.skip("|"):
             branches.append(self.sequence(nesting))
         return _either(branches)
 
     def sequence(self, nesting: int) -> _Part:
-        whole = _NOTHING
+        part = _NOTHING
         while self.rest and self.rest[0] not in "|)":
-            whole = _then(whole, self.repeated(self.atom(nesting)))
-        return whole
+            part = _then(part, self.repeated(self.atom(nesting)))
+        return part
 
     def atom(self, nesting: int) -> _Part:
         character = self.take()
@@ -121,7 +130,7 @@ class _Reader:
         asserts = any(self.skip(start) for start in sorted(_ASSERTIONS, key=len, reverse=True))
         if not asserts and not self.skip("?:") and not self.skip("?>") and self.skip("?"):
             self.named_or_flags()
-            if self.skip(")"):  # (?i) holds for what follows
+            if self.skip(")"):  # (?i) applies to the rest of the pattern
                 return _NOTHING
         inner = self.alternatives(nesting + 1)
         if not self.skip(")"):
@@ -137,13 +146,13 @@ class _Reader:
         while self.rest and self.rest[0] not in ":)":
             flags += self.take()
         if not flags or not _FLAGS.issuperset(flags):
-            raise ValueError(f"it has a group of a kind that is not known: '(?{flags[:10]}'")
+            raise ValueError(f"it has an unknown kind of group: '(?{flags[:10]}'")
         self.skip(":")
 
     def character_class(self, nesting: int) -> None:
-        """Read up to the bracket that closes a class; classes can stand in classes."""
+        """Read up to the bracket that closes a class; a class may contain classes."""
         if nesting > limits.PATTERN_NESTING:
-            raise ValueError(f"it has classes nested more than {limits.PATTERN_NESTING} deep")
+            raise ValueError(f"it has classes with more than {limits.PATTERN_NESTING} levels of nesting")
         self.skip("^")
         self.skip("]")
         while (character := self.take()) != "]":
@@ -155,7 +164,7 @@ class _Reader:
     def escape(self) -> _Part:
         character = self.take()
         if character in _REFERENCES:
-            raise ValueError(f"it refers to what a group matched ('\\{character}'), which can take very long")
+            raise ValueError(f"it has a reference to a group ('\\{character}'), which can take very long to match")
         if character in "pPx" and self.skip("{"):
             while self.take() != "}":
                 pass
@@ -171,32 +180,32 @@ class _Reader:
         if bounds is None:
             return part
         part = _times(part, *bounds)
-        if self.skip("+"):  # after a brace it repeats once more, else it says that no shorter match is tried
+        if self.skip("+"):  # after a brace it is another repeat, otherwise it makes the quantifier possessive
             part = _times(part, 1, _MANY) if braced else part
-        elif self.skip("?"):  # after a brace it may say that nothing is matched, else that shorter matches come first
+        elif self.skip("?"):  # after a brace it may make the part optional, otherwise it makes the quantifier lazy
             part = replace(part, least=0, ways=part.ways + 1) if braced else part
         if self.bounds() is not None:
             raise ValueError("it has a quantifier after a quantifier")
         return part
 
     def bounds(self) -> tuple[int, float] | None:
-        """Read a quantifier and return how often it repeats, None if there is none; a brace may stand for itself."""
-        for sign, found in (("*", (0, _MANY)), ("+", (1, _MANY)), ("?", (0, 1))):
+        """Read a quantifier and return its bounds, None if there is none; a brace may be an ordinary character."""
+        for sign, bounds in (("*", (0, _MANY)), ("+", (1, _MANY)), ("?", (0, 1))):
             if self.skip(sign):
-                return found
-        closed = self.pattern.find("}", self.place)
-        inside = self.pattern[self.place + 1 : closed] if self.rest.startswith("{") and closed > 0 else ""
+                return bounds
+        closed = self.pattern.find("}", self.position)
+        inside = self.pattern[self.position + 1 : closed] if self.rest.startswith("{") and closed > 0 else ""
         least, comma, most = inside.partition(",")
         if not (least + most).isdecimal() or not (least + most).isascii() or len(inside) > 12:
             return None
-        self.place = closed + 1
+        self.position = closed + 1
         return int(least or 0), (int(most) if most else _MANY) if comma else int(least)
 
 
 def _either(branches: list[_Part]) -> _Part:
     ways = sum(part.ways for part in branches)
     if ways > limits.PATTERN_WAYS:
-        raise ValueError(f"it can match in {ways:,.0f} ways at one place, expected at most {limits.PATTERN_WAYS}")
+        raise ValueError(f"it can match in {ways:,.0f} ways at one position, expected at most {limits.PATTERN_WAYS}")
     return _Part(
         min(part.least for part in branches),
         max(part.most for part in branches),
@@ -210,10 +219,10 @@ def _either(branches: list[_Part]) -> _Part:
 def _then(first: _Part, second: _Part) -> _Part:
     ways, repeats = first.ways * second.ways, first.repeats + second.repeats
     if ways > limits.PATTERN_WAYS:
-        raise ValueError(f"it can match in {ways:,.0f} ways at one place, expected at most {limits.PATTERN_WAYS}")
-    # What fails after the last repeat sends the search back to try all lengths of all repeats before it.
+        raise ValueError(f"it can match in {ways:,.0f} ways at one position, expected at most {limits.PATTERN_WAYS}")
+    # If the part after the last repeat fails, the search goes back and tries all lengths of all repeats before it.
     if repeats > limits.PATTERN_REPEATS or (first.repeats == limits.PATTERN_REPEATS and second.fails):
-        raise ValueError("it has too many unbounded repeats after each other")
+        raise ValueError("it has too many consecutive unbounded repeats")
     size = first.size + second.size
     if size > limits.PATTERN_CHARACTERS:
         raise ValueError(f"written out it has {size:,.0f} characters, expected at most {limits.PATTERN_CHARACTERS:,}")
@@ -232,5 +241,5 @@ def _times(part: _Part, least: int, most: float) -> _Part:
         return _Part(part.least * least, _MANY, 1, 1, part.size * copies, least > 0)
     ways = part.ways + 1 if (least, most) == (0, 1) else part.ways * (most - least + 1)
     if ways > limits.PATTERN_WAYS:
-        raise ValueError(f"it can match in {ways:,.0f} ways at one place, expected at most {limits.PATTERN_WAYS}")
+        raise ValueError(f"it can match in {ways:,.0f} ways at one position, expected at most {limits.PATTERN_WAYS}")
     return _Part(part.least * least, part.most * most, ways, part.repeats, part.size * copies, least > 0)

@@ -1,6 +1,7 @@
-"""Folders and names of the Hugging Face hub: found, checked, and only then loaded. No code that comes with them is run.
+"""Find models in folders and on the Hugging Face hub, check them, and only then load them.
 
-This is the one place that calls `from_pretrained`. What transformers would ask on standard input is never asked.
+Their code is not run unless the user trusts it. This is the only module that calls `from_pretrained`, and it never lets
+transformers ask a question on standard input.
 """
 
 import json
@@ -25,7 +26,7 @@ from mase.models.weights import stored, weight_files
 
 __all__ = ["locate", "read_classifier", "read_tokenizer", "whole_text"]
 
-# Files at the top of a repository that are fetched; what is not among them is not read.
+# Files at the top level of a repository that are downloaded. No other file is read.
 _SMALL, _CODE = ("*.json", "*.txt", "*.model", "*.jinja"), ("*.py",)
 _BELOW = "*/*"
 _PROBLEMS = (None, "regression", "single_label_classification", "multi_label_classification")
@@ -33,33 +34,33 @@ _SAMPLE = "It's a good film, isn't it? Çà, 電影 12345 --\n  the\tend"
 
 
 def locate(source: str | os.PathLike[str], *, download: bool = False, trust_remote_code: bool = False) -> Path:
-    """Return the folder of a model: the one that is named, or that of a name in the local cache of the hub.
+    """Return the folder of a model: `source` itself, or the folder of a name in the local cache of the hub.
 
     Parameters
     ----------
     source
         A folder, or the name of a repository on the hub.
     download
-        Whether a name may be fetched: first the small files, which are checked, then the weights.
+        Whether a name may be downloaded: first the small files, which are checked, then the weights.
     trust_remote_code
-        Whether code of the repository is fetched too.
+        Whether the code of the repository is downloaded too.
 
     Raises
     ------
     DataError
-        If there is no such folder, or the name is not in the cache or cannot be fetched.
+        If there is no such folder, or the name is not in the cache and cannot be downloaded.
     """
     name = os.fspath(source)
     if is_folder(Path(source)):
         return Path(source)
     if is_taken(name):
-        raise DataError(f"{name!r} is a file, expected the folder of a model, or a name of the Hugging Face hub")
+        raise DataError(f"{name!r} is a file, expected the folder of a model, or a name on the Hugging Face hub")
     small = (*_SMALL, *(_CODE if trust_remote_code else ()))
     with _reading(f"cannot find {name!r:.200} in the cache of the Hugging Face hub"):
         folder = _snapshot(name, small, download=download)
     if download:
         _check_configuration(folder, trust_remote_code=trust_remote_code)
-        with _reading(f"cannot fetch the weights of {name!r} from the Hugging Face hub"):
+        with _reading(f"cannot download the weights of {name!r} from the Hugging Face hub"):
             folder = _snapshot(name, (*small, *weight_files(folder)), download=True)
     return folder
 
@@ -67,36 +68,38 @@ def locate(source: str | os.PathLike[str], *, download: bool = False, trust_remo
 def read_classifier(
     folder: Path, *, trust_remote_code: bool = False, settings: Mapping[str, Any] | None = None
 ) -> tuple[Any, frozenset[str]]:
-    """Return the sequence classifier in a folder, float32, and the names of the weights that the folder lacks.
+    """Return the sequence classifier in a folder, in float32, and the names of the weights that the folder lacks.
 
     Parameters
     ----------
     folder
         A folder with `config.json` and safetensors weights.
     trust_remote_code
-        Whether code in the folder may run.
+        Whether the code in the folder may run.
     settings
-        Further settings of `from_pretrained`.
+        Further arguments of `from_pretrained`.
 
     Raises
     ------
     DataError
-        If it holds no classifier, is beyond the limits, would run code, or cannot be read.
+        If the folder holds no classifier, is beyond the limits, would run code, or cannot be read.
     """
     _check_configuration(folder, trust_remote_code=trust_remote_code)
-    numbers = stored(folder)
-    auto, given = transformers.AutoModelForSequenceClassification, dict(settings or {})
+    sizes = stored(folder)
+    auto, arguments = transformers.AutoModelForSequenceClassification, dict(settings or {})
     shared = {"local_files_only": True, "trust_remote_code": trust_remote_code}
     with _reading(f"cannot load a sequence classifier from {folder}"):
         if not trust_remote_code:
-            labels = {name: value for name, value in given.items() if name in ("id2label", "label2id", "num_labels")}
+            labels = {
+                name: value for name, value in arguments.items() if name in ("id2label", "label2id", "num_labels")
+            }
             config = transformers.AutoConfig.from_pretrained(folder, **shared, **labels)
-            with metered(numbers, str(folder / "config.json")), torch.random.fork_rng(devices=[]):
+            with metered(sizes, str(folder / "config.json")), torch.random.fork_rng(devices=[]):
                 auto.from_config(config, trust_remote_code=False)
-        module, found = auto.from_pretrained(
-            folder, use_safetensors=True, dtype=torch.float32, output_loading_info=True, **shared, **given
+        module, info = auto.from_pretrained(
+            folder, use_safetensors=True, dtype=torch.float32, output_loading_info=True, **shared, **arguments
         )
-    return module, frozenset(found["missing_keys"])
+    return module, frozenset(info["missing_keys"])
 
 
 def read_tokenizer(source: str | os.PathLike[str], *, trust_remote_code: bool = False) -> Any:
@@ -105,8 +108,8 @@ def read_tokenizer(source: str | os.PathLike[str], *, trust_remote_code: bool = 
     Raises
     ------
     DataError
-        If it cannot be loaded, is beyond the limits, would run code, or the folder has none: transformers then makes up
-        one that knows no word.
+        If it cannot be loaded, is beyond the limits, would run code, or the folder has none. Without this check
+        transformers would build a tokenizer with an empty vocabulary.
     """
     folder = locate(source)
     _check_configuration(folder, trust_remote_code=trust_remote_code)
@@ -118,8 +121,8 @@ def read_tokenizer(source: str | os.PathLike[str], *, trust_remote_code: bool = 
     files = {*getattr(tokenizer, "vocab_files_names", {}).values(), "tokenizer.json", "tokenizer.model"}
     if not any((folder / file).is_file() for file in files):
         raise DataError(
-            f"{os.fspath(source)!r} has no tokenizer, expected one of {', '.join(sorted(files))}; save it beside the model "
-            "with tokenizer.save_pretrained"
+            f"{os.fspath(source)!r} has no tokenizer, expected one of {', '.join(sorted(files))}; save it in the "
+            "folder of the model with tokenizer.save_pretrained"
         )
     if getattr(tokenizer, "is_fast", False):
         _check_built(folder, tokenizer)
@@ -128,7 +131,7 @@ def read_tokenizer(source: str | os.PathLike[str], *, trust_remote_code: bool = 
 
 @contextmanager
 def whole_text(tokenizer: Any) -> Iterator[None]:
-    """Switch off padding and truncation that a saved tokenizer may carry, and put them back."""
+    """Disable the padding and truncation of a saved tokenizer in the block, and restore them afterwards."""
     backend = tokenizer.backend_tokenizer
     truncation, padding = backend.truncation, backend.padding
     backend.no_truncation()
@@ -143,10 +146,10 @@ def whole_text(tokenizer: Any) -> Iterator[None]:
 
 
 @contextmanager
-def _reading(failed: str) -> Iterator[None]:
-    """Give whatever goes wrong in the block its typed error, but for running out of memory and being interrupted.
+def _reading(message: str) -> Iterator[None]:
+    """Convert all errors of the block to DataError, except out of memory and interrupts.
 
-    What transformers and tokenizers raise for damaged files is of any type; a panic of tokenizers is no `Exception`.
+    For damaged files transformers and tokenizers may raise any type. A panic of tokenizers is not even an `Exception`.
     """
     try:
         yield
@@ -156,7 +159,7 @@ def _reading(failed: str) -> Iterator[None]:
         reason = (
             str(error) if isinstance(error, OSError | ValueError | RuntimeError) else f"{type(error).__name__}: {error}"
         )
-        raise DataError(f"{failed}: {reason}; expected files as save_pretrained writes them") from error
+        raise DataError(f"{message}: {reason}; expected files as save_pretrained writes them") from error
 
 
 def _snapshot(name: str, files: tuple[str, ...], *, download: bool) -> Path:
@@ -174,7 +177,7 @@ def _check_configuration(folder: Path, *, trust_remote_code: bool) -> None:
         raise DataError(f"{folder} has no config.json, expected the folder of a Hugging Face model")
     config = read_json(path)
     if not isinstance(config, dict):
-        raise DataError(f"{path} does not describe a model, expected an object")
+        raise DataError(f"{path} does not describe a model, expected a JSON object")
     if config.get("problem_type") not in _PROBLEMS:
         raise DataError(f"{path} has the problem_type {config['problem_type']!r:.60}, expected one of {_PROBLEMS[1:]}")
     check_numbers(path, config)
@@ -185,7 +188,7 @@ def _check_configuration(folder: Path, *, trust_remote_code: bool) -> None:
     family = config.get("model_type")
     if not isinstance(family, str) or family not in transformers.CONFIG_MAPPING:
         raise refused(
-            path, f"has the model_type {family!r:.60}, which transformers {transformers.__version__} does not know"
+            path, f"has the model_type {family!r:.60}, which is unknown to transformers {transformers.__version__}"
         )
     _check_class(folder, path, config)
 
@@ -196,7 +199,7 @@ def _check_tokenizer(folder: Path, *, trust_remote_code: bool) -> None:
     if path.is_file():
         config = read_json(path)
         if not isinstance(config, dict):
-            raise DataError(f"{path} does not describe a tokenizer, expected an object")
+            raise DataError(f"{path} does not describe a tokenizer, expected a JSON object")
         check_no_detours(folder, path, config)
         check_tokenizer_config(path, config)
         if not trust_remote_code:
@@ -206,25 +209,25 @@ def _check_tokenizer(folder: Path, *, trust_remote_code: bool) -> None:
 
 
 def _check_class(folder: Path, path: Path, config: Mapping[str, Any]) -> None:
-    """Check that the class of a tokenizer is a fast one of transformers, or not known there and its code not beside it."""
+    """Check that the tokenizer class is a fast one of transformers, or that the folder has no code for it."""
     name = config.get("tokenizer_class")
     if name is None:
         return
     if not isinstance(name, str) or not name.isidentifier():
         raise DataError(f"{path} has the tokenizer_class {name!r:.60}, expected the name of a class")
     with _reading(f"{path} has the tokenizer_class {name!r:.60}, which cannot be loaded"):
-        found = tokenizer_class_from_name(name)
-    if found is None and any(folder.glob("*.py")):
-        raise refused(path, f"has the tokenizer_class {name!r:.60}, which transformers does not know")
-    if found is not None and not (isinstance(found, type) and issubclass(found, transformers.PreTrainedTokenizerFast)):
+        cls = tokenizer_class_from_name(name)
+    if cls is None and any(folder.glob("*.py")):
+        raise refused(path, f"has the tokenizer_class {name!r:.60}, which is unknown to transformers")
+    if cls is not None and not (isinstance(cls, type) and issubclass(cls, transformers.PreTrainedTokenizerFast)):
         raise DataError(
-            f"{path} has the tokenizer_class {name!r:.60}, which gives no character spans, expected a fast tokenizer; wrap the "
-            "model in mase.models.Callable"
+            f"{path} has the tokenizer_class {name!r:.60}, which gives no character spans, expected a fast tokenizer; "
+            "wrap the model in mase.models.Callable"
         )
 
 
 def _check_built(folder: Path, tokenizer: Any) -> None:
-    """Check a tokenizer as it was built, whatever it was built from, and what it makes of a short text."""
+    """Check a tokenizer after it was built: its steps, and the number of tokens of a short text."""
     backend = tokenizer.backend_tokenizer
     with _reading(f"cannot use the tokenizer of {folder}"):
         steps = {
@@ -236,5 +239,6 @@ def _check_built(folder: Path, tokenizer: Any) -> None:
     most = limits.TOKENS_TIMES * len(_SAMPLE) + limits.TOKENS_SPARE
     if n_tokens > most:
         raise DataError(
-            f"the tokenizer of {folder} makes {n_tokens:,} tokens of {len(_SAMPLE)} characters, expected at most {most}"
+            f"the tokenizer of {folder} returns {n_tokens:,} tokens for {len(_SAMPLE)} characters, "
+            f"expected at most {most}"
         )

@@ -1,4 +1,4 @@
-"""What the rest of the library asks of a model: two narrow protocols, `Model` and `Probe`."""
+"""The interface between models and the rest of the library: two narrow protocols, `Model` and `Probe`."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -9,6 +9,7 @@ import numpy as np
 
 from mase.arrays import Floats, Ints
 from mase.links import Link, Output
+from mase.rng import stream_key
 from mase.spaces.protocol import Space
 from mase.text import Tokens
 
@@ -29,7 +30,23 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """How a text is bound to coordinates: the space, the coordinate of each token (-1: fixed), and key and level of noise."""
+    """How a text is bound to coordinates.
+
+    Attributes
+    ----------
+    tokens
+        The t tokens of the text.
+    space
+        What a coordinate does to the tokens that it belongs to.
+    coordinate_of_token
+        `(t,)`: the coordinate of each token; -1 for a token that stays fixed.
+    n_coordinates
+        Number p of coordinates.
+    noise_key
+        Key of the random stream for noise, in spaces that have noise.
+    sigma
+        Standard deviation of that noise.
+    """
 
     tokens: Tokens
     space: Space
@@ -38,21 +55,38 @@ class Binding:
     noise_key: tuple[int, ...]
     sigma: float
 
-    def token_sources(self, sources: Ints) -> Ints:
-        """Return `(b, t)`: the token whose content each token gets, where words i get those of words `sources[:, i]`, `(b, p)`.
+    @classmethod
+    def of(
+        cls,
+        tokens: Tokens,
+        space: Space,
+        coordinate_of_token: Sequence[int] | Ints,
+        *,
+        seed: int = 0,
+        sigma: float = 0.0,
+    ) -> "Binding":
+        """Return the binding with the coordinates in `coordinate_of_token` `(t,)`, and the noise of `seed`."""
+        coordinates: Ints = np.array(coordinate_of_token, dtype=np.int64)
+        n_coordinates = int(coordinates.max(initial=-1)) + 1
+        return cls(tokens, space, coordinates, n_coordinates, stream_key(seed, tokens.text), sigma)
 
-        The k-th token of a word gets the k-th of the other's, counted round; fixed tokens (coordinate -1) keep theirs.
+    def token_sources(self, sources: Ints) -> Ints:
+        """Return `(b, t)`: the token whose content each token receives when words exchange their content.
+
+        In row r, word i receives the content of word `sources[r, i]`; `sources` is `(b, p)`. The k-th token of a word
+        receives the k-th token of the other word. If the other word has fewer tokens, they are repeated from the first.
+        Fixed tokens (coordinate -1) keep their own content.
         """
         tokens = np.arange(len(self.coordinate_of_token))
         members = [tokens[self.coordinate_of_token == word] for word in range(sources.shape[1])]
-        found = np.tile(tokens, (len(sources), 1))
+        token_sources = np.tile(tokens, (len(sources), 1))
         for row, word in np.argwhere(sources != np.arange(sources.shape[1])):
-            other, own = members[sources[row, word]], members[word]
-            found[row, own] = other[np.arange(len(own)) % len(other)]
-        return found
+            source, receiver = members[sources[row, word]], members[word]
+            token_sources[row, receiver] = source[np.arange(len(receiver)) % len(source)]
+        return token_sources
 
 
-# The function `scores` of a probe, ready for many batches while the context lasts.
+# A context that yields the function `scores` of a probe, for any number of batches.
 Opened = AbstractContextManager[Callable[[Floats, Ints], Floats]]
 
 
@@ -64,13 +98,13 @@ class Probe(Protocol):
     output
         What the columns of `scores` are.
     scale
-        `(p,)`: standard deviation of each coordinate per unit of sigma; 0 marks a coordinate that moves nothing.
+        `(p,)`: standard deviation of each coordinate per unit of sigma; 0 marks a coordinate without effect.
     start
         `(1, k)`: scores of the text itself.
     n_setup
-        Number of model evaluations that binding took.
+        Number of model evaluations used by binding.
     batch_size
-        How many rows at once suit the model and the length of the text.
+        Recommended number of rows per batch for this model and text length.
     """
 
     @property
@@ -95,71 +129,71 @@ class Probe(Protocol):
 
     @property
     def batch_size(self) -> int:
-        """Rows at once."""
+        """Recommended number of rows per batch."""
         ...
 
     def opened(self) -> Opened:
-        """Return a context with the function `scores`, for many batches; the model is as it was when it ends.
+        """Return a context that yields the function `scores` for many batches and restores the model when it ends.
 
-        What takes time to make ready is made ready once; a probe with nothing to prepare returns
+        The context does expensive preparation once. A probe with nothing to prepare returns
         `contextlib.nullcontext(self.scores)`.
         """
         ...
 
     def scores(self, coordinates: Floats, rows: Ints) -> Floats:
-        """Return scores `(b, k)` at coordinates `(b, p)`; `rows` `(b,)` are their numbers in the design, for noise.
+        """Return scores `(b, k)` at coordinates `(b, p)`; `rows` `(b,)` are their indices in the design, for noise.
 
         Raises
         ------
         MemoryError
-            If the device has no room for b rows.
+            If b rows do not fit into the memory of the device.
         """
         ...
 
 
 @runtime_checkable
 class RememberingProbe(Protocol):
-    """A probe that asks its model about each distinct input once, and remembers the answers."""
+    """A probe that evaluates its model once per distinct input and caches the scores."""
 
     def afresh(self, *, remember: bool) -> Probe:
-        """Return the same probe without the answers so far; it keeps no new ones unless `remember`."""
+        """Return the same probe with an empty cache, or without a cache unless `remember`."""
         ...
 
 
 @runtime_checkable
 class SeededProbe(Protocol):
-    """A probe whose model runs from the same random state each time, so that other noise has to be asked for."""
+    """A probe whose model may be random; each evaluation starts from the same random state, which can be changed."""
 
     def seeded(self, seed: int) -> Probe:
-        """Return the same probe, its model run from the random state of `seed`."""
+        """Return the same probe with the random state of `seed`."""
         ...
 
 
 @runtime_checkable
 class GradientProbe(Protocol):
-    """A probe that also differentiates."""
+    """A probe that can also compute gradients."""
 
     def gradients(self, coordinates: Floats, rows: Ints, link: Link, target: int) -> tuple[Floats, Floats]:
-        """Return scores `(b, k)` and derivatives `(b, p)` of the response by the coordinates."""
+        """Return scores `(b, k)` and derivatives `(b, p)` of the response with respect to the coordinates."""
         ...
 
     def gradient_norms(self, coordinates: Floats, rows: Ints, link: Link, target: int) -> Floats:
-        """Return `(b, p)`: the norm of the response's gradient by all entries of the vectors that a coordinate moves."""
+        """Return `(b, p)`: the norm of the response's gradient with respect to all vectors that a coordinate moves."""
         ...
 
 
 @runtime_checkable
 class ExchangeProbe(Protocol):
-    """A probe that can put the content of one word in the place of another."""
+    """A probe that can replace the content of a word by that of another word of the text."""
 
     def exchanged(self, sources: Ints) -> Floats:
-        """Return scores `(b, k)` where the words of coordinates i have the content of those of `sources[:, i]`, `(b, p)`."""
+        """Return scores `(b, k)` where word i has the content of word `sources[:, i]`; `sources` is `(b, p)`."""
         ...
 
 
 @runtime_checkable
 class AttributionProbe(Protocol):
-    """A probe of a model whose layers have rules to hand a difference of responses back to the words (DeepLIFT)."""
+    """A probe whose model has rules that distribute a difference of responses over the words (DeepLIFT)."""
 
     def contributions(self, link: Link, target: int) -> Floats:
         """Return contributions `(p,)` that sum to the response at the text minus that at the reference."""
@@ -168,12 +202,12 @@ class AttributionProbe(Protocol):
 
 @runtime_checkable
 class HalfProbe(Protocol):
-    """A probe that can also answer in half precision."""
+    """A probe that can also evaluate its model in half precision."""
 
     def half(self) -> Probe | None:
-        """Return the same probe, its model run in bfloat16 but for the layer that gives the class scores.
+        """Return the same probe with the model in bfloat16, except for the layer that computes the class scores.
 
-        None where that would be slower, because the processor has no instructions for bfloat16.
+        Return None if that would be slower, because the processor has no instructions for bfloat16.
         """
         ...
 
@@ -184,16 +218,16 @@ class Model(Protocol):
     Attributes
     ----------
     name
-        For provenance and messages.
+        Name for provenance and messages.
     has_embeddings
-        Whether coordinates may take any value (else only 0 and 1: a word is there or not).
+        Whether coordinates may take any value. Otherwise they are 1 (the word is kept) or 0 (it is masked).
     references
-        What can stand for absence, the most natural first.
+        Names of the references that can represent an absent word, the most natural one first.
     """
 
     @property
     def name(self) -> str:
-        """Name."""
+        """Name for provenance and messages."""
         ...
 
     @property
@@ -217,7 +251,7 @@ class Model(Protocol):
         ...
 
     def encode(self, text: str) -> Tokens:
-        """Return the tokens that the model reads, what it does not read noted as a truncation."""
+        """Return the tokens that the model reads; if it reads only a part of the text, they record the truncation."""
         ...
 
     def bind(self, binding: Binding) -> Probe:
@@ -231,7 +265,7 @@ class Model(Protocol):
 
 @runtime_checkable
 class TokenModel(Protocol):
-    """A model that also answers for tokens that it did not cut from a text itself, as when some were taken out."""
+    """A model that also accepts token sequences that are not the tokens of a text, for example with tokens removed."""
 
     def predict_tokens(self, tokens: Sequence[Tokens]) -> Floats:
         """Return class probabilities `(n, k)` of n sequences of tokens, none of them empty."""

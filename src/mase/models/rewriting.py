@@ -1,4 +1,4 @@
-"""The string that a black box is asked about, with words of a text taken out or written otherwise."""
+"""Build the string for a black box: a text with some of its words removed or replaced."""
 
 from collections.abc import Sequence
 
@@ -8,11 +8,11 @@ __all__ = ["rewritten"]
 
 
 def rewritten(tokens: Tokens, pieces: Sequence[str | None]) -> str:
-    """Return the text with word i written as `pieces[i]`, or taken out where that is None.
+    """Return the text with word i replaced by `pieces[i]`, or removed where `pieces[i]` is None.
 
-    Of the white space around words that are gone one stretch stays: that with the most line breaks, then the longest.
-    None is left at the beginning or the end that the text did not have there. Where letters or digits would read as one
-    word that something stood between, one space stays in its place.
+    Of the gaps around removed words, one gap remains: the one with the most line breaks, and among these the longest.
+    No white space is added at the beginning or at the end of the text. If two words would run together because the
+    characters between them are gone, one space separates them.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def rewritten(tokens: Tokens, pieces: Sequence[str | None]) -> str:
 
 
 def _between(gaps: Sequence[str], left: str, right: str) -> str:
-    """Return what stands between two words that follow each other, from the gaps that stood there."""
+    """Return the gap between two consecutive words, chosen from the gaps of the original text between them."""
     gap = gaps[0] if len(gaps) == 1 else _widest(gaps)
     return gap or (" " if joins(left, right) else "")
 

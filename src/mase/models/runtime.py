@@ -1,4 +1,4 @@
-"""Settings of a whole process, for those who own it: the command line, and the workers of experiments. The library has none."""
+"""Process-wide settings, used by the command line and by the workers of experiments, never by the library itself."""
 
 from mase.models.loading import require
 from mase.platforms import keep_freed_memory
@@ -7,10 +7,10 @@ __all__ = ["configure"]
 
 
 def configure(threads: int | None = None) -> None:
-    """Make ready a process that explains texts and does nothing else.
+    """Configure a process that only explains texts.
 
-    Torch works with `threads` threads, if a number is given: on a busy machine fewer are often faster. And the C
-    library keeps the memory of one batch for the next.
+    If `threads` is given, torch uses that many threads; on a busy machine fewer threads are often faster. The C library
+    keeps freed memory, so that the next batch can use it.
 
     Raises
     ------

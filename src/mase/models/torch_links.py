@@ -1,4 +1,4 @@
-"""The explained response in torch, differentiable: the links of `mase.links` with the functions of torch."""
+"""The explained response, differentiable in torch: the links of `mase.links` computed with the functions of torch."""
 
 import torch
 
@@ -8,10 +8,10 @@ __all__ = ["response"]
 
 
 class _Torch:
-    """The functions of links in torch; see `mase.links.protocol.Functions`."""
+    """The functions that links need, in torch; see `mase.links.protocol.Functions`."""
 
-    def log(self, chances: torch.Tensor) -> torch.Tensor:
-        return torch.log(chances.clamp(min=FLOOR))
+    def log(self, probabilities: torch.Tensor) -> torch.Tensor:
+        return torch.log(probabilities.clamp(min=FLOOR))
 
     def sigmoid(self, logits: torch.Tensor) -> torch.Tensor:
         return torch.sigmoid(logits)
@@ -30,12 +30,12 @@ class _Torch:
 
 
 def response(table: torch.Tensor, output: Output, link: str, target: int) -> torch.Tensor:
-    """Return the response `(b,)` of scores `(b, k)`, differentiable, in float64.
+    """Return the response `(b,)` to scores `(b, k)`, differentiable, in float64.
 
     Raises
     ------
     UnknownNameError
         If the link is unknown.
     """
-    found: torch.Tensor = LINKS[link]().respond(table.double(), output, target, _Torch())
-    return found
+    values: torch.Tensor = LINKS[link]().respond(table.double(), output, target, _Torch())
+    return values

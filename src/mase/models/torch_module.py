@@ -1,4 +1,4 @@
-"""Any torch module that maps token ids to class scores, entered at a named embedding layer."""
+"""Torch modules that map token ids to class scores, perturbed at a named embedding layer."""
 
 import operator
 from collections.abc import Callable, Sequence
@@ -24,33 +24,33 @@ _PROBE_LENGTH = 8
 
 
 class TorchModule:
-    """A classifier made of any `torch.nn.Module` that is called with ids `(b, t)` and returns class scores `(b, k)`.
+    """A classifier from any `torch.nn.Module` that is called with ids `(b, t)` and returns class scores `(b, k)`.
 
     Parameters
     ----------
     module
-        LSTM, GRU, CNN, transformer. It is never changed: modes, gradients, hooks, dtype, device and random state are as
-        before.
+        The module, for example an LSTM, GRU, CNN or transformer. It is never changed: its modes, gradients, hooks,
+        dtype, device and random state are restored after each use.
     tokenize
-        `tokenize(text)` returns ids, or ids and character spans `(start, end)`. With ids alone, the text's whitespace
-        words must be as many as the ids.
+        `tokenize(text)` returns ids, or ids and character spans `(start, end)`. If it returns ids alone, there must be
+        one id per whitespace word.
     labels
         Names of the k classes; "0", "1", ... by default.
     embedding
         Dotted name of the layer that turns ids into vectors `(b, t, d)`; found automatically if there is one
         `nn.Embedding`.
     pad_id, unk_id, mask_id
-        Ids that can stand for an absent word. Padding is never scored.
+        Ids that can represent an absent word. Padding is never scored.
     special_ids
         Ids that are never scored, for example those of start and end.
     max_length, keep
         Longest input in tokens, and which end of a longer text the model reads: "start" or "end".
     outputs, multilabel
-        What the module returns: "logits", "probabilities", or "auto" (see `mase.models.outputs.recognise`), of one
-        choice or, with `multilabel`, of k separate questions. One column is the score of the second of two classes; if
-        it is not a probability, `labels` (both names, or its own) or `outputs` must say that it is one.
+        What the module returns: "logits", "probabilities", or "auto" (see `mase.models.outputs.recognise`). With
+        `multilabel`, the k columns are separate questions. One column is the score of the second of two classes. If it
+        is not a probability, pass `labels` (both names, or the name of the second class) or `outputs` to confirm that.
     name
-        For provenance.
+        Name for provenance.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class TorchModule:
 
     @property
     def references(self) -> tuple[str, ...]:
-        """What can stand for absence: the tokens the model has (mask, unk, pad), and "zero"."""
+        """The references: those of "mask", "unk" and "pad" for which there is an id, and "zero"."""
         return (*(role for role, token in self._tokens_by_role.items() if token is not None), "zero")
 
     @property
@@ -116,7 +116,10 @@ class TorchModule:
         return self._recognised(_PROBE_LENGTH)
 
     def _recognised(self, length: int) -> Scores:
-        """Return what the module returns, learnt once from 32 inputs of random ids; of `length` if it takes no short ones."""
+        """Return the kind of the module's scores, determined once from 32 inputs of random ids.
+
+        If the module does not accept short inputs, they are of the given `length`.
+        """
         if self._known is None:
             try:
                 self._known = self._recognise(_PROBE_LENGTH)
@@ -128,18 +131,18 @@ class TorchModule:
 
     def _recognise(self, length: int) -> Scores:
         size = self._engine.n_words(length) or 2
-        special = {*self._fixed_ids, 0, self._tokens_by_role.get("pad")}  # padding in the midst of a text is no text
+        special = {*self._fixed_ids, 0, self._tokens_by_role.get("pad")}  # padding does not occur inside a text
         usual = [token for token in range(size) if token not in special] or range(size)
         ids = self._engine.ids(np.random.default_rng(0).choice(np.array(usual), size=(32, length)))
-        made_by = self._engine.last_operation(ids[:2])
+        operation = self._engine.last_operation(ids[:2])
         raw = as_float64(self._engine.forward(ids))
         if self._outputs == "auto" and not np.isfinite(raw).all():
             raise NonFiniteError(
-                "the module answers with numbers that are not finite to texts of random ids, so that nobody can tell what its "
-                "scores are; pass outputs='logits' or outputs='probabilities'"
+                "the module returns numbers that are not finite for random ids, so its scores cannot be recognised as "
+                "logits or probabilities, expected finite numbers; pass outputs='logits' or outputs='probabilities'"
             )
         named = self._labels is not None
-        scores = recognise(raw, self._outputs, multilabel=self._multilabel, last_operation=made_by, named=named)
+        scores = recognise(raw, self._outputs, multilabel=self._multilabel, last_operation=operation, named=named)
         score_labels(self._labels, scores)
         return scores
 
@@ -149,9 +152,9 @@ class TorchModule:
         Raises
         ------
         EmptyTextError
-            If the tokenizer finds none.
+            If the tokenizer returns none.
         ShapeError
-            If it returns ids without spans and the words cannot be told from whitespace.
+            If it returns ids without spans, and they are not one per whitespace word.
         """
         ids, spans = self._ids_and_spans(check_text(text))
         total, truncation = len(ids), None
@@ -160,9 +163,7 @@ class TorchModule:
             ids, spans = ids[cut], spans[cut]
             truncation = Truncation(len(ids), total, self._keep)
         if not ids:
-            raise EmptyTextError(
-                f"text {text[:40]!r} has no word that the model knows how to read, expected at least one"
-            )
+            raise EmptyTextError(f"text {text[:40]!r} has no word that the model can read, expected at least one")
         fixed = tuple(token in self._fixed_ids for token in ids)
         pieces = tuple(
             f"<{token}>" if span is None else text[slice(*span)] for token, span in zip(ids, spans, strict=True)
@@ -170,40 +171,40 @@ class TorchModule:
         return Tokens(text, tuple(ids), pieces, tuple(spans), fixed, truncation)
 
     def _ids_and_spans(self, text: str) -> tuple[list[int], list[Span | None]]:
-        """Return what `tokenize` gives for a text, checked."""
+        """Return the ids and spans that `tokenize` returns for a text, checked."""
         try:
-            found = self._tokenize(text)
+            encoded = self._tokenize(text)
         except MaseError:
             raise
         except Exception as error:
             raise ModelError(f"tokenize raised {type(error).__name__}: {error}") from error
         try:
             pair = (
-                isinstance(found, tuple | list)
-                and len(found) == 2
-                and not np.isscalar(found[0])
-                and np.ndim(found[0]) == 1
+                isinstance(encoded, tuple | list)
+                and len(encoded) == 2
+                and not np.isscalar(encoded[0])
+                and np.ndim(encoded[0]) == 1
             )
-            ids = [operator.index(token) for token in (found[0] if pair else found)]
-            given = (
-                [None if span is None else (operator.index(span[0]), operator.index(span[1])) for span in found[1]]
+            ids = [operator.index(token) for token in (encoded[0] if pair else encoded)]
+            spans = (
+                [None if span is None else (operator.index(span[0]), operator.index(span[1])) for span in encoded[1]]
                 if pair
                 else None
             )
         except (TypeError, IndexError, ValueError, RuntimeError) as error:
             raise ShapeError(
-                f"tokenize returned {found!r:.80}, expected integer ids, or (ids, spans) with one (start, end) per id"
+                f"tokenize returned {encoded!r:.80}, expected integer ids, or (ids, spans) with one (start, end) per id"
             ) from error
-        if given is None:
+        if spans is None:
             return ids, self._whitespace_spans(text, ids)
-        if len(ids) != len(given):
-            raise ShapeError(f"tokenize returned {len(ids)} ids and {len(given)} spans, expected one span per id")
-        outside = next((span for span in given if span is not None and not 0 <= span[0] <= span[1] <= len(text)), None)
+        if len(ids) != len(spans):
+            raise ShapeError(f"tokenize returned {len(ids)} ids and {len(spans)} spans, expected one span per id")
+        outside = next((span for span in spans if span is not None and not 0 <= span[0] <= span[1] <= len(text)), None)
         if outside is not None:
             raise ShapeError(
-                f"tokenize returned the span {outside} for a text of {len(text)} characters, expected it inside"
+                f"tokenize returned the span {outside} for a text of {len(text)} characters, expected a span inside it"
             )
-        return ids, given
+        return ids, spans
 
     def _whitespace_spans(self, text: str, ids: list[int]) -> list[Span | None]:
         words, start = [], 0
@@ -214,11 +215,11 @@ class TorchModule:
         n_scored = sum(token not in self._fixed_ids for token in ids)
         if n_scored != len(words):
             raise ShapeError(
-                f"tokenize returned {n_scored} ids for a text of {len(words)} whitespace words, so words are unknown; "
-                "return (ids, spans) with one (start, end) per id"
+                f"tokenize returned {n_scored} ids for a text of {len(words)} whitespace words, expected one id per "
+                "word; return (ids, spans) with one (start, end) per id"
             )
-        following = iter(words)
-        return [None if token in self._fixed_ids else next(following) for token in ids]
+        next_words = iter(words)
+        return [None if token in self._fixed_ids else next(next_words) for token in ids]
 
     def bind(self, binding: Binding) -> TorchProbe:
         """Return the probe of one text."""
@@ -228,7 +229,7 @@ class TorchModule:
         )
 
     def predict(self, texts: Sequence[str]) -> Floats:
-        """Return class probabilities `(n, k)`; texts of one length go through the model together, without padding."""
+        """Return class probabilities `(n, k)`; texts of equal length form a batch, without padding."""
         return self.predict_tokens([self.encode(text) for text in check_texts(texts, tuples=True)])
 
     def predict_tokens(self, tokens: Sequence[Tokens]) -> Floats:
@@ -238,7 +239,9 @@ class TorchModule:
 
 
 def predict_tokens(engine: Engine, scores: Scores, tokens: Sequence[Tokens], batch_size: int = 64) -> Floats:
-    """Return class probabilities `(n, k)` of encoded texts, `batch_size` of one length at a time, fewer where memory is short.
+    """Return class probabilities `(n, k)` of n sequences of tokens.
+
+    A batch holds up to `batch_size` sequences of equal length, fewer if memory runs out.
 
     Raises
     ------
@@ -247,8 +250,8 @@ def predict_tokens(engine: Engine, scores: Scores, tokens: Sequence[Tokens], bat
     """
     result = np.empty((len(tokens), scores.n_classes))
     by_length: dict[int, list[int]] = {}
-    for index, one in enumerate(tokens):
-        by_length.setdefault(len(one), []).append(index)
+    for index, sequence in enumerate(tokens):
+        by_length.setdefault(len(sequence), []).append(index)
     for indices in by_length.values():
         texts = np.array([tokens[index].ids for index in indices], dtype=np.int64)
         for rows, table in in_batches(lambda ids, _: scores.table(engine.forward(engine.ids(ids))), texts, batch_size):

@@ -1,4 +1,4 @@
-"""The probe of a torch model: coordinates in, scores out, with the big arrays built per batch on the model's device."""
+"""The probe of a torch model. Large arrays are built per batch on the device of the model."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,8 +19,8 @@ from mase.spaces.protocol import Noise
 
 __all__ = ["TorchProbe", "bind"]
 
-# Bytes of embeddings in one batch: about what the second cache of a CPU core holds, and what fills a GPU. A recurrent
-# layer multiplies one position of all rows at a time, so it needs more rows for the same product.
+# Bytes of embeddings in one batch. On a CPU a batch should fit into the second-level cache of a core; on a GPU it
+# should occupy all processors. A recurrent layer processes one position of all rows at a time, so it needs more rows.
 _CPU_BYTES, _RECURRENT_BYTES, _GPU_BYTES = 2 << 20, 4 << 20, 256 << 20
 
 
@@ -28,9 +28,21 @@ _CPU_BYTES, _RECURRENT_BYTES, _GPU_BYTES = 2 << 20, 4 << 20, 256 << 20
 class TorchProbe:
     """A torch model bound to one text. See `mase.models.protocol.Probe`.
 
-    `text` and `offset` `(t, d)` are the embeddings and what one unit of a coordinate adds to them, in float32 at
-    least: near 1 a coordinate in half precision would lose most of its deviation. `dtype` is the model's own; `spread`
-    `(t,)` says which coordinate moves which token (p: none).
+    Attributes
+    ----------
+    engine, kind, binding
+        How to run the module, what its scores are, and how the text is bound to p coordinates.
+    ids
+        `(1, t)`: the ids of the text.
+    text, offset
+        `(t, d)`: the embeddings of the text, and what one unit of a coordinate adds to them, in float32 or float64. A
+        coordinate near 1 would lose most of its deviation in half precision.
+    dtype
+        Data type of the model's embeddings.
+    spread
+        `(t,)`: the coordinate that moves each token; p for a fixed token.
+    scale, start, n_setup, batch_size
+        As in the protocol.
     """
 
     engine: Engine
@@ -52,29 +64,29 @@ class TorchProbe:
         return self.kind.output
 
     def scores(self, coordinates: Floats, rows: Ints) -> Floats:
-        """Return scores `(b, k)` at coordinates `(b, p)`; `rows` `(b,)` number them in the design."""
+        """Return scores `(b, k)` at coordinates `(b, p)`; `rows` `(b,)` are their indices in the design."""
         with self.opened() as scores:
             return scores(coordinates, rows)
 
     @contextmanager
     def opened(self) -> Iterator[Callable[[Floats, Ints], Floats]]:
-        """Give the function `scores`, with the module made ready once for all batches."""
+        """Yield the function `scores`, with the module prepared once for all batches."""
         with self.engine.entered() as forward:
 
             def scores(coordinates: Floats, rows: Ints) -> Floats:
-                ids = self.ids.repeat(len(rows), 1)  # a fresh copy: the module may write to it
+                ids = self.ids.repeat(len(rows), 1)  # a new copy, because the module may write to it
                 raw = forward(ids, lambda: self._apply(self._tensor(coordinates), self._noise(rows)))
                 return as_float64(self.kind.table(raw))
 
             yield scores
 
     def seeded(self, seed: int) -> "TorchProbe":
-        """Return the same probe, its module run from torch's random state of `seed`."""
+        """Return the same probe, whose module runs from the random state of `seed`."""
         return replace(self, engine=replace(self.engine, seed=seed))
 
     @torch.inference_mode(mode=False)
     def gradients(self, coordinates: Floats, rows: Ints, link: Link, target: int) -> tuple[Floats, Floats]:
-        """Return scores `(b, k)` and derivatives `(b, p)` of the response by the coordinates."""
+        """Return scores `(b, k)` and derivatives `(b, p)` of the response with respect to the coordinates."""
         noise = self._noise(rows)
 
         raw, slopes = self.engine.derive(
@@ -87,7 +99,7 @@ class TorchProbe:
 
     @torch.inference_mode(mode=False)
     def gradient_norms(self, coordinates: Floats, rows: Ints, link: Link, target: int) -> Floats:
-        """Return `(b, p)`: the norm of the response's gradient by all entries of the vectors that a coordinate moves."""
+        """Return `(b, p)`: the norm of the response's gradient with respect to all vectors that a coordinate moves."""
         with torch.no_grad():
             placed = self._apply(self._tensor(coordinates), self._noise(rows))
 
@@ -99,9 +111,9 @@ class TorchProbe:
         return as_float64(by_word[:, :-1].sqrt())
 
     def exchanged(self, sources: Ints) -> Floats:
-        """Return scores `(b, k)` where the words of coordinates i have the vectors of those of `sources[:, i]`, `(b, p)`.
+        """Return scores `(b, k)` where word i has the vectors of word `sources[:, i]`; `sources` is `(b, p)`.
 
-        A word of several tokens takes the other's vectors in turn, from the first again where it has more of them.
+        If the words differ in their number of tokens, see `mase.models.protocol.Binding.token_sources`.
         """
         token = torch.as_tensor(self.binding.token_sources(sources), device=self.text.device)
         ids = self.ids.repeat(len(sources), 1)
@@ -121,21 +133,21 @@ class TorchProbe:
         return as_float64(by_word[:-1])
 
     def half(self) -> "TorchProbe | None":
-        """Return the same probe, its model run in bfloat16 but for the last layer; None where that would be slower."""
+        """Return the same probe in bfloat16, except for the last layer; None where that would be slower."""
         return (
             replace(self, engine=replace(self.engine, half=True)) if multiplies_bfloat16(self.engine.device) else None
         )
 
     def _response(self, link: Link, target: int) -> Callable[[torch.Tensor], torch.Tensor]:
-        """Return the function from what the module answers to the response `(b,)`."""
+        """Return the function from the module's output to the response `(b,)`."""
         return lambda raw: response(self.kind.table(raw), self.output, link, target)
 
     def _tensor(self, coordinates: Floats) -> torch.Tensor:
         return torch.as_tensor(coordinates, dtype=self.text.dtype, device=self.text.device)
 
     def _apply(self, coordinates: torch.Tensor, noise: Noise | None) -> torch.Tensor:
-        still = coordinates.new_ones(len(coordinates), 1)
-        of_token = torch.cat([coordinates, still], dim=1).index_select(1, self.spread)
+        fixed = coordinates.new_ones(len(coordinates), 1)
+        of_token = torch.cat([coordinates, fixed], dim=1).index_select(1, self.spread)
         placed: torch.Tensor = self.binding.space.apply(of_token, self.text, self.offset, noise)
         return placed.to(self.dtype)
 
@@ -143,34 +155,33 @@ class TorchProbe:
         if not self.binding.space.noisy:
             return None
         t, d = self.text.shape
-        drawn = [row_noise(self.binding.noise_key, int(row), t, d) for row in rows]
+        draws = [row_noise(self.binding.noise_key, int(row), t, d) for row in rows]
         moves = (self.spread < self.binding.n_coordinates).to(self.text.dtype)
-        normal = torch.as_tensor(np.stack([normal for normal, _ in drawn])).to(self.text) * moves[:, None]
-        return Noise(
-            normal, torch.as_tensor(np.stack([uniform for _, uniform in drawn])).to(self.text), self.binding.sigma
-        )
+        normal = torch.as_tensor(np.stack([normal for normal, _ in draws])).to(self.text) * moves[:, None]
+        uniform = torch.as_tensor(np.stack([uniform for _, uniform in draws])).to(self.text)
+        return Noise(normal, uniform, self.binding.sigma)
 
 
-@torch.inference_mode(mode=False)  # else what is kept of the text could never be part of a derivative
+@torch.inference_mode(mode=False)  # inference tensors cannot be part of a derivative
 def bind(engine: Engine, kind: Scores, binding: Binding, reference_id: int | None) -> TorchProbe:
-    """Return the probe of one text, entered at the engine's layer.
+    """Return the probe of one text, perturbed at the engine's layer.
 
-    `reference_id` is the token whose embedding, in each place, stands for absence; None is the zero vector.
+    `reference_id` is the token whose embedding, at each position, is the reference. None is the zero vector.
     """
     tokens, p = binding.tokens, binding.n_coordinates
     ids = engine.ids(tokens.ids, 1)
     spread = torch.as_tensor(
         np.where(binding.coordinate_of_token < 0, p, binding.coordinate_of_token), device=ids.device
     )
-    asked = ids if reference_id is None else torch.cat([ids, torch.where(spread == p, ids, reference_id)])
-    if len(asked) == asked.shape[1]:
-        asked = torch.cat([asked, ids])  # one more row: else batch and time first could not be told apart
-    captured, raw = engine.capture(asked)
+    inputs = ids if reference_id is None else torch.cat([ids, torch.where(spread == p, ids, reference_id)])
+    if len(inputs) == inputs.shape[1]:
+        inputs = torch.cat([inputs, ids])  # one more row, to tell batch first from time first by the shape
+    captured, raw = engine.capture(inputs)
     both = _at_least_float32(captured)
     text = both[0]
     reference = torch.zeros_like(text) if reference_id is None else both[1]
     offset = binding.space.offset(text, reference)
-    scale = _widths(binding, text, offset)
+    scale = _scale(binding, text, offset)
     row_bytes = captured[0].numel() * captured.element_size()
     batch = int(np.clip(_batch_bytes(engine.module, text.device) // max(row_bytes, 1), 8, 1024))
     return TorchProbe(
@@ -184,7 +195,7 @@ def bind(engine: Engine, kind: Scores, binding: Binding, reference_id: int | Non
         spread=spread,
         scale=scale,
         start=as_float64(kind.table(raw[:1])),
-        n_setup=len(asked),
+        n_setup=len(inputs),
         batch_size=batch,
     )
 
@@ -200,14 +211,13 @@ def _at_least_float32(vectors: torch.Tensor) -> torch.Tensor:
     return vectors if vectors.dtype == torch.float64 else vectors.to(torch.float32)
 
 
-def _widths(binding: Binding, text: torch.Tensor, offset: torch.Tensor) -> Floats:
-    """Return `(p,)`: per coordinate the smallest width of the tokens it moves, 0 if it moves none."""
+def _scale(binding: Binding, text: torch.Tensor, offset: torch.Tensor) -> Floats:
+    """Return `(p,)`: for each coordinate the smallest scale of the tokens that it moves, 0 if it moves none."""
     moved = (offset != 0).any(dim=1).cpu().numpy()
-    token_widths = as_float64(binding.space.scale(text))
+    token_scale = as_float64(binding.space.scale(text))
     scale = np.full(binding.n_coordinates, np.inf)
-    inside = (binding.coordinate_of_token >= 0) & moved
-    with np.errstate(
-        invalid="ignore"
-    ):  # vectors that are not finite give no width; the model's answer is refused for them
-        np.minimum.at(scale, binding.coordinate_of_token[inside], token_widths[inside])
+    movable = (binding.coordinate_of_token >= 0) & moved
+    # Vectors with NaN give no scale. The scores of the model are checked later, and refused for such vectors.
+    with np.errstate(invalid="ignore"):
+        np.minimum.at(scale, binding.coordinate_of_token[movable], token_scale[movable])
     return np.where(np.isfinite(scale), scale, 0.0)

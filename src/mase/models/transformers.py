@@ -1,4 +1,4 @@
-"""Hugging Face sequence classifiers, entered after the embedding block or at the word vectors."""
+"""Hugging Face sequence classifiers, perturbed after the embedding block or at the word vectors."""
 
 import os
 from collections.abc import Sequence
@@ -26,15 +26,15 @@ from mase.text import Side, Span, Tokens, Truncation, check_text, check_texts
 
 __all__ = ["HuggingFace"]
 
-# Families whose position numbers start after the padding id, so that so many positions are lost.
+# Families whose position numbers start after the padding id, so that the positions before it cannot be used.
 _OFFSET_POSITIONS = (
-    "roberta", "xlm-roberta", "camembert", "longformer", "xlm-roberta-xl", "data2vec-text", "mpnet", "roberta-prelayernorm",
-    "xmod", "ibert", "luke", "esm",
+    "roberta", "xlm-roberta", "camembert", "longformer", "xlm-roberta-xl", "data2vec-text", "mpnet",
+    "roberta-prelayernorm", "xmod", "ibert", "luke", "esm",
 )  # fmt: skip
-# What transformers calls the only class of a configuration that names none.
+# Transformers' name for the only class of a configuration without class names.
 _UNNAMED = "LABEL_0"
-# Families whose embedding block mixes the vectors of neighbouring words: entered there, a word that is out would stay
-# in these.
+# Families whose embedding block mixes the vectors of neighbouring words. If its output were perturbed, a masked word
+# would still be present in the vectors of its neighbours.
 _MIXING_BLOCKS = ("mobilebert",)
 
 
@@ -44,32 +44,36 @@ class HuggingFace:
     Parameters
     ----------
     model
-        A `PreTrainedModel` for sequence classification, one with adapters of peft, a folder (of a model, or of a LoRA
-        adapter, which is merged into its base model), or a name in the local cache of the hub. By folder or name it is
-        loaded in float32, whatever precision it was saved in; a module stays as it is. One logit is that of the second
-        of two classes, if the configuration says that it is a class, by a `problem_type` of classification or by a label
-        other than LABEL_0.
+        A `PreTrainedModel` for sequence classification, a peft model, a folder (of a model, or of a LoRA adapter, which
+        is merged into its base model), or a name in the local cache of the hub. A folder or name is loaded in float32,
+        regardless of the precision in which it was saved; a module is used as it is. A single logit is the logit of the
+        second of two classes. The configuration must confirm that it is a class, by a `problem_type` of classification
+        or by a label other than LABEL_0.
     tokenizer
-        Its (fast) tokenizer; loaded beside the model if that is a folder or name.
+        Its (fast) tokenizer. If `model` is a folder or name, the tokenizer is loaded from there by default.
     enter
-        Where to perturb. ``"block"``: the output of the whole embedding block, after its LayerNorm (the paper's "output
-        of the embedding layer"); ``"words"``: the word vectors alone, before positions are added. Models without an
-        embedding block (GPT-2, Llama) have only the latter. Or the dotted name of a layer.
+        Where to perturb. ``"block"``: the output of the complete embedding block, after its LayerNorm (the paper's
+        "output of the embedding layer"). ``"words"``: the word vectors alone, before positions are added. Models
+        without an embedding block (GPT-2, Llama) support only ``"words"``. Any other string is the dotted name of a
+        layer.
     max_length, keep
-        Longest input in tokens, special tokens included (the model's own limit by default), and which end of a longer
+        Longest input in tokens, including special tokens (the model's own limit by default), and which end of a longer
         text is read.
     download
-        Whether a name that is not in the local cache may be fetched from the hub. Only safetensors weights are loaded.
+        Whether a name that is not in the local cache may be downloaded from the hub. Only safetensors weights are
+        loaded.
     trust_remote_code
-        Whether code that comes with a folder or name may run. Such a model is refused otherwise: its code could do
-        whatever you can do. Nothing is asked. A module and a tokenizer that you loaded yourself are taken as they are.
+        Whether the code of a folder or name may run. That code could do whatever you can do. If False, a model that
+        needs it is refused, without asking. A module and a tokenizer that you loaded yourself are used as they are.
     device
         Where to put a model that is loaded by name.
+    name
+        Name for provenance; the folder or name of the model by default.
 
     Notes
     -----
-    Scaling the input of the block's LayerNorm would change nothing at all, because LayerNorm undoes every scale: with
-    ``"words"`` the positions, which are not scaled, are what makes a difference. The two give different scores.
+    Scaling the input of the block's LayerNorm alone would have no effect, because LayerNorm undoes every scale. With
+    ``"words"`` there is an effect because the positions are not scaled. The two choices give different scores.
     """
 
     def __init__(
@@ -86,9 +90,7 @@ class HuggingFace:
         name: str | None = None,
     ) -> None:
         if tokenizer is None and not isinstance(model, str | os.PathLike):
-            raise OptionError(
-                f"{type(model).__name__} came without a tokenizer, expected HuggingFace(model, tokenizer)"
-            )
+            raise OptionError(f"{type(model).__name__} has no tokenizer, expected HuggingFace(model, tokenizer)")
         if keep not in ("start", "end"):
             raise OptionError(f"keep is {keep!r}, expected 'start' or 'end'")
         module, self._tokenizer = _loaded(model, tokenizer, download=download, trust_remote_code=trust_remote_code)
@@ -102,13 +104,14 @@ class HuggingFace:
         if self._config.problem_type == "regression":
             raise CapabilityError(
                 f"{type(module).__name__} has problem_type 'regression', expected a classifier; wrap it in "
-                "mase.models.Callable with the probability that you want to have explained"
+                "mase.models.Callable with the probability that you want to explain"
             )
         if self._config.num_labels == 1 and self._config.problem_type is None and self._config.id2label[0] == _UNNAMED:
             raise OptionError(
-                f"{type(module).__name__} has one label, {_UNNAMED}, which may be a class or no class at all (a regression, a "
-                "ranking), expected config.id2label with its name, or config.problem_type 'multi_label_classification'; to "
-                "explain a score that is no class, wrap the model in mase.models.Callable and give it labels= and outputs="
+                f"{type(module).__name__} has one label, {_UNNAMED}, which may not be a class at all (a regression, a "
+                "ranking), expected config.id2label with its name, or config.problem_type "
+                "'multi_label_classification'; to explain a score that is not of a class, wrap the model in "
+                "mase.models.Callable with labels= and outputs="
             )
         self._max_length, self._keep = self._own_limit(), keep
         if max_length is not None:
@@ -127,7 +130,7 @@ class HuggingFace:
 
     @property
     def references(self) -> tuple[str, ...]:
-        """What can stand for absence: the tokens the tokenizer has (mask, unk, pad), and "zero"."""
+        """The references: those of "mask", "unk" and "pad" that the tokenizer has, and "zero"."""
         return (*(role for role in ("mask", "unk", "pad") if self._role_id(role) is not None), "zero")
 
     @property
@@ -151,7 +154,7 @@ class HuggingFace:
         return Scores(Output("logits", multilabel and k > 1), k == 1, max(k, 2))
 
     def encode(self, text: str) -> Tokens:
-        """Return the tokens that the model reads, special tokens fixed.
+        """Return the tokens that the model reads; special tokens are fixed.
 
         Raises
         ------
@@ -168,8 +171,8 @@ class HuggingFace:
             )
         if any(encoded.get("token_type_ids", ())):
             raise CapabilityError(
-                f"tokenizer {type(self._tokenizer).__name__} gives token_type_ids other than 0, which {self.name} would need; "
-                "expected a model without them; wrap it in mase.models.Callable"
+                f"tokenizer {type(self._tokenizer).__name__} gives token_type_ids other than 0, which {self.name} "
+                "would need, expected a model without them; wrap it in mase.models.Callable"
             )
         ids, fixed = list(encoded["input_ids"]), [bool(flag) for flag in encoded["special_tokens_mask"]]
         spans: list[Span | None] = [
@@ -179,19 +182,17 @@ class HuggingFace:
         truncation = Truncation(len(kept), len(ids), self._keep) if len(kept) < len(ids) else None
         ids, fixed, spans = [ids[i] for i in kept], [fixed[i] for i in kept], [spans[i] for i in kept]
         if all(fixed):
-            raise EmptyTextError(
-                f"text {text[:40]!r} has no word that the model knows how to read, expected at least one"
-            )
+            raise EmptyTextError(f"text {text[:40]!r} has no word that the model can read, expected at least one")
         pieces = tuple(self._tokenizer.convert_ids_to_tokens(ids))
         return Tokens(text, tuple(ids), pieces, tuple(spans), tuple(fixed), truncation)
 
     def _kept(self, fixed: list[bool]) -> list[int]:
-        """Return the indices that fit the model: all special tokens, and the text's tokens from the end that is kept."""
+        """Return the indices of the tokens that fit: all special tokens, and the text's tokens at the end to keep."""
         excess = len(fixed) - self._max_length if self._max_length else 0
         if excess <= 0:
             return list(range(len(fixed)))
-        own = [index for index, flag in enumerate(fixed) if not flag]
-        dropped = set(own[len(own) - excess :] if self._keep == "start" else own[:excess])
+        movable = [index for index, flag in enumerate(fixed) if not flag]
+        dropped = set(movable[len(movable) - excess :] if self._keep == "start" else movable[:excess])
         return [index for index in range(len(fixed)) if index not in dropped]
 
     def bind(self, binding: Binding) -> TorchProbe:
@@ -199,7 +200,7 @@ class HuggingFace:
         return bind(self._engine, self._scores, binding, self._role_id(binding.space.reference or "zero"))
 
     def predict(self, texts: Sequence[str]) -> Floats:
-        """Return class probabilities `(n, k)`; texts of one length go through the model together, without padding."""
+        """Return class probabilities `(n, k)`; texts of equal length form a batch, without padding."""
         return self.predict_tokens([self.encode(text) for text in check_texts(texts, tuples=True)])
 
     def predict_tokens(self, tokens: Sequence[Tokens]) -> Floats:
@@ -207,7 +208,11 @@ class HuggingFace:
         return predict_tokens(self._engine, self._scores, tokens)
 
     def _call(self, ids: torch.Tensor) -> torch.Tensor:
-        """Return logits; no row is padded, so models that look for the last real token are told that there is no padding."""
+        """Return logits for unpadded rows.
+
+        Some models use the padding id to find the last real token of a row. Without a padding id, -1 makes them use the
+        last token.
+        """
         config = self._config.get_text_config()
         pad = config.pad_token_id
         try:
@@ -218,23 +223,23 @@ class HuggingFace:
             config.pad_token_id = pad
 
     def _role_id(self, role: str) -> int | None:
-        found = {"mask": "mask_token_id", "unk": "unk_token_id", "pad": "pad_token_id"}.get(role)
-        return None if found is None else getattr(self._tokenizer, found, None)
+        attribute = {"mask": "mask_token_id", "unk": "unk_token_id", "pad": "pad_token_id"}.get(role)
+        return None if attribute is None else getattr(self._tokenizer, attribute, None)
 
-    def _checked_length(self, wanted: int) -> int:
+    def _checked_length(self, max_length: int) -> int:
         least, most = self._tokenizer.num_special_tokens_to_add() + 1, self._own_limit()
-        if not isinstance(wanted, int) or not least <= wanted <= (most or wanted):
-            span = f"from {least} to {most}" if most else f">= {least}"
-            raise OptionError(f"max_length is {wanted!r}, expected an integer {span}, special tokens included")
-        return wanted
+        if not isinstance(max_length, int) or not least <= max_length <= (most or max_length):
+            valid = f"from {least} to {most}" if most else f">= {least}"
+            raise OptionError(f"max_length is {max_length!r}, expected an integer {valid}, special tokens included")
+        return max_length
 
     def _own_limit(self) -> int | None:
-        """Return the longest input that tokenizer and positions allow, None if neither says."""
+        """Return the longest input that the tokenizer and the positions allow, None if neither has a limit."""
         limits = [self._tokenizer.model_max_length] if self._tokenizer.model_max_length < 1_000_000 else []
         positions = getattr(self._config, "max_position_embeddings", None)
         if positions and positions > 0:
-            lost = (self._config.pad_token_id or 0) + 1 if self._config.model_type in _OFFSET_POSITIONS else 0
-            limits.append(positions - lost)
+            n_unused = (self._config.pad_token_id or 0) + 1 if self._config.model_type in _OFFSET_POSITIONS else 0
+            limits.append(positions - n_unused)
         return min(limits, default=None)
 
 
@@ -246,43 +251,46 @@ def _loaded(model: Any, tokenizer: Any, *, download: bool, trust_remote_code: bo
     source = os.fspath(model)
     try:
         folder = locate(model, download=download, trust_remote_code=trust_remote_code)
-        with torch.random.fork_rng(devices=[]):  # what the file lacks is drawn at random before it is refused
+        # Keep the random state: missing weights are initialised at random before the model is refused.
+        with torch.random.fork_rng(devices=[]):
             if is_adapter_folder(folder):
-                module, missing, folder = read_adapted(folder, download=download)  # from here on the base model's
+                module, missing, folder = read_adapted(
+                    folder, download=download
+                )  # from here on the folder of the base model
             else:
                 module, missing = read_classifier(folder, trust_remote_code=trust_remote_code)
     except DataError as error:
         if is_taken(source):
             raise DataError(f"cannot load a Hugging Face classifier from {source!r:.200}: {error}") from error
-        remedy = "" if download else "; pass download=True (mase explain --download) to fetch it from the hub"
+        remedy = "" if download else "; pass download=True (mase explain --download) to download it from the hub"
         raise DataError(
             f"no Hugging Face classifier with safetensors weights at {source!r:.200} on this machine{remedy}: {error}"
         ) from error
     if missing:
         raise DataError(
             f"{source!r} has no weights {', '.join(sorted(missing)[:4])}, expected a sequence classifier that "
-            f"was trained: as a {type(module).__name__} it would answer at random; fine-tune it first"
+            f"was trained: as a {type(module).__name__} its scores would be random; fine-tune it first"
         )
     return module.eval(), tokenizer or read_tokenizer(folder, trust_remote_code=trust_remote_code)
 
 
 def _entry(module: nn.Module, enter: str) -> str:
-    """Return the dotted name of the layer to enter: the block around the word vectors, or the word vectors' own."""
+    """Return the dotted name of the layer to perturb: the embedding block, or the word vectors in it."""
     if enter not in ("block", "words"):
         return find_embedding(module, enter)
     try:
         words = module.get_input_embeddings()  # type: ignore[operator]
     except NotImplementedError as error:
         raise CapabilityError(
-            f"{type(module).__name__} has no table of word vectors (it reads characters, for example), expected one to enter "
-            "at; wrap the model in mase.models.Callable"
+            f"{type(module).__name__} has no table of word vectors (perhaps it reads characters), expected one to "
+            "perturb; wrap the model in mase.models.Callable"
         ) from error
     names = {layer: name for name, layer in module.named_modules()}
     name: str = names[words]
     parent = name.rpartition(".")[0]
     mixing = getattr(module.config, "model_type", "") in _MIXING_BLOCKS
     is_block = parent.rpartition(".")[2] in ("embeddings", "embedding") and not mixing
-    normed = f"{name}_layernorm"  # Bloom's: the scale of what comes before it would be undone
+    normed = f"{name}_layernorm"  # of Bloom: this layer would undo a scale of its input
     if enter == "block" and normed in names.values():
         return normed
     return parent if enter == "block" and is_block else name

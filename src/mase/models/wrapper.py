@@ -1,4 +1,4 @@
-"""A model that stands for another one and differs in how it is bound."""
+"""A base for models that wrap another model and change only how it is bound to a text."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ __all__ = ["Wrapper"]
 
 
 class Wrapper:
-    """All of a `mase.models.protocol.Model` but `bind`, answered by `model`."""
+    """A `mase.models.protocol.Model` that delegates everything except `bind` to `model`."""
 
     def __init__(self, model: Model) -> None:
         self.model = model

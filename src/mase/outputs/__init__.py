@@ -1,4 +1,4 @@
-"""Outputs: the forms in which results are written. One file per form; its name is the suffix of its files.
+"""Outputs: the file formats of results. One module per format; a format's name is its file suffix.
 
 >>> from mase.outputs import form_of
 >>> form_of("reviews.csv"), form_of("results")
@@ -35,21 +35,21 @@ OUTPUTS = Registry(
 
 
 def form_of(path: str | os.PathLike[str]) -> str:
-    """Return the name of the output that a file of this name holds; one without a suffix holds lines of JSON.
+    """Return the name of the output for a file name; a file without a suffix gets lines of JSON.
 
     Raises
     ------
     OptionError
-        If no output has the suffix.
+        If no output has this suffix.
     """
     suffix = Path(path).suffix[1:].lower()
     if suffix and suffix not in OUTPUTS:
         known = ", ".join(f".{name}" for name in OUTPUTS)
-        raise OptionError(f"{os.fspath(path)!r} ends in .{suffix}, expected one of {known}; name the file so")
+        raise OptionError(f"{os.fspath(path)!r} ends in .{suffix}, expected one of {known}; rename the file")
     return suffix or "jsonl"
 
 
-# They load NumPy, which the names above do not.
+# Imported on first use: these load NumPy, which the names above do not.
 __getattr__ = lazy_names(
     __name__,
     {

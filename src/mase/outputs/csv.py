@@ -1,4 +1,4 @@
-"""A table with one row per response and word, for spreadsheets and data frames."""
+"""CSV output: a table with one row per response and word, for spreadsheets and data frames."""
 
 import csv
 import io
@@ -10,21 +10,22 @@ from mase.io.json import Failure
 
 __all__ = ["COLUMNS", "CsvTable"]
 
-# Columns are added behind these, never renamed.
+# Later releases may append columns, but never rename or reorder these.
 COLUMNS = (
     "number", "response", "position", "field", "start", "end", "text", "score", "standard_error", "rank",
     "link", "value", "r2", "method", "model", "seed", "error",
 )  # fmt: skip
-# What a spreadsheet takes for the beginning of a formula.
+# Spreadsheets take a cell that begins with one of these for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 class CsvTable:
-    """Writes one row per response and word at once, in UTF-8; a text that could not be explained has one row with its error.
+    """Writes one row per response and word, in UTF-8; a text that could not be explained has one row with its error.
 
-    `number` is that of the text, from 1 on; `position` that of the word, from 0 on, `start` and `end` its span in the
-    text of `field`, `rank` its place in the order, from 1 on; `response` the explained class, `value` the explained
-    number for the text itself. Text that a spreadsheet would take for a formula begins with an apostrophe.
+    `number` counts the texts from 1 and `position` the words of a text from 0. `start` and `end` are the span of the
+    word in the text of `field`, and `rank` is its rank from 1. `response` is the explained class and `value` the
+    explained number for the unmasked text. Text that a spreadsheet would take for a formula is prefixed with an
+    apostrophe.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -39,7 +40,7 @@ class CsvTable:
         """Write nothing."""
 
     def _write(self, rows: Any) -> None:
-        """Write whole rows, so that an interruption leaves no part of one."""
+        """Write the rows with a single call, so that an interruption leaves no partial row."""
         text = io.StringIO(newline="")
         csv.writer(text).writerows(rows)
         self.stream.write(text.getvalue().encode("utf-8", "backslashreplace"))
@@ -51,19 +52,19 @@ def _rows(result: Attribution | Failure) -> list[dict[str, Any]]:
     return [row for response in result.responses for row in _units(result, response)]
 
 
-def _units(found: Attribution, response: Response) -> Iterator[dict[str, Any]]:
-    every = {
+def _units(attribution: Attribution, response: Response) -> Iterator[dict[str, Any]]:
+    common = {
         "response": response.name,
         "link": response.link,
         "value": response.value,
         "r2": response.r2,
-        "method": found.method["name"],
-        "model": found.model["name"],
-        "seed": found.seed,
+        "method": attribution.method["name"],
+        "model": attribution.model["name"],
+        "seed": attribution.seed,
     }
     ranks = {position: rank for rank, position in enumerate(response.order, 1)}
-    for position, unit in enumerate(found.units):
-        yield every | {
+    for position, unit in enumerate(attribution.units):
+        yield common | {
             "position": position,
             "field": unit.field,
             "start": unit.start,
@@ -80,5 +81,5 @@ def _failed(failure: Failure) -> dict[str, Any]:
 
 
 def _cell(value: Any) -> Any:
-    """Return a value as it is written; text that would be a formula is told apart by an apostrophe."""
+    """Return the value of a cell; text that would be a formula is prefixed with an apostrophe."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

@@ -1,4 +1,4 @@
-"""A file of results: whole, or not there at all."""
+"""Write a file of results atomically: the complete file, or nothing."""
 
 import os
 from collections.abc import Callable
@@ -19,28 +19,28 @@ _IN_MEMORY = 16 << 20
 
 
 class OutputFile(AbstractContextManager["OutputFile"]):
-    """Results in a file that takes its place when the block ends well; a block that fails leaves what was there before.
+    """A context manager for a file of results, which is written when the block ends without an error.
 
-    It is written when the block ends, and not at all without a result.
+    If the block fails, an existing file stays as it was. Without a result nothing is written.
 
     Parameters
     ----------
     path
-        Where to write.
+        Path of the file.
     form
-        A name of `OUTPUTS`; by default the one that the suffix of the path says.
+        A name in `OUTPUTS`; by default the suffix of the path.
 
     Attributes
     ----------
-    is_whole
-        Whether no result was broken off; if one was, nothing is written.
+    is_complete
+        Whether all results were added completely. If adding one failed, nothing is written.
 
     Raises
     ------
     OptionError
         If no output has the suffix.
     UnknownNameError
-        If there is no such form.
+        If there is no such output.
 
     Examples
     --------
@@ -57,34 +57,34 @@ class OutputFile(AbstractContextManager["OutputFile"]):
     def __init__(self, path: str | os.PathLike[str], form: str | None = None) -> None:
         self.path = path
         self._make: Callable[[BinaryIO], Output] = OUTPUTS[form_of(path) if form is None else form]
-        self.is_whole = True
+        self.is_complete = True
         self._n_results = 0
 
     def __enter__(self) -> Self:
-        # Has no name, so that a run that is killed leaves nothing behind.
+        # A temporary file without a name: a run that is killed leaves no file behind.
         self._draft = cast(BinaryIO, SpooledTemporaryFile(max_size=_IN_MEMORY))
         self._output = self._make(self._draft)
         return self
 
     def add(self, number: int, result: Attribution | Failure) -> None:
-        """Take the next result; `number` is that of its text in the input, from 1 on.
+        """Add the next result; `number` is the number of its text in the input, from 1.
 
         Raises
         ------
         DataError
-            If the system has no room for it, or the result has no such form.
+            If the disk is full, or if the output cannot represent the result.
         """
-        self.is_whole = False
+        self.is_complete = False
         with writing(self.path):
             self._output.add(number, result)
-        self.is_whole = True
+        self.is_complete = True
         self._n_results += 1
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         with closing(self._draft):
-            if kind is None and self._n_results and self.is_whole:
+            if kind is None and self._n_results and self.is_complete:
                 self._output.close()
                 self._draft.seek(0)
                 write_stream(self.path, self._draft)

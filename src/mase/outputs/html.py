@@ -1,4 +1,4 @@
-"""One self-contained HTML page of all texts."""
+"""HTML output: one self-contained page with all texts."""
 
 from typing import BinaryIO
 
@@ -10,7 +10,7 @@ __all__ = ["HtmlPage"]
 
 
 class HtmlPage:
-    """Collects attributions, and writes the page when there are no more; it says how many texts failed."""
+    """Collects attributions and writes the page at the end, with the number of texts that failed."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self.stream = stream

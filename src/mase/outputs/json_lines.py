@@ -1,4 +1,4 @@
-"""Lines of JSON: one object per result, from which `mase.load` and later runs read everything back."""
+"""JSON Lines output: one object per result, which `mase.load` and later runs read back completely."""
 
 from typing import BinaryIO
 
@@ -9,13 +9,13 @@ __all__ = ["JsonLines", "line"]
 
 
 class JsonLines:
-    """Writes one line per result at once, so that no later failure can lose it."""
+    """Writes each result at once as a line, so that a later failure cannot lose it."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self.stream = stream
 
     def add(self, number: int, result: Attribution | Failure) -> None:
-        """Write a line and see it through to the system."""
+        """Write a line and flush it to the operating system."""
         self.stream.write(line(result))
         self.stream.flush()
 
@@ -24,5 +24,5 @@ class JsonLines:
 
 
 def line(result: Attribution | Failure) -> bytes:
-    """Return a result as one line, with its end."""
+    """Return a result as one line, with its line end."""
     return dumps(result).encode() + b"\n"

@@ -1,4 +1,4 @@
-"""What an output is: results in, bytes out."""
+"""The protocol of outputs, which write results as bytes."""
 
 from typing import Protocol
 
@@ -9,16 +9,15 @@ __all__ = ["Output"]
 
 
 class Output(Protocol):
-    """Writes results to the binary stream that it is made with: `OUTPUTS["csv"](stream)`.
+    """Writes results to a binary stream: `OUTPUTS["csv"](stream)`.
 
-    It neither opens nor closes the stream; `mase.outputs.OutputFile` does, and sees to it that a file is there whole or
-    not at all.
+    It neither opens nor closes the stream. `mase.outputs.OutputFile` does, and makes the writing of a file atomic.
     """
 
     def add(self, number: int, result: Attribution | Failure) -> None:
-        """Take the next result; `number` is that of its text in the input, from 1 on."""
+        """Write the next result; `number` is the number of its text in the input, from 1."""
         ...
 
     def close(self) -> None:
-        """Write what comes behind the last result. No result comes after it."""
+        """Write what follows the last result. No result may be added afterwards."""
         ...

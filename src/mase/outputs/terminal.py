@@ -1,4 +1,4 @@
-"""Heat maps: on a terminal in colours, in a file as plain text."""
+"""Heat maps: in colours on a terminal, as plain text in a file."""
 
 import codecs
 from typing import IO, BinaryIO, cast
@@ -17,7 +17,7 @@ _WIDTH = 100
 
 
 class HeatMaps:
-    """Prints a heat map per attribution; several are kept apart by their numbers. Failures are left out."""
+    """Prints a heat map per attribution, with the number of its text if there are several. Failures are skipped."""
 
     def __init__(self, console: Console, *, numbered: bool) -> None:
         self.console, self.numbered = console, numbered
@@ -38,7 +38,7 @@ class HeatMaps:
 
 
 class TextFile:
-    """Writes what a terminal without colours shows; a text that could not be explained has a line that says why."""
+    """Writes heat maps as a terminal without colours shows them, and one line with the error for each failure."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self.console = Console(

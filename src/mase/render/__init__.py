@@ -1,3 +1,3 @@
-"""Attributions for the eye: terminal, HTML and figures, one module each; `palette` and `pieces` are what they share."""
+"""Display attributions in a terminal, as HTML and as figures, with one module each."""
 
 __all__: list[str] = []

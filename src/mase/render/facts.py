@@ -1,4 +1,4 @@
-"""What is said about a text beside its words: prediction, fit, what was cut off, where the numbers come from."""
+"""Texts of the displays: prediction, unit of the scores, fit, truncation and provenance."""
 
 import math
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ __all__ = [
     "cut_off",
     "duration",
     "fit_facts",
-    "gloss",
+    "link_meaning",
     "meaning",
     "measured",
     "origin",
@@ -23,7 +23,7 @@ __all__ = [
 
 
 def percent(probability: float) -> str:
-    """Return a probability in percent, never rounded to certainty.
+    """Return a probability in percent, never rounded to 0 or 100.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def percent(probability: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a time in its natural unit.
+    """Return a time with a suitable unit.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def duration(seconds: float) -> str:
 
 
 def counted(n: int, what: str) -> str:
-    """Return how many there are of something.
+    """Return a number with a noun in singular or plural.
 
     Examples
     --------
@@ -66,65 +66,63 @@ def top_classes(attribution: Attribution, k: int) -> list[tuple[str, float]]:
     """Return the k most probable classes with their probabilities, and the target if it is not among them."""
     by_label = attribution.prediction.probabilities
     ranked = sorted(by_label.items(), key=lambda pair: -pair[1])
-    rest = [(label, chance) for label, chance in ranked[k:] if label == attribution.target]
-    return [(inline(label), chance) for label, chance in ranked[:k] + rest]
+    target = [(label, probability) for label, probability in ranked[k:] if label == attribution.target]
+    return [(inline(label), probability) for label, probability in ranked[:k] + target]
 
 
 def unit(attribution: Attribution) -> str:
-    """Return the number that the scores are parts of, in words."""
+    """Return the unit of the scores: the name of the explained number, in words."""
     if not has_intervals(attribution):
-        return "estimates of nothing, so without an interval"
+        return "not estimates, so without an interval"
     measure = " in log-odds" if attribution.link == "margin" else ""
     return f"{attribution.link} of {inline(attribution.target)}{measure}"
 
 
 def measured(attribution: Attribution) -> str:
-    """Return what the scores measure, and of what their intervals are."""
+    """Return the unit of the scores, and what their intervals are."""
     return unit(attribution) + (", ± 95 % interval (sampling)" if has_intervals(attribution) else "")
 
 
-def gloss(attribution: Attribution) -> str | None:
-    """Return what that number is for who does not know its name; None for a probability, or for nothing at all."""
+def link_meaning(attribution: Attribution) -> str | None:
+    """Return what the name of the link means; None for a probability, and for scores that are not estimates."""
     if not has_intervals(attribution):
         return None
-    chances = attribution.prediction.probabilities
-    chance = chances.get(attribution.target, 0.0)
-    separate = (
-        abs(sum(chances.values()) - 1) > _ROUNDING
-    )  # questions of their own: a class has no rival but its absence
-    odds = math.log(chance / (1 - chance)) if 0 < chance < 1 else math.inf
-    if attribution.link == "margin" and separate:
-        return "margin: the class against its absence; +0.7 doubles the odds"
-    if attribution.link == "logit" and abs(attribution.response - odds) < _ROUNDING * max(1.0, abs(odds)):
+    probabilities = attribution.prediction.probabilities
+    probability = probabilities.get(attribution.target, 0.0)
+    # Multi-label: the probabilities do not sum to 1, and there is no competing class.
+    multilabel = abs(sum(probabilities.values()) - 1) > _ROUNDING
+    log_odds = math.log(probability / (1 - probability)) if 0 < probability < 1 else math.inf
+    if attribution.link == "margin" and multilabel:
+        return "margin: the log-odds of the class against its absence; +0.7 doubles the odds"
+    if attribution.link == "logit" and abs(attribution.response - log_odds) < _ROUNDING * max(1.0, abs(log_odds)):
         return "logit: the log-odds of the class; +0.7 doubles the odds"
-    return _GLOSSES.get(attribution.link)
+    return _LINK_MEANINGS.get(attribution.link)
 
 
 def meaning(attributions: Iterable[Attribution]) -> list[str]:
-    """Return what the scores of these attributions are, a sentence for each kind."""
-    many = list(attributions)
-    found = [sentence for a in many for sentence in (_what_a_score_says(a), gloss(a)) if sentence is not None]
-    return [f"{sentence[0].upper()}{sentence[1:]}." for sentence in dict.fromkeys(found)]
+    """Return what the scores of these attributions mean, with one sentence per kind of score."""
+    sentences = [
+        sentence for a in attributions for sentence in (_score_meaning(a), link_meaning(a)) if sentence is not None
+    ]
+    return [f"{sentence[0].upper()}{sentence[1:]}." for sentence in dict.fromkeys(sentences)]
 
 
-def _what_a_score_says(attribution: Attribution) -> str:
+def _score_meaning(attribution: Attribution) -> str:
     if not has_intervals(attribution):
-        return (
-            "a score of this method estimates nothing and says nothing about its word: it is what a method has to beat"
-        )
+        return "the scores of this method say nothing about the words: they are a baseline for comparisons"
     if is_unsigned(attribution):
-        return "a score says how much the word matters, whether it speaks for the class or against it"
+        return "a score says how much the word matters, but not whether it increases or decreases the explained number"
     design, space = attribution.method.get("design"), attribution.method.get("space")
     if not isinstance(design, dict) or not isinstance(space, dict):
-        return "a score says how much the word speaks for the class, as the method named below measures it"
-    change = "much the explained number rises when the word is put back"
+        return "a score says how much the word increases the explained number, as the method named below measures it"
+    change = "much the explained number increases when the word is kept instead of masked"
     if space.get("name") != "token-mask":
-        change = "fast the explained number rises with the word's share in the input"
-    return f"a score says how {change}, on average over the copies of the text that the model was asked about"
+        change = "fast the explained number increases with the word's share in the input"
+    return f"a score says how {change}, on average over the perturbed copies of the text that the model evaluated"
 
 
 def fit_facts(attribution: Attribution) -> list[str]:
-    """Return how well the scores fit and what they cost, in a few words each."""
+    """Return how well the scores fit the model and what they cost, in a few words each."""
     fit = attribution.fit
     facts = [] if attribution.r2 is None else [f"R² {_share(attribution.r2)}"]
     facts += [] if fit.split_half is None else [f"split-half {_share(fit.split_half)}"]
@@ -134,7 +132,7 @@ def fit_facts(attribution: Attribution) -> list[str]:
 
 
 def cut_off(attribution: Attribution) -> str | None:
-    """Return what the model did not read, None if it read all."""
+    """Return how many tokens the model read; None if it read all."""
     cut = attribution.truncation
     if cut is None:
         return None
@@ -143,7 +141,7 @@ def cut_off(attribution: Attribution) -> str | None:
 
 
 def origin(attribution: Attribution) -> list[str]:
-    """Return where the numbers come from: model, method with its main settings, seed, version."""
+    """Return the provenance of the scores: model, method with its main settings, seed, version."""
     a = attribution
     checksum = a.model.get("sha256")
     facts = [f"model {inline(str(a.model.get('name')))}" + (f" (sha256 {str(checksum)[:12]})" if checksum else "")]
@@ -155,8 +153,8 @@ def origin(attribution: Attribution) -> list[str]:
     return [*facts, f"seed {a.seed}", *([f"mase {inline(str(version))}"] if version else [])]
 
 
-_GLOSSES = {
-    "margin": "margin: the class against its best alternative; +0.7 doubles the odds",
+_LINK_MEANINGS = {
+    "margin": "margin: log-odds against the most probable other class; +0.7 doubles the odds",
     "logit": "logit: the model's raw score of the class",
     "log-probability": "log-probability: +0.7 doubles the probability",
 }

@@ -1,4 +1,4 @@
-"""Attributions as matplotlib figures, drawn without pyplot and its global state."""
+"""Attributions as matplotlib figures, without pyplot and its global state."""
 
 from typing import TYPE_CHECKING
 
@@ -7,7 +7,7 @@ import numpy as np
 from mase.attribution import Attribution
 from mase.errors import MissingDependencyError, OptionError
 from mase.render.facts import measured, percent
-from mase.render.palette import BLUE, NEUTRAL, RED, error95, has_intervals, is_sure, is_unsigned, strongest
+from mase.render.palette import BLUE, NEUTRAL, RED, error95, has_intervals, is_significant, is_unsigned, strongest
 from mase.render.pieces import inline
 
 if TYPE_CHECKING:
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 __all__ = ["bar_chart"]
 
-# Inches: a row of text at matplotlib's default size, and what title and axis take.
+# Inches: the height of a row of text at matplotlib's default size, and of title and axis together.
 _ROW, _FRAME = 0.27, 1.1
 _LONGEST_WORD = 30
 
 
 def bar_chart(attribution: Attribution, k: int = 20) -> "Figure":
-    """Return a figure of the k words of largest absolute score with 95 % intervals (if they have any), in reading order.
+    """Return a figure of the k words of largest absolute score, in reading order, with 95 % intervals if they have any.
 
-    Bars to the right speak for the target, bars to the left against it; pale ones have an interval that includes 0.
-    Scores without a direction have a colour of their own.
+    Bars to the right increase the response of the target, and bars to the left decrease it. The interval of a pale bar
+    includes 0. Unsigned scores have a third colour.
 
     Raises
     ------
@@ -44,18 +44,18 @@ def bar_chart(attribution: Attribution, k: int = 20) -> "Figure":
     words = sorted(strongest(attribution, k), key=lambda word: word.start)
     figure = Figure(figsize=(7, _FRAME + _ROW * max(4, len(words))), layout="constrained")
     axes = figure.subplots()
-    places = range(len(words))
+    positions = range(len(words))
     errors = [np.nan if (half := error95(word)) is None else half for word in words]
     hues = (NEUTRAL, NEUTRAL) if is_unsigned(attribution) else (BLUE, RED)
     axes.barh(
-        places,
+        positions,
         [word.score for word in words],
         xerr=errors if has_intervals(attribution) else None,
-        color=[(hues[word.score > 0], 1.0 if is_sure(word) else 0.35) for word in words],
+        color=[(hues[word.score > 0], 1.0 if is_significant(word) else 0.35) for word in words],
         error_kw={"ecolor": "#555555", "elinewidth": 1.2, "capsize": 2.5},
         height=0.7,
     )
-    axes.set_yticks(places, [inline(word.text)[:_LONGEST_WORD] for word in words], parse_math=False)
+    axes.set_yticks(positions, [inline(word.text)[:_LONGEST_WORD] for word in words], parse_math=False)
     axes.margins(y=0.02)
     axes.invert_yaxis()
     axes.axvline(0, color="#555555", linewidth=0.8)

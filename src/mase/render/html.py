@@ -1,7 +1,7 @@
-"""Attributions as HTML: one self-contained file that needs no network and no script.
+"""Attributions as HTML: one self-contained file without scripts and network access.
 
-Everything that comes from outside (texts, labels, names) passes through Jinja's escaping; the page's security policy
-allows its own style sheet, by checksum, and nothing else.
+Jinja escapes everything that comes from outside (texts, labels, names). The page's content security policy allows only
+its own style sheet, by checksum.
 """
 
 import base64
@@ -17,19 +17,19 @@ from markupsafe import Markup
 
 from mase.attribution import Attribution, Word
 from mase.files import write_text
-from mase.render.facts import cut_off, fit_facts, gloss, meaning, origin, percent, top_classes, unit
-from mase.render.legend import heading, legend, reading
-from mase.render.palette import Scale, error95, has_intervals, is_sure, is_unsigned, scale_of, strongest
+from mase.render.facts import counted, cut_off, fit_facts, link_meaning, meaning, origin, percent, top_classes, unit
+from mase.render.legend import heading, how_to_read, legend
+from mase.render.palette import Scale, error95, has_intervals, is_significant, is_unsigned, scale_of, strongest
 from mase.render.pieces import Piece, inline, pieces
 
 __all__ = ["fragment", "page", "write_page"]
 
-# One attribute of one letter per strength, the second six for words whose interval includes 0: a class per word would
-# take a page of ten long texts beyond 100 kB.
-_SURE, _UNSURE = "abcdef", "ghijkl"
+# One-letter attributes for the strength of a word, the second six for words whose interval includes 0. They keep a page
+# of ten long texts below 100 kB, which a class attribute per word would not.
+_SIGNIFICANT, _INSIGNIFICANT = "abcdef", "ghijkl"
 _TOP_CLASSES = 4
 _UNREAD_SHOWN = 4000
-# Beyond this many scored words, unmarked words do without a hint that tells their number.
+# Beyond this many scored words, unmarked words have no tooltip with their score.
 _MANY_WORDS = 1500
 
 
@@ -39,30 +39,30 @@ def page(attributions: Iterable[Attribution], *, numbers: Sequence[int] | None =
     Parameters
     ----------
     attributions
-        What is shown.
+        The attributions.
     numbers
-        Of their texts, where some are left out; 1, 2, ... by default.
+        Numbers of their texts, if some texts are missing; 1, 2, ... by default.
     n_failed
-        How many texts of the same run could not be explained, which the page then says.
+        Number of texts of the same run that could not be explained, which the page mentions.
     """
-    many = list(attributions)
-    several = len(many) + n_failed > 1
-    shown = range(1, len(many) + 1) if numbers is None else numbers
-    hints = sum(len(attribution.word_scores) for attribution in many) <= _MANY_WORDS
-    views = [_view(a, number=n if several else 0, hints=hints) for n, a in zip(shown, many, strict=True)]
+    shown = list(attributions)
+    several = len(shown) + n_failed > 1
+    text_numbers = range(1, len(shown) + 1) if numbers is None else numbers
+    hints = sum(len(attribution.word_scores) for attribution in shown) <= _MANY_WORDS
+    views = [_view(a, number=n if several else 0, hints=hints) for n, a in zip(text_numbers, shown, strict=True)]
     style = _css("style.css") + _css("page.css")
     return (
         _templates()
         .get_template("page.html")
         .render(
-            title=_title(many),
+            title=_title(shown),
             style=Markup(style),
             style_hash="sha256-" + base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
             legend=legend(frozenset().union(*(view.marks for view in views))),
-            missing=f"{n_failed:,} more could not be explained." if n_failed else "",
-            reading=" ".join([*meaning(many), *reading(many, hints=hints)]),
+            missing=f"{counted(n_failed, 'more text')} could not be explained." if n_failed else "",
+            reading=" ".join([*meaning(shown), *how_to_read(shown, hints=hints)]),
             views=views,
-            origins=list(dict.fromkeys(" · ".join(origin(attribution)) for attribution in many)),
+            origins=list(dict.fromkeys(" · ".join(origin(attribution)) for attribution in shown)),
         )
     )
 
@@ -74,7 +74,7 @@ def write_page(
     numbers: Sequence[int] | None = None,
     n_failed: int = 0,
 ) -> str:
-    """Return the `page` of the attributions, and write it to `path`, whole or not at all.
+    """Return the `page` of the attributions, and write it to `path` atomically.
 
     Raises
     ------
@@ -87,17 +87,17 @@ def write_page(
 
 
 def fragment(attribution: Attribution) -> str:
-    """Return one attribution as a piece of HTML for a notebook; it takes ink and ground from where it is shown."""
+    """Return one attribution as a piece of HTML for a notebook, with the colours of the page around it."""
     view = _view(attribution, number=0, hints=True)
-    explained = gloss(attribution)
-    lines = " · ".join([*([] if explained is None else [explained]), *origin(attribution)])
+    link = link_meaning(attribution)
+    lines = " · ".join([*([] if link is None else [link]), *origin(attribution)])
     return _templates().get_template("fragment.html").render(style=Markup(_css("style.css")), view=view, origin=lines)
 
 
 @dataclass(frozen=True, slots=True)
 class _ClassRow:
     label: str
-    chance: str
+    probability: str
     width: str
     chosen: bool
 
@@ -117,7 +117,7 @@ class _View:
 
     number: int
     predicted: str
-    chance: str
+    probability: str
     target: str
     other_target: bool
     heading: Markup
@@ -139,7 +139,7 @@ def _view(attribution: Attribution, *, number: int, hints: bool) -> _View:
     return _View(
         number=number,
         predicted=inline(a.prediction.label),
-        chance=percent(a.prediction.probability),
+        probability=percent(a.prediction.probability),
         target=inline(a.target),
         other_target=a.target != a.prediction.label,
         heading=heading(marks),
@@ -148,7 +148,7 @@ def _view(attribution: Attribution, *, number: int, hints: bool) -> _View:
         marks=marks,
         text=Markup("").join(_piece(piece, scale, hints=hints) for piece in shown),
         classes=_class_rows(a),
-        words=_word_rows(strongest(a, _listed(len(a.words))), scale),
+        words=_word_rows(strongest(a, _n_listed(len(a.words))), scale),
         facts=" · ".join([f"Scores: {unit(a)}", *fit_facts(a)]),
         cut=cut_off(a),
         notes=[inline(note.message) for note in a.notes],
@@ -156,11 +156,11 @@ def _view(attribution: Attribution, *, number: int, hints: bool) -> _View:
 
 
 def _marks(attribution: Attribution, piece: Piece, scale: Scale) -> Iterator[str]:
-    """Yield by what marks a piece can be told, as `legend` explains them."""
+    """Yield the names of the marks of a piece, which `legend` explains."""
     word = piece.word
     if piece.unread:
         yield "unread"
-    if word is None or not scale.level(word, len(_SURE)):
+    if word is None or not scale.level(word, len(_SIGNIFICANT)):
         return
     side = "for" if word.score > 0 else "against"
     if not has_intervals(attribution):
@@ -169,30 +169,36 @@ def _marks(attribution: Attribution, piece: Piece, scale: Scale) -> Iterator[str
         yield "strong"
     else:
         yield side
-    if not is_sure(word):
-        yield f"unsure {side}"
+    if not is_significant(word):
+        yield f"insignificant {side}"
 
 
 def _piece(piece: Piece, scale: Scale, *, hints: bool) -> Markup:
     word = piece.word
     if word is None:
         return Markup("<s>{}</s>").format(piece.text) if piece.unread else Markup.escape(piece.text)
-    level, hint = scale.level(word, len(_SURE)), scale.interval(word, "±")
+    level, hint = scale.level(word, len(_SIGNIFICANT)), scale.interval(word, "±")
     if not level:
         return Markup("<u title={}>{}</u>").format(hint, piece.text) if hints else Markup.escape(piece.text)
     tag = "b" if word.score > 0 else "i"
-    letter = (_SURE if is_sure(word) else _UNSURE)[level - 1]
+    letter = (_SIGNIFICANT if is_significant(word) else _INSIGNIFICANT)[level - 1]
     return Markup("<{0} {1} title={2}>{3}</{0}>").format(tag, letter, hint, piece.text)
 
 
 def _class_rows(attribution: Attribution) -> list[_ClassRow]:
     target = inline(attribution.target)
     rows = top_classes(attribution, _TOP_CLASSES)
-    return [_ClassRow(label, percent(chance), f"{100 * chance:.3g}", label == target) for label, chance in rows]
+    return [
+        _ClassRow(label, percent(probability), f"{100 * probability:.3g}", label == target)
+        for label, probability in rows
+    ]
 
 
 def _word_rows(words: Sequence[Word], scale: Scale) -> list[_WordRow]:
-    """Return the strongest words with bars about the middle of a drawing 100 wide; the longest whisker ends at its edge."""
+    """Return rows of words with their bars.
+
+    A bar starts at the middle of a drawing of width 100, and the longest whisker ends at its edge.
+    """
     widest = max((abs(word.score) + (error95(word) or 0.0) for word in words), default=0.0) or 1.0
 
     def whisker(word: Word) -> str:
@@ -214,8 +220,8 @@ def _word_rows(words: Sequence[Word], scale: Scale) -> list[_WordRow]:
     ]
 
 
-def _listed(n_words: int) -> int:
-    """Return how many words are listed beside a text: fewer beside a short one."""
+def _n_listed(n_words: int) -> int:
+    """Return the number of words to list beside a text: fewer beside a short one."""
     return max(4, min(6, n_words // 8))
 
 

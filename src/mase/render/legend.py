@@ -1,7 +1,7 @@
-"""What the marks and numbers of a page mean, as far as it has them.
+"""Explain the marks and numbers of a page, as far as the page has them.
 
-Marks are told by name: ``for`` and ``against``, ``strong`` (of scores without a direction), ``arbitrary`` (of scores
-that estimate nothing), ``unsure for`` and ``unsure against`` (the interval includes 0), ``unread`` (cut off).
+The names of the marks are ``for`` and ``against``, ``strong`` (unsigned scores), ``arbitrary`` (scores that are not
+estimates), ``insignificant for`` and ``insignificant against`` (the interval includes 0), and ``unread`` (cut off).
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,61 +11,61 @@ from markupsafe import Markup
 from mase.attribution import LISTED, Attribution
 from mase.render.palette import has_intervals
 
-__all__ = ["heading", "legend", "reading"]
+__all__ = ["heading", "how_to_read", "legend"]
 
 
 def heading(marks: frozenset[str]) -> Markup:
-    """Return what stands before the target's name, above a text with these marks."""
+    """Return the heading of a text with these marks; the name of the target follows it."""
     if "strong" in marks:
         return Markup("Words that <b d>matter</b> to")
     if "arbitrary" in marks:
-        return Markup("Scores that estimate nothing, for")
+        return Markup("Scores that are not estimates, for")
     sides = [tag for side, tag in _SIDES.items() if side in marks]
     return Markup(f"Words {' and '.join(sides)}") if sides else Markup("No word for or against")
 
 
 def legend(marks: frozenset[str]) -> Markup:
-    """Return paragraphs that explain these marks and no other; nothing where there are none."""
+    """Return paragraphs that explain these marks and no others; nothing if there are none."""
     keys = [_KEYS[mark] for mark in _KEYS if mark in marks]
-    unsure = [tag for mark, tag in _UNSURE.items() if mark in marks]
-    if unsure:
-        words = ("not underlined",) if len(unsure) == 1 else ("not", "underlined")
-        shown = " ".join(f"<{tag} l>{word}</{tag}>" for tag, word in zip(unsure, words, strict=True))
-        keys.append(f"{shown}: the 95 % interval includes 0")
+    insignificant = [tag for mark, tag in _INSIGNIFICANT.items() if mark in marks]
+    if insignificant:
+        words = ("not underlined",) if len(insignificant) == 1 else ("not", "underlined")
+        shown = " ".join(f"<{tag} l>{word}</{tag}>" for tag, word in zip(insignificant, words, strict=True))
+        keys.append(f"{shown}: the 95 % interval includes 0 (not significant)")
     keys += [_UNREAD] if "unread" in marks else []
     spans = " ".join(f"<span>{key}</span>" for key in keys)
     plain = " ".join(f"<span>{_PLAIN[mark]}</span>" for mark in _PLAIN if mark in marks)
-    found = [("'legend plain'", plain), ("legend", spans)]
-    return Markup("".join(f"<p class={name}>{keys}</p>" for name, keys in found if keys))
+    paragraphs = [("'legend plain'", plain), ("legend", spans)]
+    return Markup("".join(f"<p class={name}>{content}</p>" for name, content in paragraphs if content))
 
 
-def reading(attributions: Sequence[Attribution], *, hints: bool) -> Iterator[str]:
-    """Yield how shades and numbers are to be read; `hints` says whether every word tells its number."""
+def how_to_read(attributions: Sequence[Attribution], *, hints: bool) -> Iterator[str]:
+    """Yield sentences on how to read shades and numbers; `hints` says whether every word has a tooltip."""
     if any(attribution.scores.any() for attribution in attributions):
-        yield "Shades are relative to the strongest word of each text; words below a tenth of it are not marked."
+        yield "Shades are relative to the strongest word of each text; words below a tenth of its score are not marked."
     intervals = any(has_intervals(attribution) and attribution.word_scores for attribution in attributions)
     if any(attribution.word_scores for attribution in attributions):
         width = " and half the width of its 95 % interval" if intervals else ""
         yield f"Point at a {'' if hints else 'marked '}word to see its score{width}."
     if intervals:
-        yield "An interval is of the sampling error alone, given what the model was asked."
+        yield "The intervals cover only the error that comes from evaluating a limited number of perturbed copies."
     if any(attribution.r2 is not None for attribution in attributions):
-        yield "R² is the share of the variation of the model's answers that the scores explain."
+        yield "R² is the share of the variance of the explained number that the scores account for; 1 is perfect."
     if any(attribution.fit.split_half is not None for attribution in attributions):
         yield (
-            f"Split-half is the share of the strength of the {LISTED} strongest words (half of them in a short text) that half "
-            "of the sample finds again."
+            f"Split-half says how well two halves of the sample agree on the {LISTED} strongest words (on half of the "
+            "words of a short text); 1 is perfect."
         )
 
 
 _SIDES = {"for": "<b d>for</b>", "against": "<i d>against</i>"}
 _KEYS = {
-    "for": "<b e>solid red</b> speaks for the class",
-    "against": "<i e>dashed blue</i> speaks against it",
+    "for": "<b e>solid red</b> increases the probability of the class",
+    "against": "<i e>dashed blue</i> decreases the probability of the class",
 }
-_UNSURE = {"unsure for": "b", "unsure against": "i"}
+_INSIGNIFICANT = {"insignificant for": "b", "insignificant against": "i"}
 _UNREAD = "<s>grey</s>: not read by the model"
 _PLAIN = {
-    "strong": "<b e>violet</b> matters, for the class or against it",
+    "strong": "<b e>violet</b> matters to the class, in either direction",
     "arbitrary": "<b e>violet</b> has a high score, which says nothing about the word",
 }

@@ -1,4 +1,4 @@
-"""How strong a word is drawn and how its numbers are written: one scale per text, red for, blue against."""
+"""Colours, and the scale of a text: how strongly a word is coloured, and how its numbers are formatted."""
 
 import math
 from dataclasses import dataclass
@@ -15,19 +15,19 @@ __all__ = [
     "Scale",
     "error95",
     "has_intervals",
-    "is_sure",
+    "is_significant",
     "is_unsigned",
     "scale_of",
     "strongest",
 ]
 
-# Apart for every common kind of colour blindness, and visible on light and on dark grounds.
+# Distinguishable with every common kind of colour blindness, and visible on light and on dark backgrounds.
 RED, BLUE = "#dc2f45", "#2f7fe0"
-# Of scores that have no direction.
+# For unsigned scores.
 NEUTRAL = "#8a5fc4"
 # Half the width of a 95 % interval in standard errors (normal distribution).
 Z95 = 1.959964
-# Below this share of the strongest score a word is left unmarked: its shade could not be seen.
+# Below this share of the strongest score a word is not marked, because its shade would be invisible.
 _UNMARKED = 0.1
 
 
@@ -37,36 +37,36 @@ def error95(word: Word) -> float | None:
 
 
 def has_intervals(attribution: Attribution) -> bool:
-    """Return whether the scores estimate something, so that they have intervals; those of no word do."""
+    """Return whether the scores are estimates and so have intervals; True for an attribution without words."""
     errors = attribution.responses[0].standard_errors
     return not errors or any(error is not None for error in errors)
 
 
 def is_unsigned(attribution: Attribution) -> bool:
-    """Return whether the scores do not say for which side a word speaks: how much it matters at most."""
+    """Return whether the sign of the scores has no meaning."""
     return not (attribution.signed and has_intervals(attribution))
 
 
 def strongest(attribution: Attribution, k: int) -> tuple[Word, ...]:
-    """Return the k words that a screen lists: the largest absolute scores, which speak for the target or against it.
+    """Return the k words that displays list: those of largest absolute score.
 
-    Of a method that orders words otherwise than by their scores, they are the first of that order.
+    If the method orders words otherwise than by their scores, they are the first words of that order.
     """
-    own = np.array_equal(attribution.order, ranking(attribution.scores))
-    return attribution.top(k, by="magnitude" if own else "order")
+    by_score = np.array_equal(attribution.order, ranking(attribution.scores))
+    return attribution.top(k, by="magnitude" if by_score else "order")
 
 
-def is_sure(word: Word) -> bool:
-    """Return whether the 95 % interval of a word's score leaves out 0, or there is none that could include it."""
+def is_significant(word: Word) -> bool:
+    """Return whether the 95 % interval of a word's score excludes 0; True if there is no interval."""
     error = error95(word)
     return error is None or abs(word.score) > error
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The scale of one text: its largest absolute score, and the decimals that give that score three digits.
+    """The scale of one text: its largest absolute score, and the number of decimals that shows three digits of it.
 
-    `decimals` is None where fixed decimals would be too long (very small or very large scores).
+    `decimals` is None for very small or very large scores, which are shown with an exponent.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class Scale:
     decimals: int | None
 
     def level(self, word: Word, levels: int) -> int:
-        """Return 0 for a word that is left unmarked, else its strength from 1 to `levels`."""
+        """Return the strength of a word from 1 to `levels`, or 0 if it is not marked."""
         share = abs(word.score) / self.maximum if self.maximum else 0.0
         return 0 if share < _UNMARKED else min(levels, math.ceil(share * levels - 1e-9))
 
@@ -89,7 +89,7 @@ class Scale:
         return ("−" if value < 0 and float(number) else "+" if float(number) else "") + number
 
     def error(self, value: float) -> str:
-        """Return a half width, rounded up so that it never looks smaller than it is."""
+        """Return half the width of an interval, rounded up so that it never looks smaller than it is."""
         if self.decimals is None:
             if not value:
                 return "0e+00"

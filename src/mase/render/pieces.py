@@ -1,4 +1,4 @@
-"""The running text in pieces: scored words, what stands between them, and what the model did not read."""
+"""Split a text for display: scored words, the text between them, and text that the model did not read."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,9 +9,9 @@ from mase.text import Span
 
 __all__ = ["Piece", "inline", "pieces", "visible"]
 
-# Control characters but tab and line end; marks that turn the reading direction; characters of no width, which a
-# classifier reads and a reader does not see (joiners apart, which scripts and emoji need); surrogates, which no file
-# can hold.
+# Control characters except tab and line end; marks that change the reading direction; zero-width characters, which a
+# classifier reads but a person cannot see (except joiners, which scripts and emoji need); and surrogates, which cannot
+# be encoded.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2028\u2029\u2060-\u2064\u2066-\u2069"
     "\ud800-\udfff\ufeff]"
@@ -20,7 +20,7 @@ _UNSEEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of the text: of a scored `word`, or of none; `unread` if the model never saw it."""
+    """A part of the text, with its scored `word` if it is one; `unread` if the model did not read it."""
 
     text: str
     word: Word | None = None
@@ -28,7 +28,7 @@ class Piece:
 
 
 def visible(text: str) -> str:
-    """Return `text` with every character that could command a terminal or turn the reading direction made visible.
+    """Return `text` with visible replacements for characters that control a terminal or the reading direction.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def visible(text: str) -> str:
 
 
 def inline(text: str) -> str:
-    """Return `text` visible and on one line, for labels, names and single words."""
+    """Return `text` visible (see `visible`) and on one line, for labels, names and single words."""
     return visible(text).replace("\n", "␊").replace("\t", "␉")
 
 
@@ -51,21 +51,21 @@ def _shown(match: re.Match[str]) -> str:
 
 
 def pieces(attribution: Attribution, *, longest_unread: int) -> list[Piece]:
-    """Return the text in reading order, one field below the other.
+    """Return the text in reading order, with one field below the other.
 
-    Of unread stretches beyond `longest_unread` characters it is the part next to the read text. Words of no width are
-    left out, and a word that begins within another begins where that one ends.
+    An unread part longer than `longest_unread` characters is shortened to what is next to the read text. Empty words
+    are left out. If two words overlap, the second starts where the first ends.
     """
-    found: list[Piece] = []
+    parts: list[Piece] = []
     for index, field in enumerate(attribution.document):
         words = [word for word in attribution.word_scores if word.field == field.name]
-        found += [Piece("\n")] if index else []
-        found += _of_field(field.text, words, _read(attribution, field), longest_unread)
-    return [piece for piece in found if piece.text]
+        parts += [Piece("\n")] if index else []
+        parts += _of_field(field.text, words, _read(attribution, field), longest_unread)
+    return [piece for piece in parts if piece.text]
 
 
 def _of_field(text: str, words: Sequence[Word], read: Span, longest_unread: int) -> Iterator[Piece]:
-    """Yield one text with its words, of which the model read the span `read`."""
+    """Yield the pieces of one field, of which the model read the span `read`."""
     at, end = read
     yield _unread(text[:at], longest_unread, from_end=True)
     for word in sorted(words, key=lambda word: word.start):
@@ -78,7 +78,7 @@ def _of_field(text: str, words: Sequence[Word], read: Span, longest_unread: int)
 
 
 def _read(attribution: Attribution, field: Field) -> Span:
-    """Return the stretch of a field that the model read: all of it unless the document was cut off."""
+    """Return the span of a field that the model read: all of it, unless the document was truncated."""
     size = len(field.text)
     read = [(token.start, token.end) for token in attribution.tokens if token.field == field.name]
     read += [(unit.start, unit.end) for unit in attribution.units if unit.field == field.name]

@@ -1,4 +1,4 @@
-"""One table of texts, written as Markdown, CSV, LaTeX or HTML."""
+"""A table of strings that can be written as Markdown, CSV, LaTeX or HTML."""
 
 import csv
 import re
@@ -12,7 +12,7 @@ __all__ = ["FORMATS", "Cell", "Table"]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A text in a table; bold for the best of a column."""
+    """A string in a table; bold for the best value of a column."""
 
     text: str
     bold: bool = False
@@ -20,7 +20,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A heading of c texts, and rows of c cells each. The first column is to the left, the others to the right.
+    """A heading of c strings, and rows of c cells each. The first column is left-aligned, the others right-aligned.
 
     Examples
     --------
@@ -40,13 +40,13 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
 
     def markdown(self) -> str:
-        """Return a table of Markdown."""
+        """Return the table as Markdown."""
         rule = "|".join(["---", *["---:"] * (len(self.head) - 1)])
         lines = [" | ".join(cells) for cells in self._written(_markdown, "**{}**")]
         return "\n".join([f"| {lines[0]} |", f"|{rule}|", *(f"| {line} |" for line in lines[1:])]) + "\n"
 
     def csv(self) -> str:
-        """Return comma-separated values, without what is bold."""
+        """Return the table as comma-separated values, without bold."""
         file = StringIO()
         csv.writer(file, lineterminator="\n").writerows(
             [self.head, *((cell.text for cell in row) for row in self.rows)]
@@ -54,14 +54,14 @@ class Table:
         return file.getvalue()
 
     def latex(self) -> str:
-        """Return a tabular of LaTeX with the rules of the package booktabs."""
+        """Return the table as a LaTeX tabular with the rules of the package booktabs."""
         head, *rows = (" & ".join(cells) + r" \\" for cells in self._written(_latex, r"\textbf{{{}}}"))
         columns = "l" + "r" * (len(self.head) - 1)
         lines = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule", *rows, r"\bottomrule"]
         return "\n".join([*lines, r"\end{tabular}"]) + "\n"
 
     def html(self) -> str:
-        """Return a table of HTML."""
+        """Return the table as HTML."""
         head, *rows = self._written(escape, "<b>{}</b>")
         lines = [f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows]
         heading = "".join(f"<th>{cell}</th>" for cell in head)
@@ -71,12 +71,12 @@ class Table:
         )
 
     def _written(self, quote: Callable[[str], str], bold: str) -> list[list[str]]:
-        """Return the heading and the rows with every text quoted, and the bold ones within their marks."""
+        """Return the heading and the rows with every string escaped, and bold strings marked."""
         rows = [[bold.format(quote(cell.text)) if cell.bold else quote(cell.text) for cell in row] for row in self.rows]
         return [[quote(name) for name in self.head], *rows]
 
 
-# How a table is written, by the ending of the file.
+# How a table is written, by the suffix of the file.
 FORMATS: dict[str, Callable[[Table], str]] = {
     ".md": Table.markdown,
     ".csv": Table.csv,

@@ -1,4 +1,4 @@
-"""Attributions in a terminal: a coloured heat map, and the plain summary that is their `repr`."""
+"""Attributions in a terminal: a coloured heat map, and the plain summary that `repr` returns."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,13 +9,23 @@ from rich.style import Style
 from rich.text import Text
 
 from mase.attribution import LISTED, Attribution, Word
-from mase.render.facts import counted, cut_off, fit_facts, gloss, measured, percent, top_classes
-from mase.render.palette import BLUE, NEUTRAL, RED, Scale, has_intervals, is_sure, is_unsigned, scale_of, strongest
+from mase.render.facts import counted, cut_off, fit_facts, link_meaning, measured, percent, top_classes
+from mase.render.palette import (
+    BLUE,
+    NEUTRAL,
+    RED,
+    Scale,
+    has_intervals,
+    is_significant,
+    is_unsigned,
+    scale_of,
+    strongest,
+)
 from mase.render.pieces import Piece, inline, pieces
 
 __all__ = ["HeatMap", "heat_map", "summary"]
 
-# Faint to strong. Grounds come with their own ink, so that they read alike on dark and light terminals.
+# From weak to strong. A background has its own text colour, so that it reads alike on dark and light terminals.
 _FOR = (
     Style(color=RED),
     Style(color="#5c0713", bgcolor="#f5b5bb"),
@@ -26,9 +36,9 @@ _AGAINST = (
     Style(color="#0b2a55", bgcolor="#b9d3f5"),
     Style(color="#ffffff", bgcolor="#1f62c4", bold=True),
 )
-# Muted instead of dim: a dim blue cannot be read on black.
-_UNSURE_FOR, _UNSURE_AGAINST = Style(color="#b0737a"), Style(color="#6d90bd")
-# Of scores without a direction.
+# Muted colours instead of dim ones: dim blue is illegible on black.
+_MUTED_FOR, _MUTED_AGAINST = Style(color="#b0737a"), Style(color="#6d90bd")
+# For unsigned scores.
 _STRONG = (
     Style(color=NEUTRAL),
     Style(color="#321a58", bgcolor="#dccbf3"),
@@ -43,28 +53,29 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 @dataclass(frozen=True, slots=True)
 class HeatMap:
-    """A rich renderable of one attribution: prediction, running text, the `top` strongest words and the fit.
+    """A rich renderable of one attribution: prediction, text, the `top` strongest words and the fit.
 
-    Words for the target are red and marked ⁺, words against it blue and marked ⁻. Without colours (NO_COLOR, a pipe)
-    the marks also tell the strength, one to three of them. Words whose interval includes 0 are dim and unmarked.
+    Words that increase the response of the target are red and marked ⁺, words that decrease it are blue and marked ⁻.
+    Without colours (NO_COLOR, a pipe) one to three marks show the strength. Words whose interval includes 0 are muted
+    and not marked.
     """
 
     attribution: Attribution
     top: int = LISTED
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        ink = _Ink(
+        marker = _Marker(
             plain=console.no_color or console.color_system is None,
             ascii_only=options.ascii_only,
             unsigned=is_unsigned(self.attribution),
         )
         narrow = options.update(width=min(options.max_width, _WIDEST))
-        for part in _parts(self.attribution, self.top, ink, narrow.max_width):
+        for part in _parts(self.attribution, self.top, marker, narrow.max_width):
             yield from console.render(part, narrow)
 
 
 def heat_map(attribution: Attribution, *, top: int = LISTED) -> HeatMap:
-    """Return a rich renderable: the running text in colours, with the `top` strongest words listed below."""
+    """Return a rich renderable: the text in colours, with the `top` strongest words listed below."""
     return HeatMap(attribution, top)
 
 
@@ -80,8 +91,8 @@ def summary(attribution: Attribution, *, top: int = LISTED) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ink:
-    """What the terminal can show."""
+class _Marker:
+    """Marks and styles of words, within what the terminal can show."""
 
     plain: bool
     ascii_only: bool
@@ -97,7 +108,7 @@ class _Ink:
 
     def marks(self, word: Word, scale: Scale) -> str:
         level = scale.level(word, 3)
-        if not level or not is_sure(word):
+        if not level or not is_significant(word):
             return ""
         if self.unsigned:
             return ("*" if self.ascii_only else "•") * level if self.plain else ""
@@ -109,8 +120,8 @@ class _Ink:
             return Style.null()
         if self.unsigned:
             return _STRONG[level - 1]
-        if not is_sure(word):
-            return _UNSURE_FOR if word.score > 0 else _UNSURE_AGAINST
+        if not is_significant(word):
+            return _MUTED_FOR if word.score > 0 else _MUTED_AGAINST
         return (_FOR if word.score > 0 else _AGAINST)[level - 1]
 
     def piece(self, piece: Piece, scale: Scale) -> Text:
@@ -123,61 +134,63 @@ class _Ink:
         return Text(piece.text.replace(inner, f"{opening}{inner}{closing}") if self.plain else piece.text, _FAINT)
 
 
-def _parts(attribution: Attribution, top: int, ink: _Ink, narrow: int) -> Iterator[Text]:
+def _parts(attribution: Attribution, top: int, marker: _Marker, narrow: int) -> Iterator[Text]:
     scale = scale_of(attribution)
-    yield _prediction(attribution, ink)
+    yield _prediction(attribution, marker)
     yield Text()
-    running = Text.assemble(*(ink.piece(piece, scale) for piece in pieces(attribution, longest_unread=_UNREAD_SHOWN)))
+    running = Text.assemble(
+        *(marker.piece(piece, scale) for piece in pieces(attribution, longest_unread=_UNREAD_SHOWN))
+    )
     running.overflow = "fold"
     yield running
     yield Text()
     words = strongest(attribution, top)
     if words:
-        yield _rows(words, scale, ink, narrow)
+        yield _rows(words, scale, marker, narrow)
     for line in _closing(attribution, len(words)):
         warning = line.startswith("warning")
         yield Text(line, Style(color="#b8860b") if warning else _FAINT)
 
 
-def _prediction(attribution: Attribution, ink: _Ink) -> Text:
+def _prediction(attribution: Attribution, marker: _Marker) -> Text:
     a = attribution
     line = Text.assemble((inline(a.prediction.label), "bold"), f" {percent(a.prediction.probability)}")
-    others = [(label, chance) for label, chance in top_classes(a, 3) if label != inline(a.prediction.label)]
-    line.append("".join(f" · {label} {percent(chance)}" for label, chance in others), _FAINT)
+    others = [(label, probability) for label, probability in top_classes(a, 3) if label != inline(a.prediction.label)]
+    line.append("".join(f" · {label} {percent(probability)}" for label, probability in others), _FAINT)
     if not has_intervals(a):
-        return line.append("   scores that estimate nothing, for ").append(inline(a.target), "bold")
-    if ink.unsigned:
+        return line.append("   scores that are not estimates, for ").append(inline(a.target), "bold")
+    if marker.unsigned:
         return (
             line.append("   words that ").append("matter", _STRONG[0]).append(" to ").append(inline(a.target), "bold")
         )
-    return line.append_text(_sides(a, ink)).append(" ").append(inline(a.target), "bold")
+    return line.append_text(_sides(a, marker)).append(" ").append(inline(a.target), "bold")
 
 
-def _sides(attribution: Attribution, ink: _Ink) -> Text:
-    """Return the key to the marks that words of the text have."""
+def _sides(attribution: Attribution, marker: _Marker) -> Text:
+    """Return the legend of the marks in the text."""
     scale = scale_of(attribution)
     signs = {word.score > 0 for word in attribution.word_scores if scale.level(word, 3)}
-    sides = [Text("for" + ink.plus, _FOR[0])] if True in signs else []
-    sides += [Text("against" + ink.minus, _AGAINST[0])] if False in signs else []
+    sides = [Text("for" + marker.plus, _FOR[0])] if True in signs else []
+    sides += [Text("against" + marker.minus, _AGAINST[0])] if False in signs else []
     return Text("   words ").append_text(Text(" and ").join(sides)) if sides else Text("   no word for or against")
 
 
-def _rows(words: tuple[Word, ...], scale: Scale, ink: _Ink, room: int) -> Text:
+def _rows(words: tuple[Word, ...], scale: Scale, marker: _Marker, room: int) -> Text:
     labels, numbers = [inline(word.text) for word in words], [scale.interval(word) for word in words]
     width, digits = min(_LONGEST_WORD, max(map(cell_len, labels))), max(map(len, numbers))
     longest = max(1, min(_BAR, room - width - digits - 6))
     rows = Text(no_wrap=True, overflow="ellipsis")
     for word, label, number in zip(words, labels, numbers, strict=True):
-        sure, unsure = (_FOR[0], _UNSURE_FOR) if word.score > 0 else (_AGAINST[0], _UNSURE_AGAINST)
-        sure = _STRONG[0] if ink.unsigned else sure
+        style, muted = (_FOR[0], _MUTED_FOR) if word.score > 0 else (_AGAINST[0], _MUTED_AGAINST)
+        style = _STRONG[0] if marker.unsigned else style
         rows.append(f"  {set_cell_size(label, width)}  {number:>{digits}}  ")
         share = abs(word.score) / scale.maximum if scale.maximum else 0.0
-        rows.append(_bar(share, longest, ink) + "\n", sure if is_sure(word) else unsure)
+        rows.append(_bar(share, longest, marker) + "\n", style if is_significant(word) else muted)
     return rows
 
 
-def _bar(share: float, longest: int, ink: _Ink) -> str:
-    if ink.ascii_only:
+def _bar(share: float, longest: int, marker: _Marker) -> str:
+    if marker.ascii_only:
         return "#" * round(share * longest)
     eighths = round(share * longest * 8)
     return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).rstrip()
@@ -190,11 +203,11 @@ def _headline(attribution: Attribution) -> str:
 
 
 def _closing(attribution: Attribution, shown: int) -> list[str]:
-    """Return the lines below the words: what the numbers are, the fit, what was cut off, warnings."""
+    """Return the lines below the words: unit of the scores, fit, truncation and warnings."""
     a = attribution
     listed = f"{shown} strongest of {len(a.words)} words" if shown < len(a.words) else counted(len(a.words), "word")
     method = f"{inline(str(a.method.get('name')))}, seed {a.seed}"
-    explained, cut = gloss(a), cut_off(a)
-    lines = [f"{listed}; {measured(a)}", *([] if explained is None else [explained])]
+    link, cut = link_meaning(a), cut_off(a)
+    lines = [f"{listed}; {measured(a)}", *([] if link is None else [link])]
     lines += [" · ".join([*fit_facts(a), method]), *([] if cut is None else [f"cut off: {cut}"])]
     return lines + [f"warning: {inline(note.message)} [{inline(note.code)}]" for note in a.notes]

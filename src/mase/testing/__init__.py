@@ -1,6 +1,6 @@
-"""Models with known answers and contract checks, shipped for the tests of plug-ins as well as our own.
+"""Models with known scores, and contract checks, for the tests of plug-ins and of this library.
 
-Probes and classifiers need numpy only. The torch modules are imported when they are first asked for.
+Probes and classifiers need numpy only. The torch modules are imported on first use.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""Classifiers of texts whose answers are known: plain functions, to be explained as black boxes."""
+"""Text classifiers with known attributions: plain functions, to be explained as black boxes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ __all__ = ["AdditiveClassifier", "LogisticClassifier"]
 
 @dataclass(frozen=True, slots=True)
 class AdditiveClassifier:
-    """A function of texts that adds up what each word is worth, so that a word's score is its worth.
+    """A function of texts that adds up the worth of the words, so that the true score of a word is its worth.
 
-    The probability of the second of two classes is `constant` and the worth of every word that the text has, once each.
+    The probability of the second of two classes is `constant` plus the worth of each different word in the text.
 
     Parameters
     ----------
     worth
-        What a word adds to the probability; words without an entry add nothing.
+        The amount that a word adds to the probability; words without an entry add nothing.
     constant
         The probability of a text without any of these words.
 
@@ -36,19 +36,21 @@ class AdditiveClassifier:
 
     def __call__(self, texts: Sequence[str]) -> Floats:
         """Return class probabilities `(n, 2)`."""
-        found = (set(_words(text)) for text in texts)
-        chances = [self.constant + sum(value for word, value in self.worth.items() if word in words) for words in found]
-        return np.array([[1 - chance, chance] for chance in chances])
+        word_sets = (set(_words(text)) for text in texts)
+        probabilities = [
+            self.constant + sum(value for word, value in self.worth.items() if word in words) for words in word_sets
+        ]
+        return np.array([[1 - probability, probability] for probability in probabilities])
 
 
 @dataclass(frozen=True, slots=True)
 class LogisticClassifier:
-    """A function of texts whose log-odds of the second of two classes are linear in the counts of words.
+    """A function of texts whose log-odds of the second of two classes are linear in the word counts.
 
     Parameters
     ----------
     weights
-        What each occurrence of a word adds to the log-odds; words without an entry add nothing.
+        The amount that each occurrence of a word adds to the log-odds; words without an entry add nothing.
 
     Examples
     --------

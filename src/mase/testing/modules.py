@@ -1,4 +1,7 @@
-"""Small torch classifiers with random weights, and a tokenizer that needs no vocabulary. The one module here with torch."""
+"""Small torch classifiers with random weights, and a tokenizer that needs no vocabulary.
+
+This is the only module of `mase.testing` that imports torch.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,12 +16,12 @@ N_SPECIAL = 10
 
 
 def whitespace_ids(text: str) -> list[int]:
-    """Return the ids of the whitespace words: the sum of their characters, from 10 to 499; lower ids are free for roles."""
+    """Return an id from 10 to 499 for each whitespace word, by the sum of its characters; lower ids are for roles."""
     return [N_SPECIAL + sum(map(ord, word)) % (VOCABULARY - N_SPECIAL) for word in text.split()]
 
 
 class SmallLSTM(nn.Module):
-    """Ids `(b, t)` to logits `(b, k)`: an LSTM, its largest states over time, dropout and a linear layer."""
+    """From ids `(b, t)` to logits `(b, k)` by an LSTM, max-pooling over time, dropout and a linear layer."""
 
     def __init__(self, classes: int = 2, vocabulary: int = VOCABULARY, width: int = 16) -> None:
         super().__init__()
@@ -35,7 +38,7 @@ class SmallLSTM(nn.Module):
 
 
 class SmallMLP(nn.Module):
-    """Ids `(b, t)` to logits `(b, 2)` by layers that every processor can run in bfloat16, as it cannot an LSTM."""
+    """From ids `(b, t)` to logits `(b, 2)` by layers that run in bfloat16 on every processor, unlike an LSTM."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -49,7 +52,7 @@ class SmallMLP(nn.Module):
 
 
 class Wrapped(nn.Module):
-    """A `SmallLSTM`, always with the same weights, that returns what `wrap` makes of its logits `(b, k)`."""
+    """A `SmallLSTM` with fixed weights that applies the function `wrap` to its logits `(b, k)`."""
 
     def __init__(self, wrap: Callable[[torch.Tensor], Any], classes: int = 2) -> None:
         super().__init__()
@@ -59,5 +62,5 @@ class Wrapped(nn.Module):
         self.wrap = wrap
 
     def forward(self, ids: torch.Tensor) -> Any:
-        """Return what `wrap` makes of the logits."""
+        """Return `wrap(logits)`."""
         return self.wrap(self.inner(ids))

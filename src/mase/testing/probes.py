@@ -1,4 +1,4 @@
-"""Probes whose saliency is known: a function of the coordinates takes the place of a model."""
+"""Probes with known saliency, built from a function of the coordinates instead of a model."""
 
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -15,7 +15,7 @@ __all__ = ["FunctionProbe", "linear", "quadratic", "smooth"]
 
 @dataclass(frozen=True, slots=True)
 class FunctionProbe:
-    """A probe of p coordinates whose first class has the logit `function(c)` `(n,)` and whose second has 0.
+    """A probe of p coordinates whose first class has the logit `function(c)` `(n,)` and whose second has the logit 0.
 
     With the link "logit" the explained response is the function itself. `slope(c)` `(n, p)` are its derivatives.
     """
@@ -39,23 +39,23 @@ class FunctionProbe:
         return self.scores(np.ones((1, self.size)), np.zeros(1, dtype=np.int64))
 
     def opened(self) -> Opened:
-        """Return the context of `scores`, which needs no preparation."""
+        """Return a context that yields `scores`; it needs no preparation."""
         return nullcontext(self.scores)
 
     def scores(self, coordinates: Floats, rows: Ints) -> Floats:
-        """Return scores `(b, 2)`."""
+        """Return scores `(b, 2)` at coordinates `(b, p)`."""
         self.batches.append(len(rows))
         values = self.function(coordinates)
         return np.stack([values, np.zeros_like(values)], axis=1)
 
     def gradients(self, coordinates: Floats, rows: Ints, link: Link, target: int) -> tuple[Floats, Floats]:
-        """Return scores `(b, 2)` and derivatives `(b, p)` of the first class's logit."""
+        """Return scores `(b, 2)` and derivatives `(b, p)` of the logit of the first class."""
         assert self.slope is not None
         assert (link, target) == ("logit", 0)
         return self.scores(coordinates, rows), self.slope(coordinates)
 
     def gradient_norms(self, coordinates: Floats, rows: Ints, link: Link, target: int) -> Floats:
-        """Return the absolute derivatives `(b, p)`: a coordinate moves a single number."""
+        """Return the absolute derivatives `(b, p)`, which are the norms here because a coordinate moves one number."""
         return np.abs(self.gradients(coordinates, rows, link, target)[1])
 
 

@@ -59,9 +59,9 @@ def test_gates_have_the_shapley_value_of_a_product():
 
 
 def test_deep_shap_says_what_it_cannot(lstm_model, small_bert, monkeypatch):
-    with pytest.raises(CapabilityError, match="LSTM classifiers only, got SmallLSTM"):
+    with pytest.raises(CapabilityError, match="got a SmallLSTM, expected an LSTM classifier"):
         mase.Explainer(lstm_model, method="deep-shap")("slow and dull")
-    with pytest.raises(CapabilityError, match="LSTM classifiers only"):
+    with pytest.raises(CapabilityError, match="expected an LSTM classifier"):
         mase.Explainer(*small_bert, method="deep-shap")("slow and dull")
     monkeypatch.setitem(__import__("sys").modules, "captum.attr", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'mase-xai\[deep-shap\]'"):

@@ -105,7 +105,7 @@ def test_a_file_in_the_order_of_rows_needs_them(run, table, tmp_path):
     ordered.write_text('{"good": 1}\n')
     found = run("--attributions", f"mine={ours}", "--attributions", f"other={ordered}")
     assert found.exit_code == 1
-    assert "has no texts but the order of a table's rows, expected --input FILE" in found.stderr
+    assert "and follows the rows of a table, expected --input FILE" in found.stderr
 
 
 def test_options_that_cannot_be_stop_at_once(run, table):
@@ -119,11 +119,11 @@ def test_options_that_cannot_be_stop_at_once(run, table):
         assert message in found.stderr
     for arguments, message in [
         ((), "got no texts"),
-        (("-i", table(), "--methods", ""), "got nothing to judge"),
-        (("-i", table(), "--methods", " , "), "got nothing to judge"),
-        (("-i", table(), "--metrics", ""), "got nothing to judge by, expected --metrics"),
-        (("-i", table(), "--metrics", ","), "got nothing to judge by"),
-        (("-i", table(), "--k", "0,5"), "no list of whole numbers"),
+        (("-i", table(), "--methods", ""), "got nothing to evaluate"),
+        (("-i", table(), "--methods", " , "), "got nothing to evaluate"),
+        (("-i", table(), "--metrics", ""), "got no metrics, expected --metrics"),
+        (("-i", table(), "--metrics", ","), "got no metrics"),
+        (("-i", table(), "--k", "0,5"), "not a list of integers"),
         (("-i", table(), "--where", "split"), "has no '='"),
         (("-i", table(), "--where", "split=a", "--where", "split=b"), "'split' is given twice"),
         (("-i", table(), "--n-texts", "2", "--batches", "3"), "at least one text in each"),
@@ -191,7 +191,7 @@ def test_attributions_made_elsewhere(run, table, tmp_path):
     assert json.loads(found.stdout)["methods"]["mine"]["summaries"][0]["n"] == 5, found.stderr
     for arguments, message in [
         (("--attributions", f"mase-mask={pairs}"), "are both methods and given attributions"),
-        (("--attributions", f"mine={pairs}", "--metrics", "seed-agreement"), "makes scores anew"),
+        (("--attributions", f"mine={pairs}", "--metrics", "seed-agreement"), "has to explain the text again"),
     ]:
         found = run("-i", table(), *arguments)
         assert (found.exit_code, found.stdout, found.stderr.count("mase: error:")) == (1, "", 1)
@@ -242,7 +242,7 @@ def test_attributions_of_another_model_or_class_are_not_judged(run, table, tmp_p
     found = run("-i", table(), "--attributions", f"mine={mine}", "--json")
     document = json.loads(found.stdout)
     assert document["methods"]["mine"]["summaries"][0]["n"] == LABELS.count("pos")
-    assert found.stderr.count("mine: the attribution explains the class 'pos', expected 'neg', which is judged") == 2
+    assert found.stderr.count("mine: the attribution explains the class 'pos', expected 'neg'") == 2
     others = [replace(one, model={"name": "b", "sha256": "f" * 64}) for one in explained]
     mine.write_text("".join(json.dumps(one.to_dict()) + "\n" for one in others), encoding="utf-8")
     monkeypatch.setattr(mase.models.Callable, "sha256", "0" * 64)
@@ -274,4 +274,4 @@ def test_the_help_names_every_metric_and_operator():
     assert [name.strip(" .") for name in metrics.help.split(",")] == list(METRICS)
     operator = next(option for option in command.params if option.name == "operator")
     assert tuple(operator.type.choices) == get_args(Operator)
-    assert "Judge how faithful" in text
+    assert "Evaluate how faithful" in text

@@ -27,7 +27,7 @@ def test_only_correct_leaves_out_the_others_and_tells_the_accuracy(run, table):
     assert document["accuracy"] == {"share": 4 / 6, "n": 6}
     none = run("-i", table(labels=["neg", "pos", "neg", "pos", "neg", "neg"]), "--only-correct")
     assert none.exit_code == 1
-    assert "could be judged and is classified correctly" in none.stderr
+    assert "could be evaluated and is classified correctly" in none.stderr
 
 
 def test_labels_of_a_table_can_be_renamed(run, table):
@@ -68,7 +68,7 @@ def test_a_text_that_fails_does_not_stop_the_others(run, table):
     assert sorted(json.loads(found.stdout)["rows"]) == [1, 4]
     assert "row 2: box raised RuntimeError: the model fell over" in found.stderr
     assert re.search("row 3: text ' ' has no word", found.stderr)
-    assert "2 texts judged, 2 failed" in found.stderr
+    assert "2 texts evaluated, 2 failed" in found.stderr
     assert issubclass(ModelError, mase.MaseError)
 
 
@@ -93,7 +93,8 @@ def test_a_row_that_cannot_be_read_costs_that_row(run, tmp_path):
     assert found.exit_code == 1
     assert sorted(json.loads(found.stdout)["rows"]) == [1, 7]
     assert (
-        "row 2: no column 'text', expected one of: 'label'; name that of the texts with --text-column" in found.stderr
+        "row 2: no column 'text', expected one of: 'label'; name the column of the texts with --text-column"
+        in found.stderr
     )
     for row, message in [
         (3, "is not JSON"),
@@ -102,7 +103,7 @@ def test_a_row_that_cannot_be_read_costs_that_row(run, tmp_path):
         (6, "not JSON"),
     ]:
         assert re.search(rf"row {row}: line {row} .*{message}", found.stderr)
-    assert "2 texts judged, 5 failed" in found.stderr
+    assert "2 texts evaluated, 5 failed" in found.stderr
 
 
 def test_a_row_of_another_width_costs_that_row(run, tmp_path):

@@ -189,7 +189,7 @@ def test_the_page_numbers_texts_as_the_run_does(mase_cli, tmp_path):
 def test_a_file_without_a_name_is_a_usage_error(mase_cli):
     found = mase_cli("-i", "")
     assert found.exit_code == 2
-    assert "got an empty name of a file" in found.stderr
+    assert "got an empty file name" in found.stderr
 
 
 def test_colours_may_be_forced_on_a_log_but_no_bar(mase_cli, monkeypatch):
@@ -224,3 +224,12 @@ def test_bundled_model_end_to_end(tmp_path):
     assert "superb⁺" in found.stdout or "superb⁻" in found.stdout
     assert not re.search(r"\x1b\[[\d;]*(3[1-7]|38|48)", found.stdout)
     assert (tmp_path / "a.html").stat().st_size < 20_000
+
+
+def test_granularity_is_an_alias_of_units(mase_cli):
+    results = []
+    for option in ("--units", "--granularity"):
+        found = mase_cli(option, "token", "--n-samples", "40", "--json", GOOD)
+        results.append(json.loads(found.stdout))
+    assert results[0]["method"]["units"] == results[1]["method"]["units"] == "token"
+    assert results[0]["responses"] == results[1]["responses"]

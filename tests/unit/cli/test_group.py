@@ -68,7 +68,7 @@ def test_every_option_is_documented():
     from mase.cli.explain import explain
 
     for option in explain.params:
-        assert max(option.opts, key=len) in text or option.name == "texts"
+        assert all(name in text for name in option.opts if name.startswith("--"))
 
 
 @pytest.mark.parametrize("error", [MemoryError("298 GiB"), MemoryError(), OSError(5, "Input/output error", "some.bin")])

@@ -20,12 +20,12 @@ def test_standard_input(mase_cli):
         found = mase_cli("--json", *arguments, input=f"{GOOD}\n{BAD}\n")
         assert [json.loads(line)["document"][0]["text"] for line in found.stdout.splitlines()] == [GOOD, BAD]
     assert mase_cli("--json", input="").exit_code == 1
-    assert "holds no text" in mase_cli("--json", input="\n \n").stderr
+    assert "has no text" in mase_cli("--json", input="\n \n").stderr
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"", "holds no text"), (b"\n\n", "holds no text"), (b"\xff\xfea\x00", "UTF-16"), (None, "cannot read")],
+    [(b"", "has no text"), (b"\n\n", "has no text"), (b"\xff\xfea\x00", "UTF-16"), (None, "cannot read")],
 )
 def test_files_without_texts(mase_cli, tmp_path, content, message):
     source = tmp_path / "in.txt"

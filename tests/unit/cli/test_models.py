@@ -11,7 +11,7 @@ from mase.cli import main
 
 def test_models():
     listed = CliRunner().invoke(main, ["models"]).stdout
-    assert re.search(r"^lstm-imdb +neg or pos, reads the last 80 words, 8\d\.\d% right", listed, re.MULTILINE)
+    assert re.search(r"^lstm-imdb +neg or pos, reads the last 80 words, 8\d\.\d% correct", listed, re.MULTILINE)
     assert re.search(r"^lstm-reuters +46 classes, reads the first 80 words", listed, re.MULTILINE)
     described = CliRunner().invoke(main, ["models", "lstm-reuters"]).stdout
     assert "money-fx" in described

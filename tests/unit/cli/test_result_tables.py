@@ -18,7 +18,7 @@ def test_the_table_on_standard_output(run, table):
     assert re.search(r"^delta-accuracy +k=1 \(↑\) +k=3 \(↑\)$", found.stdout, re.MULTILINE)
     assert re.search(r"^comprehensiveness +mean \(↑\) +k=1 \(↑\) +k=3 \(↑\)$", found.stdout, re.MULTILINE)
     assert re.search(r"^mase-mask +0\.\d{3} \[0\.\d{3},[01]\.\d{3}\] ", found.stdout, re.MULTILINE)
-    assert "6 texts judged" in found.stderr
+    assert "6 texts evaluated" in found.stderr
 
 
 def test_json_with_provenance_and_the_numbers_of_every_text(run, table, tmp_path):

@@ -22,7 +22,7 @@ def test_append_goes_on_after_any_cut(cli, source, whole, tmp_path, cut):
     assert texts_in(part) == NUMBERED
     kept = whole.read_bytes()[:cut].rfind(b"\n") + 1
     assert part.read_bytes()[:kept] == whole.read_bytes()[:kept]  # and not made again
-    assert ("not whole" in found.stderr) == (cut != 0)
+    assert ("incomplete" in found.stderr) == (cut != 0)
 
 
 def test_append_reads_past_the_texts_of_a_stream(cli, whole, tmp_path):

@@ -171,5 +171,5 @@ def test_archive_cut_short_is_an_error():
     whole = tar_gz({"a.txt": bytes(np.random.default_rng(0).integers(0, 256, 100_000, dtype=np.uint8))})
     assert len(list(members(io.BytesIO(whole), ".*"))) == 1
     for broken in (whole[: len(whole) // 2], b"<html>404</html>", b""):
-        with pytest.raises(DataError, match=r"not a whole tar\.gz"):
+        with pytest.raises(DataError, match=r"not a complete tar\.gz"):
             list(members(io.BytesIO(broken), ".*"))

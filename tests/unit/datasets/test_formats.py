@@ -57,7 +57,7 @@ def test_every_format_gives_the_same_rows(tmp_path, ending):
     assert {row.label for row in unlabelled.rows} == {None}
     assert len(read_labelled(path, label_column="rating", labels_optional=True)) == len(TEXTS)
     with pytest.raises(
-        DataError, match=r"row 1: no column 'review', expected one of: .*'text'.*; name that of the texts"
+        DataError, match=r"row 1: no column 'review', expected one of: .*'text'.*; name the column of the texts"
     ):
         read_labelled(path, text_column="review")
     with pytest.raises(DataError, match="no row where"):
@@ -131,8 +131,8 @@ def test_a_missing_column_is_told_whatever_the_others_hold(tmp_path):
         ("a.jsonl", '{"text": "a"', "line 1 is not JSON"),
         ("a.jsonl", "[1]", "line 1 is a list, expected an object"),
         ("a.jsonl", '{"text": 3, "label": 1}', "row 1: 'text' is of type int, expected a string"),
-        ("a.parquet", "no table", "is no Parquet table"),
-        ("a.table", "x", "cannot tell the format .* expected one of .csv, .tsv"),
+        ("a.parquet", "no table", "is not a Parquet table"),
+        ("a.table", "x", "has an unknown suffix, expected one of .csv, .tsv"),
         ("a.xlsx", "x", "save it as CSV"),
     ],
 )

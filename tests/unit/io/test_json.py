@@ -142,7 +142,7 @@ def test_many_lines(tmp_path):
     with pytest.raises(DataError, match=r"holds 3 results, expected one; read it with mase.io.json.load_many"):
         load(path)
     path.write_text(dumps(results[1]))
-    with pytest.raises(DataError, match=r"no attribution but a failure \(EmptyTextError: no word\)"):
+    with pytest.raises(DataError, match=r"holds a failure \(EmptyTextError: no word\), expected an attribution"):
         load(path)
 
 
@@ -173,8 +173,8 @@ def test_files_that_are_no_attribution_say_what_they_are(tmp_path, content, mess
     [
         (("seed",), "0", r"Expected `int`, got `str` - at `\$.seed`"), (("seed",), True, r"got `bool` - at `\$.seed`"),
         (("document", 0, "text"), None, r"Expected `str`, got `null` - at `\$.document\[0\].text`"),
-        (("responses", 0, "value"), float("inf"), "Infinity is no number"), (("units",), [1], r"at `\$.units\[0\]`"),
-        (("responses", 0, "value"), float("nan"), "NaN is no number"), (("units",), {}, "Expected `array`, got `object`"),
+        (("responses", 0, "value"), float("inf"), "Infinity is not a number"), (("units",), [1], r"at `\$.units\[0\]`"),
+        (("responses", 0, "value"), float("nan"), "NaN is not a number"), (("units",), {}, "Expected `array`, got `object`"),
         (("responses", 0, "value"), 10**400, r"Number out of range - at `\$.responses\[0\].value`"),
         (("truncation",), {"n_kept": 1, "n_total": 2, "kept": "middle"}, r"'middle' - at `\$.truncation.kept`"),
         (("prediction",), [], "Expected `object`, got `array`"),
@@ -185,7 +185,7 @@ def test_files_that_are_no_attribution_say_what_they_are(tmp_path, content, mess
         (("tokens", 1, "unit"), 999, r"tokens\[1\]: 'unit' is 999, expected null or the index of one of the 11 units"),
         (("tokens", 1, "end"), 999, r"tokens\[1\] .* expected a span within"),
         (("tokens", 1, "end"), None, r"tokens\[1\] .* expected 'field', 'start' and 'end'"),
-        (("responses", 0, "name"), "nobody", "expected one of the labels that have a probability, neg, pos"),
+        (("responses", 0, "name"), "nobody", "expected one of the labels in 'probabilities', neg, pos"),
         (("responses", 0, "link"), "odds", "expected one of probability"),
         (("responses", 0, "scores", 4), "0", r"Expected `float`, got `str` - at `\$.responses\[0\].scores\[4\]`"),
         (("tokens", 0), {"text": "x", "start": 0, "end": 1, "field": "text"}, r"required field `unit` - at `\$.tokens\[0\]`"),

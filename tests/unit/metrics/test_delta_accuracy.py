@@ -72,7 +72,7 @@ def test_a_flip_of_separate_questions_is_an_answer_below_one_half(kind, small_ls
     model = TorchModule(small_lstm, tokenize=whitespace_ids, multilabel=True, outputs="logits", unk_id=1, mask_id=2)
     bound = masker(model, "one two three four", operator)
     assert bound.multilabel
-    assert np.allclose(bound.whole, model.predict(["one two three four"])[0], atol=1e-6)
+    assert np.allclose(bound.text_probabilities, model.predict(["one two three four"])[0], atol=1e-6)
     kept = rows_of(4)
     chances = bound.probabilities(kept)
     assert not np.allclose(chances.sum(axis=1), 1)

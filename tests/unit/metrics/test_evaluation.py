@@ -54,7 +54,7 @@ def test_a_method_that_cannot_explain_a_text_has_no_value_there(additive_model):
     assert str(raised.value) == str(told[0][1])
     found = collect(evaluator, judged)
     assert found.methods == ("occlusion", "random", "true")
-    assert [found.n_judged(name) for name in found.methods] == [2, 3, 3]
+    assert [found.n_evaluated(name) for name in found.methods] == [2, 3, 3]
     missing = np.isnan(found.values("occlusion"))
     assert missing[1].all()
     assert not missing[[0, 2]].any()
@@ -128,7 +128,7 @@ def test_evaluate_says_which_text_failed_and_what_cannot_be_judged(additive_mode
         evaluate(additive_model, ["a"], ["mase-mask", METHODS["mase-mask"]])
     with pytest.raises(OptionError, match="different names"):
         evaluate(additive_model, ["a"], ["mase-mask"], attributions={"mase-mask": [{"a": 1}]})
-    with pytest.raises(CapabilityError, match="makes scores anew"):
+    with pytest.raises(CapabilityError, match="has to explain the text again"):
         evaluate(additive_model, ["a"], [], attributions={"mine": [{"a": 1}]}, metrics=["seed-agreement"])
 
 

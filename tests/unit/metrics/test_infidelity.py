@@ -61,7 +61,7 @@ def test_infidelity_asks_once_for_all_methods_of_a_text():
     assert both.by_method["two"].values[2] == 1
     again = Instance(evaluator.model, TEXT, 1, masker(evaluator.model, TEXT), worths(), seed=1)
     shared = replace(again, seed=2)
-    assert shared.memory is again.memory
+    assert shared.cache is again.cache
     Infidelity(n_samples=64).evaluate(again)
     for other in (shared, replace(again, target=0)):  # another seed, another question: asked anew
         asked.clear()
@@ -94,7 +94,7 @@ def test_infidelity_asks_at_the_perturbed_texts(lstm_model, monkeypatch):
             plain, *_ = metric.evaluate(Instance(lstm_model, TEXT, 0, bound, gamma, seed=seed))
         z = np.concatenate(asked)
         logits = probe.scores(1 + z, np.arange(len(z)))
-        changes = np.exp(logits[:, 0]) / np.exp(logits).sum(axis=1) - bound.whole[0]
+        changes = np.exp(logits[:, 0]) / np.exp(logits).sum(axis=1) - bound.text_probabilities[0]
         assert plain == pytest.approx(((changes - z @ gamma) ** 2).mean(), rel=1e-4)
         return z
 
@@ -129,7 +129,7 @@ def test_infidelity_of_a_black_box_takes_words_out(additive_model):
 
 def test_infidelity_of_a_law_beside_the_text_is_asked_where_it_draws(lstm_model):
     for distribution in ("mase-path", resolve("mase-nlgp", center=0.5)):
-        with pytest.raises(OptionError, match=r"not drawn about the text.*use sign=1"):
+        with pytest.raises(OptionError, match=r"not symmetric about the text.*use sign=1"):
             Infidelity(perturbation=distribution, n_samples=20).evaluate(case(lstm_model))
         assert np.isfinite(Infidelity(perturbation=distribution, n_samples=20, sign=1).evaluate(case(lstm_model))).all()
 
@@ -140,5 +140,5 @@ def test_infidelity_at_the_best_scale_has_no_unit(unit):
     moves, scores = rng.standard_normal((50, 4)), rng.standard_normal(4)
     changes = moves @ scores + 0.1 * rng.standard_normal(50)
     assert infidelities(unit * scores, moves, changes)[1:] == pytest.approx(infidelities(scores, moves, changes)[1:])
-    with pytest.raises(MaseError, match="beyond all numbers, expected smaller ones"):
+    with pytest.raises(MaseError, match="overflows, expected smaller scores"):
         infidelities(1e200 * scores, moves, changes)

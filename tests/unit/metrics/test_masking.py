@@ -8,7 +8,7 @@ import torch
 from tests.unit.metrics.additive import rows_of
 
 from mase.errors import CapabilityError, EmptyTextError, ShapeError, UnknownNameError
-from mase.metrics.masking import masker, remembering
+from mase.metrics.masking import masker, with_cache
 from mase.metrics.operators import OPERATORS
 from mase.metrics.perturbed_model import Nearby
 from mase.models import Callable, HuggingFace, TorchModule, load
@@ -41,7 +41,7 @@ def test_a_token_in_place_of_words_is_the_text_with_these_ids(name, operator):
         for row in kept
     ]
     assert np.allclose(bound.probabilities(kept), model.predict_tokens(replaced), atol=2e-6)
-    assert np.allclose(bound.whole, model.predict([text])[0], atol=1e-6)
+    assert np.allclose(bound.text_probabilities, model.predict([text])[0], atol=1e-6)
     assert bound.operator == operator
 
 
@@ -162,10 +162,10 @@ def test_rows_are_asked_once_and_remembered(additive_model):
 
     def count(kept):
         asked.append(len(kept))
-        return plain.answers(kept)
+        return plain.predict(kept)
 
     plain = masker(additive_model, TEXT)
-    bound = remembering(replace(plain, answers=count))
+    bound = with_cache(replace(plain, predict=count))
     kept = rows_of(len(bound.words))
     first = bound.probabilities(kept[:3])
     whole = bound.probabilities(kept)

@@ -6,7 +6,7 @@ import numpy as np
 from tests.unit.metrics.additive import case, worths
 
 from mase.metrics import METRICS
-from mase.metrics.protocol import Memory
+from mase.metrics.protocol import Cache
 from mase.models import Callable
 
 
@@ -24,10 +24,10 @@ def test_naopc_of_an_additive_model_is_1_for_its_worths_and_0_for_their_opposite
 def test_bounds_of_naopc_are_remembered_by_class_and_beam(additive_model):
     one = case(additive_model, "superb cast but dull plot", worths("superb cast but dull plot"))
     for shared in (one, replace(one, target=0)):
-        alone = replace(shared, memory=Memory())
+        alone = replace(shared, cache=Cache())
         assert np.array_equal(METRICS["naopc"]().evaluate(shared), METRICS["naopc"]().evaluate(alone))
     METRICS["naopc"](beam=1).evaluate(one)
-    assert len(one.memory.known) == 3
+    assert len(one.cache.values) == 3
 
 
 def test_naopc_of_a_constant_model_has_no_value():

@@ -76,9 +76,7 @@ def test_a_neighbours_own_scores_are_asked_once(lstm_model, monkeypatch):
 def test_methods_without_neighbours_say_so(method, what):
     model = load("lstm-imdb")
     metrics = {"sensitivity": MaxSensitivity(n_draws=1)}
-    with pytest.raises(
-        CapabilityError, match=rf"{what}.* cannot be asked about the neighbours of a text, which max-sens"
-    ):
+    with pytest.raises(CapabilityError, match=rf"{what}.* cannot explain the neighbours of a text, which max-sens"):
         Evaluator(model, methods=[method], metrics=metrics, n_samples=20)("a superb film")
     (found,) = Evaluator(model, methods=["gradient"], metrics=metrics)("a superb film").by_method["gradient"].values
     assert 0 < found < 1

@@ -14,10 +14,10 @@ def test_without_top_caps_k():
     assert without_top(order, (0, 1, 3, 4, 99)).tolist() == expected
     assert without_top(order, ()).shape == (0, 4)
     for wrong in (-1, 1.5, True):
-        with pytest.raises(OptionError, match="a number of words"):
+        with pytest.raises(OptionError, match="the number of words"):
             without_top(order, [wrong])
     for broken in ([0, 0, 1], [0, 2], [[0, 1]]):
-        with pytest.raises(ShapeError, match="no permutation"):
+        with pytest.raises(ShapeError, match="not a permutation"):
             without_top(np.array(broken), [1])
 
 

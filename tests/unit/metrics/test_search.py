@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mase.errors import OptionError
-from mase.metrics.masking import Masker, masker, remembering
+from mase.metrics.masking import Masker, masker, with_cache
 from mase.metrics.search import best_order
 from mase.models import Callable
 from mase.text import Words
@@ -29,13 +29,13 @@ def areas(bound):
     found = {}
     for order in permutations(range(w)):
         kept = np.array([[word not in order[: i + 1] for word in range(w)] for i in range(w)])
-        found[order] = bound.whole[1] - bound.probabilities(kept)[:, 1].mean()
+        found[order] = bound.text_probabilities[1] - bound.probabilities(kept)[:, 1].mean()
     return found
 
 
 @pytest.mark.parametrize("text", ["a b c d e", "d c b a", "b c"])
 def test_a_wide_beam_finds_the_best_and_the_worst_of_all_orders(text):
-    bound = remembering(masker(Callable(crooked), text))
+    bound = with_cache(masker(Callable(crooked), text))
     every = areas(bound)
     for lowest, extreme in ((True, max), (False, min)):
         order = best_order(bound, 1, beam=1000, lowest=lowest)

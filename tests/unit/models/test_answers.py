@@ -38,7 +38,7 @@ def test_what_a_black_box_raises_or_returns_is_told():
             raise ValueError("empty")
         return bag(texts)
 
-    with pytest.raises(ModelError, match=r"raised ValueError: empty .* had all words taken out; mask_token="):
+    with pytest.raises(ModelError, match=r"raised ValueError: empty .* had all words masked; pass mask_token="):
         mase.Explainer(Callable(touchy), n_samples=60)("good film")
     with pytest.raises(ModelError, match=r"returned list of dict .*pass a function such as predict_proba"):
         Callable(lambda texts: [{"label": "good", "score": 0.9}] * len(texts)).predict(["good film"])

@@ -41,7 +41,7 @@ def test_black_boxes_may_keep_their_array_change_their_list_and_return_tensors()
 
 
 def test_a_black_box_whose_columns_change_is_an_error():
-    with pytest.raises(ShapeError, match="returned 3 columns, expected 2 as for the whole text"):
+    with pytest.raises(ShapeError, match="returned 3 columns, expected 2"):
         mase.Explainer(Callable(lambda texts: np.full((len(texts), 2 + (len(texts) > 1)), 1 / (2 + (len(texts) > 1)))))(
             "a b c"
         )

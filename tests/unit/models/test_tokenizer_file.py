@@ -163,7 +163,7 @@ def test_tables_of_sentencepiece_models_are_checked_too(folder):
     (folder / "tokenizer.model").write_bytes(
         pieces + field(3, field(1, b"nfkc") + field(2, map_of + b"a" * 10_000 + b"\0"))
     )
-    with pytest.raises(DataError, match=r"tokenizer\.model may make 10,000 characters of one"):
+    with pytest.raises(DataError, match=r"tokenizer\.model may turn one character into 10,000"):
         load(folder)
     for content in (pieces + field(3, field(2, b"\xff" * 8)), b"\xff" * 100, b"", b"no message"):
         (folder / "tokenizer.model").write_bytes(content)

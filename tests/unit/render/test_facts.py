@@ -8,7 +8,7 @@ from tests.attributions import attribution
 
 from mase.attribution import Fit, Prediction
 from mase.links import links
-from mase.render.facts import duration, fit_facts, gloss, meaning, origin, percent, top_classes, unit
+from mase.render.facts import duration, fit_facts, link_meaning, meaning, origin, percent, top_classes, unit
 from mase.render.terminal import summary
 
 MASKED = {"name": "mase", "space": {"name": "token-mask"}, "design": {"name": "focused"}}
@@ -34,28 +34,31 @@ def test_facts():
 
 def test_the_unit_of_the_scores_is_told():
     margin, masked = attribution(link="margin", method=MASKED), attribution(method=MASKED)
-    assert (unit(attribution()), gloss(attribution())) == ("probability of pos", None)
+    assert (unit(attribution()), link_meaning(attribution())) == ("probability of pos", None)
     assert unit(margin) == "margin of pos in log-odds"
     assert np.exp(0.7) == pytest.approx(2, rel=0.01)
-    assert gloss(margin) == "margin: the class against its best alternative; +0.7 doubles the odds"
-    assert [gloss(attribution(link=link)) is None for link in links()] == [True, False, False, False]
+    assert link_meaning(margin) == "margin: log-odds against the most probable other class; +0.7 doubles the odds"
+    assert [link_meaning(attribution(link=link)) is None for link in links()] == [True, False, False, False]
     separate = Prediction("pos", 1, 0.8, {"neg": 0.7, "pos": 0.8})
-    assert gloss(replace(margin, prediction=separate)) == "margin: the class against its absence; +0.7 doubles the odds"
-    logit = attribution(link="logit", value=1.5)
-    assert gloss(logit) == "logit: the model's raw score of the class"
     assert (
-        gloss(attribution(link="logit", value=np.log(0.8 / 0.2)))
+        link_meaning(replace(margin, prediction=separate))
+        == "margin: the log-odds of the class against its absence; +0.7 doubles the odds"
+    )
+    logit = attribution(link="logit", value=1.5)
+    assert link_meaning(logit) == "logit: the model's raw score of the class"
+    assert (
+        link_meaning(attribution(link="logit", value=np.log(0.8 / 0.2)))
         == "logit: the log-odds of the class; +0.7 doubles the odds"
     )
     assert summary(margin).splitlines()[-3:] == [
-        "8 strongest of 11 words; margin of pos in log-odds, ± 95 % interval (sampling)", gloss(margin),
+        "8 strongest of 11 words; margin of pos in log-odds, ± 95 % interval (sampling)", link_meaning(margin),
         "R² 0.98 · 1,001 evaluations · 200 ms · mase, seed 0",
     ]  # fmt: skip
     put_back, scaled, told = (
         meaning([one]) for one in (masked, attribution(method=SCALED), attribution(method={"name": "random"}))
     )
-    assert "when the word is put back" in put_back[0]
+    assert "when the word is kept instead of masked" in put_back[0]
     assert "with the word's share in the input" in scaled[0]
     assert "as the method named below measures it" in told[0]
-    assert meaning([margin, masked, margin]) == [*put_back, f"M{gloss(margin)[1:]}."]
+    assert meaning([margin, masked, margin]) == [*put_back, f"M{link_meaning(margin)[1:]}."]
     assert meaning([]) == []

@@ -10,7 +10,7 @@ import pytest
 from tests.attributions import attribution
 
 from mase.errors import DataError
-from mase.render.facts import gloss, meaning
+from mase.render.facts import link_meaning, meaning
 from mase.render.html import fragment, page, write_page
 from mase.text import Truncation, find_words
 
@@ -93,7 +93,7 @@ def test_the_page_tells_prediction_fit_warnings_and_origin():
     shown = Reader(page([attribution(link="margin", method=MASKED)])).text
     assert "Scores: margin of pos in log-odds" in shown
     assert all(sentence in shown for sentence in meaning([attribution(link="margin", method=MASKED)]))
-    assert gloss(attribution(link="margin")) in Reader(fragment(attribution(link="margin"))).text
+    assert link_meaning(attribution(link="margin")) in Reader(fragment(attribution(link="margin"))).text
     assert Reader(page([])).text.count("Nothing to explain") == 2
 
 
@@ -130,7 +130,7 @@ def test_ten_reviews_stay_below_100_kb_with_every_word_scored(distribution):
 def test_a_page_keeps_the_numbers_of_its_run_and_tells_what_is_missing():
     source = page([attribution(), attribution()], numbers=[1, 4], n_failed=2)
     assert re.findall(r"<h2>(\d)\. ", source) == ["1", "4"]
-    assert "2 more could not be explained." in source
+    assert "2 more texts could not be explained." in source
     assert "<h2>3. " in page([attribution()], numbers=[3], n_failed=2)
     assert "more could not" not in page([attribution()])
 

@@ -3,7 +3,7 @@
 from tests.attributions import attribution
 
 from mase.attribution import Word
-from mase.render.palette import is_sure, scale_of, strongest
+from mase.render.palette import is_significant, scale_of, strongest
 from mase.render.terminal import summary
 
 
@@ -31,9 +31,9 @@ def test_half_widths_are_never_rounded_to_nothing():
 
 
 def test_a_word_is_sure_if_its_interval_leaves_out_zero():
-    assert is_sure(Word("x", 0, 1, "text", -0.2, 0.1))
-    assert not is_sure(Word("x", 0, 1, "text", 0.19, 0.1))
-    assert not is_sure(Word("x", 0, 1, "text", 0.0, 0.0))
+    assert is_significant(Word("x", 0, 1, "text", -0.2, 0.1))
+    assert not is_significant(Word("x", 0, 1, "text", 0.19, 0.1))
+    assert not is_significant(Word("x", 0, 1, "text", 0.0, 0.0))
 
 
 def test_screens_list_the_strongest_words_of_both_sides():

@@ -80,7 +80,7 @@ def test_scores_without_a_direction_are_not_drawn_as_for_the_class(tmp_path):
     source = made.to_html()
     assert "<article class=plain>" in source
     assert "Words that <b d>matter</b> to <bdi>pos</bdi>" in source
-    assert "whether it speaks for the class or against it" in source
+    assert "not whether it increases or decreases" in source
     figure = bar_chart(made)
     assert len({patch.get_facecolor()[:3] for patch in figure.axes[0].patches}) == 1
     assert "<article>" in attribution().to_html()

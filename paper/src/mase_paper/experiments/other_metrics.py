@@ -51,11 +51,11 @@ def rows(
 
 
 def table(metrics: Sequence[Mapping[str, Any]], subject: Configuration) -> str:
-    """Return the metrics in Markdown, with the lead of the subject below each one, bold if it is negative."""
+    """Return the metrics in Markdown, with the lead of the subject below each one, bold if negative."""
     lines = [[f"`{row['spec']}`", *(_cell(row, name) for name in _BETTER)] for row in metrics]
     reading = (
-        f"Below each figure: by how much `{subject}` is better on the texts that both explained; bold: the other one is "
-        "ahead. Infidelity was not asked for in the oldest records: where fewer texts have it, their number is told."
+        f"Below each figure: by how much `{subject}` is better on the texts that both explained; bold: the other one "
+        "is ahead. Infidelity was not asked for in the oldest records: where fewer texts have it, their number is told."
     )
     return f"{reading}\n\n{markdown.table(_HEAD, lines)}"
 

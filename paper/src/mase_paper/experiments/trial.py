@@ -16,7 +16,7 @@ from mase.methods import describe
 from mase.metrics.infidelity import Infidelity
 from mase.metrics.masking import Masker, masker
 from mase.metrics.operators import Operator
-from mase.metrics.protocol import Instance, Memory
+from mase.metrics.protocol import Cache, Instance
 from mase.metrics.ranking import without_top
 from mase.metrics.rationales import ERASER_SHARES, eraser
 from mase.models.protocol import Model
@@ -149,7 +149,7 @@ class Trial:
         orders = [explanation.order for explanation in explanations.values()]
         curves = [_curves(masker, orders) for masker in maskers]
         erasers = eraser(maskers[0], chosen.target, orders)
-        memory = Memory()
+        cache = Cache()
         return {
             configuration: Record(
                 number=chosen.number,
@@ -166,7 +166,7 @@ class Trial:
                     for masker, curve in zip(maskers, curves, strict=True)
                 ),
                 probability=_thousandths(curves[0][index][[k - 1 for k in PROBABILITY_KS], chosen.target]),
-                start=_thousandths(maskers[0].whole[[chosen.target]])[0],
+                start=_thousandths(maskers[0].text_probabilities[[chosen.target]])[0],
                 eraser=tuple(round(float(value), 3) for value in erasers[index]),
                 infidelity=_infidelity(
                     Instance(
@@ -176,7 +176,7 @@ class Trial:
                         maskers[0],
                         explanation.scores,
                         order=explanation.order,
-                        memory=memory,
+                        cache=cache,
                     )
                 ),
             )
@@ -205,7 +205,7 @@ def _upper_bound(maskers: Sequence[Masker], chosen: Chosen, width: int) -> Recor
         half=False,
         flips=tuple(bits(one.flips(DEPTH)) for one in searches),
         probability=(),
-        start=_thousandths(maskers[0].whole[[chosen.target]])[0],
+        start=_thousandths(maskers[0].text_probabilities[[chosen.target]])[0],
     )
 
 

@@ -1,4 +1,4 @@
-"""Training of the bundled models, from the data to the folder that ships. One recipe per model."""
+"""Training of the bundled models, from the data to the folder that is distributed. One recipe per model."""
 
 import os
 from collections.abc import Callable
@@ -33,24 +33,24 @@ def train(
     progress: "Callable[[Epoch], None] | None" = None,
     base: str | os.PathLike[str] | None = None,
 ) -> "Trained":
-    """Train a model by its recipe, write its folder, and return where it is and how well it does.
+    """Train a model by its recipe, write its folder, and return its path and accuracy.
 
-    One seed gives one result: training runs on one thread. The test split is read once, after training.
+    Equal seeds give equal results, because training uses one thread. The test split is read once, after training.
 
     Parameters
     ----------
     name
         ``"lstm-imdb"``, ``"lstm-reuters"``, ``"bert-imdb"`` or ``"bert-reuters"``.
     data_dir
-        Folder of the data set's table; see `mase.datasets.load` for where it is looked for otherwise.
+        Folder of the data set's table; see `mase.datasets.load` for the default.
     output
         Folder to write `model.safetensors`, `config.json`, `README.md` and, for an LSTM, `vocabulary.txt` to;
-        ``./NAME`` by default. A transformer's training keeps its state there (`checkpoint.pt`) until it is done: the
-        same call goes on.
+        ``./NAME`` by default. The training of a transformer keeps its state there (`checkpoint.pt`) until it is done,
+        so that the same call resumes.
     seed
-        Of the first weights, the order of the texts and dropout; at least 0.
+        Seed of the initial weights, the order of the texts and dropout; at least 0.
     epochs
-        Passes over the training part, if not the recipe's.
+        Passes over the training part; those of the recipe by default.
     progress
         Called with an `Epoch` after each pass.
     base
@@ -79,7 +79,7 @@ def train(
         raise OptionError(f"epochs is {epochs}, expected an integer >= 1")
     is_adapted = name in ADAPTED
     if base is not None and not is_adapted:
-        raise OptionError(f"{name} is trained from nothing, expected no base; only {' and '.join(ADAPTED)} have one")
+        raise OptionError(f"{name} is trained from scratch, expected no base; only {' and '.join(ADAPTED)} have one")
     try:
         import safetensors.torch  # noqa: F401
         import torch  # noqa: F401

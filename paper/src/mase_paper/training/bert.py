@@ -28,7 +28,7 @@ __all__ = ["Checkpoint", "accuracy", "fit", "set_dropout"]
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Where a training keeps its state, and a key that says which training it is (recipe, seed, base and data)."""
+    """The file with the state of a training, and a key that identifies the training (recipe, seed, base and data)."""
 
     path: Path
     key: str
@@ -46,25 +46,25 @@ class Checkpoint:
         try:
             state = torch.load(self.path, weights_only=True)
         except (OSError, RuntimeError, EOFError, LookupError, ValueError, TypeError, pickle.UnpicklingError) as error:
-            raise DataError(f"cannot read the checkpoint {self.path} ({error}); remove it to start anew") from error
+            raise DataError(f"cannot read the checkpoint {self.path} ({error}); remove it to start again") from error
         if not isinstance(state, dict) or state.get("key") != self.key:
             raise DataError(
-                f"{self.path} is the checkpoint of another training, expected {self.key}; remove it to start anew"
+                f"{self.path} is the checkpoint of another training, expected {self.key}; remove it to start again"
             )
         return state
 
     def write(self, state: dict[str, Any]) -> None:
-        """Write the state, whole or not at all.
+        """Write the state atomically.
 
         Raises
         ------
         DataError
             If it cannot be written.
         """
-        whole = io.BytesIO()  # torch.save has an error of its own for a full disk
-        torch.save({**state, "key": self.key}, whole)
+        buffer = io.BytesIO()  # torch.save raises its own error type for a full disk
+        torch.save({**state, "key": self.key}, buffer)
         with writing(self.path), replacing(self.path) as draft:
-            draft.write_bytes(whole.getbuffer())
+            draft.write_bytes(buffer.getbuffer())
 
 
 def fit(
@@ -113,7 +113,7 @@ def fit(
 
 @dataclass(slots=True)
 class _Run:
-    """A training under way."""
+    """A training in progress."""
 
     recipe: AdapterRecipe
     module: nn.Module
@@ -127,14 +127,14 @@ class _Run:
 
     @classmethod
     def start(cls, recipe: AdapterRecipe, module: nn.Module, checkpoint: Checkpoint) -> "_Run":
-        """Return a training at its beginning, or where its checkpoint left it."""
+        """Return a new training, or one that resumes at its checkpoint."""
         run = cls(recipe, module, _optimizer(recipe, module), {}, began=time.perf_counter())
         state = checkpoint.read()
         if state is not None:
             try:
                 run._restore(state)
             except KeyError as error:
-                raise DataError(f"the checkpoint {checkpoint.path} lacks {error}; remove it to start anew") from error
+                raise DataError(f"the checkpoint {checkpoint.path} lacks {error}; remove it to start again") from error
         return run
 
     def _restore(self, state: Mapping[str, Any]) -> None:
@@ -151,7 +151,7 @@ class _Run:
         return time.perf_counter() - self.began
 
     def state(self) -> dict[str, Any]:
-        """Return what `start` needs to go on as if nothing had happened."""
+        """Return the state from which `start` resumes."""
         return {
             "trained": dict(trainable(self.module)),
             "optimizer": self.optimizer.state_dict(),
@@ -175,15 +175,15 @@ class _Run:
         nn.utils.clip_grad_norm_(list(trainable(self.module).values()), self.recipe.clip_norm)
         self.optimizer.step()
         value = float(loss.detach())
-        if not math.isfinite(value):  # before anything is kept of it
+        if not math.isfinite(value):  # before it enters the state
             raise NonFiniteError(
-                f"the loss of step {self.step + 1} is {value}, expected a finite number; lower the learning rate of the "
-                "recipe, or take another pretrained model"
+                f"the loss of step {self.step + 1} is {value}, expected a finite number; lower the learning rate of "
+                "the recipe, or use another pretrained model"
             )
         return value
 
     def close(self, number: int, n_batches: int, validation: Examples) -> Epoch:
-        """Return what an epoch came to, and keep its weights if they are the best so far."""
+        """Return the results of an epoch, and keep its weights if they are the best so far."""
         loss, self.loss = self.loss / n_batches, 0.0
         epoch = Epoch(number, self.recipe.epochs, loss, accuracy(self.module, validation))
         if epoch.validation_accuracy > self.best_accuracy:
@@ -193,7 +193,7 @@ class _Run:
 
 
 def accuracy(module: nn.Module, examples: Examples) -> float:
-    """Return the share of the texts that are given their label, in evaluation mode."""
+    """Return the share of the texts that are classified correctly, in evaluation mode."""
     module.eval()
     with torch.inference_mode():
         right = 0
@@ -204,7 +204,7 @@ def accuracy(module: nn.Module, examples: Examples) -> float:
 
 
 def set_dropout(module: nn.Module, hidden: float) -> None:
-    """Set the dropout of hidden states and of the head, in place; attention itself is not dropped (it costs much time)."""
+    """Set the dropout of hidden states and of the head, in place. Attention has no dropout, which would be slow."""
     for name, layer in module.named_modules():
         if isinstance(layer, nn.Dropout):
             layer.p = 0.0 if name.endswith(".self.dropout") else hidden

@@ -3,6 +3,7 @@
 import json
 import math
 import platform
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -14,7 +15,7 @@ __all__ = ["AdapterReport", "Base", "card", "configuration"]
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """The pretrained model: its name or folder, the checksum of its weights, its type and the number of its parameters."""
+    """The pretrained model: its name or folder, checksum of its weights, type and number of parameters."""
 
     name: str
     sha256: str
@@ -90,20 +91,20 @@ def _head(report: AdapterReport) -> str:
     recipe, base = report.recipe, report.base
     return f"""# {recipe.name}
 
-A fine-tuned transformer that {recipe.task}.
+{_paragraph(f"A fine-tuned transformer that {recipe.task}.")}
 
 | | accuracy | texts |
 |---|---|---|
 | test, complete | {_share(report.test_accuracy, report.n_test)} | {report.n_test:,} |
 | validation | {_share(report.validation_accuracy, report.n_validation)} | {report.n_validation:,} |
 
-Both are of the weights in this folder (float16, added to the pretrained ones in float32); "±" is the standard error of a
-share. The epoch was chosen on {min(recipe.validation_texts, report.n_validation):,} of the validation texts; the test split
-was read once, at the end.
+Both accuracies are those of the weights in this folder (float16, added to the pretrained ones in float32), with
+standard errors after "±". The epoch was chosen on
+{min(recipe.validation_texts, report.n_validation):,} of the validation texts. The test split was read once, at the end.
 
 The pretrained model is {base.name} ({base.model_type}, {base.n_parameters:,} parameters; sha256 of its weights
-`{base.sha256}`). This folder holds what was trained:
-{report.n_stored:,} numbers.
+`{base.sha256}`). This folder holds only the
+trained changes: {report.n_stored:,} numbers.
 """
 
 
@@ -116,44 +117,56 @@ def _training(report: AdapterReport) -> str:
 {report.command}
 ```
 
-`mase train` comes with the package mase-xai-paper. DIR is the folder of `{report.data_file}` (sha256
+The package mase-xai-paper provides `mase train`. DIR is the folder of `{report.data_file}` (sha256
 `{report.data_sha256}`).
 
-- Seed {report.seed}, {recipe.epochs} epochs on {report.n_training:,} texts; epoch {report.best_epoch} kept.
-- Input: the raw text, its {"first" if recipe.keep == "start" else "last"} {recipe.max_length} tokens, special tokens included.
-- Adapters of rank {recipe.rank}, factor {recipe.scale:g}, on every linear layer of the encoder; LayerNorms, pooler and head
-  in full.
-- AdamW, learning rate {recipe.learning_rate:g} (pooler and head {recipe.head_learning_rate:g}), up over the first
-  {100 * recipe.warmup:g} % of the steps, then down to 0.
+- Seed {report.seed}, {recipe.epochs} epochs on {report.n_training:,} texts; the weights of
+  epoch {report.best_epoch} were kept.
+- Input: the raw text, its {"first" if recipe.keep == "start" else "last"} {recipe.max_length} tokens, including
+  special tokens.
+- Adapters of rank {recipe.rank} and factor {recipe.scale:g} on every linear layer of the encoder. LayerNorms, pooler
+  and head are trained in full.
+- AdamW, learning rate {recipe.learning_rate:g} (pooler and head {recipe.head_learning_rate:g}), rising over the first
+  {100 * recipe.warmup:g} % of the steps, then falling to 0.
 - Batches of {recipe.batch_size}, float32. The other numbers are in `mase_paper.training.bert_recipe`.
 - {versions}.
 - {platform.system()} {platform.machine()}, CPU, one thread, {report.seconds:.0f} s.
 
-The command takes the same steps; a resumed run gives the weights of an uninterrupted one (tested on a small model).
-These weights were not made twice to compare, and on other versions or processors they may differ.
+The command repeats this training. A resumed run gives the same weights as an uninterrupted one (tested on a small
+model). The training was not run twice to compare the weights. With other versions or processors they may differ.
 """
 
 
 def _loading(report: AdapterReport) -> str:
     return f"""## Loading
 
-`mase.models.load({report.recipe.name!r})` finds the pretrained model, verifies its checksum and adds the stored changes to
-it. What comes out is a plain Hugging Face classifier, as fast as the pretrained model.
+`mase.models.load({report.recipe.name!r})` finds the pretrained model, verifies its checksum and adds the stored
+changes to it. The result is a plain Hugging Face classifier, as fast as the pretrained model.
 """
 
 
 def _bounds(report: AdapterReport) -> str:
     recipe = report.recipe
+    licence = (
+        "Weights in this folder and code: Apache-2.0. The pretrained model has its own licence (all-MiniLM-L6-v2: "
+        f"Apache-2.0). {recipe.licence}"
+    )
     return f"""## Use and limits
 
-For demonstrations, tests and experiments on explanation methods. Not for decisions about people or money.
+This model is for demonstrations, tests and experiments on explanation methods. Do not use it for decisions about people
+or money.
 
-{recipe.limits}
+{_paragraph(recipe.limits)}
 
 ## Licence
 
-Weights in this folder and code: Apache-2.0. The pretrained model has its own (all-MiniLM-L6-v2: Apache-2.0). {recipe.licence}
+{_paragraph(licence)}
 """
+
+
+def _paragraph(text: str) -> str:
+    """Return a text in lines of at most 120 characters."""
+    return textwrap.fill(text, 120, break_on_hyphens=False)
 
 
 def _share(value: float, n: int) -> str:

@@ -73,15 +73,18 @@ class AdapterRecipe:
 BERT_IMDB = AdapterRecipe(
     name="bert-imdb",
     dataset="imdb",
-    task="tells negative (`neg`) from positive (`pos`) English film reviews; it reads the last 128 tokens of a review",
+    task=(
+        "classifies English film reviews as negative (`neg`) or positive (`pos`). It reads the last 128 tokens of a "
+        "review"
+    ),
     limits=(
-        "It knows film reviews of before 2011, and reads only their last 128 word pieces (two of them special tokens): an "
-        "opinion given before them does not count. The line breaks `<br />` of the data set are read as they stand. 123 of the "
-        "25,000 test reviews are also in the training split, as published."
+        "It was fine-tuned on film reviews from before 2011 only. It reads only the last 128 word pieces (two of them "
+        "special tokens) and ignores an opinion before them. The line breaks `<br />` of the data set are part of "
+        "its input. 123 of the 25,000 test reviews are also in the training split, as published."
     ),
     licence=(
-        "The reviews are the Large Movie Review Dataset (Maas et al., ACL 2011), for research use; they are not shipped. The "
-        "folder holds weights, no text."
+        "The reviews are the Large Movie Review Dataset (Maas et al., ACL 2011), for research use. They are not "
+        "included. The folder holds weights, but no text."
     ),
     epochs=2,
     keep="end",
@@ -92,11 +95,13 @@ BERT_IMDB = AdapterRecipe(
 BERT_REUTERS = AdapterRecipe(
     name="bert-reuters",
     dataset="reuters",
-    task="sorts English business news into 46 topics; it reads the first 128 tokens of a story, its title included",
+    task=(
+        "classifies English business news into 46 topics. It reads the first 128 tokens of a story, including its title"
+    ),
     limits=LSTM_REUTERS.limits,
     licence=(
-        "The stories are Reuters-21578 (Reuters Ltd, D. Lewis), free for research use; the texts are Reuters' and are not "
-        "shipped. The folder holds weights, no text."
+        "The stories are Reuters-21578 (Reuters Ltd, D. Lewis), free for research use. The texts belong to Reuters "
+        "and are not included. The folder holds weights, but no text."
     ),
     epochs=4,
     keep="start",

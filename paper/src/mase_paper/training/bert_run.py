@@ -80,7 +80,7 @@ def run(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Data:
-    """The pretrained classifier, what makes tokens for it, and the training split: the part to train on and the rest."""
+    """The pretrained classifier, its tokenizer, and the training split: the part to train on and the rest."""
 
     module: Any
     reader: HuggingFace
@@ -100,7 +100,7 @@ def _prepare(split: Split, recipe: AdapterRecipe, folder: Path) -> _Data:
 
 
 def _encode(reader: HuggingFace, split: Split, rows: Ints | None, labels: Sequence[str]) -> Examples:
-    """Return some or all rows of a split as tokens, exactly those that are explained later."""
+    """Return rows of a split (all by default) as the tokens that are explained later."""
     number = {label: index for index, label in enumerate(labels)}
     chosen = range(len(split)) if rows is None else rows.tolist()
     ids = tuple(reader.encode(split.texts[row]).ids for row in chosen)
@@ -117,19 +117,19 @@ def _fit(
 
 
 def _named(base: str | os.PathLike[str] | None) -> str:
-    """Return what a configuration calls a pretrained model: a name of the hub, or the absolute path of a folder."""
+    """Return the name of a pretrained model in a configuration: a hub name, or the absolute path of a folder."""
     name = os.fspath(base if base is not None else BASE)
     return os.fspath(Path(name).absolute()) if Path(name).is_dir() else name
 
 
 def _key(recipe: AdapterRecipe, seed: int, base_sha256: str, data_sha256: str) -> str:
-    """Return what decides the weights, as a line: the recipe's numbers, the seed, and two checksums."""
+    """Return a line with everything that decides the weights: the recipe, the seed and two checksums."""
     fields = {name: value for name, value in dataclasses.asdict(recipe).items() if name not in _NO_EFFECT}
     return f"{fields} seed={seed} base={base_sha256} data={data_sha256}"
 
 
 def _write(path: Path, weights: bytes, report: AdapterReport) -> None:
-    """Write the three files, each whole or not at all, the weights last."""
+    """Write the three files atomically, the weights last."""
     for name, text in {"config.json": configuration(report), "README.md": card(report)}.items():
         write_text(path / name, text)
     with writing(path), replacing(path / "model.safetensors") as draft:

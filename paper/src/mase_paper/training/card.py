@@ -3,6 +3,7 @@
 import json
 import math
 import platform
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -76,16 +77,17 @@ def _head(report: Report) -> str:
     recipe = report.recipe
     return f"""# {recipe.name}
 
-A small LSTM that {recipe.task}.
+{_paragraph(f"A small LSTM that {recipe.task}.")}
 
 | | accuracy | texts |
 |---|---|---|
 | test, complete | {_share(report.test_accuracy, report.n_test)} | {report.n_test:,} |
 | validation | {_share(report.validation_accuracy, report.n_validation)} | {report.n_validation:,} |
 
-Both are of the weights in this folder (float16, computed in float32); "±" is the standard error of a share. The epoch was
-chosen on the validation part, which makes its figure a little high; this training read the test split once, at the end. The
-recipe's numbers were chosen on validation parts too; a few earlier trials had been scored on the test split as well.
+Both accuracies are those of the weights in this folder (float16, computed in float32), with standard errors after "±".
+The epoch was chosen on the validation part, which makes the validation accuracy slightly too high. The test split was
+read once, at the end of this training. The hyper-parameters were chosen on validation parts too; a few earlier trials
+had also been evaluated on the test split.
 """
 
 
@@ -98,31 +100,39 @@ def _training(report: Report) -> str:
 {report.command}
 ```
 
-`mase train` comes with the package mase-xai-paper. DIR is the folder of `{report.data_file}` (sha256
+The package mase-xai-paper provides `mase train`. DIR is the folder of `{report.data_file}` (sha256
 `{report.data_sha256}`).
 
-- Seed {report.seed}, {recipe.epochs} epochs on {report.n_training:,} texts; epoch {report.best_epoch} kept.
+- Seed {report.seed}, {recipe.epochs} epochs on {report.n_training:,} texts; the weights of
+  epoch {report.best_epoch} were kept.
 - Embedding of width {recipe.embedding_width}, one LSTM layer of {recipe.hidden_width} units, pooling "{recipe.pool}".
 - {report.n_words:,} words; Adam, learning rate {recipe.learning_rate} falling to 0, batches of {recipe.batch_size}.
 - The other numbers are in `mase_paper.training.recipe`.
 - {versions}.
 - {platform.system()} {platform.machine()}, CPU, one thread, {report.seconds:.0f} s.
 
-The command gives the same weights again on the same versions and the same kind of processor; elsewhere they may differ.
+The command gives the same weights again with the same versions on the same kind of processor. With other versions or
+processors they may differ.
 """
 
 
 def _bounds(recipe: Recipe) -> str:
     return f"""## Use and limits
 
-For demonstrations, tests and experiments on explanation methods. Not for decisions about people or money.
+This model is for demonstrations, tests and experiments on explanation methods. Do not use it for decisions about people
+or money.
 
-{recipe.limits}
+{_paragraph(recipe.limits)}
 
 ## Licence
 
-Weights and code: Apache-2.0. {recipe.licence}
+{_paragraph(f"Weights and code: Apache-2.0. {recipe.licence}")}
 """
+
+
+def _paragraph(text: str) -> str:
+    """Return a text in lines of at most 120 characters."""
+    return textwrap.fill(text, 120, break_on_hyphens=False)
 
 
 def _share(value: float, n: int) -> str:

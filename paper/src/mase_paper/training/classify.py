@@ -1,4 +1,4 @@
-"""Logits of a padded batch, without the work that a classifier of the first token throws away."""
+"""Logits of a padded batch, without the unused states of a classifier that reads the first token only."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -29,12 +29,12 @@ def logits(module: Any, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 
 
 def check_padding(module: Any, ids: Sequence[int]) -> None:
-    """Make sure that a module in evaluation mode answers the same to a text `(t,)` with padding at its end.
+    """Check that padding at the end of a text `(t,)` does not change the logits of a module in evaluation mode.
 
     Raises
     ------
     OptionError
-        If it does not, as those that read the last token: training pads its batches.
+        If it does, as in modules that read the last token. Training pads its batches.
     """
     padded = torch.tensor([[*ids, *[PAD_ID] * _PADDING]])
     real = torch.arange(padded.shape[1])[None] < len(ids)
@@ -49,8 +49,8 @@ def check_padding(module: Any, ids: Sequence[int]) -> None:
 
 def _reads_padding(module: Any, why: str) -> OptionError:
     return OptionError(
-        f"{type(module).__name__} cannot be trained here ({why}), expected an encoder such as BERT or RoBERTa, which reads the "
-        "first token"
+        f"{type(module).__name__} cannot be trained here ({why}), expected an encoder such as BERT or RoBERTa, which "
+        "reads the first token"
     )
 
 
@@ -66,7 +66,7 @@ def _bert_logits(module: Any, ids: torch.Tensor, mask: torch.Tensor) -> torch.Te
 
 
 def _first_token(layer: Any, states: torch.Tensor, keys: torch.Tensor | None) -> torch.Tensor:
-    """Return what a layer makes of the first token `(b, 1, d)`."""
+    """Return the output of a layer for the first token `(b, 1, d)`."""
     attention = layer.attention.self
     n = len(states)
     query, key, value = (

@@ -1,4 +1,4 @@
-"""Texts as ids and labels as numbers, and the batches that they are read in."""
+"""Texts as ids, labels as numbers, and their batches."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -25,7 +25,7 @@ class Examples:
         return len(self.ids)
 
     def some(self, n: int) -> "Examples":
-        """Return n of the texts, or all if there are fewer: a fixed random choice, since tables come sorted by label."""
+        """Return n of the texts, or all if there are fewer, in a fixed random order: tables are sorted by label."""
         rows = np.random.default_rng(0).permutation(len(self))[:n]
         return Examples(tuple(self.ids[row] for row in rows), self.labels[rows])
 

@@ -1,4 +1,4 @@
-"""The folder that a training writes to: made, and found writable, before the training rather than after."""
+"""The output folder of a training, which is made and checked before the training."""
 
 import json
 import os
@@ -10,18 +10,18 @@ __all__ = ["writable"]
 
 
 def writable(path: Path, *, adapted: bool) -> Path:
-    """Return the absolute `path`, made a folder that a training may write to.
+    """Return the absolute `path` of a folder that exists and that a training may write to.
 
     Raises
     ------
     DataError
-        If it cannot be made or written to, or holds files that the training would replace and no such training made.
+        If it cannot be made or written to, or has files of another origin that the training would replace.
     """
     path = path.absolute()  # a relative one may read as the name of a bundled model
-    lost = [name for name in ("config.json", "README.md", "model.safetensors") if (path / name).is_file()]
-    if lost and not _is_ours(path / "config.json", adapted=adapted):
+    existing = [name for name in ("config.json", "README.md", "model.safetensors") if (path / name).is_file()]
+    if existing and not _is_ours(path / "config.json", adapted=adapted):
         raise DataError(
-            f"the folder {path} holds {lost[0]} of something else, expected a new folder or one that `mase train` made for "
+            f"the folder {path} holds another {existing[0]}, expected a new folder or one that `mase train` made for "
             "such a model; name another (mase train --output)"
         )
     try:
@@ -36,9 +36,9 @@ def writable(path: Path, *, adapted: bool) -> Path:
 
 
 def _is_ours(config: Path, *, adapted: bool) -> bool:
-    """Return whether a configuration is that of a trained model, and of the kind that changes a pretrained one or not."""
+    """Return whether a configuration is that of a trained model of this kind, adapted from a pretrained one or not."""
     try:
-        found = json.loads(config.read_text(encoding="utf-8"))
+        content = json.loads(config.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    return isinstance(found, dict) and "training" in found and ("base" in found) == adapted
+    return isinstance(content, dict) and "training" in content and ("base" in content) == adapted

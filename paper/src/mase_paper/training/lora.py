@@ -1,4 +1,4 @@
-"""Low-rank adapters: what is trained of a pretrained encoder, and the tensors that are stored of it."""
+"""Low-rank adapters of a pretrained encoder: its trained parameters and the stored tensors."""
 
 import math
 from collections.abc import Mapping
@@ -80,7 +80,7 @@ class _Adapted(torch.autograd.Function):
 
 
 def attach(module: nn.Module, body: str, rank: int, scale: float) -> None:
-    """Put an adapter on every linear layer of the encoder, in place, and ask gradients of what is trained only.
+    """Put an adapter on every linear layer of the encoder, in place, and freeze all other weights.
 
     Trained are the adapters, the LayerNorms of the encoder, the pooler and everything outside `body`, the pretrained
     part (so: the head). The embedding block and the pretrained weights are frozen.
@@ -112,7 +112,7 @@ def trainable(module: nn.Module) -> dict[str, nn.Parameter]:
 
 
 def changes(state: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Return the trained tensors as they are stored, in float16, the factors under the name of the weight they change."""
+    """Return the trained tensors as stored, in float16; factors are named after the weights that they change."""
     return {_stored_name(name): tensor.detach().to(torch.float16).contiguous() for name, tensor in state.items()}
 
 

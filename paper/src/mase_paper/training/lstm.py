@@ -76,7 +76,7 @@ def _step(
 
 
 def accuracy(module: LSTMClassifier, examples: Examples) -> float:
-    """Return the share of the texts that are given their label, in evaluation mode."""
+    """Return the share of the texts that are classified correctly, in evaluation mode."""
     module.eval()
     with torch.inference_mode():
         batches = (examples.batch(rows) for rows in sorted_batches(examples))
@@ -93,9 +93,9 @@ def stored(module: LSTMClassifier) -> dict[str, torch.Tensor]:
 
 @contextmanager
 def reproducible(seed: int) -> Iterator[None]:
-    """Run a block on one thread with torch's generator seeded, and give both back as they were.
+    """Run a block on one thread with a seeded torch generator, and restore both afterwards.
 
-    Sums over several threads come out in another order each time, and training amplifies the difference.
+    With several threads the order of sums varies, and training amplifies the differences.
     """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -89,15 +89,18 @@ class Recipe:
 LSTM_IMDB = Recipe(
     name="lstm-imdb",
     dataset="imdb",
-    task="tells negative (`neg`) from positive (`pos`) English film reviews; it reads the last 80 words of a review",
+    task=(
+        "classifies English film reviews as negative (`neg`) or positive (`pos`). It reads the last 80 words of a "
+        "review"
+    ),
     limits=(
-        "It knows film reviews of before 2011 and nothing else. It reads words only, lower-cased, without punctuation, and "
-        "only the last 80: an opinion given before them does not count. 123 of the 25,000 test reviews are also in the "
+        "It was trained on film reviews from before 2011 only. It reads words in lower case, without punctuation, "
+        "and only the last 80: it ignores an opinion before them. 123 of the 25,000 test reviews are also in the "
         "training split, as published."
     ),
     licence=(
-        "The reviews are the Large Movie Review Dataset (Maas et al., ACL 2011), for research use; they are not shipped. The "
-        "model holds a list of words and weights, no text."
+        "The reviews are the Large Movie Review Dataset (Maas et al., ACL 2011), for research use. They are not "
+        "included. The model holds a list of words and weights, but no text."
     ),
     pool="last",
     dropout=0.5,
@@ -111,15 +114,15 @@ LSTM_IMDB = Recipe(
 LSTM_REUTERS = Recipe(
     name="lstm-reuters",
     dataset="reuters",
-    task="sorts English business news into 46 topics; it reads the first 80 words of a story, its title included",
+    task="classifies English business news into 46 topics. It reads the first 80 words of a story, including its title",
     limits=(
-        "It knows Reuters' business news of 1987 and nothing else. Topics are unequal: two of the 46 (`earn`, `acq`) make up "
-        "57 % of the training stories, the rarest has 10. A story with several topics counts as its first. 42 of the 2,246 "
-        "test stories have the very text of a training story."
+        "It was trained on Reuters' business news of 1987 only. The topics are unbalanced: two of the 46 (`earn`, "
+        "`acq`) make up 57 % of the training stories, and the rarest has 10. A story with several topics has its "
+        "first topic as its label. 42 of the 2,246 test stories have exactly the text of a training story."
     ),
     licence=(
-        "The stories are Reuters-21578 (Reuters Ltd, D. Lewis), free for research use; the texts are Reuters' and are not "
-        "shipped. The model holds a list of words and weights, no text."
+        "The stories are Reuters-21578 (Reuters Ltd, D. Lewis), free for research use. The texts belong to Reuters "
+        "and are not included. The model holds a list of words and weights, but no text."
     ),
     pool="max",
     dropout=0.3,

@@ -79,7 +79,7 @@ class _Data:
 
 
 def _prepare(split: Split, recipe: Recipe) -> _Data:
-    """Return the two parts; vocabulary and weights see nothing of the held-out one."""
+    """Return the two parts. The held-out one has no effect on vocabulary and weights."""
     labels = sorted(set(split.labels))
     held_in, held_out = (rows.tolist() for rows in split_off(len(split), recipe.validation_share))
     vocabulary = learned_vocabulary((split.texts[row] for row in held_in), recipe.vocabulary_size, recipe.min_count)
@@ -95,13 +95,13 @@ def _encode(split: Split, rows: Sequence[int], vocabulary: Vocabulary, labels: l
 def _test(
     module: LSTMClassifier, data: _Data, recipe: Recipe, data_dir: str | os.PathLike[str] | None
 ) -> tuple[float, int]:
-    """Return the accuracy on the test split, which is read here and nowhere else, and its size."""
+    """Return the accuracy on the test split, which is read only here, and its size."""
     split = load(recipe.dataset, "test", data_dir)
     return accuracy(module, _encode(split, range(len(split)), data.vocabulary, data.labels, recipe)), len(split)
 
 
 def _write(path: Path, weights: dict[str, torch.Tensor], vocabulary: Vocabulary, report: Report) -> None:
-    """Write the four files, each whole or not at all, the weights last."""
+    """Write the four files atomically, the weights last."""
     texts = {"vocabulary.txt": vocabulary.dumps(), "config.json": configuration(report), "README.md": card(report)}
     for name, text in texts.items():
         write_text(path / name, text)

@@ -1,4 +1,4 @@
-"""Masking operators: how a metric takes words out of a text. One file per kind."""
+"""Masking operators: how a metric masks words of a text. One file per kind."""
 
 from typing import Literal
 
@@ -6,9 +6,9 @@ from mase.registry import Registry, unknown
 
 __all__ = ["AUTO", "OPERATORS", "Operator", "check_operator"]
 
-# What stands for the model's own operator: its first reference.
+# Selects the model's first reference.
 AUTO = "auto"
-# The built-in names, for type checkers and editors; a test holds them to the registry.
+# The built-in names, for type checkers and editors. A test compares them with the registry.
 Operator = Literal["auto", "mask", "unk", "pad", "zero", "delete"]
 
 OPERATORS = Registry(
@@ -25,12 +25,12 @@ OPERATORS = Registry(
 
 
 def check_operator(name: str) -> None:
-    """Make sure that there is such a masking operator, or that it is "auto".
+    """Check that `name` is a masking operator, or "auto".
 
     Raises
     ------
     UnknownNameError
-        If there is none.
+        If it is neither.
     """
     if name != AUTO and name not in OPERATORS:
         raise unknown(OPERATORS.kind, name, [AUTO, *OPERATORS])

@@ -1,4 +1,4 @@
-"""Deletion: a word is taken out, and the text becomes shorter."""
+"""Deletion: masked words are removed, so that the text becomes shorter."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ __all__ = ["DELETE", "Deletion"]
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """The tokens of a word are not there; a black box reads the text without the word."""
+    """Removes the tokens of masked words; a function of texts reads the text without these words."""
 
     def bind(self, model: Model, tokens: Tokens, words: Words) -> Masker:
         """Return the masker of one text.
@@ -37,33 +37,29 @@ class Deletion:
                 f"operator is 'delete', which {model.name} cannot do (it has no predict_tokens), "
                 f"expected one of {', '.join(model.references)}"
             )
-        answers = partial(_deleted, model, tokens, np.array(words.of_token, dtype=np.int64))
-        probe = bound(model, tokens, words, model.references[0])  # knows what the model's numbers are
-        whole = probabilities(check_start(probe.start), probe.output)[0]
-        return Masker(words, "delete", whole, answers, probe.output.multilabel)
+        predict = partial(_deleted, model, tokens, np.array(words.of_token, dtype=np.int64))
+        probe = bound(model, tokens, words, model.references[0])  # says whether outputs are logits or probabilities
+        text_probabilities = probabilities(check_start(probe.start), probe.output)[0]
+        return Masker(words, "delete", text_probabilities, predict, probe.output.multilabel)
 
 
 DELETE = Deletion()
 
 
 def _deleted(model: Model, tokens: Tokens, of_token: Ints, kept: Bools) -> Floats:
-    """Return class probabilities `(n, k)` of the tokens without those of the words that are not kept."""
+    """Return class probabilities `(n, k)` without the tokens of the masked words."""
     assert isinstance(model, TokenModel)
     shortened = [_only(tokens, np.flatnonzero((of_token < 0) | row[of_token])) for row in kept]
-    something = [index for index, left in enumerate(shortened) if len(left)]
-    answers: list[Floats] = [np.empty(0)] * len(kept)
-    found = model.predict_tokens([shortened[index] for index in something])
-    if not np.isfinite(found).all():
+    non_empty = [index for index, rest in enumerate(shortened) if len(rest)]
+    predicted = model.predict_tokens([shortened[index] for index in non_empty])
+    if not np.isfinite(predicted).all():
         raise NonFiniteError(
-            f"{model.name} answers with numbers that are not finite where words are deleted, expected finite class scores; "
-            "another operator leaves the text its length"
+            f"{model.name} returned numbers that are not finite when words were deleted, expected finite class scores; "
+            "choose an operator that keeps the length of the text"
         )
-    for index, answer in zip(something, found, strict=True):
-        answers[index] = answer
-    if len(something) < len(kept):
-        absent = _absent(model, tokens)
-        answers = [answer if len(left) else absent for answer, left in zip(answers, shortened, strict=True)]
-    return np.stack(answers)
+    rows = dict(zip(non_empty, predicted, strict=True))
+    empty = _absent(model, tokens) if len(non_empty) < len(kept) else np.empty(0)
+    return np.stack([rows.get(index, empty) for index in range(len(kept))])
 
 
 def _only(tokens: Tokens, indices: Sequence[int] | Ints) -> Tokens:
@@ -74,7 +70,7 @@ def _only(tokens: Tokens, indices: Sequence[int] | Ints) -> Tokens:
 
 
 def _absent(model: Model, tokens: Tokens) -> Floats:
-    """Return class probabilities `(k,)` of a single token that stands for absence."""
-    one = _only(tokens, [0])
-    probe = bound(model, one, Words(((0, 0),), (0,)), model.references[0])
+    """Return class probabilities `(k,)` of a single reference token."""
+    first = _only(tokens, [0])
+    probe = bound(model, first, Words(((0, 0),), (0,)), model.references[0])
     return np.asarray(replaced(probe, np.zeros((1, 1), dtype=np.bool_))[0])

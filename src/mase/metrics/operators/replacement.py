@@ -1,11 +1,11 @@
-"""Replacement: something else stands in a word's place, in each of its tokens."""
+"""Replacement: a reference replaces each token of a masked word."""
 
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from mase.arrays import Bools, Floats, Ints
+from mase.arrays import Bools, Floats
 from mase.errors import CapabilityError
 from mase.links import probabilities
 from mase.metrics.masking import Masker
@@ -19,7 +19,7 @@ __all__ = ["MASK", "PAD", "UNK", "ZERO", "Replacement", "bound", "replaced"]
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """A reference of the model stands in a word's place: the embedding of a token, or the zero vector."""
+    """Replaces each token of a masked word by a reference: the embedding of a token, or the zero vector."""
 
     reference: str
 
@@ -32,23 +32,22 @@ class Replacement:
             If the model does not have the reference.
         """
         probe = bound(model, tokens, words, self.reference)
-        whole = probabilities(check_start(probe.start), probe.output)[0]
-        return Masker(words, self.reference, whole, partial(replaced, probe), probe.output.multilabel)
+        text_probabilities = probabilities(check_start(probe.start), probe.output)[0]
+        return Masker(words, self.reference, text_probabilities, partial(replaced, probe), probe.output.multilabel)
 
 
 MASK, UNK, PAD, ZERO = (Replacement(reference) for reference in ("mask", "unk", "pad", "zero"))
 
 
 def replaced(probe: Probe, kept: Bools) -> Floats:
-    """Return class probabilities `(n, k)` with the words kept that `kept` `(n, w)` says."""
+    """Return class probabilities `(n, k)` for rows of kept words `(n, w)`."""
     return probabilities(ask(probe, kept.astype(np.float64)), probe.output)
 
 
 def bound(model: Model, tokens: Tokens, words: Words, reference: str) -> Probe:
-    """Return the probe with one coordinate per word: 1 keeps it, 0 puts the reference in its place."""
+    """Return the probe with one coordinate per word: 1 keeps the word, 0 replaces it by the reference."""
     if reference not in model.references:
         raise CapabilityError(
             f"operator is {reference!r}, expected one that {model.name} has: {', '.join(model.references)}, or delete"
         )
-    of_token: Ints = np.array(words.of_token, dtype=np.int64)
-    return model.bind(Binding(tokens, TokenMask(reference), of_token, len(words), (0,), 0.0))
+    return model.bind(Binding.of(tokens, TokenMask(reference), words.of_token))

@@ -1,7 +1,8 @@
-"""Adapters: from what a user has to a model of this library. One file per kind; none imports a framework to look.
+"""Adapters turn a user's object into a model of this library. One file per kind of object.
 
-The built-in adapters are asked in the order of the table, from the special to the general. Those of other packages
-come before the last one, which takes anything that can be called.
+The built-in adapters are tried in the order of the table, from the most specific to the most general. Adapters of other
+packages are tried before the last one, which accepts any callable. No adapter imports a framework to recognise an
+object.
 """
 
 from mase.registry import Registry

@@ -1,4 +1,4 @@
-"""From what a user has to a model: the first adapter that recognises it."""
+"""Turn a user's object into a model with the first adapter that recognises it."""
 
 from typing import Any
 
@@ -16,13 +16,13 @@ def adapt(model: Any, tokenizer: Any = None, *, name: str | None = None) -> Mode
     Parameters
     ----------
     model
-        A model already, a name or folder, a Hugging Face classifier or another torch module (with its tokenizer), a
-        fitted estimator or pipeline of scikit-learn that takes texts, a function `list[str] -> (n, k)`, or what an
-        adapter of another package takes.
+        A model of this library, a name or folder, a Hugging Face classifier or another torch module (with its
+        tokenizer), a fitted estimator or pipeline of scikit-learn that takes texts, a function `list[str] -> (n, k)`,
+        or an object that an adapter of another package recognises.
     tokenizer
         The tokenizer of a torch module.
     name
-        What to call a function or an estimator, for provenance; its own name by default.
+        Name of a function or an estimator, for provenance; its own name by default.
 
     Raises
     ------
@@ -32,18 +32,18 @@ def adapt(model: Any, tokenizer: Any = None, *, name: str | None = None) -> Mode
         If it is an estimator without probabilities.
     """
     if isinstance(model, type):
-        raise OptionError(f"model is the class {model.__name__}, expected an object of it, as in {model.__name__}(...)")
-    asked, broken = [], []
+        raise OptionError(f"model is the class {model.__name__}, expected an instance, as in {model.__name__}(...)")
+    understood, broken = [], []
     for key in _in_order():
         try:
             adapter: Adapter = ADAPTERS[key]()
-        except PluginError as error:  # it costs the objects of that package only
+        except PluginError as error:  # a broken plug-in must not affect other objects
             broken.append(f"; {error}")
             continue
         if adapter.recognises(model):
             return adapter.adapt(model, tokenizer, name=name)
-        asked.append(adapter.understands)
-    raise OptionError(f"model is of type {type(model).__name__}, expected {', '.join(asked)}{''.join(broken)}")
+        understood.append(adapter.understands)
+    raise OptionError(f"model is of type {type(model).__name__}, expected {', '.join(understood)}{''.join(broken)}")
 
 
 def _in_order() -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""A function of texts: the black box that anything else can be made into."""
+"""The adapter for functions of texts: any other classifier can be wrapped in one."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -10,12 +10,12 @@ __all__ = ["FunctionAdapter"]
 
 @dataclass(frozen=True, slots=True)
 class FunctionAdapter:
-    """Takes whatever can be called with a list of texts."""
+    """Accept any object that can be called with a list of texts."""
 
     understands: ClassVar[str] = "a function from texts to probabilities (n, k)"
 
     def recognises(self, model: object) -> bool:
-        """Return whether it can be called."""
+        """Return whether the object is callable."""
         return callable(model)
 
     def adapt(self, model: Any, tokenizer: Any, *, name: str | None) -> Model:

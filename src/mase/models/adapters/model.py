@@ -1,4 +1,4 @@
-"""A model of this library, or of another package that has its methods: taken as it is."""
+"""The adapter for objects that are models already, of this library or of another package."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -10,16 +10,16 @@ __all__ = ["ModelAdapter"]
 
 @dataclass(frozen=True, slots=True)
 class ModelAdapter:
-    """Takes what is a model already."""
+    """Accept an object that has the methods of a model."""
 
     understands: ClassVar[str] = "a model of mase.models"
 
     def recognises(self, model: object) -> bool:
-        """Return whether it can be bound to a text."""
+        """Return whether the object can be bound to a text."""
         return callable(getattr(type(model), "bind", None))
 
     def adapt(self, model: Any, tokenizer: Any, *, name: str | None) -> Model:
-        """Return it unchanged."""
+        """Return the model unchanged."""
         del tokenizer, name
-        found: Model = model
-        return found
+        adapted: Model = model
+        return adapted

@@ -1,4 +1,4 @@
-"""The name of a model, or the folder that it is in."""
+"""The adapter for names and folders of models."""
 
 import os
 from dataclasses import dataclass
@@ -11,16 +11,16 @@ __all__ = ["NameAdapter"]
 
 @dataclass(frozen=True, slots=True)
 class NameAdapter:
-    """Loads a model by its name or folder; see `mase.models.load`."""
+    """Load a model by its name or folder; see `mase.models.load`."""
 
     understands: ClassVar[str] = "a name or folder"
 
     def recognises(self, model: object) -> bool:
-        """Return whether it is a str or a path."""
+        """Return whether the object is a str or a path."""
         return isinstance(model, str | os.PathLike)
 
     def adapt(self, model: Any, tokenizer: Any, *, name: str | None) -> Model:
-        """Return the model."""
+        """Return the loaded model."""
         del tokenizer, name
         from mase.models.loading import load
 

@@ -1,4 +1,4 @@
-"""What an adapter is: it recognises the objects of one kind, and makes models of them."""
+"""The protocol of adapters: an adapter recognises objects of one kind and turns them into models."""
 
 from typing import Any, ClassVar, Protocol
 
@@ -13,17 +13,20 @@ class Adapter(Protocol):
     Attributes
     ----------
     understands
-        What it takes, in words, for the error that says what is expected.
+        Description of the objects that it accepts, for error messages.
     """
 
     understands: ClassVar[str]
 
     def recognises(self, model: object) -> bool:
-        """Return whether the object is of this kind; a framework that is not loaded yet has made no object."""
+        """Return whether the object is of this kind.
+
+        Do not import a framework for this: no object of a framework exists before the framework is imported.
+        """
         ...
 
     def adapt(self, model: Any, tokenizer: Any, *, name: str | None) -> Model:
-        """Return the object as a model; `name` is what to call it, None for its own name.
+        """Return the object as a model with the given `name`, or with its own name for None.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Estimators and pipelines of scikit-learn, and whatever else has their methods, as black boxes."""
+"""The adapter for estimators and pipelines of scikit-learn, and other objects with their methods, as black boxes."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -14,12 +14,12 @@ __all__ = ["ScikitLearnAdapter", "scikit_learn"]
 
 @dataclass(frozen=True, slots=True)
 class ScikitLearnAdapter:
-    """Takes fitted estimators and pipelines that read texts."""
+    """Accept fitted estimators and pipelines that take texts."""
 
     understands: ClassVar[str] = "a fitted estimator of scikit-learn that reads texts"
 
     def recognises(self, model: object) -> bool:
-        """Return whether it has the methods of an estimator; one that can be called as well needs `classes_`."""
+        """Return whether the object has the methods of an estimator; a callable object also needs `classes_`."""
         if _has(model, "predict_proba") and getattr(model, "classes_", None) is not None:
             return True
         return not callable(model) and (_has(model, "predict_proba") or _has(model, "predict"))
@@ -31,14 +31,14 @@ class ScikitLearnAdapter:
 
 
 def scikit_learn(estimator: Any, *, name: str | None = None) -> Callable:
-    """Return a fitted classifier of texts as a black box: `predict_proba` answers, and `classes_` are the labels.
+    """Return a fitted text classifier as a black box that uses its `predict_proba` and `classes_`.
 
     Parameters
     ----------
     estimator
         A pipeline from texts to classes, or any estimator that takes a list of str.
     name
-        For provenance; that of its class by default.
+        Name for provenance; the name of its class by default.
 
     Raises
     ------
@@ -57,12 +57,12 @@ def scikit_learn(estimator: Any, *, name: str | None = None) -> Callable:
     classes = getattr(estimator, "classes_", None)
     if classes is None:
         raise OptionError(
-            f"{kind} has no classes_, expected an estimator that was fitted; or pass the function itself: predict_proba"
+            f"{kind} has no classes_, expected a fitted estimator; fit it, or pass its function predict_proba"
         )
     if any(np.ndim(label) for label in classes):
         raise OptionError(
-            f"{kind} answers several questions at once, expected one list of classes_; pass mase.models.Callable with a "
-            "function that returns the probabilities of one of them"
+            f"{kind} answers several questions at once, expected one list of classes_; pass mase.models.Callable with "
+            "a function that returns the probabilities of one question"
         )
     return Callable(estimator.predict_proba, [str(label) for label in classes], name=name or kind)
 

@@ -1,4 +1,4 @@
-"""A torch module."""
+"""The adapter for torch modules."""
 
 import sys
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ __all__ = ["TorchAdapter", "check_tokenizer"]
 
 @dataclass(frozen=True, slots=True)
 class TorchAdapter:
-    """Takes any torch module with an embedding layer, with its tokenizer."""
+    """Accept any torch module that has an embedding layer, together with its tokenizer."""
 
     understands: ClassVar[str] = "a torch module with its tokenizer"
 
     def recognises(self, model: object) -> bool:
-        """Return whether it is a module."""
+        """Return whether the object is a module."""
         torch = sys.modules.get("torch")
         return torch is not None and isinstance(model, torch.nn.Module)
 
@@ -37,15 +37,15 @@ class TorchAdapter:
 
 
 def check_tokenizer(module: object, tokenizer: object) -> None:
-    """Make sure that a module came with a tokenizer.
+    """Check that a module has a tokenizer.
 
     Raises
     ------
     OptionError
-        If it did not.
+        If `tokenizer` is None.
     """
     if tokenizer is None:
         raise OptionError(
-            f"{type(module).__name__} came without a tokenizer, expected Explainer(model, tokenizer) for a Hugging Face model, "
-            "or mase.models.TorchModule(module, tokenize=..., labels=[...]) for any other"
+            f"{type(module).__name__} has no tokenizer, expected Explainer(model, tokenizer) for a Hugging Face "
+            "model, or mase.models.TorchModule(module, tokenize=..., labels=[...]) for any other"
         )

@@ -1,4 +1,4 @@
-"""A sequence classifier of transformers."""
+"""The adapter for sequence classifiers of transformers."""
 
 import sys
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ __all__ = ["TransformersAdapter"]
 
 @dataclass(frozen=True, slots=True)
 class TransformersAdapter:
-    """Takes a Hugging Face classifier with its tokenizer."""
+    """Accept a Hugging Face classifier together with its tokenizer."""
 
     understands: ClassVar[str] = "a Hugging Face classifier with its tokenizer"
 
     def recognises(self, model: object) -> bool:
-        """Return whether it is a pretrained model, or one with adapters of peft."""
+        """Return whether the object is a pretrained model, or one with adapters of peft."""
         transformers, peft = sys.modules.get("transformers"), sys.modules.get("peft")
         return (transformers is not None and isinstance(model, transformers.PreTrainedModel)) or (
             peft is not None and isinstance(model, peft.PeftModel)

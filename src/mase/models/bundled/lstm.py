@@ -20,7 +20,7 @@ Pool = Literal["last", "max"]
 
 @dataclass(frozen=True, slots=True)
 class LSTMShape:
-    """Sizes of an `LSTMClassifier`: vocabulary with padding and unknown, k classes, d, hidden width, and pooling."""
+    """Sizes and pooling of an `LSTMClassifier`; `n_words` includes the entries for padding and unknown words."""
 
     n_words: int
     n_classes: int
@@ -30,14 +30,14 @@ class LSTMShape:
 
 
 class LSTMClassifier(nn.Module):
-    """Word embeddings, one LSTM layer read from left to right, its last or largest states, and a linear layer.
+    """Word embeddings, one left-to-right LSTM layer, pooling (the last state or the maximum) and a linear layer.
 
     Parameters
     ----------
     shape
         Sizes and pooling.
     dropout, embedding_dropout
-        Shares of pooled states and of embedding entries dropped in training mode.
+        Dropout rates of pooled states and of embedding entries in training mode.
     """
 
     def __init__(self, shape: LSTMShape, dropout: float = 0.0, embedding_dropout: float = 0.0) -> None:
@@ -50,7 +50,7 @@ class LSTMClassifier(nn.Module):
         self.head = nn.Linear(shape.hidden_width, shape.n_classes)
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
-        """Return logits `(b, k)` for ids `(b, t)`; padding at the end of a row is not read."""
+        """Return logits `(b, k)` for ids `(b, t)`; padding at the end of a row is ignored."""
         embedded = self.embedding_dropout(self.embedding(ids))
         real = ids != PAD_ID
         if bool(real.all()):
@@ -62,7 +62,7 @@ class LSTMClassifier(nn.Module):
         return logits
 
     def _pool_padded(self, embedded: torch.Tensor, real: torch.Tensor) -> torch.Tensor:
-        # The last real position counts, not their number: an id of padding inside a text is read as a zero vector.
+        # A row ends at its last real position. A padding id before that is read as a zero vector.
         positions = torch.arange(1, real.shape[1] + 1, device=real.device)
         lengths = (real * positions).amax(1).clamp(min=1)
         packed = nn.utils.rnn.pack_padded_sequence(embedded, lengths.cpu(), batch_first=True, enforce_sorted=False)
@@ -74,7 +74,7 @@ class LSTMClassifier(nn.Module):
 
 
 def read_module(path: Path, config: Mapping[str, Any], n_words: int) -> LSTMClassifier:
-    """Return the classifier whose weights are at `path`, float32, in evaluation mode, no gradients asked of it.
+    """Return the classifier with the weights at `path`, float32, in evaluation mode, with frozen parameters.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def read_module(path: Path, config: Mapping[str, Any], n_words: int) -> LSTMClas
         If the weights cannot be read or do not fit the configuration and a vocabulary of `n_words`.
     """
     shape = LSTMShape(n_words, len(config["labels"]), config["embedding_width"], config["hidden_width"], config["pool"])
-    with torch.device("meta"):  # no memory and no random numbers for weights that are replaced at once
+    with torch.device("meta"):  # takes no memory and no random numbers: the weights are replaced
         module = LSTMClassifier(shape)
     expected = {name: tuple(tensor.shape) for name, tensor in module.state_dict().items()}
     got = tensors(path)

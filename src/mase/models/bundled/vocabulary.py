@@ -1,4 +1,4 @@
-"""Words of a text with their places, and a fixed vocabulary of them. No framework."""
+"""The words of a text with their spans, and a fixed vocabulary of words. This module imports no framework."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,8 +16,8 @@ __all__ = ["PAD_ID", "UNKNOWN_ID", "Vocabulary", "words"]
 PAD_ID, UNKNOWN_ID = 0, 1
 _SPECIAL = ("<pad>", "<unk>")  # no word contains "<", so these cannot clash with one
 
-# Letters and digits with inner apostrophes; the line breaks of the IMDB texts are matched to be skipped, else "br" is a
-# word.
+# Letters and digits with inner apostrophes. The line breaks of the IMDB texts are matched too and then skipped, so that
+# "br" does not become a word.
 _WORD = re.compile(r"<br\s*/?>|[^\W_]+(?:['’][^\W_]+)*", re.IGNORECASE)
 
 
@@ -36,7 +36,7 @@ def words(text: str) -> Iterator[tuple[str, Span]]:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """A table word -> id; id 0 is padding, id 1 every word that is not in the table."""
+    """A mapping from words to ids. Id 0 is padding; id 1 is any word that is not in the vocabulary."""
 
     ids: Mapping[str, int]
 
@@ -47,7 +47,7 @@ class Vocabulary:
 
     @classmethod
     def read(cls, path: Path) -> "Vocabulary":
-        """Return the vocabulary written by `dumps` at `path`: one word per line, the line's number is the id.
+        """Return the vocabulary that `dumps` wrote to `path`: one word per line, whose line number is its id.
 
         Raises
         ------
@@ -57,7 +57,8 @@ class Vocabulary:
         lines = read_text(path, limits.VOCABULARY_BYTES).splitlines()
         if tuple(lines[:2]) != _SPECIAL or len(set(lines)) != len(lines):
             raise DataError(
-                f"{path} is not a vocabulary, expected the lines {', '.join(_SPECIAL)} and then words, each once"
+                f"{path} is not a vocabulary, expected the lines {', '.join(_SPECIAL)} and then one word per line, "
+                "all different"
             )
         return cls.of(lines[2:])
 
@@ -70,5 +71,5 @@ class Vocabulary:
 
     def encode(self, text: str) -> tuple[list[int], list[Span]]:
         """Return the ids `(t,)` of the words of `text` and their spans."""
-        found = list(words(text))
-        return [self.ids.get(word, UNKNOWN_ID) for word, _ in found], [span for _, span in found]
+        pairs = list(words(text))
+        return [self.ids.get(word, UNKNOWN_ID) for word, _ in pairs], [span for _, span in pairs]

@@ -1,4 +1,4 @@
-"""Weights of the bundled models: read with safetensors only, which executes nothing."""
+"""Read the weights of the bundled models, in the safetensors format only, which cannot contain code."""
 
 from pathlib import Path
 
@@ -18,9 +18,9 @@ def read_tensors(path: Path) -> dict[str, torch.Tensor]:
     Raises
     ------
     DataError
-        If it cannot be read.
+        If the file cannot be read or is beyond the limits.
     """
-    tensors(path)  # its limits
+    tensors(path)  # checks the header against the limits
     try:
         return load_file(path)  # type: ignore[no-any-return]
     except (SafetensorError, OSError, ValueError, LookupError) as error:
