@@ -85,5 +85,5 @@ def note(consistency: Consistency) -> Note:
     return Note(
         consistency.kind,
         f"the model returned {consistency.alone:.4g} and then {consistency.in_batch:.4g} for the same text; the cache "
-        "was not used, and the standard errors include this noise; switch off dropout or sampling, or fix the model's seed",
+        "was not used, and the standard errors include this noise; switch off dropout or sampling, or fix the seed",
     )
