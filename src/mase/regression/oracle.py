@@ -226,7 +226,7 @@ class Oracle:
     def _checked(self, evaluate: Callable[[R], Floats], rows: R, text: R) -> Floats:
         """Return the scores `(n, k)` of rows `(n, p)`; the first call also checks the response to the `text`."""
         consistency = self.consistency
-        if consistency is None or consistency.asked or not len(rows):
+        if consistency is None or consistency.compared or not len(rows):
             return evaluate(rows)
         self.cost.n_queries += 1
         # The text goes into the first batch, where no row is cached. It is the second row, because a first row would
@@ -239,7 +239,7 @@ class Oracle:
     def _compare_last(self, rows: Floats, scores: Floats, number: int) -> None:
         """Compare the response to the last row with the response to that row alone, in the first call."""
         consistency = self.consistency
-        if consistency is not None and not consistency.asked and len(rows):
+        if consistency is not None and not consistency.compared and len(rows):
             row, number = rows[-1:], number + len(rows) - 1
             again = partial(self._repeats_alone, row, number)
             alone = self._response_alone(row, number, self.probe)
