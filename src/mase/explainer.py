@@ -7,8 +7,8 @@ from typing import Any, Unpack, overload
 import numpy as np
 
 from mase.arrays import Ints
-from mase.attribution import Attribution, Field, Fit, Prediction, Response, Token, Unit
-from mase.coordinates import coordinates, members
+from mase.attribution import Attribution, Field, Prediction, Unit
+from mase.coordinates import coordinates
 from mase.errors import EmptyTextError, MaseError, ModelError, OptionError
 from mase.links import Link, probabilities
 from mase.measure import measure
@@ -20,15 +20,12 @@ from mase.options import MoreOptions, Units, merged
 from mase.provenance import installed
 from mase.regression.precision import AUTO, QueryOptions
 from mase.regression.stopping import NEVER, Stopping
-from mase.regression.strategy import Solution
+from mase.results import FIELD, fit_of, response_of, tokens_of
 from mase.rng import generator, stream_key, untouched
 from mase.target import target_index
-from mase.text import Tokens, Words, check_text, check_texts, group_words
+from mase.text import Tokens, check_text, check_texts, group_words
 
 __all__ = ["Explainer", "explain"]
-
-# The name of the single field of a plain text.
-_FIELD = "text"
 
 
 class Explainer:
@@ -170,39 +167,25 @@ class Explainer:
         try:
             probe = self.model.bind(self._binding(tokens, of_token))
         except MemoryError as error:
-            raise ModelError(
-                "the model ran out of memory on a single text; shorten the text or use a device with more memory"
-            ) from error
+            message = "the model ran out of memory on a single text; shorten the text or use a device with more memory"
+            raise ModelError(message) from error
         probability = probabilities(check_start(probe.start), probe.output)[0]
         index = target_index(self.model.labels, target, probability)
+        label = self.model.labels[index]
         solution = measure(probe, self.method, index, generator(self.seed, text), self.query, self.stopping)
         return Attribution(
-            document=(Field(_FIELD, text),),
-            units=tuple(Unit(_FIELD, start, end, text[start:end]) for start, end in words.spans),
-            responses=(self._response(self.model.labels[index], solution, words, of_token),),
-            tokens=_tokens(tokens, words),
+            document=(Field(FIELD, text),),
+            units=tuple(Unit(FIELD, start, end, text[start:end]) for start, end in words.spans),
+            responses=(response_of(solution, label, self.method.link, words, of_token, per_token=self.per_token),),
+            tokens=tokens_of(tokens, words),
             prediction=Prediction.of(self.model.labels, probability),
-            fit=_fit(solution, time.perf_counter() - start),
+            fit=fit_of(solution, time.perf_counter() - start),
             notes=solution.notes,
             method=self._described(probe),
             model={"name": self.model.name, "sha256": self.model.sha256},
             seed=self.seed,
             versions=dict(installed()),
             truncation=tokens.truncation,
-        )
-
-    def _response(self, label: str, solution: Solution, words: Words, of_token: Ints) -> Response:
-        """Return the response that was explained, with the scores of the words."""
-        gamma = solution.estimate.gamma
-        return Response.of(
-            label,
-            self.method.link,
-            solution.response,
-            *solution.estimate.sums(members(words, of_token)),
-            r2=solution.r2,
-            signed=solution.signed,
-            exact=solution.exact,
-            token_scores=np.where(of_token >= 0, gamma[of_token], 0.0) if self.per_token else None,
         )
 
     @property
@@ -214,9 +197,7 @@ class Explainer:
         if not (of_token >= 0).any():
             excerpt = tokens.text[:40]
             raise EmptyTextError(f"text {excerpt!r} has only special tokens for the model, expected at least one word")
-        design = self.method.gaussian
-        sigma = np.asarray(None if design is None else design.sigma)
-        level = float(sigma) if sigma.ndim == 0 and sigma.dtype.kind in "fiu" else 0.0
+        level = self.method.noise_level
         if self.method.space.noisy and not level:
             raise OptionError(
                 "sigma is not a number, expected a single standard deviation for a space with noise in all directions"
@@ -225,8 +206,17 @@ class Explainer:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """All settings that decide the scores, as plain JSON types but for a sigma that is a function."""
-        return describe(self.method) | {
+        """All settings that decide the scores, as plain JSON types.
+
+        Raises
+        ------
+        TypeError
+            If sigma is a function of the number of coordinates: each text then has settings of its own.
+        """
+        return self._settings(self.method)
+
+    def _settings(self, method: Method) -> dict[str, Any]:
+        return describe(method) | {
             "units": "token" if self.per_token else "word",
             "tolerance": self.stopping.tolerance,
             "stable_top": self.stopping.stable_top,
@@ -236,11 +226,10 @@ class Explainer:
 
     def _described(self, probe: Probe) -> dict[str, Any]:
         """Return the settings of one explanation; a sigma that is a function of p is evaluated."""
-        design, batch_size = self.method.gaussian, {"batch_size": self.query.rows or probe.batch_size}
-        if design is None or not callable(design.sigma):
-            return self.settings | batch_size
-        method = resolve(self.method, sigma=design.sigma(int(np.count_nonzero(probe.scale))))
-        return self.settings | describe(method) | batch_size
+        method, design = self.method, self.method.gaussian
+        if design is not None and callable(design.sigma):
+            method = resolve(method, sigma=design.sigma(int(np.count_nonzero(probe.scale))))
+        return self._settings(method) | {"batch_size": self.query.rows or probe.batch_size}
 
 
 def explain(
@@ -308,23 +297,3 @@ def explain(
         **more,
     )
     return explainer(text, target=target)
-
-
-def _fit(solution: Solution, seconds: float) -> Fit:
-    return Fit(
-        split_half=solution.split_half,
-        condition=solution.condition,
-        n_queries=solution.cost.n_queries,
-        n_gradients=solution.cost.n_gradients,
-        seconds=seconds,
-        precision=solution.precision,
-    )
-
-
-def _tokens(tokens: Tokens, words: Words) -> tuple[Token, ...]:
-    """Return the tokens with their spans and the indices of their words."""
-    result = []
-    for piece, span, word in zip(tokens.pieces, tokens.spans, words.of_token, strict=True):
-        start, end = (None, None) if span is None else span
-        result.append(Token(piece, None if span is None else _FIELD, start, end, word if word >= 0 else None))
-    return tuple(result)

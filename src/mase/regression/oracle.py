@@ -195,7 +195,7 @@ class Oracle:
         )
 
     def reevaluated(self, seed: int) -> "Oracle":
-        """Return a copy that starts again at row 0 and for which the text itself was evaluated again, alone."""
+        """Return a copy that starts again at row 0, for which the text itself was evaluated again, alone."""
         probe = self.probe.seeded(seed) if isinstance(self.probe, SeededProbe) else self.probe
         oracle = self.again(probe)
         oracle.text_response = oracle._response_alone(_text(probe), 0, probe)
@@ -210,15 +210,14 @@ class Oracle:
                 "half precision requires a torch model, expected precision='float32' for a function of texts"
             )
         half = self.probe.half()
-        reason: str | None = NO_INSTRUCTIONS
-        if half is not None:
-            rows = trial_rows(rows, self.size)
-            full = replace(self, options=replace(self.options, precision="float32"), n_rows=0)
-            reason = too_noisy(full.responses(rows), full.again(half).responses(rows))
-        if half is None or reason is not None:
-            self.half, self.full_because = False, reason
-        else:
-            self.probe, self.half = half, True
+        if half is None:
+            self.half, self.full_because = False, NO_INSTRUCTIONS
+            return
+        rows = trial_rows(rows, self.size)
+        full = replace(self, options=replace(self.options, precision="float32"), n_rows=0)
+        self.full_because = too_noisy(full.responses(rows), full.again(half).responses(rows))
+        self.half = self.full_because is None
+        self.probe = half if self.half else self.probe
 
     def _keep_full_precision(self) -> None:
         """Add a note that gradients use full precision, if half precision was requested."""
@@ -228,7 +227,7 @@ class Oracle:
     def _checked(self, evaluate: Callable[[R], Floats], rows: R, text: R) -> Floats:
         """Return the scores `(n, k)` of rows `(n, p)`; the first call also checks the response to the `text`."""
         consistency = self.consistency
-        if consistency is None or consistency.asked or not len(rows):
+        if consistency is None or consistency.compared or not len(rows):
             return evaluate(rows)
         self.cost.n_queries += 1
         # The text goes into the first batch, where no row is cached. It is the second row, because a first row would
@@ -241,7 +240,7 @@ class Oracle:
     def _compare_last(self, rows: Floats, scores: Floats, number: int) -> None:
         """Compare the response to the last row with the response to that row alone, in the first call."""
         consistency = self.consistency
-        if consistency is not None and not consistency.asked and len(rows):
+        if consistency is not None and not consistency.compared and len(rows):
             row, number = rows[-1:], number + len(rows) - 1
             again = partial(self._repeats_alone, row, number)
             alone = self._response_alone(row, number, self.probe)
