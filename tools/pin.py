@@ -5,8 +5,8 @@
 
 Each explanation has one SHA-256 for its scores, standard errors, R2, costs and notes (codes and words, not wording),
 and one for each field that only later commits have: the order, whether scores are signed or exact, and the precision.
-Fields that one of the two commits lacks are not compared. Fingerprints of different machines are not comparable, because rounding differs. Two runs on one
-machine with one thread agree.
+Fields that one of the two commits lacks are not compared. Fingerprints of different machines are not comparable,
+because rounding differs. Two runs on one machine with one thread agree.
 """
 
 import argparse
