@@ -7,8 +7,8 @@ from typing import Any, Unpack, overload
 import numpy as np
 
 from mase.arrays import Ints
-from mase.attribution import Attribution, Field, Fit, Prediction, Response, Token, Unit
-from mase.coordinates import coordinates, members
+from mase.attribution import Attribution, Field, Prediction, Unit
+from mase.coordinates import coordinates
 from mase.errors import EmptyTextError, MaseError, ModelError, OptionError
 from mase.links import Link, probabilities
 from mase.measure import measure
@@ -20,14 +20,12 @@ from mase.options import MoreOptions, Units, merged
 from mase.provenance import installed
 from mase.regression.precision import AUTO, QueryOptions
 from mase.regression.stopping import NEVER, Stopping
+from mase.results import FIELD, fit_of, response_of, tokens_of
 from mase.rng import generator, stream_key, untouched
 from mase.target import target_index
-from mase.text import Tokens, Words, check_text, check_texts, group_words
+from mase.text import Tokens, check_text, check_texts, group_words
 
 __all__ = ["Explainer", "explain"]
-
-# The name of the single field of a plain text.
-_FIELD = "text"
 
 
 class Explainer:
@@ -169,37 +167,19 @@ class Explainer:
         try:
             probe = self.model.bind(self._binding(tokens, of_token))
         except MemoryError as error:
-            raise ModelError(
-                "the model ran out of memory on a single text; shorten the text or use a device with more memory"
-            ) from error
+            message = "the model ran out of memory on a single text; shorten the text or use a device with more memory"
+            raise ModelError(message) from error
         probability = probabilities(check_start(probe.start), probe.output)[0]
         index = target_index(self.model.labels, target, probability)
+        label = self.model.labels[index]
         solution = measure(probe, self.method, index, generator(self.seed, text), self.query, self.stopping)
-        gamma = solution.estimate.gamma
-        response = Response.of(
-            self.model.labels[index],
-            self.method.link,
-            solution.response,
-            *solution.estimate.sums(members(words, of_token)),
-            r2=solution.r2,
-            signed=solution.signed,
-            token_scores=np.where(of_token >= 0, gamma[of_token], 0.0) if self.per_token else None,
-        )
-        fit = Fit(
-            split_half=solution.split_half,
-            condition=solution.condition,
-            n_queries=solution.cost.n_queries,
-            n_gradients=solution.cost.n_gradients,
-            seconds=time.perf_counter() - start,
-            precision=solution.precision,
-        )
         return Attribution(
-            document=(Field(_FIELD, text),),
-            units=tuple(Unit(_FIELD, start, end, text[start:end]) for start, end in words.spans),
-            responses=(response,),
-            tokens=_tokens(tokens, words),
+            document=(Field(FIELD, text),),
+            units=tuple(Unit(FIELD, start, end, text[start:end]) for start, end in words.spans),
+            responses=(response_of(solution, label, self.method.link, words, of_token, per_token=self.per_token),),
+            tokens=tokens_of(tokens, words),
             prediction=Prediction.of(self.model.labels, probability),
-            fit=fit,
+            fit=fit_of(solution, time.perf_counter() - start),
             notes=solution.notes,
             method=self._described(probe),
             model={"name": self.model.name, "sha256": self.model.sha256},
@@ -217,27 +197,39 @@ class Explainer:
         if not (of_token >= 0).any():
             excerpt = tokens.text[:40]
             raise EmptyTextError(f"text {excerpt!r} has only special tokens for the model, expected at least one word")
-        design = self.method.gaussian
-        sigma = np.asarray(None if design is None else design.sigma)
-        level = float(sigma) if sigma.ndim == 0 and sigma.dtype.kind in "fiu" else 0.0
+        level = self.method.noise_level
         if self.method.space.noisy and not level:
             raise OptionError(
                 "sigma is not a number, expected a single standard deviation for a space with noise in all directions"
             )
         return Binding.of(tokens, self.method.space, of_token, seed=self.seed, sigma=level)
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All settings that decide the scores, as plain JSON types.
+
+        Raises
+        ------
+        TypeError
+            If sigma is a function of the number of coordinates: each text then has settings of its own.
+        """
+        return self._settings(self.method)
+
+    def _settings(self, method: Method) -> dict[str, Any]:
+        return describe(method) | {
+            "units": "token" if self.per_token else "word",
+            "tolerance": self.stopping.tolerance,
+            "stable_top": self.stopping.stable_top,
+            "confidence": self.stopping.confidence,
+            "precision": self.query.precision,
+        }
+
     def _described(self, probe: Probe) -> dict[str, Any]:
-        """Return all settings of an explanation, for provenance; a sigma that is a function of p is evaluated."""
+        """Return the settings of one explanation; a sigma that is a function of p is evaluated."""
         method, design = self.method, self.method.gaussian
         if design is not None and callable(design.sigma):
             method = resolve(method, sigma=design.sigma(int(np.count_nonzero(probe.scale))))
-        return describe(method) | {
-            "units": "token" if self.per_token else "word",
-            "batch_size": self.query.rows or probe.batch_size,
-            "tolerance": self.stopping.tolerance,
-            "stable_top": self.stopping.stable_top,
-            "precision": self.query.precision,
-        }
+        return self._settings(method) | {"batch_size": self.query.rows or probe.batch_size}
 
 
 def explain(
@@ -257,10 +249,33 @@ def explain(
     stopping: Stopping = NEVER,
     **more: Unpack[MoreOptions],
 ) -> Attribution:
-    """Return the attribution of one text for the class `target`, by default the predicted class.
+    """Return the attribution of one text.
 
-    The parameters are those of `Explainer`. To explain several texts, create one `Explainer` and call it with all of
-    them, so that the model is loaded only once.
+    To explain several texts, create one `Explainer` and call it with all of them, so that the model is loaded only once.
+
+    Parameters
+    ----------
+    text
+        The text.
+    model, tokenizer
+        A name or folder, a Hugging Face classifier with its tokenizer, a function `list[str] -> (n, k)`, a fitted
+        scikit-learn estimator, or an adapter from `mase.models`.
+    target
+        The class to explain: a label or an index. The default is the predicted class.
+    method
+        The name of a method in `mase.METHODS`, or a `Method`.
+    units
+        The units that are perturbed: "word" or "token".
+    n_samples, sigma, reference, link
+        Replace that part of the method; None keeps it.
+    seed
+        Seed of the perturbations.
+    query
+        How to evaluate the model: `mase.QueryOptions(batch_size, precision)`.
+    stopping
+        When to stop before `n_samples`: `mase.Stopping(tolerance, stable_top)`.
+    **more
+        Further options of `Explainer`, such as `design` and `estimator`.
 
     Raises
     ------
@@ -282,12 +297,3 @@ def explain(
         **more,
     )
     return explainer(text, target=target)
-
-
-def _tokens(tokens: Tokens, words: Words) -> tuple[Token, ...]:
-    """Return the tokens with their spans and the indices of their words."""
-    result = []
-    for piece, span, word in zip(tokens.pieces, tokens.spans, words.of_token, strict=True):
-        start, end = (None, None) if span is None else span
-        result.append(Token(piece, None if span is None else _FIELD, start, end, word if word >= 0 else None))
-    return tuple(result)

@@ -68,6 +68,12 @@ class Method:
         design = self.strategy.design if isinstance(self.strategy, Regression) else None
         return design if isinstance(design, Gaussian) else None
 
+    @property
+    def noise_level(self) -> float:
+        """The standard deviation of a Gaussian design, if it is a single number; 0 for anything else."""
+        sigma = np.asarray(None if self.gaussian is None else self.gaussian.sigma)
+        return float(sigma) if sigma.ndim == 0 and sigma.dtype.kind in "fiu" else 0.0
+
 
 def with_reference(method: Method, reference: str) -> Method:
     """Return the method with another reference of its space.

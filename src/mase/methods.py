@@ -166,12 +166,32 @@ def resolve(method: str | Method, **overrides: Any) -> Method:
     for part in ("space", "design", "estimator"):
         if isinstance(options.get(part), str):
             options[part] = _REGISTRIES[part].build(options[part])
+        _check_part(part, options.get(part))
     reference = options.pop("reference", None)
     parts = {key: options.pop(key) for key in ("design", "estimator", "sigma", "center") if key in options}
     chosen = replace(chosen, **options)
     if parts:
         chosen = replace(chosen, strategy=_regression(chosen, **parts))
     return chosen if reference is None else with_reference(chosen, reference)
+
+
+# What a value must have to be a part of a method.
+_PART_METHODS = {"space": ("apply", "offset"), "design": ("distribution", "draw"), "estimator": ("fit",)}
+
+
+def _check_part(part: str, value: Any) -> None:
+    """Check that a value can be a part of a method.
+
+    Raises
+    ------
+    OptionError
+        If it is a class, or something else than such a part.
+    """
+    if value is None:
+        return
+    if isinstance(value, type) or not all(callable(getattr(value, name, None)) for name in _PART_METHODS[part]):
+        known = ", ".join(list(_REGISTRIES[part])[:4])
+        raise OptionError(f"{part} is {value!r}, expected a name such as {known}, or a value of that kind")
 
 
 def _regression(method: Method, **parts: Any) -> Regression:

@@ -30,6 +30,8 @@ class MoreOptions(TypedDict, total=False):
 _PARTS = ("design", "estimator", "space", "center")
 _QUERY = ("batch_size", "precision")
 _STOPPING = ("tolerance", "stable_top")
+# The keywords that the signatures name, for the hint about a misspelt one; a test compares them.
+_NAMED = ("method", "units", "n_samples", "sigma", "reference", "link", "seed", "query", "stopping")
 
 
 def merged(
@@ -37,25 +39,39 @@ def merged(
 ) -> tuple[dict[str, Any], QueryOptions, Stopping, Units]:
     """Return the parts of the method in `more`, and `query`, `stopping` and `units` updated from `more`.
 
+    An option that is None counts as not given.
+
     Raises
     ------
     OptionError
-        If a value is invalid.
+        If a value is invalid, or `units` and its former name `granularity` contradict each other.
     UnknownNameError
         If an option is unknown.
     """
     known = list(MoreOptions.__annotations__)
     for name in more:
         if name not in known:
-            raise unknown("option", name, known)
+            raise unknown("option", name, [*_NAMED, *known])
+    if not isinstance(query, QueryOptions):
+        raise OptionError(f"query is {query!r}, expected for example mase.QueryOptions(batch_size=32)")
+    if not isinstance(stopping, Stopping):
+        raise OptionError(f"stopping is {stopping!r}, expected for example mase.Stopping(tolerance=0.1)")
     query = replace(query, **_select(more, _QUERY))
     stopping = replace(stopping, **_select(more, _STOPPING))
-    units = more.get("granularity", units)
-    if units not in UNITS:
-        name = "granularity" if "granularity" in more else "units"
-        raise OptionError(f"{name} is {units!r}, expected one of {', '.join(UNITS)}")
-    return _select(more, _PARTS), query, stopping, units
+    return _select(more, _PARTS), query, stopping, _units(units, more.get("granularity"))
+
+
+def _units(units: Units, granularity: Units | None) -> Units:
+    """Return the units, which may be given by their former name `granularity`."""
+    for name, value in (("units", units), ("granularity", granularity)):
+        if value is not None and value not in UNITS:
+            raise OptionError(f"{name} is {value!r}, expected one of {', '.join(UNITS)}")
+    if granularity is None:
+        return units
+    if units not in (UNITS[0], granularity):
+        raise OptionError(f"units is {units!r} and granularity {granularity!r}, expected one of them; use units")
+    return granularity
 
 
 def _select(options: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: options[name] for name in names if name in options}
+    return {name: options[name] for name in names if options.get(name) is not None}

@@ -152,5 +152,5 @@ def test_contracts_of_metrics_and_outputs_can_fail():
         def close(self):
             self.stream.close()
 
-    with pytest.raises(AssertionError, match="was closed"):
+    with pytest.raises(AssertionError, match="closed its stream"):
         check_output(Closing)

@@ -196,7 +196,7 @@ def test_normal_equations_lose_no_digits_that_matter():
 def test_coordinates_that_cannot_be_told_apart_are_left_to_ridge(alike):
     problem, _ = nearly_alike(alike)
     found = LeastSquares().fit(problem)
-    assert "cannot separate" in found.remark
+    assert "cannot separate" in found.fallback
     assert LeastSquares().solve(problem) == pytest.approx(found.gamma)
 
 

@@ -1,16 +1,87 @@
 """Tests of `mase.options`."""
 
-from mase.options import merged
-from mase.regression.precision import QueryOptions
-from mase.regression.stopping import Stopping
+import inspect
+
+import pytest
+
+import mase
+from mase.designs.focused import Focused
+from mase.errors import OptionError, UnknownNameError
+from mase.options import MoreOptions
+from mase.testing import AdditiveClassifier
+
+TEXT = "a good film"
 
 
-def test_keywords_replace_single_fields_and_keep_the_others():
-    query, stopping = QueryOptions(batch_size=7, precision="bfloat16"), Stopping(tolerance=0.2, stable_top=3)
-    parts, asked, stopped, units = merged(
-        query, stopping, "word", {"batch_size": 9, "stable_top": None, "granularity": "token", "design": "iid"}
+def explainer(**options):
+    return mase.Explainer(AdditiveClassifier({"good": 0.25}), n_samples=20, **options)
+
+
+def test_fields_of_query_and_stopping_have_keywords_of_their_own():
+    short = explainer(batch_size=4, tolerance=0.3, stable_top=2, granularity="token")
+    values = explainer(
+        query=mase.QueryOptions(batch_size=4), stopping=mase.Stopping(tolerance=0.3, stable_top=2), units="token"
     )
-    assert parts == {"design": "iid"}
-    assert (asked.batch_size, asked.precision) == (9, "bfloat16")
-    assert (stopped.tolerance, stopped.stable_top) == (0.2, None)
-    assert units == "token"
+    assert short.settings == values.settings
+    assert (short.query, short.stopping, short.units) == (values.query, values.stopping, values.units)
+
+
+def test_none_is_not_given():
+    stopping = mase.Stopping(tolerance=0.3)
+    assert explainer(stopping=stopping, tolerance=None, granularity=None, batch_size=None).stopping == stopping
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"units": "token", "granularity": "word"},
+        {"units": "sentences"},
+        {"granularity": "sentences"},
+        {"query": "bfloat16"},
+        {"stopping": 0.1},
+        {"design": 3},
+        {"design": Focused},
+        {"estimator": 3},
+        {"space": 3},
+        {"stable_top": True},
+    ],
+)
+def test_options_of_another_kind_are_typed_errors(options):
+    with pytest.raises(OptionError, match="expected"):
+        explainer(**options)
+
+
+def test_confidence_of_another_kind_is_a_typed_error():
+    for wrong in ("x", None, 1.0, 0.2):
+        with pytest.raises(OptionError, match="confidence is"):
+            mase.Stopping(confidence=wrong)
+
+
+def test_a_misspelt_option_is_told_the_nearest_one():
+    for wrong, right in (("n_sample", "n_samples"), ("sigmaa", "sigma"), ("toleranc", "tolerance")):
+        with pytest.raises(UnknownNameError, match=f"did you mean '{right}'"):
+            explainer(**{wrong: 1}) if wrong != "n_sample" else mase.Explainer(
+                lambda t: [[0.5, 0.5]] * len(t), n_sample=1
+            )
+
+
+def test_hints_know_every_option():
+    with pytest.raises(UnknownNameError) as caught:
+        mase.explain(TEXT, "lstm-imdb", nothing_like_it=1)
+    for name, parameter in inspect.signature(mase.explain).parameters.items():
+        if parameter.kind is parameter.KEYWORD_ONLY and name != "target":
+            assert name in str(caught.value)
+    assert all(name in str(caught.value) for name in MoreOptions.__annotations__)
+
+
+def test_all_that_decides_the_scores_is_in_the_result():
+    results = [
+        explainer(stopping=mase.Stopping(stable_top=1, confidence=level))(TEXT).method["confidence"]
+        for level in (0.6, 0.9)
+    ]
+    assert results == [0.6, 0.9]
+
+
+def test_a_result_that_was_not_sampled_is_exact():
+    assert explainer(method="occlusion")(TEXT).responses[0].exact
+    assert not explainer()(TEXT).responses[0].exact

@@ -69,12 +69,12 @@ def test_the_short_cut_of_the_last_layer_changes_nothing(base):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda stored: stored.pop("bert.encoder.layer.0.output.dense.weight_down"), "got none beside an up factor"),
+        (lambda stored: stored.pop("bert.encoder.layer.0.output.dense.weight_down"), "is none, expected one of shape"),
         (lambda stored: stored.update({"nowhere": torch.zeros(1)}), "has no weight 'nowhere'"),
         (lambda stored: stored.update({"classifier.bias": torch.zeros(3)}), r"shape \(3,\), expected \(2,\)"),
-        (lambda stored: stored.pop("bert.encoder.layer.0.output.dense.weight_up"), "has no up factor beside it"),
-        (lambda stored: stored.pop("classifier.weight"), "there is no classifier.weight among the stored weights"),
-        (lambda stored: stored.pop("bert.pooler.dense.bias"), "there is no bert.pooler.dense.bias"),
+        (lambda stored: stored.pop("bert.encoder.layer.0.output.dense.weight_up"), "has no matching up factor"),
+        (lambda stored: stored.pop("classifier.weight"), "lack classifier.weight"),
+        (lambda stored: stored.pop("bert.pooler.dense.bias"), "lack bert.pooler.dense.bias"),
     ],
 )
 def test_tensors_that_do_not_fit_are_an_error(base, change, message):

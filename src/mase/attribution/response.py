@@ -94,6 +94,7 @@ class Response:
         *,
         r2: float | None,
         signed: bool = True,
+        exact: bool = False,
         token_scores: Floats | None = None,
     ) -> Self:
         """Return a response with scores `(w,)`, standard errors `(w,)` (NaN if missing) and token scores `(t,)`."""
@@ -106,6 +107,7 @@ class Response:
             order=tuple(ranking(scores).tolist()),
             r2=r2,
             signed=signed,
+            exact=exact,
             token_scores=None if token_scores is None else tuple(token_scores.tolist()),
         )
 

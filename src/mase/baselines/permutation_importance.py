@@ -49,8 +49,8 @@ class PermutationImportance:
                 f"n_samples is {budget}, expected at least {p} for one permutation of {p} words; use a larger n_samples"
             )
         if p == 1:
-            remark = "the text has a single word, so there is no other word to replace it with; use another method"
-            return Solution.of(oracle, Estimate(np.zeros(1), np.zeros((1, 1)), 1.0, remark))
+            fallback = "the text has a single word, so there is no other word to replace it with; use another method"
+            return Solution.of(oracle, Estimate(np.zeros(1), np.zeros((1, 1)), 1.0, fallback))
         sources = np.tile(np.arange(p), (rounds, p, 1))
         words = np.arange(p)
         for r in range(rounds):

@@ -13,7 +13,6 @@ from mase.errors import DataError
 from mase.files import cannot_read
 from mase.io.json import Failure, parse
 from mase.io.schema import EARLIER_SCHEMA, SCHEMA, result
-from mase.methods import describe
 
 if TYPE_CHECKING:
     from mase.explainer import Explainer
@@ -87,26 +86,6 @@ def _is_torn(last: bytes) -> bool:
     return not last.endswith(b"\n")
 
 
-# The settings of a result's method that decide its scores.
-_DECIDING = frozenset(
-    [
-        "name",
-        "space",
-        "design",
-        "estimator",
-        "procedure",
-        "link",
-        "sigma",
-        "center",
-        "n_samples",
-        "units",
-        "tolerance",
-        "stable_top",
-        "precision",
-    ]
-)
-
-
 @dataclass(frozen=True, slots=True)
 class Expected:
     """The provenance that all results of a command share; `target` is None for the predicted class."""
@@ -119,14 +98,10 @@ class Expected:
     @classmethod
     def of(cls, explainer: "Explainer", target: str | None) -> "Expected":
         """Return the provenance of an explainer's results."""
-        method = describe(explainer.method) | {
-            "units": "token" if explainer.per_token else "word",
-            "tolerance": explainer.stopping.tolerance,
-            "stable_top": explainer.stopping.stable_top,
-            "precision": explainer.query.precision,
-        }
         model = {"name": explainer.model.name, "sha256": explainer.model.sha256}
-        plain = json.loads(json.dumps(method, default=float))  # tuples become lists, as when they are read back
+        plain = json.loads(
+            json.dumps(explainer.settings, default=float)
+        )  # tuples become lists, as when they are read back
         return cls(model, plain, explainer.seed, _label(explainer.model.labels, target))
 
     def check(self, result: Attribution | Failure, line: Line, place: str) -> None:
@@ -174,8 +149,8 @@ def _label(labels: tuple[str, ...], target: str | None) -> str | None:
 
 
 def _settings(method: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that decide the scores; the batch size and settings of later releases do not."""
-    return {key: value for key, value in method.items() if key in _DECIDING}
+    """Return the settings that decide the scores; the batch size does not."""
+    return {key: value for key, value in method.items() if key != "batch_size"}
 
 
 def _flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

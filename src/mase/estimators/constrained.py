@@ -42,7 +42,7 @@ class Constrained:
         reduced = _reduced(problem, start, free)
         tiny = reduced.p <= _FEW and 0 <= reduced.n - reduced.p < 2
         fitted = _determined(reduced) if tiny else LeastSquares().fit(reduced)
-        return Estimate(start + free @ fitted.gamma, free @ fitted.covariance @ free.T, fitted.dof, fitted.remark)
+        return Estimate(start + free @ fitted.gamma, free @ fitted.covariance @ free.T, fitted.dof, fitted.fallback)
 
 
 def _projected(problem: Problem, start: Floats, rows: Floats) -> Estimate:
@@ -92,5 +92,5 @@ def _determined(problem: Problem) -> Estimate:
     gamma = to_gamma @ y
     spread = to_gamma * (y - z @ gamma)
     unknown_errors = "there are as many rows as coefficients, so standard errors are unknown"
-    remark = None if problem.p == 1 or problem.n > problem.p else unknown_errors
-    return Estimate(gamma, spread @ spread.T, float(problem.p), remark)
+    fallback = None if problem.p == 1 or problem.n > problem.p else unknown_errors
+    return Estimate(gamma, spread @ spread.T, float(problem.p), fallback)

@@ -25,7 +25,7 @@ class LeastSquares:
 
     It is unbiased for a model that is linear in the coordinates, and consistent for the estimand of Theorem 1 in
     general. Its variance grows without bound as the number of rows decreases to the number of coefficients p. With
-    fewer than p / 2 rows beyond p, ridge regression is used instead, and the `remark` of the estimate says so.
+    fewer than p / 2 rows beyond p, ridge regression is used instead, and the `fallback` of the estimate says so.
 
     Notes
     -----
@@ -94,5 +94,5 @@ def _jackknifed(residuals: Floats, q: Floats, problem: Problem) -> Floats:
 
 def _ridge(problem: Problem, reason: str) -> Estimate:
     estimate = Ridge().fit(problem)
-    remark = f"{reason}: ridge regression was used; use a larger n_samples"
-    return Estimate(estimate.gamma, estimate.covariance, estimate.dof, remark)
+    fallback = f"{reason}: ridge regression was used; use a larger n_samples"
+    return Estimate(estimate.gamma, estimate.covariance, estimate.dof, fallback)

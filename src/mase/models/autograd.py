@@ -1,9 +1,9 @@
 """The operation that computes a tensor, by the name that torch's autograd gives it.
 
 torch does not say whether numbers in [0, 1] are probabilities or logits. The operation that computed them does: a
-sigmoid gives probabilities, a linear layer gives logits. Its only record is the name of the tensor's `grad_fn`. These
-names are no stable interface of torch, so they are used in this module only, and never alone: if a name is unknown, the
-caller asks the user to pass `outputs`.
+sigmoid gives probabilities, and a linear layer gives logits. The only record of the operation is the name of `grad_fn`.
+These names are not a stable interface of torch, so only this module knows them. An unknown name does no harm: if the
+scores are ambiguous, the user is asked to pass `outputs`.
 """
 
 import torch

@@ -27,9 +27,9 @@ class Consistency:
 
     Attributes
     ----------
-    asked
+    compared
         Whether the comparison was made.
-    alone, among
+    alone, in_batch
         The first response to the input alone, and the response in a batch.
     difference
         The largest difference between any two responses.
@@ -37,22 +37,22 @@ class Consistency:
         The cause of the difference; None if there is no difference.
     """
 
-    asked: bool = False
+    compared: bool = False
     alone: float = 0.0
-    among: float = 0.0
+    in_batch: float = 0.0
     difference: float = 0.0
     kind: Kind | None = None
 
-    def compare(self, alone: float, among: float, again: Callable[[], Sequence[float]]) -> None:
+    def compare(self, alone: float, in_batch: float, again: Callable[[], Sequence[float]]) -> None:
         """Compare two responses to one input.
 
         `again` evaluates the input alone once or twice more. It is called only if the responses differ. If all
         responses to the input alone agree, the difference comes from the other inputs in the batch.
         """
-        self.asked, self.alone, self.among = True, alone, among
-        if abs(alone - among) > _RESPONSE_ROUNDING * abs(alone):
+        self.compared, self.alone, self.in_batch = True, alone, in_batch
+        if abs(alone - in_batch) > _RESPONSE_ROUNDING * abs(alone):
             repeats = again()
-            responses = (alone, among, *repeats)
+            responses = (alone, in_batch, *repeats)
             self.difference = max(responses) - min(responses)
             responses_alone = (alone, *repeats) if len(repeats) == 1 else repeats
             reproduced = max(responses_alone) - min(responses_alone) <= _REPRODUCED * self.difference
@@ -78,12 +78,12 @@ def note(consistency: Consistency) -> Note:
     if consistency.kind == "batch-dependent":
         return Note(
             consistency.kind,
-            f"the model returned {consistency.alone:.4g} for a text alone and {consistency.among:.4g} for the same "
+            f"the model returned {consistency.alone:.4g} for a text alone and {consistency.in_batch:.4g} for the same "
             "text in a batch; rows were evaluated one at a time, which is slower; check whether the model normalises "
             "over the batch",
         )
     return Note(
         consistency.kind,
-        f"the model returned {consistency.alone:.4g} and then {consistency.among:.4g} for the same text; the cache was "
-        "not used, and the standard errors include this noise; switch off dropout or sampling, or fix the model's seed",
+        f"the model returned {consistency.alone:.4g} and then {consistency.in_batch:.4g} for the same text; the cache "
+        "was not used, and the standard errors include this noise; switch off dropout or sampling, or fix the seed",
     )

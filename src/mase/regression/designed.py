@@ -140,6 +140,7 @@ class Regression:
             replace(oracle.cost),
             notes,
             oracle.precision,
+            exact=sample.exhaustive and not self.needs_gradients,
             problem=fitted.problem,
             r2=r2,
             split_half=halves,

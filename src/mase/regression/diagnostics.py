@@ -118,8 +118,8 @@ def remarks(
     if constant is not None:
         yield Note("constant", constant)
         return
-    if estimate.remark is not None:
-        yield Note("fallback", estimate.remark)
+    if estimate.fallback is not None:
+        yield Note("fallback", estimate.fallback)
     independent = n_rows // 2 if sample.paired else n_rows
     if not gradients and not sample.exhaustive and independent < 2 * (n_coordinates + 3):
         yield Note("few-samples", _too_few(n_rows, n_coordinates, (8 if sample.paired else 4) * (n_coordinates + 3)))

@@ -61,8 +61,8 @@ class Oracle:
     text_response: float | None = None
     cost: Cost = field(default_factory=Cost)
     n_rows: int = 0
-    half: bool = False
-    tried: tuple[Note, ...] = ()
+    half: bool | None = None
+    full_because: str | None = None
 
     @classmethod
     def of(
@@ -101,7 +101,9 @@ class Oracle:
     @property
     def notes(self) -> tuple[Note, ...]:
         """Notes about the evaluations so far."""
-        return (*self.cost.notes, *self.tried)
+        if self.full_because is None:
+            return self.cost.notes
+        return (*self.cost.notes, Note("float32-instead", f"{self.full_because}: float32 was used"))
 
     def responses(self, coordinates: Floats) -> Floats:
         """Return the responses `(n,)` at coordinates `(n, p)`: 1 is a word of the text, 0 its reference."""
@@ -189,11 +191,11 @@ class Oracle:
         """Return a copy that starts again at row 0, optionally with another probe or other batches of `rows` rows."""
         options = self.options if rows is None else replace(self.options, batch_size=rows)
         return replace(
-            self, probe=probe or self.probe, options=options, n_rows=0, half=False, tried=(), consistency=None
+            self, probe=probe or self.probe, options=options, n_rows=0, half=None, full_because=None, consistency=None
         )
 
     def reevaluated(self, seed: int) -> "Oracle":
-        """Return a copy that starts again at row 0 and for which the text itself was evaluated again, alone."""
+        """Return a copy that starts again at row 0, for which the text itself was evaluated again, alone."""
         probe = self.probe.seeded(seed) if isinstance(self.probe, SeededProbe) else self.probe
         oracle = self.again(probe)
         oracle.text_response = oracle._response_alone(_text(probe), 0, probe)
@@ -201,32 +203,31 @@ class Oracle:
 
     def _try_half_precision(self, rows: Floats | None = None) -> None:
         """Switch to half precision if it is requested, supported and precise enough on some rows."""
-        if self.options.precision == "float32" or self.half or self.tried:
+        if self.options.precision == "float32" or self.half is not None:
             return
         if not isinstance(self.probe, HalfProbe):
             raise CapabilityError(
                 "half precision requires a torch model, expected precision='float32' for a function of texts"
             )
-        half, reason = self.probe.half(), NO_INSTRUCTIONS
-        if half is not None:
-            rows = trial_rows(rows, self.size)
-            full = replace(self, options=replace(self.options, precision="float32"), n_rows=0)
-            reason = too_noisy(full.responses(rows), full.again(half).responses(rows))
-        if half is None or reason is not None:
-            self.tried = (Note("float32-instead", f"{reason}: float32 was used"),)
-        else:
-            self.probe, self.half = half, True
+        half = self.probe.half()
+        if half is None:
+            self.half, self.full_because = False, NO_INSTRUCTIONS
+            return
+        rows = trial_rows(rows, self.size)
+        full = replace(self, options=replace(self.options, precision="float32"), n_rows=0)
+        self.full_because = too_noisy(full.responses(rows), full.again(half).responses(rows))
+        self.half = self.full_because is None
+        self.probe = half if self.half else self.probe
 
     def _keep_full_precision(self) -> None:
         """Add a note that gradients use full precision, if half precision was requested."""
-        if self.options.precision != "float32" and not self.tried:
-            message = "gradients are not supported in half precision: float32 was used"
-            self.tried = (Note("float32-instead", message),)
+        if self.options.precision != "float32":
+            self.half, self.full_because = False, "gradients are not supported in half precision"
 
     def _checked(self, evaluate: Callable[[R], Floats], rows: R, text: R) -> Floats:
         """Return the scores `(n, k)` of rows `(n, p)`; the first call also checks the response to the `text`."""
         consistency = self.consistency
-        if consistency is None or consistency.asked or not len(rows):
+        if consistency is None or consistency.compared or not len(rows):
             return evaluate(rows)
         self.cost.n_queries += 1
         # The text goes into the first batch, where no row is cached. It is the second row, because a first row would
@@ -239,7 +240,7 @@ class Oracle:
     def _compare_last(self, rows: Floats, scores: Floats, number: int) -> None:
         """Compare the response to the last row with the response to that row alone, in the first call."""
         consistency = self.consistency
-        if consistency is not None and not consistency.asked and len(rows):
+        if consistency is not None and not consistency.compared and len(rows):
             row, number = rows[-1:], number + len(rows) - 1
             again = partial(self._repeats_alone, row, number)
             alone = self._response_alone(row, number, self.probe)

@@ -177,14 +177,14 @@ class Estimate:
     """The result of an estimator: gamma `(p,)`, its covariance and its degrees of freedom.
 
     `covariance` is `(p, p)`. With more than `mase.regression.covariance.MOST_CORRELATED` coordinates it holds only the
-    variances `(p,)`, and covariances count as 0. It is NaN if gamma estimates nothing. `remark` is a sentence that says
+    variances `(p,)`, and covariances count as 0. It is NaN if gamma estimates nothing. `fallback` is a sentence that says
     why the estimator fell back to another one; None if it did not.
     """
 
     gamma: Floats
     covariance: Floats
     dof: float
-    remark: str | None = None
+    fallback: str | None = None
 
     @property
     def variances(self) -> Floats:

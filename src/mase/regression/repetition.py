@@ -66,7 +66,8 @@ class Repeated:
             n_runs = _n_runs(budget, oracle.cost.n_queries - before)
             runs = [solve((uncached or oracle).reevaluated(seed)) for seed in range(n_runs)]
             response = float(np.mean([run.response for run in runs]))  # Each run evaluates the text again.
-            solution = replace(runs[-1], estimate=_mean([run.estimate for run in runs]), response=response)
+            mean = _mean([run.estimate for run in runs])
+            solution = replace(runs[-1], estimate=mean, response=response, exact=False)
         return replace(solution, cost=replace(oracle.cost), notes=(note(consistency), *solution.notes))
 
 
@@ -98,7 +99,7 @@ def _mean(runs: Sequence[Estimate]) -> Estimate:
         np.fill_diagonal(spread, variances)
     else:
         spread[:] = variances
-    return Estimate(gammas.mean(axis=0), spread, runs[0].dof, runs[0].remark)
+    return Estimate(gammas.mean(axis=0), spread, runs[0].dof, runs[0].fallback)
 
 
 def _n_runs(budget: int, cost: int) -> int:

@@ -41,9 +41,10 @@ class Stopping:
     def __post_init__(self) -> None:
         if self.tolerance is not None and not (isinstance(self.tolerance, int | float) and 0 < self.tolerance < np.inf):
             raise OptionError(f"tolerance is {self.tolerance!r}, expected a number > 0, for example 0.1")
-        if self.stable_top is not None and not (isinstance(self.stable_top, int | np.integer) and self.stable_top >= 1):
-            raise OptionError(f"stable_top is {self.stable_top!r}, expected an integer >= 1")
-        if not 0.5 <= self.confidence < 1:
+        top = self.stable_top
+        if top is not None and (isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 1):
+            raise OptionError(f"stable_top is {top!r}, expected an integer >= 1")
+        if not (isinstance(self.confidence, int | float) and 0.5 <= self.confidence < 1):
             raise OptionError(f"confidence is {self.confidence!r}, expected a number from 0.5 to below 1")
 
     @property
@@ -53,7 +54,7 @@ class Stopping:
 
     def enough(self, estimate: Estimate) -> bool:
         """Return whether the estimate is certain enough; an estimate from a fallback estimator never is."""
-        if self.never or estimate.remark is not None:
+        if self.never or estimate.fallback is not None:
             return False
         precise = self.tolerance is None or relative_error(estimate) <= self.tolerance
         stable = self.stable_top is None or top_margin(estimate, self.stable_top, self.confidence) >= 1

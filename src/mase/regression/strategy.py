@@ -34,6 +34,8 @@ class Solution:
     signed
         Whether coefficients have a sign. Unsigned coefficients measure how much a word matters, but not whether it
         increases or decreases the response.
+    exact
+        Whether every row that there is was asked, so that more samples would give the same coefficients.
     problem
         The regression that was solved; None for a procedure.
     r2, split_half, condition
@@ -46,6 +48,7 @@ class Solution:
     notes: tuple[Note, ...] = ()
     precision: Precision = "float32"
     signed: bool = True
+    exact: bool = False
     problem: Problem | None = None
     r2: float | None = None
     split_half: float | None = None
@@ -55,8 +58,8 @@ class Solution:
     def of(cls, oracle: Oracle, estimate: Estimate, *, signed: bool = True) -> "Solution":
         """Return the solution of a strategy that is not a regression, with the notes that follow from its estimate."""
         notes = []
-        if estimate.remark is not None:
-            notes.append(Note("fallback", estimate.remark))
+        if estimate.fallback is not None:
+            notes.append(Note("fallback", estimate.fallback))
         elif not estimate.gamma.any():
             notes.append(Note("constant", "no perturbation changed the model's response: all scores are 0"))
         if not signed:

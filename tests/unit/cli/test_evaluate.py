@@ -96,7 +96,7 @@ def test_half_precision_is_for_the_explanations():
 def test_a_function_of_texts_has_no_half_precision(run, table):
     found = run("-i", table(), "--precision", "bfloat16")
     assert found.exit_code == 1
-    assert "half precision is for torch models" in found.stderr
+    assert "half precision requires a torch model" in found.stderr
 
 
 def test_a_file_in_the_order_of_rows_needs_them(run, table, tmp_path):

@@ -79,9 +79,7 @@ def test_a_row_without_a_text_costs_that_row(run, table):
     assert "row 2: 'text' is of type NoneType, expected a string" in found.stderr
     assert "row 3: 'text' is of type int" in found.stderr
     path = table([None, None], ["pos", "neg"])
-    with pytest.raises(
-        DataError, match="has no row that can be used; row 1: 'text' is of type NoneType, expected a string"
-    ):
+    with pytest.raises(DataError, match="has no valid row; row 1: 'text' is of type NoneType, expected a string"):
         read_labelled(path)
 
 

@@ -180,7 +180,7 @@ def test_the_page_numbers_texts_as_the_run_does(mase_cli, tmp_path):
     found = mase_cli(GOOD, "crash", BAD, "--html", str(path), "-q")
     assert found.exit_code == 1
     assert re.findall(r"<h2>(\d)\. ", path.read_text(encoding="utf-8")) == ["1", "3"]
-    assert "1 more could not be explained." in path.read_text(encoding="utf-8")
+    assert "1 more text could not be explained." in path.read_text(encoding="utf-8")
     other = tmp_path / "other.html"
     assert f"no text was explained: {other} was not written" in mase_cli("crash", "--html", str(other)).stderr
     assert not other.exists()

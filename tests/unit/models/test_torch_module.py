@@ -86,7 +86,7 @@ def test_plain_and_contract(lstm_model):
 def test_references_that_a_model_does_not_have(lstm_model):
     with pytest.raises(CapabilityError, match="unk, zero"):
         mase.Explainer(TorchModule(SmallLSTM(), tokenize=whitespace_ids, unk_id=1), reference="mask")
-    with pytest.raises(OptionError, match="has none"):
+    with pytest.raises(OptionError, match="has no reference"):
         mase.Explainer(lstm_model, method="mase-cone", reference="mask")
 
 

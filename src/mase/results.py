@@ -1,0 +1,52 @@
+"""From a solution to the parts of an attribution."""
+
+import numpy as np
+
+from mase.arrays import Ints
+from mase.attribution import Fit, Response, Token
+from mase.coordinates import members
+from mase.regression.strategy import Solution
+from mase.text import Tokens, Words
+
+__all__ = ["FIELD", "fit_of", "response_of", "tokens_of"]
+
+# The name of the single field of a plain text.
+FIELD = "text"
+
+
+def response_of(
+    solution: Solution, label: str, link: str, words: Words, of_token: Ints, *, per_token: bool
+) -> Response:
+    """Return the response that was explained, with the scores of the words and, with token coordinates, of the tokens."""
+    gamma = solution.estimate.gamma
+    return Response.of(
+        label,
+        link,
+        solution.response,
+        *solution.estimate.sums(members(words, of_token)),
+        r2=solution.r2,
+        signed=solution.signed,
+        exact=solution.exact,
+        token_scores=np.where(of_token >= 0, gamma[of_token], 0.0) if per_token else None,
+    )
+
+
+def fit_of(solution: Solution, seconds: float) -> Fit:
+    """Return how well the scores describe the model, and what they cost."""
+    return Fit(
+        split_half=solution.split_half,
+        condition=solution.condition,
+        n_queries=solution.cost.n_queries,
+        n_gradients=solution.cost.n_gradients,
+        seconds=seconds,
+        precision=solution.precision,
+    )
+
+
+def tokens_of(tokens: Tokens, words: Words) -> tuple[Token, ...]:
+    """Return the tokens with their spans and the indices of their words."""
+    result = []
+    for piece, span, word in zip(tokens.pieces, tokens.spans, words.of_token, strict=True):
+        start, end = (None, None) if span is None else span
+        result.append(Token(piece, None if span is None else FIELD, start, end, word if word >= 0 else None))
+    return tuple(result)
