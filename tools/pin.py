@@ -3,9 +3,10 @@
     python tools/pin.py BASE          # this working tree against the commit BASE
     python tools/pin.py --print       # the fingerprints of the library that is imported, as JSON
 
-Each fingerprint is the SHA-256 of the scores, standard errors, R2, costs and notes (codes and words, not wording) of
-one explanation. Fingerprints of different machines are not comparable, because rounding differs. Two runs on one
-machine with one thread agree.
+Each explanation has one SHA-256 for its scores, standard errors, R2, costs and notes (codes and words, not wording),
+and one for each field that only later commits have: the order, whether scores are signed or exact, and the precision.
+Fields that one of the two commits lacks are not compared. Fingerprints of different machines are not comparable,
+because rounding differs. Two runs on one machine with one thread agree.
 """
 
 import argparse
@@ -95,15 +96,34 @@ def _cases(
             yield f"{name}, text {number}", error
 
 
-def fingerprint(found: Any) -> str:
-    """Return the SHA-256 of what must not change, or the type of the error."""
+def fingerprint(found: Any) -> dict[str, str]:
+    """Return the SHA-256 of each part that must not change, or the type of the error."""
     if isinstance(found, Exception):
-        return type(found).__name__
+        return {"result": type(found).__name__}
     fit, notes = found.fit, _notes(found)
     r2 = found.r2 if hasattr(found, "r2") else fit.r2  # of the fit up to schema 1
     values = [found.scores.tobytes().hex(), found.standard_errors.tobytes().hex(), list(found.words), found.target]
     values += [r2, fit.split_half, fit.condition, fit.n_queries, fit.n_gradients, found.response, notes]
-    return hashlib.sha256(json.dumps(values).encode()).hexdigest()
+    return {
+        name: hashlib.sha256(json.dumps(part).encode()).hexdigest()
+        for name, part in ({"result": values} | _later(found)).items()
+    }
+
+
+def _later(found: Any) -> dict[str, Any]:
+    """Return the fields that came with later commits, if the explanation has them."""
+    fields: dict[str, Any] = {"precision": getattr(found.fit, "precision", None)}
+    for number, response in enumerate(getattr(found, "responses", ())):
+        for name in ("order", "signed", "exact"):
+            fields[f"{name} of response {number}"] = getattr(response, name, None)
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def differing(before: dict[str, str] | None, after: dict[str, str] | None) -> list[str]:
+    """Return the parts in which two fingerprints differ, of those that both have."""
+    if before is None or after is None:
+        return ["missing"]
+    return sorted(part for part in before.keys() & after.keys() if before[part] != after[part])
 
 
 def _notes(found: Any) -> list[tuple[str, int | None]]:
@@ -113,12 +133,12 @@ def _notes(found: Any) -> list[tuple[str, int | None]]:
     return [(note.code, getattr(note, "word", None)) for note in found.fit.warnings]
 
 
-def printed(source: Path) -> dict[str, str]:
+def printed(source: Path) -> dict[str, dict[str, str]]:
     """Return the fingerprints of the library in the folder `source`."""
     environment = os.environ | {"PYTHONPATH": os.fspath(source), "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
     command = [sys.executable, os.fspath(Path(__file__).resolve()), "--print"]
     done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
-    found: dict[str, str] = json.loads(done.stdout)
+    found: dict[str, dict[str, str]] = json.loads(done.stdout)
     return found
 
 
@@ -132,10 +152,11 @@ def compare(base: str) -> int:
         finally:
             subprocess.run(["git", "worktree", "remove", "--force", other], cwd=ROOT, check=True)
     after = printed(ROOT / "src")
-    changed = [name for name in before.keys() | after.keys() if before.get(name) != after.get(name)]
-    for name in sorted(changed):
-        sys.stdout.write(f"{name}: {before.get(name, 'missing')[:12]} became {after.get(name, 'missing')[:12]}\n")
-    sys.stdout.write(f"{len(before.keys() | after.keys()) - len(changed)} results as before, {len(changed)} changed\n")
+    names = before.keys() | after.keys()
+    changed = {name: parts for name in sorted(names) if (parts := differing(before.get(name), after.get(name)))}
+    for name, parts in changed.items():
+        sys.stdout.write(f"{name}: {', '.join(parts)} changed\n")
+    sys.stdout.write(f"{len(names) - len(changed)} results as before, {len(changed)} changed\n")
     return int(bool(changed))
 
 

@@ -5,8 +5,9 @@
 True
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from mase.lazy import lazy_names
 
 if TYPE_CHECKING:
     from mase import models as models
@@ -21,19 +22,6 @@ if TYPE_CHECKING:
     from mase.regression.stopping import Stopping as Stopping
 
 __version__ = "0.2.0"
-
-_LAZY = {
-    "Attribution": "mase.attribution:Attribution",
-    "Explainer": "mase.explainer:Explainer",
-    "METHODS": "mase.methods:METHODS",
-    "MaseError": "mase.errors:MaseError",
-    "Method": "mase.methods:Method",
-    "QueryOptions": "mase.regression.precision:QueryOptions",
-    "Stopping": "mase.regression.stopping:Stopping",
-    "explain": "mase.explainer:explain",
-    "load": "mase.io.json:load",
-    "models": "mase.models:",
-}
 
 __all__ = [
     "METHODS",
@@ -50,14 +38,21 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module 'mase' has no attribute {name!r}")
-    module, _, attribute = _LAZY[name].partition(":")
-    loaded = import_module(module)
-    value = getattr(loaded, attribute) if attribute else loaded
-    globals()[name] = value
-    return value
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "Attribution": "mase.attribution",
+        "Explainer": "mase.explainer",
+        "METHODS": "mase.methods",
+        "MaseError": "mase.errors",
+        "Method": "mase.methods",
+        "QueryOptions": "mase.regression.precision",
+        "Stopping": "mase.regression.stopping",
+        "explain": "mase.explainer",
+        "load": "mase.io.json",
+        "models": "mase.models",
+    },
+)
 
 
 def __dir__() -> list[str]:

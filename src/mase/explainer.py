@@ -47,7 +47,7 @@ class Explainer:
     n_samples, sigma, reference, link
         Replace that part of the method; None keeps it. `sigma` is a standard deviation of the coordinates, p standard
         deviations, a covariance matrix `(p, p)` or a function of p that returns one of these. `reference` is "zero",
-        "mask", "unk" or "pad".
+        "mask", "unk" or "pad", or "delete" for a function of texts.
     seed
         Seed of the perturbations. The same seed, text and settings give the same scores, whatever the order of texts.
     query

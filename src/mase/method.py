@@ -10,7 +10,6 @@ from mase.designs import DESIGNS
 from mase.designs.placement import Gaussian
 from mase.errors import OptionError
 from mase.estimators import ESTIMATORS
-from mase.links import Link
 from mase.registry import Registry
 from mase.regression.designed import Regression
 from mase.regression.strategy import Strategy
@@ -49,7 +48,7 @@ class Method:
     summary: str
     space: Space
     strategy: Strategy
-    link: Link = "probability"
+    link: str = "probability"
     n_samples: int = 1000
     without_embeddings: str | None = None
 

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
 
-__all__ = ["IMDB", "REUTERS", "SERVERS", "good_imdb", "served", "tar"]
+__all__ = ["IMDB", "REUTERS", "SERVERS", "good_imdb", "served", "tar", "whole"]
 
 Members = Mapping[str, bytes]
 
@@ -112,7 +112,7 @@ REUTERS: dict[str, Callable[[], bytes]] = {
 }
 
 
-def _whole(handler: BaseHTTPRequestHandler, body: bytes, length: int | None, **headers: str) -> None:
+def whole(handler: BaseHTTPRequestHandler, body: bytes, length: int | None, **headers: str) -> None:
     handler.send_response(200)
     for name, value in headers.items():
         handler.send_header(name.replace("_", "-"), value)
@@ -123,7 +123,7 @@ def _whole(handler: BaseHTTPRequestHandler, body: bytes, length: int | None, **h
 
 
 def _endless(handler: BaseHTTPRequestHandler) -> None:
-    _whole(handler, b"", None)
+    whole(handler, b"", None)
     while True:
         handler.wfile.write(bytes(1 << 20))
 
@@ -144,15 +144,15 @@ Answer = Callable[[BaseHTTPRequestHandler], None]
 
 # What a server answers; `good_imdb` is what it should.
 SERVERS: dict[str, Answer] = {
-    "stops halfway": lambda h: _whole(h, good_imdb()[:100], len(good_imdb())),
-    "stops halfway and says nothing of it": lambda h: _whole(h, good_imdb()[:100], None),
-    "sends more than it said": lambda h: _whole(h, good_imdb() + b"more", len(good_imdb()) // 2),
-    "says less than nothing": lambda h: _whole(h, good_imdb()[:50], None, Content_Length="-5"),
-    "says a length of 10**30": lambda h: _whole(h, good_imdb()[:50], 10**30),
-    "says a length in words": lambda h: _whole(h, good_imdb()[:50], None, Content_Length="many"),
-    "declares another encoding": lambda h: _whole(h, b"no gzip at all", 14, Content_Encoding="gzip"),
-    "sends a page": lambda h: _whole(h, b"<html>log in</html>", 19),
-    "sends nothing": lambda h: _whole(h, b"", 0),
+    "stops halfway": lambda h: whole(h, good_imdb()[:100], len(good_imdb())),
+    "stops halfway and says nothing of it": lambda h: whole(h, good_imdb()[:100], None),
+    "sends more than it said": lambda h: whole(h, good_imdb() + b"more", len(good_imdb()) // 2),
+    "says less than nothing": lambda h: whole(h, good_imdb()[:50], None, Content_Length="-5"),
+    "says a length of 10**30": lambda h: whole(h, good_imdb()[:50], 10**30),
+    "says a length in words": lambda h: whole(h, good_imdb()[:50], None, Content_Length="many"),
+    "declares another encoding": lambda h: whole(h, b"no gzip at all", 14, Content_Encoding="gzip"),
+    "sends a page": lambda h: whole(h, b"<html>log in</html>", 19),
+    "sends nothing": lambda h: whole(h, b"", 0),
     "never stops": _endless,
     "redirects in a circle": lambda h: _redirected(h, "/again"),
     "redirects to a file": lambda h: _redirected(h, "file:///etc/passwd"),
@@ -161,8 +161,8 @@ SERVERS: dict[str, Answer] = {
     "breaks": lambda h: _refused(h, 500),
     "hangs up": lambda h: h.connection.close(),
     "speaks no HTTP": lambda h: h.wfile.write(b"220 ftp ready\r\n" * 10),
-    "sends broken chunks": lambda h: _whole(h, b"zz\r\nnot a length\r\n", None, Transfer_Encoding="chunked"),
-    "sends a heading of 1 MB": lambda h: _whole(h, b"", 0, X_Long="x" * (1 << 20)),
+    "sends broken chunks": lambda h: whole(h, b"zz\r\nnot a length\r\n", None, Transfer_Encoding="chunked"),
+    "sends a heading of 1 MB": lambda h: whole(h, b"", 0, X_Long="x" * (1 << 20)),
 }
 
 

@@ -125,6 +125,6 @@ def test_a_server_that_tells_the_truth(tmp_path):
     folder = tmp_path / "table"
     folder.mkdir()
     with archives.served(
-        lambda handler: archives._whole(handler, archives.good_imdb(), len(archives.good_imdb()))
+        lambda handler: archives.whole(handler, archives.good_imdb(), len(archives.good_imdb()))
     ) as address:
         assert process.call(fetch, address, folder, limits=LIMITS) == "was accepted"

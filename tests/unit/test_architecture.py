@@ -67,6 +67,14 @@ LONGEST_MODULE = 300
 LONGEST_TEST_FILE = 400
 # The tests of a room of the first folder are in the room of the second that has the same path.
 MIRRORS = (("src/mase", "tests/unit"), ("paper/src/mase_paper", "paper/tests"))
+# Test files beside those of the top-level modules, named for what they test of the whole: documents, tools, behaviour.
+BEHAVIOURS = frozenset(
+    f"test_{name}"
+    for name in (
+        "architecture", "benchmarks", "docs", "lines", "long_texts", "lowest", "packages", "peers",
+        "plain_install", "propositions", "readme", "theory",
+    )
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,8 +311,15 @@ def test_no_test_file_is_long():
 
 
 def mirrors(path: Path, source: Path) -> bool:
-    """Return whether a test file of a room is named for one of the room's modules, and perhaps for an aspect of it."""
+    """Return whether a test file is named for a module of its room (and perhaps an aspect of it), or for the room.
+
+    Beside the top-level modules it may also be a test of behaviour.
+    """
     room = source / path.parent
+    if path.parent == Path() and path.stem in BEHAVIOURS:
+        return True
+    if path.parent != Path() and path.stem == f"test_{path.parent.name}":  # of the whole room
+        return (room / "__init__.py").is_file()
     return any((room / f"{name}.py").is_file() for name in beginnings(path.stem.removeprefix("test_")))
 
 
@@ -318,14 +333,23 @@ def test_tests_mirror_the_source():
     lost = [
         f"{tests}/{path}"
         for source, tests in MIRRORS
-        for path in (found.relative_to(ROOT / tests) for found in (ROOT / tests).glob("*/**/test_*.py"))
+        for path in (found.relative_to(ROOT / tests) for found in (ROOT / tests).rglob("test_*.py"))
         if not mirrors(path, ROOT / source)
     ]
     assert not lost, f"rename these test files after a module of the room, or move them out of it: {lost}"
+
+
+def test_every_test_of_behaviour_is_there():
+    assert {path.stem for path in (ROOT / "tests" / "unit").glob("test_*.py")} >= BEHAVIOURS
 
 
 def test_the_rule_of_mirrors_can_fail():
     assert mirrors(Path("cli/test_output_files_cut_short.py"), SOURCE)
     assert mirrors(Path("models/bundled/test_lstm.py"), SOURCE)
     assert not mirrors(Path("models/test_lstm.py"), SOURCE)
+    assert mirrors(Path("baselines/test_baselines.py"), SOURCE)
+    assert not mirrors(Path("test_baselines.py"), SOURCE)
+    assert mirrors(Path("test_rng.py"), SOURCE)
+    assert mirrors(Path("test_theory.py"), SOURCE)
+    assert not mirrors(Path("metrics/test_theory.py"), SOURCE)
     assert not mirrors(Path("nowhere/test_explain.py"), SOURCE)

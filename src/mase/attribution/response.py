@@ -16,7 +16,7 @@ def ranking(scores: Any) -> Ints:
     """Return the order `(w,)` of units by descending signed scores `(w,)`, ties by position in the text.
 
     The unit that increases the response of the explained class most comes first, and the one that decreases it most
-    comes last (R26).
+    comes last.
 
     Raises
     ------

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mase.links.response import probabilities as probabilities
     from mase.links.response import respond as respond
 
-__all__ = ["FLOOR", "LINKS", "Link", "Output", "floored", "links", "probabilities", "respond"]
+__all__ = ["FLOOR", "LINKS", "Link", "Output", "floored", "probabilities", "respond"]
 
 # The built-in names, for type checkers and editors. A test checks that they match the registry.
 Link = Literal["probability", "log-probability", "logit", "margin"]
@@ -39,11 +39,6 @@ class Output:
 
     kind: Literal["logits", "probabilities"] = "logits"
     multilabel: bool = False
-
-
-def links() -> tuple[str, ...]:
-    """Return the names of the links."""
-    return tuple(LINKS)
 
 
 # Imported on first use, because they load NumPy.

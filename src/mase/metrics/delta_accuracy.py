@@ -24,8 +24,8 @@ class DeltaAccuracy:
     Equation (9) of the paper, ``|CC - MC| / CC``, calls MC the texts *misclassified* after masking. With that reading a
     method that flips 9.5 % of the predictions would score 0.905, but the paper's prose and tables say 0.095. So MC is
     read as the texts *still classified correctly*: Delta Accuracy is the share of flipped predictions among texts that
-    were classified correctly (R25). Complete words are masked, in descending order of their signed scores, ties by
-    position. k is capped by the number of words (R26).
+    were classified correctly. Complete words are masked, in descending order of their signed scores, ties by
+    position. k is capped by the number of words. `docs/paper.md` compares this with the paper.
 
     In multi-label classification the prediction flips when the probability of the target falls below 0.5. A text has no
     value (NaN) if the model does not predict the target for the unmasked text.
@@ -52,7 +52,7 @@ class DeltaAccuracy:
 def flips(masker: Masker, order: Ints, target: int, ks: Sequence[int]) -> Bools:
     """Return for each of `ks` whether the prediction is no longer `target` without the first k words `(len(ks),)`.
 
-    The words are masked in the given order, and k is capped by the number of words w. Delta Accuracy (R25) is the share
+    The words are masked in the given order, and k is capped by the number of words w. Delta Accuracy is the share
     of texts for which this is true, among texts that were predicted correctly; `mase.metrics.intervals` summarises it.
     `Masker.flipped` defines what counts as predicted.
 

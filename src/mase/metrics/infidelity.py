@@ -7,8 +7,6 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from mase.arrays import Floats, Ints
-from mase.designs.bernoulli import Bernoulli
-from mase.designs.path import Path
 from mase.errors import NonFiniteError, OptionError
 from mase.explainer import Explainer
 from mase.links import probabilities
@@ -18,6 +16,7 @@ from mase.metrics.protocol import Column, Instance
 from mase.models.batching import ask
 from mase.models.protocol import Binding, Model, Probe
 from mase.regression.designed import Regression
+from mase.regression.problem import Sample
 from mase.rng import generator, untouched
 from mase.text import group_words
 
@@ -28,7 +27,7 @@ __all__ = ["Infidelity", "infidelities"]
 class Infidelity:
     """Expected squared error of the scores as a linear model of f: E[(Z.gamma - (f(x) - f(x - Z)))^2]; lower is better.
 
-    This is the paper's Definition of infidelity (R7), from Yeh et al., NeurIPS 2019.
+    This is the paper's definition of infidelity, from Yeh et al., NeurIPS 2019.
 
     Notes
     -----
@@ -51,8 +50,8 @@ class Infidelity:
     ----------
     perturbation
         The method (a name in `mase.METHODS` or a `Method`) whose space, design, sigma and centre draw the
-        perturbations. Its estimator and link are not used. For a model without embeddings words are masked instead
-        ("mase-mask").
+        perturbations. Its estimator and link are not used. All its rows must be drawn from one distribution, with equal
+        weights. For a model without embeddings words are masked instead ("mase-mask").
     n_samples
         Number of perturbations.
     sign
@@ -91,15 +90,11 @@ class Infidelity:
         chosen = resolve(self.perturbation)
         with_fallback = replace(chosen, without_embeddings=chosen.without_embeddings or "mase-mask")
         method = Explainer(model, method=with_fallback, n_samples=self.n_samples).method
-        if not _has_one_level(method):
+        sigma = 0.0 if method.gaussian is None else method.gaussian.sigma
+        if not isinstance(method.strategy, Regression) or callable(sigma) or np.ndim(sigma):
             raise OptionError(
-                f"perturbation {method.name!r} has no centre with one standard deviation, expected a method like "
+                f"perturbation {method.name!r} has no design with a single standard deviation, expected a method like "
                 "'mase-paper'"
-            )
-        if self.sign == -1 and not method.space.binary and not _about_the_text(method):
-            raise OptionError(
-                f"perturbation {method.name!r} is not symmetric about the text, so that x - Z is outside of its "
-                "distribution, expected a symmetric one; use sign=1, which evaluates x + Z"
             )
         return method
 
@@ -109,35 +104,40 @@ class Infidelity:
         active: Ints = np.flatnonzero(probe.scale > 0)
         if not len(active):
             return np.empty((0, len(probe.scale))), np.empty(0)
-        drawn = _drawn(instance, method, probe.scale[active])
-        moves = np.zeros((len(drawn), len(probe.scale)))
+        sample = _drawn(instance, method, probe.scale[active])
         # Coordinates that are 0 or 1 start at 1 and can only go down, so both signs give the same perturbation.
-        moves[:, active] = drawn if self.sign == 1 or method.space.binary else -drawn
+        mirror = self.sign == -1 and not method.space.binary
+        if mirror and sample.center != 1:
+            raise OptionError(
+                f"perturbation {method.name!r} is not symmetric about the text, so that x - Z is outside of its "
+                "distribution, expected a symmetric one; use sign=1, which evaluates x + Z"
+            )
+        moves = np.zeros((len(sample.coordinates), len(probe.scale)))
+        moves[:, active] = (1 - sample.coordinates) if mirror else (sample.coordinates - 1)
         unperturbed = probabilities(probe.start, probe.output)[0, instance.target]
         return moves, probabilities(ask(probe, 1 + moves), probe.output)[:, instance.target] - unperturbed
 
 
-def _has_one_level(method: Method) -> bool:
-    """Return whether a method draws all rows from one distribution, with one centre and one standard deviation."""
-    if method.gaussian is not None:
-        return np.ndim(method.gaussian.sigma) == 0 and not callable(method.gaussian.sigma)
-    return isinstance(method.strategy, Regression) and isinstance(method.strategy.design, Bernoulli)
-
-
-def _about_the_text(method: Method) -> bool:
-    """Return whether the distribution of a method's rows is symmetric about the text."""
-    return method.gaussian is not None and method.gaussian.center == 1 and not isinstance(method.gaussian, Path)
-
-
-def _drawn(instance: Instance, method: Method, scale: Floats) -> Floats:
-    """Return coordinates minus 1 `(n, p)` of the words that can move, from the method's distribution.
+def _drawn(instance: Instance, method: Method, scale: Floats) -> Sample:
+    """Return rows `(n, p)` for the words that can move, from the method's distribution.
 
     The random stream differs from that of the explanation, so that the draws are independent of the scores.
+
+    Raises
+    ------
+    OptionError
+        If the rows are not drawn from one distribution with equal weights.
     """
     assert isinstance(method.strategy, Regression)
     design = method.strategy.design
     rng = generator(instance.seed, f"infidelity of {instance.text}")
-    return np.asarray(design.draw(rng, method.n_samples, design.distribution(scale)).coordinates - 1)
+    sample = design.draw(rng, method.n_samples, design.distribution(scale))
+    if design.rounds > 1 or sample.exhaustive or np.ptp(sample.weights) > 0:
+        raise OptionError(
+            f"perturbation {method.name!r} has weighted rows, fixed rows or several rounds, expected rows drawn from "
+            "one distribution; use a method like 'mase-paper' or 'mase-mask'"
+        )
+    return sample
 
 
 def infidelities(scores: Floats, moves: Floats, changes: Floats) -> Floats:

@@ -3,13 +3,13 @@
 `mase.models.adapters` chooses the right one for an object.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from mase.lazy import lazy_names
 from mase.models.adapters import ADAPTERS
 from mase.models.adapters.adapt import adapt
 from mase.models.adapters.protocol import Adapter
-from mase.models.loading import load, require
+from mase.models.loading import load
 
 if TYPE_CHECKING:
     from mase.models.callable import Callable as Callable
@@ -32,20 +32,15 @@ __all__ = [
     "load",
 ]
 
-_LAZY = {
-    "Binding": "mase.models.protocol",
-    "Model": "mase.models.protocol",
-    "Probe": "mase.models.protocol",
-    "Callable": "mase.models.callable",
-    "HuggingFace": "mase.models.transformers",
-    "TorchModule": "mase.models.torch_module",
-}
-_NEEDS = {"TorchModule": (("torch", "torch"),), "HuggingFace": (("torch", "hf"), ("transformers", "hf"))}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module 'mase.models' has no attribute {name!r}")
-    for package, extra in _NEEDS.get(name, ()):
-        require(package, extra)
-    return getattr(import_module(_LAZY[name]), name)
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "Binding": "mase.models.protocol",
+        "Model": "mase.models.protocol",
+        "Probe": "mase.models.protocol",
+        "Callable": "mase.models.callable",
+        "HuggingFace": "mase.models.transformers",
+        "TorchModule": "mase.models.torch_module",
+    },
+    needs={"TorchModule": [("torch", "torch")], "HuggingFace": [("torch", "hf"), ("transformers", "hf")]},
+)

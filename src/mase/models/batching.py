@@ -7,7 +7,6 @@ import numpy as np
 
 from mase.arrays import Floats, Ints
 from mase.errors import ModelError, NonFiniteError, OptionError
-from mase.links import Link
 from mase.models.protocol import ExchangeProbe, GradientProbe, Probe
 
 __all__ = ["ask", "ask_exchanged", "ask_gradients", "ask_norms", "check_batch_size", "check_start", "in_batches"]
@@ -49,7 +48,7 @@ def ask(probe: Probe, coordinates: Floats, batch_size: int | None = None, first:
 
 
 def ask_norms(
-    probe: GradientProbe, coordinates: Floats, link: Link, target: int, batch_size: int, first: int = 0
+    probe: GradientProbe, coordinates: Floats, link: str, target: int, batch_size: int, first: int = 0
 ) -> Floats:
     """Return the norms `(n, p)` of the response's gradient with respect to the vectors of each word; see `ask`.
 
@@ -79,7 +78,7 @@ def ask_exchanged(probe: ExchangeProbe, sources: Ints, batch_size: int) -> Float
 
 
 def ask_gradients(
-    probe: GradientProbe, coordinates: Floats, link: Link, target: int, batch_size: int, first: int = 0
+    probe: GradientProbe, coordinates: Floats, link: str, target: int, batch_size: int, first: int = 0
 ) -> tuple[Floats, Floats]:
     """Return the model's scores `(n, k)` and the response's derivatives `(n, p)` at the coordinates; see `ask`.
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mase.arrays import Floats, Ints
+from mase.choices import Reference
 from mase.errors import CapabilityError, EmptyTextError, MaseError, ModelError, OptionError, ShapeError
 from mase.links import Output, probabilities
 from mase.models.answers import Answers
@@ -86,7 +87,7 @@ class Callable:
         self.name = name or str(getattr(predict_proba, "__qualname__", type(predict_proba).__name__))
 
     @property
-    def references(self) -> tuple[str, ...]:
+    def references(self) -> tuple[Reference, ...]:
         """The references: "mask" if there is a mask token, and "delete", which removes the word."""
         return ("delete",) if self._mask_token is None else ("mask", "delete")
 

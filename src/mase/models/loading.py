@@ -3,12 +3,12 @@
 import os
 from pathlib import Path
 
-from mase.errors import MissingDependencyError
+from mase.lazy import require
 from mase.models.bundled import ADAPTED, BUNDLED, is_adapted, named
 from mase.models.protocol import Model
 from mase.registry import unknown
 
-__all__ = ["load", "require"]
+__all__ = ["load"]
 
 
 def load(
@@ -80,17 +80,3 @@ def _cached(name: str) -> bool:
     """Return whether the local Hugging Face cache has a model of this name (without an owner)."""
     home = Path(os.environ.get("HF_HOME", Path.home() / ".cache" / "huggingface"))
     return _exists(os.fspath(Path(os.environ.get("HF_HUB_CACHE", home / "hub")) / f"models--{name}"))
-
-
-def require(package: str, extra: str) -> None:
-    """Raise the error that names the extra to install if a package is missing.
-
-    Raises
-    ------
-    MissingDependencyError
-        If the package is not installed.
-    """
-    from importlib.util import find_spec
-
-    if find_spec(package) is None:
-        raise MissingDependencyError(f"{package} is not installed; run: pip install 'mase-xai[{extra}]'")

@@ -1,6 +1,6 @@
 """Process-wide settings, used by the command line and by the workers of experiments, never by the library itself."""
 
-from mase.models.loading import require
+from mase.lazy import require
 from mase.platforms import keep_freed_memory
 
 __all__ = ["configure"]

@@ -2,10 +2,10 @@
 
 import csv
 import io
-from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from mase.attribution import Attribution, Response
+from mase.attribution import Attribution
+from mase.attribution.rows import rows
 from mase.io.json import Failure
 
 __all__ = ["COLUMNS", "CsvTable"]
@@ -25,7 +25,7 @@ class CsvTable:
     `number` counts the texts from 1 and `position` the words of a text from 0. `start` and `end` are the span of the
     word in the text of `field`, and `rank` is its rank from 1. `response` is the explained class and `value` the
     explained number for the unmasked text. Text that a spreadsheet would take for a formula is prefixed with an
-    apostrophe.
+    apostrophe. The heading is written before any result, so effects beside the score have no column; JSON has them.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -49,31 +49,12 @@ class CsvTable:
 def _rows(result: Attribution | Failure) -> list[dict[str, Any]]:
     if isinstance(result, Failure):
         return [_failed(result)]
-    return [row for response in result.responses for row in _units(result, response)]
-
-
-def _units(attribution: Attribution, response: Response) -> Iterator[dict[str, Any]]:
-    common = {
-        "response": response.name,
-        "link": response.link,
-        "value": response.value,
-        "r2": response.r2,
-        "method": attribution.method["name"],
-        "model": attribution.model["name"],
-        "seed": attribution.seed,
-    }
-    ranks = {position: rank for rank, position in enumerate(response.order, 1)}
-    for position, unit in enumerate(attribution.units):
-        yield common | {
-            "position": position,
-            "field": unit.field,
-            "start": unit.start,
-            "end": unit.end,
-            "text": unit.text,
-            "score": response.scores[position],
-            "standard_error": response.standard_errors[position],
-            "rank": ranks[position],
-        }
+    named = {"method": result.method["name"], "model": result.model["name"], "seed": result.seed}
+    return [
+        row | named | {"link": response.link, "value": response.value, "r2": response.r2}
+        for response in result.responses
+        for row in rows(result.units, response)
+    ]
 
 
 def _failed(failure: Failure) -> dict[str, Any]:

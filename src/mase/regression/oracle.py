@@ -10,7 +10,7 @@ import numpy as np
 from mase.arrays import Bools, Floats, Ints
 from mase.attribution import Note
 from mase.errors import CapabilityError
-from mase.links import Link, floored, respond
+from mase.links import floored, respond
 from mase.models.batching import ask, ask_exchanged, ask_gradients, ask_norms
 from mase.models.protocol import (
     AttributionProbe,
@@ -52,7 +52,7 @@ class Oracle:
 
     probe: Probe
     method: str
-    link: Link
+    link: str
     target: int
     active: Ints
     binary: bool = True
@@ -66,7 +66,7 @@ class Oracle:
 
     @classmethod
     def of(
-        cls, probe: Probe, method: str, link: Link, target: int, moving: Bools, *, binary: bool, options: QueryOptions
+        cls, probe: Probe, method: str, link: str, target: int, moving: Bools, *, binary: bool, options: QueryOptions
     ) -> "Oracle":
         """Return the oracle of the coordinates that are `moving` `(p,)`; the evaluations of the setup are counted."""
         return cls(probe, method, link, target, np.flatnonzero(moving), binary, options, cost=Cost(probe.n_setup))

@@ -3,9 +3,9 @@
 Probes and classifiers need numpy only. The torch modules are imported on first use.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from mase.lazy import lazy_names
 from mase.testing.classifiers import AdditiveClassifier, LogisticClassifier
 from mase.testing.contracts import (
     check_design,
@@ -44,10 +44,7 @@ __all__ = [
     "whitespace_ids",
 ]
 
-_NEED_TORCH = frozenset({"SmallLSTM", "SmallMLP", "Wrapped", "whitespace_ids"})
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _NEED_TORCH:
-        raise AttributeError(f"module 'mase.testing' has no attribute {name!r}")
-    return getattr(import_module("mase.testing.modules"), name)
+# Imported on first use, because they load torch.
+__getattr__ = lazy_names(
+    __name__, dict.fromkeys(("SmallLSTM", "SmallMLP", "Wrapped", "whitespace_ids"), "mase.testing.modules")
+)

@@ -188,7 +188,7 @@ def test_files_that_are_no_attribution_say_what_they_are(tmp_path, content, mess
         (("tokens", 1, "end"), 999, r"tokens\[1\] .* expected a span within"),
         (("tokens", 1, "end"), None, r"tokens\[1\] .* expected 'field', 'start' and 'end'"),
         (("responses", 0, "name"), "nobody", "expected one of the labels in 'probabilities', neg, pos"),
-        (("responses", 0, "link"), "odds", "expected one of probability"),
+        (("responses", 0, "link"), "", "'link' is '', expected a name"),
         (("responses", 0, "scores", 4), "0", r"Expected `float`, got `str` - at `\$.responses\[0\].scores\[4\]`"),
         (("tokens", 0), {"text": "x", "start": 0, "end": 1, "field": "text"},
             r"required field `unit` - at `\$.tokens\[0\]`"),

@@ -13,6 +13,7 @@ from mase.attribution import Fit, Note, Response, Unit
 from mase.errors import DataError
 from mase.io.json import dumps, from_dict, loads, to_dict
 from mase.io.schema import json_schema
+from mase.text import Truncation
 
 ROOT = Path(__file__).parents[3]
 
@@ -64,10 +65,37 @@ def test_the_published_schema_is_that_of_the_values():
     """`python tools/schema.py` writes it."""
     committed = json.loads((ROOT / "docs" / "schema" / "mase.attribution-2.json").read_text(encoding="utf-8"))
     assert committed == json_schema()
-    described = committed["$defs"]
-    assert set(to_dict(attribution())) - set(described["Attribution"]["properties"]) == {"evidence"}
     for name, kind in (("Response", Response), ("Unit", Unit), ("Note", Note), ("Fit", Fit)):
-        assert set(described[name]["properties"]) >= {one.name for one in fields(kind)}
+        assert set(committed["$defs"][name]["properties"]) >= {one.name for one in fields(kind)}
+
+
+def test_every_key_that_is_written_is_in_the_schema():
+    plain = to_dict(attribution(notes=[("early", "x", 3)], truncation=Truncation(3, 5, "end")))
+    assert list(undescribed(plain, json_schema(), "")) == []
+    plain["responses"][0]["colour"] = plain["fit"]["colour"] = plain["colour"] = "red"
+    assert sorted(undescribed(plain, json_schema(), "")) == [".colour", ".fit.colour", ".responses[].colour"]
+
+
+def undescribed(value, kind, path, schema=None):
+    """Yield the path of each key of plain JSON that a schema does not describe."""
+    schema = schema or kind
+    for option in kind.get("anyOf", [kind]):
+        described = schema["$defs"][option["$ref"].rpartition("/")[2]] if "$ref" in option else option
+        if isinstance(value, dict) and "properties" in described:
+            for key, member in value.items():
+                if key not in described["properties"]:
+                    yield f"{path}.{key}"
+                else:
+                    yield from undescribed(member, described["properties"][key], f"{path}.{key}", schema)
+        if isinstance(value, list) and "items" in described:
+            for member in value:
+                yield from undescribed(member, described["items"], f"{path}[]", schema)
+
+
+def test_a_result_of_a_link_that_is_not_installed_loads():
+    made = from_dict(changed(("responses", 0, "link"), "odds"))
+    assert made.link == "odds"
+    assert loads(dumps(made)) == made
 
 
 @pytest.mark.parametrize("line", [-1, 0])

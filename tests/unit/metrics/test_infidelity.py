@@ -1,7 +1,7 @@
 """Tests of `mase.metrics.infidelity`."""
 
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -16,6 +16,8 @@ from mase.metrics.masking import masker
 from mase.metrics.protocol import Instance
 from mase.models import Callable, load
 from mase.models.protocol import Binding
+from mase.regression.covariance import Covariance
+from mase.regression.problem import Distribution, Sample
 from mase.spaces.token_scale import TokenScale
 from mase.text import group_words
 
@@ -132,6 +134,31 @@ def test_infidelity_of_a_law_beside_the_text_is_asked_where_it_draws(lstm_model)
         with pytest.raises(OptionError, match=r"not symmetric about the text.*use sign=1"):
             Infidelity(perturbation=distribution, n_samples=20).evaluate(case(lstm_model))
         assert np.isfinite(Infidelity(perturbation=distribution, n_samples=20, sign=1).evaluate(case(lstm_model))).all()
+
+
+@dataclass(frozen=True, slots=True)
+class Coins:
+    """The design of another package: fair coins, with a weight that may be larger for the first row."""
+
+    first: float = 1.0
+    rounds: int = 1
+
+    def distribution(self, scale):
+        return Distribution(0.5, Covariance(np.full(np.count_nonzero(scale), 0.5)))
+
+    def draw(self, rng, n, distribution, gamma=None):
+        rows = rng.integers(0, 2, (n, distribution.covariance.size)).astype(float)
+        weights = np.r_[self.first, np.ones(n - 1)]
+        return Sample(rows, rows - 0.5, weights, False, 0.5, distribution.covariance)
+
+
+def test_designs_of_other_packages_perturb_if_their_rows_have_one_distribution(additive_model):
+    coins = resolve("mase-mask", design=Coins())
+    assert max(Infidelity(perturbation=coins, n_samples=64).evaluate(case(additive_model))) < 1e-20
+    for design in (Coins(first=2.0), Coins(rounds=3), "leave-one-out", "lime", "focused"):
+        method = resolve("mase-mask", design=design)
+        with pytest.raises(OptionError, match="expected rows drawn from one distribution"):
+            Infidelity(perturbation=method, n_samples=64).evaluate(case(additive_model))
 
 
 @pytest.mark.parametrize("unit", [1e-200, 1e100])

@@ -5,6 +5,7 @@ import io
 from dataclasses import replace
 
 import pytest
+from tests.attributions import two_fields
 
 import mase
 from mase.io.json import Failure
@@ -37,6 +38,13 @@ def test_one_row_per_word_with_the_exact_numbers(found):
     assert (rows[0]["response"], rows[0]["link"], float(rows[0]["value"])) == (found.target, found.link, found.response)
     assert [int(row["position"]) for row in sorted(rows[:3], key=lambda row: int(row["rank"]))] == found.order.tolist()
     assert all(found.text[int(row["start"]) : int(row["end"])] == row["text"] for row in rows)
+
+
+def test_all_responses_have_rows_with_their_own_ranks():
+    rows = table(two_fields())
+    assert [row["response"] for row in rows] == ["pos"] * 3 + ["neg"] * 3
+    assert [row["rank"] for row in rows] == ["1", "2", "3", "3", "1", "2"]
+    assert [row["value"] for row in rows] == ["1.5"] * 3 + ["-1.5"] * 3
 
 
 def test_scores_without_errors_and_failures_have_empty_cells(found):
