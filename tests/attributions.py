@@ -77,7 +77,7 @@ def changed(place, value, made=None):
 
 
 def two_fields():
-    """Return an attribution of a pair of fields for two responses, of which the second orders words by another effect."""
+    """Return an attribution of two fields for two responses; the second orders words by another effect."""
     shared = {"link": "margin", "standard_errors": (0.1, None, 0.2), "r2": None}
     first = Response("pos", value=1.5, scores=(1.0, 0.0, -0.5), order=(0, 1, 2), **shared)
     effects = {"leave_one_out": (0.25, -1.0, 0.5)}

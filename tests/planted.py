@@ -1,4 +1,4 @@
-"""Plant each fault of `planted_faults.toml` in a copy of src/ and see the tests that are named for it fail: `make planted`."""
+"""Plant each fault of `planted_faults.toml` in a copy of src/ and see the tests named for it fail: `make planted`."""
 
 import os
 import shutil

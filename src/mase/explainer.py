@@ -251,7 +251,7 @@ def explain(
 ) -> Attribution:
     """Return the attribution of one text.
 
-    To explain several texts, create one `Explainer` and call it with all of them, so that the model is loaded only once.
+    To explain several texts, create one `Explainer` and call it with all of them. The model is then loaded only once.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ FIELD = "text"
 def response_of(
     solution: Solution, label: str, link: str, words: Words, of_token: Ints, *, per_token: bool
 ) -> Response:
-    """Return the response that was explained, with the scores of the words and, with token coordinates, of the tokens."""
+    """Return the explained response with the scores of the words and, with token coordinates, of the tokens."""
     gamma = solution.estimate.gamma
     return Response.of(
         label,

@@ -50,7 +50,8 @@ DECODERS: dict[str, dict[str, Any]] = {
     },
     "gpt_neox": _BASIC, "llama": _DECODER, "mistral": _DECODER, "qwen2": _DECODER, "qwen3": _DECODER, "gemma": _DECODER,
     "phi": _DECODER, "falcon": _BASIC, "opt": _BASIC | {"ffn_dim": 24, "word_embed_proj_dim": 16, "init_std": 0.4},
-    "bloom": {"vocab_size": _V, "hidden_size": 16, "n_head": 2, "n_layer": 1, "pad_token_id": 0, "initializer_range": 0.4},
+    "bloom": {"vocab_size": _V, "hidden_size": 16, "n_head": 2, "n_layer": 1, "pad_token_id": 0,
+        "initializer_range": 0.4},
 }  # fmt: skip
 ARCHITECTURES = ENCODERS | DECODERS
 # Families that cannot be entered, and must say so by a typed error: two-part models, time first, windows that pad, no

@@ -58,7 +58,7 @@ def save_lstm(folder: Path) -> None:
 
 
 def config(changes: Mapping[str, Any], *, file: str = "config.json", code: bool = False) -> Damage:
-    """Return the damage that gives keys of a JSON file other values; with `code`, the folder also holds evil modules."""
+    """Return the damage that changes values in a JSON file; with `code`, the folder also gets malicious modules."""
 
     def damage(place: Place) -> None:
         path = place.folder / file

@@ -254,7 +254,7 @@ def _normed_weight() -> nn.Module:
 
 
 def own_answer(module: nn.Module) -> Callable[[str], Any]:
-    """Return the function from a text to the module's own class probabilities, in evaluation mode as everybody asks it."""
+    """Return the function from a text to the class probabilities of the module in evaluation mode."""
 
     def asked(text: str) -> np.ndarray:
         training = [part for part in module.modules() if part.training]

@@ -1,4 +1,4 @@
-"""What the server of `process.py` loads once, so that a case takes milliseconds: torch, transformers and the library."""
+"""Import torch, transformers and the library once in the server of `process.py`: a case then takes milliseconds."""
 
 import os
 

@@ -1,4 +1,7 @@
-"""Cases in processes of their own: forked from a server that has the libraries loaded, limited in time, memory and disk."""
+"""Run cases in separate processes with limits of time, memory and disk.
+
+They are forked from a server that has the libraries loaded.
+"""
 
 import multiprocessing
 import os

@@ -2,6 +2,7 @@
 
 import ast
 import platform
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -65,7 +66,9 @@ def table(families: Sequence[Family]) -> str:
 
 def _where() -> str:
     packages = ", ".join(f"{name} {version(name)}" for name in _PACKAGES)
-    return f"{datetime.now(UTC):%Y-%m-%d}, {_processor()}, {platform.system()}, Python {platform.python_version()}, {packages}."
+    python = f"Python {platform.python_version()}"
+    where = f"{datetime.now(UTC):%Y-%m-%d}, {_processor()}, {platform.system()}, {python}, {packages}."
+    return textwrap.fill(where, 120, break_on_hyphens=False)
 
 
 def _processor() -> str:

@@ -1,4 +1,7 @@
-"""What the command may write, and how it may end: results or one line of error, never a traceback, a prompt or a hang."""
+"""Check what the command writes and how it ends.
+
+It gives results or one line of error, never a traceback, a prompt or a hang.
+"""
 
 import json
 import re

@@ -13,7 +13,10 @@ __all__ = ["TABLES", "Table"]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A file of texts. `results` counts the lines of JSON that it must give, failures included; None: it is refused whole."""
+    """A file of texts.
+
+    `results` is the number of JSON lines that it must give, failures included. None means that it is refused.
+    """
 
     name: str
     content: bytes | Callable[[], bytes]

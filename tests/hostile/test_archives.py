@@ -22,7 +22,7 @@ def imdb(**changes):
 
 
 def build(name, archive, folder, read):
-    """Judge an archive: a typed error that leaves nothing behind, or, if it may be `read`, the table of its good members."""
+    """Expect a typed error that leaves no file behind, or, if `read`, the table of the valid members."""
     from mase.datasets import DATASETS
     from mase.datasets.download import build as rebuilt
     from mase.datasets.table import read_split

@@ -140,7 +140,7 @@ def test_the_outline_sees_markup():
     "numbers", [range(start, min(start + 40, len(PAYLOADS))) for start in range(0, len(PAYLOADS), 40)]
 )
 def test_payloads_through_the_command(numbers, tmp_path, judge):
-    """Lines of texts, heat maps and errors: standard output and error hold no command, the page no element of theirs."""
+    """No text reaches standard output or error as a command, or the page as an element."""
     texts = [" ".join(PAYLOADS[number].splitlines()) for number in numbers]
     source, shown = tmp_path / "texts.txt", tmp_path / "page.html"
     source.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
@@ -148,9 +148,10 @@ def test_payloads_through_the_command(numbers, tmp_path, judge):
     ran = process.mase(*arguments, scratch=tmp_path / "streams")
     sent = ran.out.decode() + ran.err
     verdicts = {
-        "streams": streams.complaint(ran), "terminal": f"sends {COMMANDS & set(sent)!r}" if COMMANDS & set(sent) else None,
+        "streams": streams.complaint(ran),
+        "terminal": f"sends {COMMANDS & set(sent)!r}" if COMMANDS & set(sent) else None,
         "page": foreign(Outline(shown.read_text("utf-8"))),
-    }  # fmt: skip
+    }
     judge(verdicts.items())
 
 

@@ -48,7 +48,8 @@ def test_kills_of_reproduce(jobs, data, tmp_path, judge):
     verdicts, rng, kept = [], np.random.default_rng(jobs), {}
     for number in range(10):
         running = process.start(
-            *arguments, "--resume", "--jobs", str(jobs), "-o", tmp_path / "killed", scratch=tmp_path / "streams", limits=LIMITS,
+            *arguments, "--resume", "--jobs", str(jobs), "-o", tmp_path / "killed", scratch=tmp_path / "streams",
+            limits=LIMITS,
             own_children=jobs > 1,
         )  # fmt: skip
         waited(tmp_path / "killed" / "records", rng.uniform(0.5, 2.0))
@@ -81,7 +82,7 @@ def weights(folder: Path) -> bytes:
 
 @pytest.mark.hostile
 def test_kills_of_training(data, tmp_path, judge):
-    """Killed ten times: no folder that loads as another model, and in the end the model of a run that nothing stopped."""
+    """After ten kills no folder loads as another model, and the last run gives the model of an uninterrupted run."""
     arguments = ("train", "lstm-imdb", "--epochs", "30", "--data-dir", data)
     verdicts, rng = [], np.random.default_rng(7)
     for number in range(10):

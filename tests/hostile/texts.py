@@ -21,7 +21,8 @@ READABLE: dict[str, str] = {
     "emoji with joiners": "good \U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466 film "
     "\U0001f3f3\ufe0f\u200d\U0001f308",
     "flags and skin tones": "good \U0001f1e9\U0001f1ea\U0001f1eb\U0001f1f7 \U0001f44d\U0001f3fd film",
-    "right to left": "\u05d4\u05e1\u05e8\u05d8 \u05d8\u05d5\u05d1 good \u0627\u0644\u0641\u064a\u0644\u0645 \u062c\u064a\u062f",
+    "right to left": "\u05d4\u05e1\u05e8\u05d8 \u05d8\u05d5\u05d1 good "
+    "\u0627\u0644\u0641\u064a\u0644\u0645 \u062c\u064a\u062f",
     "Arabic with marks": "\u0627\u0644\u0652\u0641\u0650\u064a\u0644\u0652\u0645\u064f "
     "\u062c\u064e\u064a\u0651\u0650\u062f\u064c",
     "combining marks": "go\u0308o\u0308d fi\u0300\u0301\u0302lm e\u0301t\u00e9",

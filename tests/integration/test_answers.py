@@ -1,5 +1,6 @@
-"""What the bundled models say to the example texts, to four digits: other weights, another cut or another base would show.
+"""The probabilities of the bundled models for the example texts, to four digits.
 
+Other weights, another truncation or another base would change them.
 That their accuracy on the test splits is that of their cards takes minutes, and the data: `make pages` checks it.
 """
 

@@ -55,7 +55,8 @@ def test_models_answer_plain_questions():
     imdb = bundled.load("lstm-imdb")
     assert [imdb.labels[index] for index in imdb.predict(reviews).argmax(1)] == ["pos", "neg"]
     news = [
-        "BANK OF DUCKVILLE RAISES DISCOUNT RATE. The central bank raised its key interest rate to six pct from five pct."
+        "BANK OF DUCKVILLE RAISES DISCOUNT RATE. "
+        "The central bank raised its key interest rate to six pct from five pct."
     ]
     reuters = bundled.load("lstm-reuters")
     assert reuters.labels[int(reuters.predict(news).argmax())] == "interest"

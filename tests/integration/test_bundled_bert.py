@@ -1,4 +1,4 @@
-"""The bundled fine-tuned transformers: their files, that they load as plain classifiers, that their cards tell the truth."""
+"""The bundled fine-tuned transformers: their files, loading as plain classifiers, and the truth of their cards."""
 
 import json
 import re
@@ -74,7 +74,8 @@ def test_models_answer_plain_questions():
     imdb = loaded("bert-imdb")
     assert [imdb.labels[index] for index in imdb.predict(reviews).argmax(1)] == ["pos", "neg"]
     news = [
-        "BANK OF DUCKVILLE RAISES DISCOUNT RATE. The central bank raised its key interest rate to six pct from five pct."
+        "BANK OF DUCKVILLE RAISES DISCOUNT RATE. "
+        "The central bank raised its key interest rate to six pct from five pct."
     ]
     reuters = loaded("bert-reuters")
     assert reuters.labels[int(reuters.predict(news).argmax())] == "interest"
@@ -96,7 +97,7 @@ def test_card_and_configuration_tell_the_same(name):
 @pytest.mark.pages
 @every_model
 def test_accuracy_on_a_slice_of_the_test_split_agrees_with_the_card(name):
-    """The complete split takes minutes; every tenth or hundredth text finds a wrong model, a wrong base or a wrong cut."""
+    """The complete split takes minutes. A tenth or a hundredth of it detects a wrong model, base or truncation."""
     dataset = datasets.DATASETS[DATASET_OF[name]]
     if not (SHARED / dataset.file).is_file():
         pytest.skip(f"no {dataset.file} in ../shared/data")

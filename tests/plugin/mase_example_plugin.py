@@ -77,7 +77,7 @@ COINS_IN_BLOCKS = {
 
 @dataclass(frozen=True, slots=True)
 class SwitchingPoint:
-    """Share of the words that go, top first, before the prediction flips; the lower the better; NaN if it never does."""
+    """Share of words masked, highest first, until the prediction flips: lower is better; NaN if it never does."""
 
     needs_rescore: ClassVar[bool] = False
 

@@ -1,4 +1,6 @@
-"""The architecture, enforced on the syntax trees of both packages: which way imports point and who may use which framework.
+"""The architecture, checked on the syntax trees of both packages.
+
+Imports point one way, and each framework is imported only by the modules that own it.
 
 A new design, estimator, space, model or any other file in an existing folder needs no edit here. A new folder or a new
 module beside `explainer.py` takes its place in `LAYERS`.

@@ -89,7 +89,7 @@ def test_committed_cost_on_the_bert_holds_its_goals():
 
 @pytest.mark.pages
 def test_committed_figures_of_the_system_hold_their_goals():
-    """Memory, start-up, batch sizes, mixed lengths, two processes: the goals beside the figures, as the page shows them."""
+    """The goals beside the figures of the page: memory, start-up, batch sizes, mixed lengths, two processes."""
     found = result("system")
     for name, goal in found["goals"].items():
         relation, _, limit = goal.partition(" ")
@@ -175,7 +175,7 @@ def test_python_calls_do_not_grow_with_the_rows():
 
 
 def nearly_alike(alike, n=300, p=12):
-    """Return the problem of p coordinates in very different units, of which the first two differ by a share of `alike`."""
+    """Return a problem of p coordinates in very different units; the first two differ by a share of `alike`."""
     rng = np.random.default_rng(0)
     z = rng.standard_normal((n, p))
     z[:, 1] = z[:, 0] + alike * z[:, 1]

@@ -38,12 +38,14 @@ PAPER = ROOT / "docs" / "paper.md"
 # Labels of arXiv 2512.04386v1, in its order (it gives tab:performance2 twice).
 LABELS = (
     "fig:FrameMASE", "def:MASE", "eq:definition_1", "fig:NLGP", "def:GIP", "theorem:1", "eq:lemma1", "def:infidelity",
-    "th:connectIG", "eq:optimal_explanation", "def:MASE_Sparse", "eq:definition_2", "eqn:lp", "alg:MASE", "eq:definition_3",
+    "th:connectIG", "eq:optimal_explanation", "def:MASE_Sparse", "eq:definition_2", "eqn:lp", "alg:MASE",
+    "eq:definition_3",
     "tab:dataset_stats", "eq:delta", "tab:performance1", "tab:performance2", "fig:result_nlp",
 )  # fmt: skip
 # What the paper states without a label.
 UNLABELLED = (
-    "Saliency", "The set M", "SmoothGrad form", "Property: local accuracy", "Property: missingness", "Property: consistency",
+    "Saliency", "The set M", "SmoothGrad form", "Property: local accuracy", "Property: missingness",
+    "Property: consistency",
     "Proposition: LIME", "Proposition: Kernel SHAP", "Proposition: completeness", "Proposition: occlusion",
 )  # fmt: skip
 
@@ -56,7 +58,7 @@ _MODULE = re.compile(r"`(mase(?:_paper)?(?:\.\w+)+)`")
 
 
 def resolves(reference: str) -> bool:
-    """Return whether `mase.module:name.attribute` can be imported; fields of slotted dataclasses count as attributes."""
+    """Return whether `mase.module:name.attribute` can be imported (fields of slotted dataclasses are attributes)."""
     module, _, path = reference.partition(":")
     try:
         found = importlib.import_module(module)
@@ -279,7 +281,7 @@ def test_readme_shows_what_the_command_prints():
 @pytest.mark.pages
 @pytest.mark.parametrize("page", ["README.md", "docs/results.md"])
 def test_measured_rows_stand_in_a_page_of_results(page):
-    """No figure is typed: each row between the marks, and each count of comparisons, is one that `mase reproduce` wrote."""
+    """No figure is typed: `mase reproduce` wrote each row between the marks and each count of comparisons."""
     written = {line for path in (ROOT / "experiments").rglob("*.md") for line in text(path).splitlines()}
     blocks = re.findall(r"<!-- rows:begin -->\n(.*?)<!-- rows:end -->", text(ROOT / page), re.DOTALL)
     rows = [line for block in blocks for line in block.splitlines() if line.startswith("|")]

@@ -135,7 +135,7 @@ def test_small_sigma_is_gradient_times_input(lstm_model, small_lstm):
 
 
 def test_full_embedding_noise_estimates_the_same_local_slope(lstm_model):
-    """The distribution of vec Z is isotropic, so <gamma_i, e_i> tends to gradient x input as well; its error is far larger."""
+    """The distribution of vec Z is isotropic: <gamma_i, e_i> tends to gradient x input, with a far larger error."""
     scaled = mase.Explainer(lstm_model, method="mase-nlgp", sigma=0.01)(TEXTS[0])
     full = mase.Explainer(
         lstm_model, method="standard-gaussian", sigma=0.01, n_samples=20_000, estimator="least-squares"
@@ -237,9 +237,11 @@ def test_inputs_of_another_type(lstm_model):
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"n_samples": 1}, "n_samples"), ({"n_samples": 10.5}, "n_samples"), ({"seed": -1}, "seed"), ({"seed": 1.5}, "seed"),
+        ({"n_samples": 1}, "n_samples"), ({"n_samples": 10.5}, "n_samples"), ({"seed": -1}, "seed"),
+        ({"seed": 1.5}, "seed"),
         ({"granularity": "letter"}, "granularity"), ({"method": "lime-ish"}, "method"), ({"link": "odds"}, "link"),
-        ({"reference": "nothing"}, "reference"), ({"design": "circle"}, "design"), ({"estimator": "magic"}, "estimator"),
+        ({"reference": "nothing"}, "reference"), ({"design": "circle"}, "design"),
+        ({"estimator": "magic"}, "estimator"),
         ({"center": np.nan}, "center"), ({"sigma": 0.0}, "sigma"), ({"batch_size": 0}, "batch_size"),
         ({"sigma": "big"}, "sigma"),
     ],

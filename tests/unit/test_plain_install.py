@@ -307,7 +307,8 @@ def test_streams_that_the_caller_closed(closed, folder):
     (folder / "writing.py").write_text(WRITING)
     output = folder / "closed.jsonl"
     output.unlink(missing_ok=True)
-    line = f'exec "$0" -P -c "$1" explain -m writing.py:predict -q -o closed.jsonl --n-samples 16 "{TEXT}" good dull {closed}'
+    options = "-m writing.py:predict -q -o closed.jsonl --n-samples 16"
+    line = f'exec "$0" -P -c "$1" explain {options} "{TEXT}" good dull {closed}'
     done = subprocess.run(
         ["sh", "-c", line, sys.executable, RUN], cwd=folder, capture_output=True, timeout=120, check=False
     )

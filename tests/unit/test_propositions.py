@@ -28,7 +28,7 @@ def ends(probe):
     return np.diff(probe.function(np.array([[0.0] * probe.size, [1.0] * probe.size])))[0]
 
 
-# --- R20: LIME --------------------------------------------------------------------------------------------------------
+# --- R20: LIME ------------------------------------------------------------------------------------
 
 
 def lime_problem(name, p=9, n=300):
@@ -57,7 +57,7 @@ def test_lime_of_the_package_is_a_weighted_ridge_regression():
     assert FixedRidge().fit(problem).gamma == pytest.approx(package.coef_, abs=1e-10)
 
 
-# --- R21: Kernel SHAP ---------------------------------------------------------------------------------------------------
+# --- R21: Kernel SHAP -----------------------------------------------------------------------------
 
 
 def shapley(probe):
@@ -123,7 +123,7 @@ def test_the_kernel_is_counted_once():
     assert len({row.tobytes() for row in sample.coordinates}) == len(sample.coordinates)  # no question twice
 
 
-# --- R22: completeness ----------------------------------------------------------------------------------------------------
+# --- R22: completeness ----------------------------------------------------------------------------
 
 
 def test_integrated_gradients_are_complete_and_any_deterministic_z_is():
@@ -202,7 +202,7 @@ def test_gradient_times_input_is_mase_without_noise(lstm_model):
     assert errors[0] > 3 * errors[1] > 9 * errors[2]
 
 
-# --- R23: occlusion -------------------------------------------------------------------------------------------------------
+# --- R23: occlusion -------------------------------------------------------------------------------
 
 
 def test_occlusion_is_theorem_1_with_one_word_at_a_time():
@@ -231,7 +231,7 @@ def test_occlusion_of_a_network_is_leaving_out_one_word(lstm_model):
     assert found.scores == pytest.approx(expected.tolist(), abs=1e-6)
 
 
-# --- R24: SmoothGrad --------------------------------------------------------------------------------------------------------
+# --- R24: SmoothGrad ------------------------------------------------------------------------------
 
 
 def test_smoothgrad_is_the_mean_gradient_of_noisy_embeddings_times_the_input(lstm_model):
@@ -256,7 +256,7 @@ def test_smoothgrad_tends_to_gradient_times_input(lstm_model):
     assert near == pytest.approx(limit, abs=1e-2 * np.abs(limit).max())
 
 
-# --- all of them -------------------------------------------------------------------------------------------------------------
+# --- all of them ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,8 @@ HEADER = {
     "schema": "mase.records/1", "target": "lstm-imdb", "spec": "mase", "operators": ["unk", "pad", "delete"],
     "model": {"sha256": "a"}, "data": {"split": "test", "sha256": "b"}, "text_seed": 0, "precision": "float32",
     "columns": list(COLUMNS),
-    "command": "mase reproduce", "versions": {}, "hardware": {"processor": "p", "device": "cpu"}, "method": {"name": "mase"},
+    "command": "mase reproduce", "versions": {}, "hardware": {"processor": "p", "device": "cpu"},
+    "method": {"name": "mase"},
 }  # fmt: skip
 
 

@@ -27,8 +27,8 @@ def test_own_methods_are_no_rivals(records):
     page = FAITHFULNESS.report(Scope(("lstm-imdb",), n_texts=40), records).page
     assert "Of 48 comparisons (target x operator x k x other explainer) `mase` is ahead in 2, behind in 12" in page
     assert (
-        "and random order: of 24 comparisons (target x operator x k x rival) it is ahead in 0, behind in 8, and in 16 the"
-        in page
+        "and random order: of 24 comparisons (target x operator x k x rival) it is ahead in 0, behind in 8, "
+        "and in 16 the" in page
     )
     assert "| LSTM-IMDB (40) | 0.000 / **1.000** `lime` | 0.750 / **1.000** `lime` |" in page
 

@@ -89,7 +89,7 @@ class Engine:
         try:
             with torch.inference_mode(mode=False), borrowed(self.module, gradients=True), self._hooked(tracked):
                 return last_operation(class_scores(self.call(ids.clone()), len(ids)))
-        except Exception:  # noqa: BLE001 (an error of the module itself is reported by its forward pass without gradients)
+        except Exception:  # noqa: BLE001 (the forward pass without gradients reports the module's errors)
             return ""
 
     def n_words(self, length: int) -> int | None:

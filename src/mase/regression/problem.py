@@ -1,4 +1,4 @@
-"""The values passed between designs and estimators: a `Sample` of points and the regression `Problem` it defines."""
+"""The values that designs, estimators and strategies exchange, and the protocols of designs and estimators."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -177,8 +177,8 @@ class Estimate:
     """The result of an estimator: gamma `(p,)`, its covariance and its degrees of freedom.
 
     `covariance` is `(p, p)`. With more than `mase.regression.covariance.MOST_CORRELATED` coordinates it holds only the
-    variances `(p,)`, and covariances count as 0. It is NaN if gamma estimates nothing. `fallback` is a sentence that says
-    why the estimator fell back to another one; None if it did not.
+    variances `(p,)`, and covariances count as 0. It is NaN if gamma estimates nothing. `fallback` is a sentence that
+    says why the estimator fell back to another one; None if it did not.
     """
 
     gamma: Floats

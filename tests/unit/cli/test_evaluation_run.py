@@ -123,7 +123,7 @@ def test_a_column_of_texts_that_is_the_one_of_labels_by_default(tmp_path):
 
 @pytest.mark.parametrize("long", [0, 3])
 def test_a_method_that_cannot_explain_a_text_misses_that_text_only(run, table, long):
-    """Occlusion asks one row per word and the text itself, and has 6: a text of 7 words is beyond it, whichever comes first."""
+    """Occlusion needs one row per word and one for the text: 6 rows are too few for 7 words, in any order of texts."""
     texts = [*TEXTS[:3], TEXTS[5]]
     texts.insert(long, "a good film is a good film")
     found = run("-i", table(texts, ["pos"] * 5), "--methods", "occlusion,random", "--n-samples", "6", "--json")

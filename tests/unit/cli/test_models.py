@@ -42,7 +42,8 @@ def test_models_describes_a_hugging_face_folder_by_its_configuration(tmp_path):
         found = CliRunner().invoke(main, ["models", str(tmp_path)])
         assert found.exit_code == 0
         assert found.stdout.splitlines() == [
-            str(tmp_path), "  Hugging Face BertForSequenceClassification", f"  path     {tmp_path}", f"  labels   {labels}",
+            str(tmp_path), "  Hugging Face BertForSequenceClassification", f"  path     {tmp_path}",
+            f"  labels   {labels}",
         ]  # fmt: skip
     (tmp_path / "config.json").write_text(json.dumps(config | {"id2label": ["a"]}))
     found = CliRunner().invoke(main, ["models", str(tmp_path)])

@@ -22,7 +22,8 @@ needs_reuters = pytest.mark.skipif(not (SHARED / REUTERS.file).is_file(), reason
     [
         pytest.param(
             "<TEXT>&#2;\n<TITLE>DUCK CO &lt;DUCK.O> SEES NET</TITLE>\n<AUTHOR>    By A. Hen, Reuters</AUTHOR>\n"
-            "<DATELINE>    POND, Jan 1 - </DATELINE><BODY>Duck &amp; Co said it\nwill   swim.\n    It told Reuters.\n Reuter\n"
+            "<DATELINE>    POND, Jan 1 - </DATELINE>"
+            "<BODY>Duck &amp; Co said it\nwill   swim.\n    It told Reuters.\n Reuter\n"
             "&#3;</BODY></TEXT>",
             "DUCK CO <DUCK.O> SEES NET. Duck & Co said it will swim. It told Reuters.",
             id="title and body, author and dateline left out",

@@ -64,7 +64,8 @@ def test_the_schema_has_the_documented_keys():
     assert set(plain["tokens"][0]) == {"text", "field", "start", "end", "unit"}
     assert set(plain["fit"]) == {"split_half", "condition", "n_queries", "n_gradients", "seconds", "precision"}
     assert set(plain["responses"][0]) == {
-        "name", "link", "value", "scores", "standard_errors", "order", "r2", "effects", "r2_held_out", "exact", "signed",
+        "name", "link", "value", "scores", "standard_errors", "order", "r2", "effects", "r2_held_out", "exact",
+        "signed",
         "token_scores", "intercept", "interactions",
     }  # fmt: skip
     assert plain["notes"] == [{"code": "unstable", "message": "beware", "unit": None}]
@@ -174,7 +175,8 @@ def test_files_that_are_no_attribution_say_what_they_are(tmp_path, content, mess
         (("seed",), "0", r"Expected `int`, got `str` - at `\$.seed`"), (("seed",), True, r"got `bool` - at `\$.seed`"),
         (("document", 0, "text"), None, r"Expected `str`, got `null` - at `\$.document\[0\].text`"),
         (("responses", 0, "value"), float("inf"), "Infinity is not a number"), (("units",), [1], r"at `\$.units\[0\]`"),
-        (("responses", 0, "value"), float("nan"), "NaN is not a number"), (("units",), {}, "Expected `array`, got `object`"),
+        (("responses", 0, "value"), float("nan"), "NaN is not a number"),
+        (("units",), {}, "Expected `array`, got `object`"),
         (("responses", 0, "value"), 10**400, r"Number out of range - at `\$.responses\[0\].value`"),
         (("truncation",), {"n_kept": 1, "n_total": 2, "kept": "middle"}, r"'middle' - at `\$.truncation.kept`"),
         (("prediction",), [], "Expected `object`, got `array`"),
@@ -188,7 +190,8 @@ def test_files_that_are_no_attribution_say_what_they_are(tmp_path, content, mess
         (("responses", 0, "name"), "nobody", "expected one of the labels in 'probabilities', neg, pos"),
         (("responses", 0, "link"), "", "'link' is '', expected a name"),
         (("responses", 0, "scores", 4), "0", r"Expected `float`, got `str` - at `\$.responses\[0\].scores\[4\]`"),
-        (("tokens", 0), {"text": "x", "start": 0, "end": 1, "field": "text"}, r"required field `unit` - at `\$.tokens\[0\]`"),
+        (("tokens", 0), {"text": "x", "start": 0, "end": 1, "field": "text"},
+            r"required field `unit` - at `\$.tokens\[0\]`"),
         (("seed",), "\ud800", "does not fit its schema"),
     ],
 )  # fmt: skip

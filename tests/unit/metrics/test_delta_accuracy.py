@@ -48,13 +48,13 @@ def test_delta_accuracy_is_the_share_of_flipped_texts(additive_model):
 
 
 def questions(texts):
-    """Two separate questions, "good" and "long": yes with 0.9 if the word is there, else with 0.4; and a third, never below."""
+    """Answer the questions "good" and "long" with 0.9 if the word is there, else 0.4; and a third with 0.45."""
     return [[0.9 if word in text.split() else 0.4 for word in ("good", "long")] + [0.45] for text in texts]
 
 
 @pytest.mark.parametrize("kind", ["box", "torch-mask", "torch-delete"])
 def test_a_flip_of_separate_questions_is_an_answer_below_one_half(kind, small_lstm):
-    """The other questions' answers do not matter: 0.45 for "good" is no longer yes, though ahead of all others or behind."""
+    """The answers to other questions do not matter: below 0.5, "good" is no longer a yes, whether highest or not."""
     if kind == "box":
         model = Callable(questions, multilabel=True)
         bound = masker(model, "a good long film")

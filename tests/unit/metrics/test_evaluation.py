@@ -41,7 +41,7 @@ def test_evaluation_of_methods_and_given_scores(additive_model):
 
 
 def test_a_method_that_cannot_explain_a_text_has_no_value_there(additive_model):
-    """Two texts fit a budget of 8, one does not fit that of occlusion: its numbers are missing for this method alone."""
+    """Two texts fit a budget of 8. One is too long for occlusion: its values are missing for that method alone."""
     texts, told = ["a good film", TEXT, "the cast is dull"], []
     evaluator = Evaluator(
         additive_model, methods=["occlusion", "random"], metrics=["delta-accuracy", "aopc"], n_samples=8

@@ -74,10 +74,10 @@ def test_paired_share_of_newcombes_example():
 def test_newcombes_correction_takes_half_of_n_from_a_positive_product_only(table, interval):
     """Both, only the first, only the second, neither.
 
-    The first is the worked example of Newcombe and Altman, Statistics with Confidence (2000), chapter 6: 0.122, 0.011
-    to
-    0.226. The second is from table II of Newcombe, Statistics in Medicine 17 (1998), p. 2635; the third is Bentur's, as in
-    Fagerland, Lydersen and Laake, Statistics in Medicine 33 (2014): a product of 5, less than n / 2, counts as 0.
+    The first is the worked example of Newcombe and Altman, Statistics with Confidence (2000), chapter 6: 0.122,
+    0.011 to 0.226. The second is from table II of Newcombe, Statistics in Medicine 17 (1998), p. 2635. The third is
+    Bentur's, as in Fagerland, Lydersen and Laake, Statistics in Medicine 33 (2014): a product of 5, less than n / 2,
+    counts as 0.
     """
     both, one, two, neither = table
     first = np.array([True] * (both + one) + [False] * (two + neither))

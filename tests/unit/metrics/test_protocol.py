@@ -64,7 +64,8 @@ def test_metrics_refuse_scores_of_other_words(name, additive_model):
 def test_metrics_refuse_settings_that_cannot_be():
     for name, wrong in [
         ("delta-accuracy", {"ks": (-1,)}), ("comprehensiveness", {"shares": (0.0,)}), ("sufficiency", {"ks": (1.5,)}),
-        ("log-odds", {"share": 2.0}), ("naopc", {"beam": 0}), ("infidelity", {"sign": 0}), ("infidelity", {"n_samples": 1}),
+        ("log-odds", {"share": 2.0}), ("naopc", {"beam": 0}), ("infidelity", {"sign": 0}),
+        ("infidelity", {"n_samples": 1}),
         ("max-sensitivity", {"radius": 1.0}), ("seed-agreement", {"k": 0}),
     ]:  # fmt: skip
         with pytest.raises(OptionError):

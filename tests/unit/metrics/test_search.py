@@ -57,7 +57,7 @@ def test_greedy_takes_the_best_next_word():
 @pytest.mark.parametrize("goal", ["area", "end"])
 @pytest.mark.parametrize("beam", [1, 2, 3])
 def test_beam_search_against_a_slow_one(goal, beam):
-    """On a table of random probabilities for every set of 6 words; at each step a set of words goes on once, the best way."""
+    """Use a table of random probabilities for all sets of 6 words; each set is reached once per step, the best way."""
     w = 6
     for seed in range(10):
         table = np.random.default_rng(seed).random(2**w)

@@ -20,7 +20,8 @@ TEXT = "a good film"
 
 
 PLACES = (
-    "config", "config of a known family", "model", "model alone", "another repository", "part", "family", "tokenizer's class",
+    "config", "config of a known family", "model", "model alone", "another repository", "part", "family",
+    "tokenizer's class",
     "tokenizer", "tokenizer, slow", "tokenizer, old form", "class",
 )  # fmt: skip
 

@@ -188,7 +188,8 @@ def hub(folder):
 
 def test_a_name_is_fetched_when_the_user_says_so_and_checked_before_its_weights(folder, hub):
     place = {
-        "HF_ENDPOINT": f"http://127.0.0.1:{hub.server_port}", "HF_HOME": str(folder.parent / "home"), "HF_HUB_OFFLINE": "0",
+        "HF_ENDPOINT": f"http://127.0.0.1:{hub.server_port}", "HF_HOME": str(folder.parent / "home"),
+        "HF_HUB_OFFLINE": "0",
         "HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1", "NO_PROXY": "127.0.0.1",
     }  # fmt: skip
     asked = ["explain", TEXT, "-m", "someone/model", "--n-samples", "32", "--json"]

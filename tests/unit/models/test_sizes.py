@@ -15,11 +15,13 @@ from mase.models import load
 @pytest.mark.parametrize(
     "changes",
     [
-        {"num_hidden_layers": 10**7}, {"num_hidden_layers": -1}, {"num_hidden_layers": 1.5}, {"num_hidden_layers": True},
+        {"num_hidden_layers": 10**7}, {"num_hidden_layers": -1}, {"num_hidden_layers": 1.5},
+        {"num_hidden_layers": True},
         {"hidden_size": 10**12}, {"hidden_size": "x"}, {"hidden_size": 0}, {"hidden_size": [8, 10**12]},
         {"intermediate_size": 10**12}, {"vocab_size": 10**12}, {"vocab_size": "many"}, {"num_attention_heads": 0},
         {"num_attention_heads": -2}, {"num_attention_heads": 10**6}, {"max_position_embeddings": 10**9},
-        {"num_labels": 10**9}, {"num_labels": -1}, {"num_experts": 10**9}, {"seed": 10**30}, {"layer_norm_eps": float("inf")},
+        {"num_labels": 10**9}, {"num_labels": -1}, {"num_experts": 10**9}, {"seed": 10**30},
+        {"layer_norm_eps": float("inf")},
         {"text_config": {"num_hidden_layers": 10**7}},
     ],
 )  # fmt: skip
@@ -34,7 +36,8 @@ def test_numbers_beyond_the_limits_are_refused_by_name(changes, folder):
 LARGE = {
     "Llama 7B": transformers.LlamaConfig(),
     "Llama 3.1 405B": transformers.LlamaConfig(
-        hidden_size=16_384, intermediate_size=53_248, num_hidden_layers=126, num_attention_heads=128, num_key_value_heads=8,
+        hidden_size=16_384, intermediate_size=53_248, num_hidden_layers=126, num_attention_heads=128,
+        num_key_value_heads=8,
         vocab_size=128_256, max_position_embeddings=131_072,
     ),
     "XLM-V": transformers.XLMRobertaConfig(vocab_size=901_629),
@@ -46,7 +49,7 @@ LARGE = {
 
 @pytest.mark.parametrize("name", LARGE)
 def test_large_models_are_within_the_limits(name, folder):
-    """Their weights are stood for by a file with holes; nothing but its header is right, so that loading stops there."""
+    """The weights are a sparse file in which only the header is valid, so that loading stops there."""
     LARGE[name].save_pretrained(folder)
     with torch.device("meta"):
         state = transformers.AutoModelForSequenceClassification.from_config(LARGE[name]).state_dict()

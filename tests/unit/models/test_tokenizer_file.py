@@ -76,18 +76,22 @@ BOMBS = {
     "text twice once": {"post_processor": template(PIECES[1:] * 2)},
     "added": {"added_tokens": [{"id": 9, "content": "x", "single_word": False, "lstrip": False, "rstrip": False,
               "normalized": True, "special": False}] * 300_000},
-    "model": {"model": {"type": "WordPiece", "vocab": {"[UNK]": 0}, "unk_token": "[UNK]", "max_input_chars_per_word": 10**9}},
-    "prefix": {"model": {"type": "WordPiece", "vocab": {"[UNK]": 0}, "unk_token": "[UNK]", "max_input_chars_per_word": 100,
-               "continuing_subword_prefix": "#" * 10**6}},
+    "model": {"model": {"type": "WordPiece", "vocab": {"[UNK]": 0}, "unk_token": "[UNK]",
+        "max_input_chars_per_word": 10**9}},
+    "prefix": {"model": {"type": "WordPiece", "vocab": {"[UNK]": 0}, "unk_token": "[UNK]",
+        "max_input_chars_per_word": 100,
+        "continuing_subword_prefix": "#" * 10**6}},
     "no model": {"model": None},
     "unknown model": {"model": {"type": "Oracle"}},
-    "ids beyond": {"model": {"type": "WordPiece", "vocab": {"a": 2**63}, "unk_token": "a", "max_input_chars_per_word": 100}},
+    "ids beyond": {"model": {"type": "WordPiece", "vocab": {"a": 2**63}, "unk_token": "a",
+        "max_input_chars_per_word": 100}},
     "vocabulary": {"model": {"type": "Unigram", "vocab": "all", "unk_id": 0}},
 }  # fmt: skip
 
 
 PATTERNS = [
-    "(a+)+b", "(a|a)*b", "(a?){50}b", "a?" * 30 + "a" * 30, ".*.*.*Z", ".*.*Z", "((a{1000}){1000}){1000}", "(a*)*", r"(a)\1",
+    "(a+)+b", "(a|a)*b", "(a?){50}b", "a?" * 30 + "a" * 30, ".*.*.*Z", ".*.*Z", "((a{1000}){1000}){1000}", "(a*)*",
+    r"(a)\1",
     "(?=.*.*.*Z)", "(?:a|b|c|d)?" * 10, "(?<x>a)\\g<x>", "(a{0,200}){1,}", "(?:ab?)+c", "x" * 20_000,
     "(" * 500 + "a" + ")" * 500,
     "(", "[a", "a)", "*a", "\\", "(?x)a", r"\d{1,3}+x",
@@ -174,7 +178,10 @@ def test_tables_of_sentencepiece_models_are_checked_too(folder):
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 
 
-LLAMA3 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+LLAMA3 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
 
 
 UPPER, LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
@@ -187,16 +194,17 @@ PUBLISHED = {
     "GPT-2": GPT2,
     "Llama 3": LLAMA3,
     "Qwen 2": LLAMA3.replace("{1,3}", ""),
-    "GPT-4o": rf"[^\r\n\p{{L}}\p{{N}}]?{UPPER}*{LOWER}+{ENDING}|[^\r\n\p{{L}}\p{{N}}]?{UPPER}+{LOWER}*{ENDING}|\p{{N}}{{1,3}}"
-    r"| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-    "DeepSeek": r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*"
-    r"|\s*[\r\n]+|\s+(?!\S)|\s+",
+    "GPT-4o": rf"[^\r\n\p{{L}}\p{{N}}]?{UPPER}*{LOWER}+{ENDING}|[^\r\n\p{{L}}\p{{N}}]?{UPPER}+{LOWER}*{ENDING}"
+    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    "DeepSeek": r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"
+    r"| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
     "BLOOM": r" ?[^(\s|[.,!?…。，、।۔،])]+",
     "CLIP": r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+",
     "digits from the right": r"\d{1,3}(?=(?:\d{3})*\b)",
     "ideographs": "[一-龥\u3040-ゟ゠-ヿ]+",
     "spaces": " {2,}",
-    "molecules": r"(\[[^\]]+]|Br?|Cl?|N|O|S|P|F|I|b|c|n|o|s|p|\(|\)|\.|=|#|-|\+|\\|\/|:|~|@|\?|>|\*|\$|\%[0-9]{2}|[0-9])",
+    "molecules": r"(\[[^\]]+]|Br?|Cl?|N|O|S|P|F|I|b|c|n|o|s|p"
+    r"|\(|\)|\.|=|#|-|\+|\\|\/|:|~|@|\?|>|\*|\$|\%[0-9]{2}|[0-9])",
 }
 
 

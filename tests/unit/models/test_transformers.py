@@ -40,7 +40,7 @@ def test_token_coordinates_sum_to_word_coordinates(small_bert):
 
 
 def test_entering_before_the_layer_norm_would_explain_nothing(small_bert):
-    """The trap of R4: a scale of the whole input of a LayerNorm is undone by it; the two entries that we offer are not."""
+    """The trap of R4: LayerNorm undoes a scale of its whole input. At the two entries that we offer, nothing does."""
     module, tokenizer = small_bert
     ids = torch.tensor([tokenizer("A good film")["input_ids"]])
     norm = module.bert.embeddings.LayerNorm

@@ -24,9 +24,11 @@ PLACE = {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}
 HEADERS = {
     "short": b"\x01", "length": struct.pack("<Q", 2**63), "long": struct.pack("<Q", 10**9) + b"{}",
     "list": struct.pack("<Q", 2) + b"[]", "entry": header(a=1), "shape": header(a={**PLACE, "shape": [-1]}) + b"1234",
-    "type": header(a={**PLACE, "dtype": "PICKLE"}) + b"1234", "huge": header(a={**PLACE, "shape": [2**62, 2**62]}) + b"1234",
+    "type": header(a={**PLACE, "dtype": "PICKLE"}) + b"1234",
+    "huge": header(a={**PLACE, "shape": [2**62, 2**62]}) + b"1234",
     "offsets": header(a={**PLACE, "data_offsets": [0, 10**12]}), "missing": header(a={"dtype": "F32"}),
-    "deep": struct.pack("<Q", 200_000) + DEEP.encode(), "dimensions": header(a={**PLACE, "shape": [1] * 10_000}) + b"1234",
+    "deep": struct.pack("<Q", 200_000) + DEEP.encode(),
+    "dimensions": header(a={**PLACE, "shape": [1] * 10_000}) + b"1234",
 }  # fmt: skip
 
 

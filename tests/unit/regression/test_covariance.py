@@ -23,7 +23,8 @@ def test_color_whiten_solve_and_matrix_agree(sigma):
 @pytest.mark.parametrize(
     ("sigma", "error"),
     [
-        (0.0, OptionError), (-1.0, OptionError), (np.nan, OptionError), (np.ones(2), ShapeError), (np.ones((3, 2)), ShapeError),
+        (0.0, OptionError), (-1.0, OptionError), (np.nan, OptionError), (np.ones(2), ShapeError),
+        (np.ones((3, 2)), ShapeError),
         (np.ones((3, 3)), OptionError), (FULL + np.triu(np.ones((3, 3)), 1), OptionError),
         (np.where(FULL > 0, np.inf, FULL), NonFiniteError),
     ],

@@ -175,7 +175,7 @@ def test_constant_is_said_of_what_is_constant_alone():
 
 
 def test_a_model_that_every_perturbation_breaks_is_told_from_a_constant_one():
-    """Only the text itself is of the class: taking any half of the words out tells no word apart, one at a time does."""
+    """Only the text itself is of the class: masking half of the words tells none apart, masking one at a time does."""
     brittle = FunctionProbe(lambda c: (c.min(axis=1) == 1).astype(float), 40)
     found = measure(brittle, resolve("mase-mask", link="logit"), 0, np.random.default_rng(0))
     (note,) = found.notes

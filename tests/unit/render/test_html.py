@@ -17,7 +17,10 @@ from mase.text import Truncation, find_words
 MASKED = {"name": "mase", "space": {"name": "token-mask"}, "design": {"name": "focused"}}
 
 
-HOSTILE = """</script><script>alert(1)</script> "><img src=x onerror=alert(1)> ' onmouseover='x' &amp; {{ 7*7 }} [red]x[/red]"""
+HOSTILE = (
+    """</script><script>alert(1)</script> "><img src=x onerror=alert(1)> ' onmouseover='x' """
+    "&amp; {{ 7*7 }} [red]x[/red]"
+)
 
 
 class Reader(HTMLParser):
@@ -84,7 +87,8 @@ def test_the_page_tells_prediction_fit_warnings_and_origin():
     made = attribution(target="neg", truncation=Truncation(9, 12, "end"), notes=[("unstable", "two halves differ")])
     text = Reader(page([made, attribution()])).text
     for part in (
-        "2 texts explained: lstm-imdb", "1. pos 80.0 %", "against neg, which is not the prediction", "two halves differ",
+        "2 texts explained: lstm-imdb", "1. pos 80.0 %", "against neg, which is not the prediction",
+        "two halves differ",
         "Scores: probability of neg · R² 0.98 · 1,001 evaluations", "the model read only the last 9 of 12 tokens",
         "sha256 abababababab", "seed 0", "−0.125 ± 0.020",
     ):  # fmt: skip
@@ -115,8 +119,9 @@ def test_what_was_not_read_is_greyed():
 @pytest.mark.parametrize("distribution", ["standard_normal", "standard_cauchy"])
 def test_ten_reviews_stay_below_100_kb_with_every_word_scored(distribution):
     rng = np.random.default_rng(0)
-    text = ("The book is one of my favourites, so perhaps I was always going to be disappointed. What made it special was its "
-            "patience: long winters, small kindnesses, a friendship that grows over forty years. ") * 7  # fmt: skip
+    text = ("The book is one of my favourites, so perhaps I was always going to be disappointed. What made it "
+            "special was its patience: long winters, small kindnesses, a friendship that grows over forty "
+            "years. ") * 7  # fmt: skip
     text = text[:1300]
     size = len(find_words(text))
     many = [

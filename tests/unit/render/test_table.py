@@ -59,8 +59,9 @@ def test_latex_commands_are_those_of_the_table_alone():
     assert len(lines) == len(AWKWARD)
     assert {len(re.findall(r"(?<!\\)&", line)) for line in lines} == {1}
     assert not re.search(r"(?<!\\)[%#_]", body)
-    assert set(re.findall(r"\\([a-z]+)", body)) == {"textbf", "textbackslash", "textless", "textgreater", "textasciitilde",
-                                                   "textasciicircum", "uparrow"}  # fmt: skip
+    assert set(re.findall(r"\\([a-z]+)", body)) == {
+        "textbf", "textbackslash", "textless", "textgreater", "textasciitilde", "textasciicircum", "uparrow",
+    }  # fmt: skip
     assert body.count(r"\textbf{") == len(AWKWARD)
 
 
