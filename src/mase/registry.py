@@ -85,9 +85,9 @@ class Registry(Mapping[str, Any]):
         if not points:
             raise unknown(self.kind, name, [*self.entries, *self.added])
         if len(points) > 1:
-            packages = " and ".join(sorted(map(_package, points)))
             raise PluginError(
-                f"{self.kind} {name!r} is added by {packages}, expected a single package; uninstall the others"
+                f"{self.kind} {name!r} is added by {self.added_by(name)}, expected a single package; uninstall the "
+                "others"
             )
         try:
             return points[0].load()
@@ -101,6 +101,10 @@ class Registry(Mapping[str, Any]):
     def _points(self) -> "list[EntryPoint]":
         """Return the entry points of other packages."""
         return [] if self.group is None else list(_entry_points(self.group, tuple(sys.path)))
+
+    def added_by(self, name: str) -> str:
+        """Return the names and versions of the packages that add a name, for messages."""
+        return " and ".join(sorted(_package(point) for point in self._points() if point.name == name))
 
     @property
     def added(self) -> tuple[str, ...]:

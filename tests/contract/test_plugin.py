@@ -2,14 +2,17 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import mase
+from mase.cli import main
 from mase.designs import DESIGNS
 from mase.errors import PluginError, UnknownNameError
 from mase.links import LINKS
@@ -171,3 +174,59 @@ def test_names_without_packages_are_the_built_in_ones(registry):
     assert isinstance(registry, Registry)
     assert registry.added == ()
     assert list(registry) == list(registry.entries)
+
+
+VERB = "import click\nADDED = click.Command('added', short_help='Added.', callback=lambda: print('it runs'))"
+
+
+def called(*arguments):
+    found = CliRunner().invoke(main, arguments)
+    assert found.exception is None or isinstance(found.exception, SystemExit)
+    return found.exit_code, " ".join(found.output.split())
+
+
+def test_a_verb_of_a_package_runs(package):
+    package("verbose", "mase.commands", "added", VERB)
+    assert called("added") == (0, "it runs")
+    assert "added Added." in called("--help")[1]
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("import no_such_module", "no_such_module"), ("raise SystemExit(3)", "SystemExit"),
+        ("ADDED = 'no command'", "expected a click command"),
+    ],
+)  # fmt: skip
+def test_a_broken_verb_costs_itself_only(package, code, reason):
+    package("broken_verb", "mase.commands", "broken", code)
+    package("verbose_too", "mase.commands", "added", VERB)
+    status, text = called("--help")
+    assert status == 0
+    assert "explain Score the words" in text
+    assert "added Added." in text
+    assert re.search(r"broken Not available: .*package broken_verb 0\.1.*" + reason, text)
+    for arguments in ((), ("--help",), ("any", "--thing")):
+        found = CliRunner().invoke(main, ["broken", *arguments])
+        assert (found.exit_code, found.stdout, found.stderr.count("\n")) == (1, "", 1)
+        assert "package broken_verb 0.1" in found.stderr
+        assert reason in found.stderr
+    assert called("added") == (0, "it runs")
+
+
+def test_a_verb_of_two_packages_belongs_to_neither(package):
+    package("first_verb", "mase.commands", "twice", VERB)
+    package("second_verb", "mase.commands", "twice", VERB)
+    both = "is added by the package first_verb 0.1 and the package second_verb 0.1"
+    assert both in called("--help")[1]
+    status, text = called("twice")
+    assert status == 1
+    assert both in text
+
+
+def test_a_verb_that_is_built_in_is_not_replaced_and_the_help_says_so(package):
+    package("greedy_verb", "mase.commands", "models", VERB)
+    status, text = called("--help")
+    assert status == 0
+    assert "the package greedy_verb 0.1 adds the command 'models', which is built in" in text
+    assert "lstm-imdb" in called("models")[1]

@@ -51,6 +51,7 @@ _OBJECT = re.compile(r"\bmase(?:_paper)?(?:\.\w+)*:\w+(?:\.\w+)*")
 _TEST = re.compile(r"\b(?:paper/)?tests/[\w/]+\.py::\w+")
 _FILE = re.compile(r"`((?:src|tests|paper|docs|benchmarks)/[\w./-]+\.\w+)`")
 _LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")
+_SCHEMA = re.compile(r"\bmase\.[a-z_]+/(?:\d+|N)\b")
 _MODULE = re.compile(r"`(mase(?:_paper)?(?:\.\w+)+)`")
 
 
@@ -77,7 +78,26 @@ def dotted_name_resolves(name: str) -> bool:
 def groups() -> frozenset[str]:
     """Return the groups of entry points by which other packages add to the library."""
     found = (getattr(importlib.import_module(module), name).group for module, name in registries())
-    return frozenset({"mase.commands", *filter(None, found)})
+    return frozenset(filter(None, found))
+
+
+@cache
+def schemas() -> frozenset[str]:
+    """Return the schemas that a constant of a module names, as in `SCHEMA = "mase.attribution/2"`."""
+    return frozenset(
+        node.value.value
+        for folder in ("src", "paper/src")
+        for path in (ROOT / folder).rglob("*.py")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        if _SCHEMA.fullmatch(node.value.value)
+    )
+
+
+def unknown_schemas(document: str) -> list[str]:
+    """Return the schemas that a document names and no constant does; `mase.attribution/N` is one of any number."""
+    known = schemas() | {f"{name.partition('/')[0]}/N" for name in schemas()}
+    return [name for name in _SCHEMA.findall(document) if name not in known]
 
 
 @cache
@@ -115,6 +135,11 @@ def test_named_objects_exist(path):
 
 
 @every_document
+def test_named_schemas_exist(path):
+    assert not unknown_schemas(text(path))
+
+
+@every_document
 def test_named_tests_exist(path):
     for reference in _TEST.findall(text(path)):
         check_test(reference)
@@ -146,6 +171,8 @@ def test_no_path_of_one_machine(path):
 
 
 def test_wrong_names_are_found():
+    named = "mase.failure/N mase.error/N mase.error/1 mase.error/7 mase.attribution/1 mase.records/1"
+    assert unknown_schemas(named) == ["mase.failure/N", "mase.error/7"]
     assert resolves("mase.estimators.moment:Moment.fit")
     assert dotted_name_resolves("mase.estimators")
     assert dotted_name_resolves("mase.METHODS")

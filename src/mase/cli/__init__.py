@@ -7,13 +7,21 @@ import click
 
 from mase import __version__
 from mase.cli.group import LazyGroup
+from mase.registry import Registry
 
-__all__ = ["main"]
+__all__ = ["COMMANDS", "main"]
+
+COMMANDS = Registry(
+    "command",
+    {name: f"mase.cli.{name}:{name}" for name in ("explain", "evaluate", "models", "methods", "data")},
+    "mase.commands",
+)
 
 
 @click.command(
     cls=LazyGroup,
-    verbs=("explain", "evaluate", "models", "methods", "data"),
+    registry=COMMANDS,
+    packages={"reproduce": "mase-xai-paper", "train": "mase-xai-paper"},
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, message="mase %(version)s")

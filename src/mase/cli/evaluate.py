@@ -168,8 +168,8 @@ def evaluate(
     as_json, output = standard_output(output, as_json=as_json)
     check_suffix(output, ".json")
     given = {f"--attributions {name}": file for name, file in attributions.items()}
-    file = None if output is None else Destination(output, Policy.of(overwrite=overwrite), by_line=False)
-    tables = None if table is None else Destination(table, Policy.of(overwrite=overwrite), by_line=False)
+    file = None if output is None else Destination(output, Policy(overwrite=overwrite), by_line=False)
+    tables = None if table is None else Destination(table, Policy(overwrite=overwrite), by_line=False)
     check_files({"--output": file, "--table": tables}, {"--input": source, **given})
     context = click.get_current_context()
     claims = [None if output is None else context.with_resource(output.claimed()) for output in (file, tables)]

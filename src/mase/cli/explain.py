@@ -102,7 +102,11 @@ _how = options(
 )
 @click.option("--html", metavar="FILE", help="Also write one self-contained HTML page.")
 @click.option("--append", is_flag=True, help="Resume after the results in the --output file of JSON lines.")
-@click.option("--overwrite", is_flag=True, help="Replace existing files once the new ones are complete.")
+@click.option(
+    "--overwrite",
+    is_flag=True,
+    help="Replace existing files once the new ones are complete; with --append all but that of JSON lines.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Print no heat maps.")
 def explain(
     *,
@@ -128,7 +132,8 @@ def explain(
     A text that cannot be explained does not stop the others. It is reported on standard error with its number and in
     the JSON as an object of schema mase.error/1, and the exit code is 1.
 
-    A file that is not empty is never emptied: --append resumes after its results, --overwrite replaces it at the end.
+    A file that is not empty is never emptied: --append resumes after its JSON lines, --overwrite replaces it at the
+    end. With both, the JSON lines are resumed and the other files replaced.
 
     \b
     Examples
@@ -140,7 +145,7 @@ def explain(
       mase explain -m classifier.py:predict_proba "Not bad at all."
     """
     from mase.cli.explanation_files import Files
-    from mase.cli.explanation_run import Outputs, run
+    from mase.cli.explanation_run import Destinations, run
     from mase.cli.inputs import read_texts
     from mase.cli.output_files import Policy
     from mase.cli.paths import check_files
@@ -154,7 +159,7 @@ def explain(
         )
     inputs = read_texts(texts, source, text_column)
     as_json, names = as_json or "-" in outputs, [name for name in dict.fromkeys(outputs) if name != "-"]
-    files = Files.of(names, html, Policy.of(append=append, overwrite=overwrite))
+    files = Files.of(names, html, Policy(append, overwrite))
     read = {"--input": source} if texts or source not in (None, "-") else {"standard input": "-"}
     check_files(files.by_option, read, prints=as_json or not quiet)
     claims = files.claimed(click.get_current_context())
@@ -173,4 +178,4 @@ def explain(
         with aside():
             return explainer(text, target=target)
 
-    run(inputs, explain_one, Outputs(as_json, claims.record, claims.others, heat_maps=not quiet), expected)
+    run(inputs, explain_one, Destinations(as_json, claims.record, claims.others, heat_maps=not quiet), expected)

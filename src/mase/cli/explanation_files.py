@@ -55,7 +55,7 @@ class Files:
         forms = {option: form_of(name) for option, name in typed.items()}
         kinds = {option: OUTPUTS[form] for option, form in forms.items()}
         record = next((option for option, kind in kinds.items() if kind is JsonLines), None)
-        if policy is Policy.APPEND and record is None:
+        if policy.append and record is None:
             raise click.UsageError("got --append without a file of JSON lines, expected --output FILE.jsonl")
         if html is not None:
             typed, forms = typed | {"--html": html}, forms | {"--html": "html"}

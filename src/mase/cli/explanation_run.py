@@ -1,4 +1,4 @@
-"""The run of `mase explain`: explain each text, pass the result to every sink, count failures."""
+"""The run of `mase explain`: explain each text, pass the result to every output, count failures."""
 
 import os
 import sys
@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from io import TextIOWrapper
-from typing import Protocol
 
 import click
 from rich.console import Console
@@ -31,7 +30,7 @@ from mase.io.json import Failure
 from mase.outputs.json_lines import JsonLines
 from mase.render.facts import counted
 
-__all__ = ["OF_THE_COMMAND", "Outputs", "open_console", "run"]
+__all__ = ["OF_THE_COMMAND", "Destinations", "open_console", "run"]
 
 # Errors about the command rather than a text: if the first text fails with one, all would.
 OF_THE_COMMAND = (CapabilityError, MissingDependencyError, OptionError, UnknownNameError)
@@ -39,17 +38,9 @@ OF_THE_COMMAND = (CapabilityError, MissingDependencyError, OptionError, UnknownN
 Explain = Callable[[str], Attribution]
 
 
-class Sink(Protocol):
-    """A consumer of results, in order."""
-
-    def add(self, number: int, result: Attribution | Failure) -> None:
-        """Take the next result; `number` is the number of its text in the input."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
-class Outputs:
-    """The outputs of a run.
+class Destinations:
+    """The places that a run writes its results to.
 
     Attributes
     ----------
@@ -68,8 +59,8 @@ class Outputs:
     files: Sequence[tuple[Claim, str]]
     heat_maps: bool
 
-    def stream(self, progress: Progress, *, numbered: bool) -> list[Sink]:
-        """Return the sink of standard output, if there is one."""
+    def stream(self, progress: Progress, *, numbered: bool) -> list[JsonLines | Screen]:
+        """Return the output for standard output, if there is one."""
         if sys.stdout is None:
             return []
         if self.json:
@@ -77,8 +68,8 @@ class Outputs:
         return [Screen(open_console(), progress, numbered=numbered)] if self.heat_maps else []
 
 
-def run(texts: Texts, explain: Explain, outputs: Outputs, expected: Expected) -> None:
-    """Explain every text that has no result, pass the results to every sink, and exit with 1 if any text ever failed.
+def run(texts: Texts, explain: Explain, destinations: Destinations, expected: Expected) -> None:
+    """Explain every text that has no result, pass the results to every output, and exit with 1 if any text ever failed.
 
     Raises
     ------
@@ -87,22 +78,22 @@ def run(texts: Texts, explain: Explain, outputs: Outputs, expected: Expected) ->
     DataError
         If the file to resume from holds results that this command would not have made.
     """
-    record = None if outputs.record is None else JsonFile(outputs.record)
-    files = [WholeFile(claim, form) for claim, form in outputs.files]
+    record = None if destinations.record is None else JsonFile(destinations.record)
+    files = [WholeFile(claim, form) for claim, form in destinations.files]
     files_and_record = files if record is None else [record, *files]  # write the record first: it must not be lost
     with ExitStack() as stack:
         for file in reversed(files_and_record):  # so that the record is closed before the other files are made
             stack.enter_context(file)
         before = _Earlier() if record is None else _skip(record, texts, expected, files)
         progress = stack.enter_context(Progress(None if texts.total is None else texts.total - before.n))
-        sinks: list[Sink] = [*files_and_record, *outputs.stream(progress, numbered=texts.total != 1)]
+        outputs = [*files_and_record, *destinations.stream(progress, numbered=texts.total != 1)]
         for line in texts.lines:
             result = _attempt(line, explain, first=progress.n_done == progress.n_failed)
             if isinstance(result, Failure):
                 with progress.paused():
                     complain(result.message if texts.total == 1 else f"{texts.kind} {line.number}: {result.message}")
-            for sink in sinks:
-                sink.add(line.number, result)
+            for output in outputs:
+                output.add(line.number, result)
             progress.step(failed=isinstance(result, Failure))
     if before.n and not progress.n_done:
         tell(f"all {counted(before.n, 'text')} already have a result")

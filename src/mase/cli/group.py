@@ -2,23 +2,29 @@
 
 import os
 import re
+import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any, NoReturn, TextIO
 
 import click
 from click.exceptions import Exit
 
-from mase.errors import MaseError
+from mase.errors import MaseError, PluginError
 from mase.platforms import on_termination
+from mase.registry import Registry
 
 __all__ = ["LazyGroup", "Terminated", "complain", "tell"]
 
-# A parameter name such as text_column.
-_PARAMETER = re.compile(r"(?<![\w'\"./-])[a-z]+(?:_[a-z]+)+(?![\w'\"./-])")
+# A call such as f(x='y'), which is Python whatever it holds; a parameter with its value, as in method='mase'; or a
+# parameter name such as text_column.
+_PYTHON = re.compile(
+    r"""(?P<call>\w\([^()]*\))
+    | (?<![\w'"./-]) (?P<name>[a-z]+(?:_[a-z]+)*) = (?P<quote>['"]) (?P<value>.*?) (?P=quote)
+    | (?<![\w'"./-]) (?P<parameter>[a-z]+(?:_[a-z]+)+) (?![\w'"./-])""",
+    re.VERBOSE,
+)
 _FAILED, _INTERRUPTED, _BROKEN_PIPE, _TERMINATED = 1, 130, 141, 143
 
 
@@ -26,45 +32,65 @@ class Terminated(KeyboardInterrupt):
     """The system sent SIGTERM. It is handled like Ctrl-C."""
 
 
-# Entry point group for subcommands of other packages, each a click command.
-_ENTRY_POINTS = "mase.commands"
-# Subcommands of another package of this project.
-_PACKAGES = {"reproduce": "mase-xai-paper", "train": "mase-xai-paper"}
-
-
 class LazyGroup(click.Group):
-    """A group whose subcommand `name` is in the module `mase.cli.name`, or in another package.
+    """A group of the subcommands in a registry, which imports them when they are called.
 
-    Other packages add subcommands by entry points of the group ``mase.commands``. An expected error is one line on
-    standard error, never a traceback.
+    An expected error is one line on standard error, never a traceback.
+
+    Attributes
+    ----------
+    registry
+        The subcommands, each a click command.
+    packages
+        The packages that add further subcommands, by subcommand, for the message if such a package is not installed.
     """
 
-    def __init__(self, *, verbs: Sequence[str], **settings: Any) -> None:
+    def __init__(self, *, registry: Registry, packages: Mapping[str, str], **settings: Any) -> None:
         super().__init__(**settings)
-        self.verbs = tuple(verbs)
+        self.registry, self.packages = registry, packages
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the subcommands, those of this package first."""
-        return [*self.verbs, *sorted(entry_points(group=_ENTRY_POINTS).names - set(self.verbs))]
+        return [*self.registry.entries, *self.registry.added]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the subcommands, and which package adds one that is built in."""
+        super().format_commands(ctx, formatter)
+        try:
+            list(self.registry)
+        except PluginError as error:
+            with formatter.section("Problems"):
+                formatter.write_text(_printable(str(error)))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a subcommand, or None if there is no such subcommand.
+        """Return a subcommand, or None if there is no such subcommand. One that cannot be imported fails when it runs.
 
         Raises
         ------
         UsageError
             If it is part of a package that is not installed.
         """
-        if cmd_name in self.verbs:
-            command: click.Command = getattr(import_module(f"mase.cli.{cmd_name}"), cmd_name)
-            return command
-        for added in entry_points(group=_ENTRY_POINTS, name=cmd_name):
-            loaded: click.Command = added.load()
-            return loaded
-        if cmd_name in _PACKAGES:
-            package = _PACKAGES[cmd_name]
+        if cmd_name in self.registry:
+            return self._command(cmd_name)
+        if cmd_name in self.packages:
+            package = self.packages[cmd_name]
             raise click.UsageError(f"'mase {cmd_name}' comes with the package {package}: pip install {package}", ctx)
         return None
+
+    def _command(self, name: str) -> click.Command:
+        try:
+            command = self.registry[name]
+        except PluginError as error:
+            return _Broken(name, error)
+        if isinstance(command, click.Command):
+            return command
+        return _Broken(
+            name,
+            PluginError(
+                f"command {name!r} of {self.registry.added_by(name)} is {command!r:.80}, expected a click command; "
+                "update or uninstall that package"
+            ),
+        )
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
@@ -77,6 +103,18 @@ class LazyGroup(click.Group):
         """Run a subcommand."""
         with _messages(), on_termination(_terminate):
             return super().invoke(ctx)
+
+
+class _Broken(click.Command):
+    """A subcommand of another package that cannot be used. The help says why, and a call fails with the error."""
+
+    def __init__(self, name: str, error: PluginError) -> None:
+        super().__init__(name, short_help=_printable(f"Not available: {error}"))
+        self.error = error
+
+    def make_context(self, *_: Any, **__: Any) -> NoReturn:
+        """Raise the error, whatever the arguments are."""
+        raise self.error
 
 
 def _terminate() -> NoReturn:
@@ -119,13 +157,23 @@ def complain(message: str) -> None:
 
 
 def _as_options(message: str) -> str:
-    """Return a message in which parameter names are replaced by the options of the command.
+    """Return a message in which parameters are replaced by the options of the command: ``--method mase``.
 
-    Only names with an underscore are replaced, outside quotes and dotted names. Other names may be ordinary words, or
-    part of the user's input.
+    Names without a value are replaced only if they have an underscore, outside quotes and dotted names. Other names may
+    be ordinary words, or part of the user's input.
     """
     options = _options(click.get_current_context(silent=True))
-    return _PARAMETER.sub(lambda name: options.get(name[0], name[0]), message)
+
+    def typed(found: re.Match[str]) -> str:
+        name, parameter, value = found.group("name", "parameter", "value")
+        if parameter is not None:
+            return options.get(parameter, parameter)
+        option = options.get(name or "")
+        # The same name: outputs= is a setting of a model, but --output is a file.
+        is_same = name is not None and option == f"--{name.replace('_', '-')}"
+        return f"{option} {shlex.quote(value)}" if is_same else found[0]
+
+    return _PYTHON.sub(typed, message)
 
 
 def _options(context: click.Context | None) -> dict[str, str]:

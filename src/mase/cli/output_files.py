@@ -5,7 +5,6 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
 from typing import IO
 
@@ -19,25 +18,20 @@ from mase.platforms import can_replace_open_files, lock
 __all__ = ["Claim", "Destination", "Policy"]
 
 
-class Policy(Enum):
-    """The policy for a file that is not empty."""
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The policy for files that are not empty. With neither option they are refused.
 
-    REFUSE = "refuse"
-    APPEND = "append"
-    OVERWRITE = "overwrite"
+    Attributes
+    ----------
+    append
+        Whether to resume after the results in the file that is written by line. It holds for no other file.
+    overwrite
+        Whether to replace a file once the new one is complete, if it is not resumed.
+    """
 
-    @classmethod
-    def of(cls, *, append: bool = False, overwrite: bool = False) -> "Policy":
-        """Return the policy that the options ask for.
-
-        Raises
-        ------
-        UsageError
-            If both are given.
-        """
-        if append and overwrite:
-            raise click.UsageError("got --append and --overwrite, expected one of the two")
-        return cls.APPEND if append else cls.OVERWRITE if overwrite else cls.REFUSE
+    append: bool = False
+    overwrite: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,20 +78,26 @@ class Destination:
         if self.is_stream:
             return Path(self.name)
         if _holds_something(self.draft):
-            if self.policy is not Policy.APPEND:
-                raise DataError(self._unfinished())
-            return self.draft
-        if not _holds_something(self.path):
+            if self.is_resumed or (self.policy.append and self.policy.overwrite):
+                return self.draft
+            raise DataError(self._unfinished())
+        if self.is_resumed or not _holds_something(self.path):
             return self.path
-        if self.policy is Policy.REFUSE:
+        if not self.policy.overwrite:
             raise DataError(self._refusal())
-        return self.path if self.by_line and self.policy is Policy.APPEND else self.draft
+        return self.draft
+
+    @property
+    def is_resumed(self) -> bool:
+        """Whether the run goes on after the results in the file, if there are any."""
+        return self.by_line and self.policy.append
 
     def _unfinished(self) -> str:
         draft = os.fspath(self.draft)
         if self.by_line:
             return f"{draft!r} holds the results of an unfinished run; --append finishes it, or remove that file"
-        return f"{draft!r} is left from an unfinished run; rename that file to keep it, or remove it"
+        replace = "add --overwrite to replace it, " if self.policy.append else ""
+        return f"{draft!r} is left from an unfinished run; {replace}rename that file to keep it, or remove it"
 
     def _refusal(self) -> str:
         if self.by_line:
@@ -105,7 +105,12 @@ class Destination:
                 f"{self.name!r} is not empty; --append resumes after its results, --overwrite replaces them once all "
                 "new ones are complete"
             )
-        return f"{self.name!r} is not empty; --overwrite replaces it once the new one is complete, or name another file"
+        replace = (
+            "--append does not apply to it, add --overwrite to replace it"
+            if self.policy.append
+            else ("--overwrite replaces it")
+        )
+        return f"{self.name!r} is not empty; {replace} once the new one is complete, or name another file"
 
     @contextmanager
     def claimed(self) -> Iterator["Claim"]:
@@ -165,7 +170,7 @@ class Claim:
     @property
     def has_results(self) -> bool:
         """Whether there are results to resume after."""
-        return self.output.by_line and self.output.policy is Policy.APPEND and _holds_something(self.place)
+        return self.output.is_resumed and _holds_something(self.place)
 
     def finish(self) -> None:
         """Replace the output by its draft, which is now complete.

@@ -1,4 +1,4 @@
-"""Sinks of results: a file of JSON lines that a later run can extend, whole files, and the screen."""
+"""Outputs of a run: a file of JSON lines that a later run can extend, whole files, and the screen."""
 
 import os
 from collections.abc import Iterator

@@ -66,7 +66,7 @@ class Earlier:
         if isinstance(document, dict) and document.get("schema") == EARLIER_SCHEMA:
             raise DataError(
                 f"{place} has the schema {EARLIER_SCHEMA!r} of an earlier release, expected {SCHEMA!r} in all lines; "
-                "name another --output, or replace its results with --overwrite"
+                "name another --output, or replace its results with --overwrite instead of --append"
             )
         parsed = result(document, place=place)
         if not line.endswith(b"\n"):
@@ -116,7 +116,8 @@ class Expected:
             if got != expected:
                 raise DataError(
                     f"{place} has the {what} {_shown(got, expected)}, expected {_shown(expected, got)} of this "
-                    "command; repeat the command that made the file, or replace its results with --overwrite"
+                    "command; repeat the command that made the file, or replace its results with --overwrite instead of "
+                    "--append"
                 )
 
     def _compared(self, result: Attribution | Failure, line: Line) -> Iterator[tuple[str, Any, Any]]:

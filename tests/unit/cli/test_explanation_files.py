@@ -37,7 +37,7 @@ def test_a_table_needs_lines_of_json_to_go_on_with(cli, source, whole, tmp_path)
     assert cli("-i", str(source), "-o", "out.csv").exit_code == 1
     (tmp_path / "out.csv").write_text("older")
     (tmp_path / "part.jsonl").write_bytes(b"".join(whole.read_bytes().splitlines(keepends=True)[:5]))
-    found = cli("-i", str(source), "-o", "out.csv", "-o", "part.jsonl", "--append")
+    found = cli("-i", str(source), "-o", "out.csv", "-o", "part.jsonl", "--append", "--overwrite")
     assert found.exit_code == 0
     assert same(tmp_path / "part.jsonl", whole)
     assert (tmp_path / "out.csv").read_bytes() == before

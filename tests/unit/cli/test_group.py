@@ -104,8 +104,9 @@ def test_an_error_is_one_line(monkeypatch):
 
 
 @pytest.mark.parametrize("verb", ["reproduce", "train"])
-def test_a_verb_of_a_package_that_is_not_installed_says_which_brings_it(verb, monkeypatch):
-    monkeypatch.setattr("mase.cli.group.entry_points", lambda **_: EntryPoints(()))
+def test_a_verb_of_a_package_that_is_not_installed_says_which_brings_it(verb, monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(tmp_path)  # entry points are read anew for another search path
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: EntryPoints(()))
     found = CliRunner().invoke(main, [verb, "--any", "thing"])
     assert (found.exit_code, found.stdout) == (2, "")
     assert f"'mase {verb}'" in found.stderr
@@ -144,6 +145,33 @@ def test_messages_name_options_as_they_are_typed(verbs, tmp_path, arguments, sho
     assert found.exit_code == 1
     assert shown in found.stderr
     assert hidden not in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("expected it; use method='mase-nlgp'", "expected it; use --method mase-nlgp"),
+        ("use n_samples='8' or target='very bad'", "use --n-samples 8 or --target 'very bad'"),
+        ('use method="mase", n_samples is 8', "use --method mase, --n-samples is 8"),
+        ("space='token-scale' is no option", "space='token-scale' is no option"),
+        ("return logits (outputs='logits')", "return logits (outputs='logits')"),
+        ("run f('x', method='mase', n_samples=8)", "run f('x', method='mase', n_samples=8)"),
+        ("got \"method='mase'\"", "got \"method='mase'\""),
+    ],
+)
+def test_settings_in_messages_are_spelled_as_options(monkeypatch, message, shown):
+    def load(*_, **__):
+        raise DataError(message)
+
+    monkeypatch.setattr("mase.models.load", load)
+    assert CliRunner().invoke(main, ["explain", GOOD]).stderr == f"mase: error: {shown}\n"
+
+
+def test_an_option_that_a_method_lacks_names_the_method_that_has_it(verbs):
+    found = verbs("explain", GOOD, "--method", "mase", "--sigma", "0.3")
+    assert found.exit_code == 1
+    assert "--method mase-nlgp" in found.stderr
+    assert "method='" not in found.stderr
 
 
 def test_what_the_user_named_is_shown_as_it_is(verbs, tmp_path):

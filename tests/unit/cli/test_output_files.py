@@ -32,11 +32,35 @@ def test_an_empty_file_and_a_new_one_are_written(cli, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--append", "--overwrite", "-o", "x"], ["--append"], ["--append", "--html", "x"]]
+    "arguments", [["--append", "--overwrite", "-o", "x.csv"], ["--append"], ["--append", "--html", "x"]]
 )
-def test_policies_that_contradict_or_have_no_file(cli, tmp_path, arguments):
+def test_append_without_a_file_to_resume(cli, tmp_path, arguments):
     assert cli("a good film", *arguments).exit_code == 2
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("earlier", ["missing", "empty", "results"])
+@pytest.mark.parametrize(("option", "name"), [("-o", "mine.csv"), ("-o", "mine.jsonl"), ("--html", "mine.html")])
+def test_append_replaces_no_other_file_unless_told_to(cli, tmp_path, option, name, earlier):
+    """`--append` holds for the first file of JSON lines; any other file may be the user's own."""
+    path, results = tmp_path / name, tmp_path / "out.jsonl"
+    path.write_text("mine")
+    if earlier == "empty":
+        results.touch()
+    elif earlier == "results":
+        assert cli("a good film", "-o", "out.jsonl").exit_code == 0
+    before = results.read_bytes() if results.exists() else None
+    arguments = ("a good film", "a film", "-o", "out.jsonl", option, name, "--append")
+    found = cli(*arguments)
+    assert (found.exit_code, path.read_text()) == (1, "mine")
+    assert name in found.stderr
+    assert "--overwrite" in found.stderr
+    assert (results.read_bytes() if results.exists() else None) == before
+    assert cli(*arguments, "--overwrite").exit_code == 0
+    assert results.read_bytes().startswith(before or b"{")
+    assert texts_in(results) == ["a good film", "a film"]
+    assert "film" in path.read_text(encoding="utf-8")
+    assert sorted(file.name for file in tmp_path.iterdir()) == sorted([name, "out.jsonl"])
 
 
 def test_overwrite_replaces_at_the_end_and_keeps_permissions(cli, tmp_path, monkeypatch):

@@ -45,7 +45,7 @@ def test_a_run_that_is_ended_is_gone_on_with(cli, source, whole, tmp_path, numbe
     kept = output.read_bytes()
     assert cli("-i", str(source), "-o", "out.jsonl").exit_code == 1
     assert output.read_bytes() == kept
-    assert cli("-i", str(source), "-o", "out.jsonl", "--append", "--html", "page.html").exit_code == 0
+    assert cli("-i", str(source), "-o", "out.jsonl", "--append", "--overwrite", "--html", "page.html").exit_code == 0
     assert output.read_bytes().startswith(kept)
     assert same(output, whole)
     assert f"{len(NUMBERED)} texts explained" in page.read_text(encoding="utf-8")
@@ -63,7 +63,10 @@ def test_a_draft_of_a_run_that_is_ended_is_gone_on_with(cli, source, whole, tmp_
         assert found.exit_code == 1
         assert draft.name in found.stderr
     assert (output.read_text(), page.read_text(), draft.read_bytes()) == ("older\n", "older\n", kept)
-    assert cli("-i", str(source), "-o", "out.jsonl", "--append", "--html", "page.html").exit_code == 0
+    refused = cli("-i", str(source), "-o", "out.jsonl", "--append", "--html", "page.html")
+    assert (refused.exit_code, draft.read_bytes()) == (1, kept)
+    assert "--overwrite" in refused.stderr
+    assert cli("-i", str(source), "-o", "out.jsonl", "--append", "--overwrite", "--html", "page.html").exit_code == 0
     assert same(output, whole)
     assert f"{len(NUMBERED)} texts explained" in page.read_text(encoding="utf-8")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", "out.jsonl", "page.html", "whole.jsonl"]
