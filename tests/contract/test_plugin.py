@@ -61,6 +61,7 @@ check_design(DESIGNS["coins"]())
 check_estimator(ESTIMATORS.build("block-mean(blocks=3)"), tolerance=1e-6)
 from mase_example_plugin import LEXICON
 found = mase.Explainer(LEXICON, method="coins-in-blocks")("a good film")
+found.save("found.json")
 with OutputFile("found.md") as file:
     file.add(1, found)
 judged = evaluate(LEXICON, ["a good film"], ["coins-in-blocks"], metrics=["switching-point"])
@@ -82,6 +83,7 @@ def test_every_addition_works_in_python(python, tmp_path):
     )  # e^2 - 1: the odds are e^2 with the word, else 1
     assert (said["link"], said["design"], said["share"]) == ("odds", {"name": "coins"}, pytest.approx(1 / 3))
     assert (tmp_path / "found.md").read_text() == "- 1: **good**, pos\n\n---\n"
+    assert mase.load(tmp_path / "found.json").link == "odds"  # here, where the package is not installed
 
 
 def test_every_addition_works_in_the_command(python, tmp_path):

@@ -212,7 +212,7 @@ def test_what_reads_the_last_token_cannot_be_trained(data, tmp_path):
 
 
 def test_errors_come_before_the_work(data, base, tmp_path):
-    with pytest.raises(OptionError, match="lstm-imdb is trained from nothing, expected no base"):
+    with pytest.raises(OptionError, match="lstm-imdb is trained from scratch, expected no base"):
         train("lstm-imdb", data, tmp_path / "out", base=base)
     with pytest.raises(OptionError, match="epochs is 0"):
         train("bert-imdb", data, tmp_path / "out", epochs=0, base=base)

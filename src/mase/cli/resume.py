@@ -116,8 +116,8 @@ class Expected:
             if got != expected:
                 raise DataError(
                     f"{place} has the {what} {_shown(got, expected)}, expected {_shown(expected, got)} of this "
-                    "command; repeat the command that made the file, or replace its results with --overwrite instead of "
-                    "--append"
+                    "command; repeat the command that made the file, or replace its results with --overwrite "
+                    "instead of --append"
                 )
 
     def _compared(self, result: Attribution | Failure, line: Line) -> Iterator[tuple[str, Any, Any]]:

@@ -105,8 +105,7 @@ def test_every_key_of_version_1_is_required(key):
     ("key", "value", "message"),
     [
         ("seed", "0", r"\$.seed"), ("target_probability", 1.5, "target_probability"), ("target", "nobody", "nobody"),
-        ("words", [], "units is empty"), ("words", RESULTS[0]["words"][::-1], "reading order"),
-        ("link", "odds", "link"),
+        ("words", [], "units is empty"), ("words", RESULTS[0]["words"][::-1], "reading order"), ("link", "", "link"),
         ("tokens", [], "tokens is empty"), ("model", {}, "model"), ("versions", {"python": 3}, "versions"),
         ("text", "another text", "schema 1.*units"),
         ("truncated", {"n_kept": 3, "n_total": 2, "kept": "end"}, "n_kept"),
