@@ -185,9 +185,9 @@ def test_a_folder_with_something_else_is_left_as_it_is(data, base, trained, tmp_
     project.mkdir()
     (project / "README.md").write_text("mine")
     for folder, what in [(base, "config.json"), (project, "README.md")]:
-        with pytest.raises(DataError, match=rf"holds {what} of something else, expected a new folder"):
+        with pytest.raises(DataError, match=rf"holds another {what}, expected a new folder"):
             run(data, folder, base)
-    with pytest.raises(DataError, match=r"holds config\.json of something else"):
+    with pytest.raises(DataError, match=r"holds another config\.json"):
         train("lstm-imdb", data, trained[0].path)
     assert (base / "model.safetensors").read_bytes() == before
 
