@@ -10,7 +10,7 @@ from mase.arrays import Floats
 from mase.attribution import Note
 from mase.errors import OptionError
 from mase.regression.covariance import no_scatter
-from mase.regression.diagnostics import adjusted_r2, coefficients, condition, remarks, split_half
+from mase.regression.diagnostics import adjusted_r2, coefficients, condition, quality_notes, split_half
 from mase.regression.oracle import Oracle
 from mase.regression.problem import Design, Distribution, Estimate, Estimator, Problem, Sample
 from mase.regression.stopping import Stopping
@@ -118,19 +118,10 @@ class Regression:
         r2 = adjusted_r2(sample, fitted.responses, estimate)
         halves = None if sample.exhaustive else split_half(fitted.problem, self.estimator, estimate.gamma)
         notes = (
-            *remarks(
-                sample=sample,
-                responses=fitted.responses,
-                text=oracle.text,
-                probability=oracle.probability,
-                link=oracle.link,
-                r2=r2,
-                halves=halves,
-                estimate=estimate,
-                binary=oracle.binary,
-                gradients=self.needs_gradients,
+            *quality_notes(
+                oracle, sample, fitted.responses, estimate, r2=r2, halves=halves, gradients=self.needs_gradients
             ),
-            *stopping.remarks(estimate),
+            *stopping.notes(estimate),
             *self._stopped_early(n, cap),
             *oracle.notes,
         )

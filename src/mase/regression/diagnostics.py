@@ -6,9 +6,10 @@ import numpy as np
 
 from mase.arrays import Bools, Floats
 from mase.attribution import LISTED, Note
+from mase.regression.oracle import Oracle
 from mase.regression.problem import Estimate, Estimator, Problem, Sample, Solver
 
-__all__ = ["adjusted_r2", "coefficients", "condition", "remarks", "split_half"]
+__all__ = ["adjusted_r2", "coefficients", "condition", "quality_notes", "split_half"]
 
 # Warn below these thresholds. docs/decisions/2026-11-22-unstable.md compares other values of the second.
 _POOR_R2 = 0.5
@@ -99,22 +100,19 @@ def condition(problem: Problem) -> float | None:
     return float(spread[-1] / spread[0]) if spread[0] > 1e-12 * spread[-1] else None
 
 
-def remarks(
-    *,
+def quality_notes(
+    oracle: Oracle,
     sample: Sample,
     responses: Floats,
-    text: float,
-    probability: float,
-    link: str,
+    estimate: Estimate,
+    *,
     r2: float | None,
     halves: float | None,
-    estimate: Estimate,
-    binary: bool,
     gradients: bool,
 ) -> Iterator[Note]:
     """Yield the notes about the quality of the scores."""
     n_rows, n_coordinates = sample.coordinates.shape
-    constant = None if gradients and estimate.gamma.any() else _constant(responses, text, estimate)
+    constant = None if gradients and estimate.gamma.any() else _constant(responses, oracle.text, estimate)
     if constant is not None:
         yield Note("constant", constant)
         return
@@ -137,13 +135,14 @@ def remarks(
             "unstable",
             f"half of the samples recovers {halves:.0%} of the {strongest}, weighted by score; use a larger n_samples",
         )
-    if link == "probability" and max(probability, 1 - probability) > _SATURATED:
+    probability = oracle.probability
+    if oracle.link == "probability" and max(probability, 1 - probability) > _SATURATED:
         yield Note(
             "saturated",
             f"the probability {probability:.6f} is saturated, so the scores are tiny; use link='log-probability' or "
             "link='margin'",
         )
-    reversed_share = 0.0 if binary else float((sample.coordinates < 0).mean())
+    reversed_share = 0.0 if oracle.binary else float((sample.coordinates < 0).mean())
     if reversed_share > 0:
         yield Note(
             "reversed",

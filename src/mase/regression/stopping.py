@@ -86,7 +86,7 @@ class Stopping:
             factors.append(1 / max(top_margin(estimate, self.stable_top, self.confidence), 1e-3))
         return max(factors)
 
-    def remarks(self, estimate: Estimate) -> Iterator[Note]:
+    def notes(self, estimate: Estimate) -> Iterator[Note]:
         """Yield the notes for a budget that was spent before the rule was met."""
         if self.never or self.enough(estimate):
             return
