@@ -10,7 +10,7 @@ from mase.errors import DataError
 from mase_paper.cli.reproduce import reproduce
 from mase_paper.experiments import EXPERIMENTS
 from mase_paper.experiments.experiment import Scope
-from mase_paper.experiments.publish import publish
+from mase_paper.experiments.publish import earlier_versions, publish
 
 
 def test_the_file_of_an_experiment_names_the_split_and_the_precision_of_its_records(tmp_path):
@@ -35,3 +35,17 @@ def test_a_report_without_records_is_an_error(tmp_path):
     with pytest.raises(DataError, match="records has no records of table1 with these targets and methods"):
         publish(EXPERIMENTS["table1"], Scope(), tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_records_of_a_design_with_other_settings_are_named_with_their_version():
+    def source(spec, version, **design):
+        method = {"design": {"name": "focused"} | design}
+        return {"spec": spec, "made_on": [{"versions": {"mase-xai": version}}], "method": method}
+
+    today = source("mase+seed=1", "0.2.0", rounds=5, n_top=15)
+    procedure = {"spec": "random", "made_on": [], "method": {"procedure": {"name": "random"}}}
+    assert earlier_versions([today, procedure]) == ""
+    paragraph = earlier_versions([today, source("mase+n_samples=100", "0.1.0", n_alone=15), procedure])
+    assert "`mase`" in paragraph
+    assert "0.1.0" in paragraph
+    assert "random" not in paragraph

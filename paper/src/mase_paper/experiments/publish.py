@@ -1,17 +1,19 @@
 """Write the report of an experiment: JSON with provenance, a page in Markdown, and figures."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from mase.designs import DESIGNS
 from mase.errors import DataError
 from mase.files import write_text
 from mase_paper.experiments.experiment import Experiment, Scope, collected
 from mase_paper.experiments.plots import save
 from mase_paper.experiments.rerun import as_made, command
 
-__all__ = ["publish"]
+__all__ = ["earlier_versions", "publish"]
 
 _SCHEMA = "mase.experiment/1"
 
@@ -38,11 +40,31 @@ def publish(experiment: Experiment, scope: Scope, folder: Path) -> list[Path]:
         for name, panels in report.figures.items()
     ]
     page, data = folder / f"{experiment.name}.md", folder / f"{experiment.name}.json"
-    write_text(page, report.page)
+    write_text(page, report.page + earlier_versions(sources))
     line = command(experiment.name, scope) + as_made(sources[0])
     plain = {"schema": _SCHEMA, "name": experiment.name, "command": line, **report.data, "sources": sources}
     write_text(data, _dumps(plain))
     return [page, data, *drawn]
+
+
+def earlier_versions(sources: Iterable[Mapping[str, Any]]) -> str:
+    """Return a paragraph that names the records of earlier versions whose designs had other settings than today's."""
+    methods: dict[tuple[str, str], set[str]] = {}
+    for source in sources:
+        design = dict(source["method"].get("design", {}))
+        name = design.pop("name", None)
+        if name in DESIGNS and not design.keys() <= {setting.name for setting in fields(DESIGNS[name])}:
+            for part in source["made_on"]:
+                key = (part["versions"]["mase-xai"], name)
+                methods.setdefault(key, set()).add(source["spec"].partition("+")[0])
+    paragraphs = []
+    for (version, kind), names in sorted(methods.items()):
+        listed = ", ".join(f"`{name}`" for name in sorted(names))
+        paragraphs.append(
+            f"\nRecords of {listed} were made with version {version}, in which the design `{kind}` had other "
+            "settings.\nThis version gives other scores.\n"
+        )
+    return "".join(paragraphs)
 
 
 def _dumps(plain: Mapping[str, Any]) -> str:
