@@ -8,6 +8,7 @@ __all__ = [
     "DataError",
     "EmptyTextError",
     "InvalidTextError",
+    "LockedError",
     "MaseError",
     "MissingDependencyError",
     "ModelError",
@@ -15,8 +16,10 @@ __all__ = [
     "OptionError",
     "PluginError",
     "ShapeError",
+    "TextTimeoutError",
     "TooFewSamplesError",
     "UnknownNameError",
+    "WorkerError",
 ]
 
 
@@ -70,3 +73,15 @@ class PluginError(MaseError, ImportError):
 
 class DataError(MaseError, OSError):
     """A file or data set is missing or unreadable, or does not match its checksum."""
+
+
+class LockedError(DataError):
+    """The folder of a run is in use by another process."""
+
+
+class WorkerError(MaseError, RuntimeError):
+    """A worker process ended while it opened the model or explained a text."""
+
+
+class TextTimeoutError(WorkerError, TimeoutError):
+    """Explaining a text took longer than the timeout."""
