@@ -13,6 +13,7 @@ __all__ = [
     "MissingDependencyError",
     "ModelError",
     "NonFiniteError",
+    "NotPicklableError",
     "OptionError",
     "PluginError",
     "ShapeError",
@@ -65,6 +66,10 @@ class CapabilityError(MaseError, TypeError):
 
 class MissingDependencyError(MaseError, ImportError):
     """An optional dependency is not installed."""
+
+
+class NotPicklableError(MaseError, TypeError):
+    """A model or a setting cannot be sent to another process, such as a lambda or a function of a notebook."""
 
 
 class PluginError(MaseError, ImportError):
