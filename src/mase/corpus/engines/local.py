@@ -26,18 +26,25 @@ _CHECK = 1.0
 class Local:
     """Spawned worker processes, each with the explainer and one thread. See `Engine`.
 
+    Parameters
+    ----------
+    resources
+        Number of workers.
+    prefix
+        What the names of the workers begin with; a number follows.
+
     Raises
     ------
     OptionError
         If an option is given that concerns clusters.
     """
 
-    def __init__(self, resources: Resources) -> None:
+    def __init__(self, resources: Resources, prefix: str = "") -> None:
         if resources.address is not None or resources.gpus_per_worker is not None:
             raise OptionError(
                 "got address or gpus_per_worker with the engine 'local', expected neither; use engine='ray'"
             )
-        self._jobs = resources.jobs
+        self._jobs, self._prefix = resources.jobs, prefix
         self._timeout: float | None = None
         self._recipe = b""
         self._inbox: SimpleQueue[Any] = SimpleQueue()
@@ -146,4 +153,4 @@ class Local:
 
     def _start_one(self) -> None:
         self._n_started += 1
-        self._workers.append(Process(str(self._n_started), self._recipe, self._inbox))
+        self._workers.append(Process(f"{self._prefix}{self._n_started}", self._recipe, self._inbox))
