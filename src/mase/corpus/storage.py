@@ -3,7 +3,7 @@
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -36,6 +36,10 @@ class Storage(Protocol):
 
     def read(self, name: str) -> bytes:
         """Return the content of a file."""
+        ...
+
+    def open(self, name: str) -> AbstractContextManager[Any]:
+        """Open a file of which parts are read."""
         ...
 
     def write(self, name: str, content: Any) -> None:
@@ -99,6 +103,11 @@ class LocalStorage:
         """Return the content of a file."""
         with self._reading(name) as path:
             return path.read_bytes()
+
+    def open(self, name: str) -> AbstractContextManager[Any]:
+        """Open a file of which parts are read."""
+        with self._reading(name) as path:
+            return path.open("rb")
 
     def write(self, name: str, content: Any) -> None:
         """Write a draft beside the file, flush it, and rename it."""
@@ -227,6 +236,12 @@ class RemoteStorage:
         """Return the content of an object."""
         with self._refused("read", name) as path, self.filesystem.open_input_stream(path) as stream:
             return bytes(stream.read())
+
+    def open(self, name: str) -> AbstractContextManager[Any]:
+        """Open an object of which parts are read."""
+        with self._refused("read", name) as path:
+            opened: AbstractContextManager[Any] = self.filesystem.open_input_file(path)
+            return opened
 
     def write(self, name: str, content: Any) -> None:
         """Write an object."""
