@@ -64,12 +64,12 @@ def open_source(
         raise OptionError(f"limit is {limit}, expected an integer >= 1")
     tables = _tables(source)
     kept = kept_columns(keep)
-    asked = {"text_column": text_column, "id_column": id_column, "keep": kept or None}
-    option = next((name for name, value in asked.items() if value is not None), None)
+    columns = {"text_column": text_column, "id_column": id_column, "keep": ",".join(name for name, _ in kept) or None}
+    option = next((f"{name}={value!r}" for name, value in columns.items() if value is not None), None)
     plain = next((table for table in tables if not table.has_columns), None)
     if option is not None and plain is not None:
         what = f"a {type(plain.values).__name__}" if isinstance(plain, Texts | Pairs) else plain.place(0)
-        raise OptionError(f"{option} is given, but {what} has no columns; leave it out, or give a table")
+        raise OptionError(f"got {option}, but {what} has no columns; leave it out, or give a table")
     identifiers = _ID if isinstance(plain, Pairs) else id_column
     return TableSource(tables, Columns(text_column or _TEXT, identifiers, kept), limit, known)
 

@@ -185,5 +185,5 @@ class _Tally:
         if not self._has_text:
             raise DataError(f"{table.place(0)}: {self._invalid}; no row has a text")
         if self.absent:
-            absent = missing_column(min(self.absent), self._columns, "; name the right one with keep")
+            absent = missing_column(min(self.absent), self._columns, "; correct the columns to keep")
             raise DataError(f"{table.place(0)}: {absent}")

@@ -154,7 +154,7 @@ def test_inputs_that_are_refused(source, error, match):
 @pytest.mark.parametrize("option", [{"text_column": "text"}, {"id_column": "id"}, {"keep": ["label"]}])
 def test_options_of_tables_need_a_table(tmp_path, option):
     for source in (TEXTS, {"a": "b"}, write(tmp_path / "a.txt"), [write(tmp_path / "a.csv"), tmp_path / "a.txt"]):
-        with pytest.raises(OptionError, match=f"{next(iter(option))} is given, but .* has no columns"):
+        with pytest.raises(OptionError, match=f"got {next(iter(option))}='.*', but .* has no columns"):
             open_source(source, **option)
 
 
