@@ -38,6 +38,10 @@ class Storage(Protocol):
         """Return the content of a file."""
         ...
 
+    def open(self, name: str) -> AbstractContextManager[Any]:
+        """Open a file of which parts are read."""
+        ...
+
     def write(self, name: str, content: Any) -> None:
         """Write a file, whole or not at all, and replace one that is there. `content` is bytes or a buffer."""
         ...
@@ -103,6 +107,11 @@ class LocalStorage:
         """Return the content of a file."""
         with self._reading(name) as path:
             return path.read_bytes()
+
+    def open(self, name: str) -> AbstractContextManager[Any]:
+        """Open a file of which parts are read."""
+        with self._reading(name) as path:
+            return path.open("rb")
 
     def write(self, name: str, content: Any) -> None:
         """Write a draft beside the file, flush it, and rename it."""
@@ -240,6 +249,12 @@ class RemoteStorage:
         """Return the content of an object."""
         with self._refused("read", name) as path, self.filesystem.open_input_stream(path) as stream:
             return bytes(stream.read())
+
+    def open(self, name: str) -> AbstractContextManager[Any]:
+        """Open an object of which parts are read."""
+        with self._refused("read", name) as path:
+            opened: AbstractContextManager[Any] = self.filesystem.open_input_file(path)
+            return opened
 
     def write(self, name: str, content: Any) -> None:
         """Write an object."""

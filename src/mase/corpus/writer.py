@@ -8,6 +8,7 @@ import msgspec
 import pyarrow as pa
 
 from mase.corpus.engines.protocol import Ready
+from mase.corpus.failures import count_failures
 from mase.corpus.folder import MANIFEST, Folder
 from mase.corpus.lock import Lock
 from mase.corpus.manifest import Asked, Manifest, check_same
@@ -92,8 +93,8 @@ class Writer:
 
     def has_explained(self) -> bool:
         """Return whether any text of the finished parts was explained."""
-        run = Run(self.folder, self._manifest)
-        return any(texts["error"].null_count for texts in run.tables("texts"))
+        plan = Run(self.folder, self._manifest).plan
+        return any(count_failures(self.folder, part) < len(plan.rows(part)) for part in self.finished)
 
     def begin(self) -> None:
         """Write `run.json`, if that was not done.
