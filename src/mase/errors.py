@@ -4,6 +4,7 @@ A message says what was received, what was expected and what to do about it.
 """
 
 __all__ = [
+    "OF_THE_COMMAND",
     "CapabilityError",
     "DataError",
     "EmptyTextError",
@@ -90,3 +91,7 @@ class WorkerError(MaseError, RuntimeError):
 
 class TextTimeoutError(WorkerError, TimeoutError):
     """Explaining a text took longer than the timeout."""
+
+
+# Errors about the command rather than a text: if the first text fails with one, all would.
+OF_THE_COMMAND = (CapabilityError, MissingDependencyError, OptionError, UnknownNameError)

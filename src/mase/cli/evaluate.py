@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from mase.cli.options import model, options, precision, text_column, trust_remote_code
+from mase.cli.options import device, download, model, options, precision, text_column, trust_remote_code
 from mase.metrics import METRICS
 from mase.metrics.operators import AUTO, OPERATORS
 from mase.render.table import FORMATS
@@ -96,9 +96,9 @@ _what_is_evaluated = options(
 @_which_texts
 @model
 @_what_is_evaluated
-@click.option("--device", metavar="NAME", help="Device of the model, for example cuda or cuda:1. [default: cpu]")
+@device
 @click.option("--threads", type=click.IntRange(1, 4096), metavar="N", help="Threads of the model. [default: torch's]")
-@click.option("--download", is_flag=True, help="Fetch the Hugging Face model if it is not on this machine.")
+@download
 @trust_remote_code
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 @click.option("-o", "--output", metavar="FILE.json", help="Also write JSON with the values of every text; - is --json.")

@@ -1,7 +1,8 @@
 """The folder of a run: `run.json`, and one Parquet file per table and part, each written whole or not at all."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -110,6 +111,24 @@ class Folder:
                 content = content.replace_schema_metadata(dict(metadata))
             pq.write_table(content, sink, compression="zstd")
             self.storage.write(f"{table}/{part_name(part)}", sink.getvalue())
+
+    @contextmanager
+    def opened(self, table: str, part: int) -> Iterator[pq.ParquetFile]:
+        """Open the file of a table of a finished part, of which the block reads what it needs.
+
+        Raises
+        ------
+        DataError
+            If the file cannot be read, is not Parquet or lacks what the block reads.
+        """
+        name = f"{table}/{part_name(part)}"
+        try:
+            with self.storage.open(name) as stream, pq.ParquetFile(stream) as file:
+                yield file
+        except DataError:
+            raise
+        except (pa.ArrowException, OSError, ValueError, LookupError) as error:
+            raise DataError(f"{f'{self.place}/{name}'!r} is not a table of a run: {error!s:.300}") from error
 
     def read(self, table: str, part: int) -> pa.Table:
         """Return a table of a finished part.

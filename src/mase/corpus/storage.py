@@ -3,13 +3,13 @@
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol
 
 from mase.errors import DataError, MissingDependencyError
 from mase.files import cannot_read, cannot_write
-from mase.platforms import flush_folder
+from mase.platforms import flush_folder, locked
 
 __all__ = ["LocalStorage", "RemoteStorage", "Storage", "storage_of"]
 
@@ -38,6 +38,10 @@ class Storage(Protocol):
         """Return the content of a file."""
         ...
 
+    def open(self, name: str) -> AbstractContextManager[Any]:
+        """Open a file of which parts are read."""
+        ...
+
     def write(self, name: str, content: Any) -> None:
         """Write a file, whole or not at all, and replace one that is there. `content` is bytes or a buffer."""
         ...
@@ -52,6 +56,10 @@ class Storage(Protocol):
 
     def delete(self, name: str) -> None:
         """Delete a file, if it is there."""
+        ...
+
+    def alone(self, folder: str) -> AbstractContextManager[None]:
+        """Return a context in which other processes wait that call this for the same subfolder, if that is possible."""
         ...
 
 
@@ -100,6 +108,11 @@ class LocalStorage:
         with self._reading(name) as path:
             return path.read_bytes()
 
+    def open(self, name: str) -> AbstractContextManager[Any]:
+        """Open a file of which parts are read."""
+        with self._reading(name) as path:
+            return path.open("rb")
+
     def write(self, name: str, content: Any) -> None:
         """Write a draft beside the file, flush it, and rename it."""
         with self._writing(name) as path:
@@ -137,6 +150,15 @@ class LocalStorage:
         """Delete a file, if it is there."""
         with self._writing(name) as path:
             path.unlink(missing_ok=True)
+
+    @contextmanager
+    def alone(self, folder: str) -> Iterator[None]:
+        """Lock the folder; some network file systems have no locks."""
+        with ExitStack() as stack:
+            with self._writing(folder) as path:
+                path.mkdir(parents=True, exist_ok=True)
+                stack.enter_context(locked(path))
+            yield
 
     def _draft(self, path: Path, content: Any) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -228,6 +250,12 @@ class RemoteStorage:
         with self._refused("read", name) as path, self.filesystem.open_input_stream(path) as stream:
             return bytes(stream.read())
 
+    def open(self, name: str) -> AbstractContextManager[Any]:
+        """Open an object of which parts are read."""
+        with self._refused("read", name) as path:
+            opened: AbstractContextManager[Any] = self.filesystem.open_input_file(path)
+            return opened
+
     def write(self, name: str, content: Any) -> None:
         """Write an object."""
         with self._refused("write", name) as path:
@@ -255,6 +283,10 @@ class RemoteStorage:
         if self.exists(name):
             with self._refused("write", name) as path:
                 self.filesystem.delete_file(path)
+
+    def alone(self, folder: str) -> AbstractContextManager[None]:
+        """Do nothing: an object store has no locks."""
+        return nullcontext()
 
     @contextmanager
     def _refused(self, verb: str, name: str) -> Iterator[str]:

@@ -14,7 +14,7 @@ from mase.corpus.columns import Rows
 from mase.corpus.engines.protocol import Task
 from mase.corpus.source import Item
 from mase.errors import OptionError
-from mase.models.runtime import hardware, keep_freed_memory
+from mase.models.runtime import hardware
 from mase.provenance import installed
 from mase.target import target_index
 
@@ -119,7 +119,6 @@ class Worker:
     """
 
     def __init__(self, recipe: Recipe, name: str) -> None:
-        keep_freed_memory()
         self.recipe, self.name = recipe, name
         self.explainer = recipe.open()
         self.description = Description.of(self.explainer, recipe.target)

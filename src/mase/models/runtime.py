@@ -8,7 +8,7 @@ from typing import Any
 from mase.lazy import require
 from mase.platforms import keep_freed_memory, processor_name
 
-__all__ = ["ONE_THREAD", "configure", "hardware", "keep_freed_memory", "one_thread"]
+__all__ = ["ONE_THREAD", "configure", "hardware", "one_thread"]
 
 # Environment variables that limit numerical libraries to one thread, if they are set before these are loaded.
 ONE_THREAD = dict.fromkeys(

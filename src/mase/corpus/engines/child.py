@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, NoReturn
 
 from mase.corpus.engines.protocol import Done, Ready
 from mase.errors import MaseError, ModelError
-from mase.platforms import end_with_parent
+from mase.platforms import end_with_parent, keep_freed_memory
 
 __all__ = ["Begun", "Unable", "main"]
 
@@ -32,6 +32,7 @@ class Unable(tuple[str, str]):
 def main(name: str) -> None:
     """Explain the tasks that arrive, after a first message with the pickled recipe."""
     end_with_parent()
+    keep_freed_memory()
     messages, answers = _pipes()
     inbox: SimpleQueue[Any] = SimpleQueue()
     Thread(target=_receive, args=(messages, inbox), daemon=True).start()

@@ -131,5 +131,6 @@ def as_error(name: str, message: str) -> MaseError:
     """Return the error of this library with a type name, a `WorkerError` if there is no such type."""
     from mase import errors
 
-    found = getattr(errors, name, None) if name in errors.__all__ else None
-    return WorkerError(f"{name}: {message}") if found is None else found(message)
+    found = getattr(errors, name, None)
+    is_error = isinstance(found, type) and issubclass(found, MaseError)
+    return found(message) if is_error else WorkerError(f"{name}: {message}")
