@@ -1,5 +1,6 @@
 """Faults of one machine: kills of the driver and of workers, SIGTERM, a full disk and a read-only moment."""
 
+import shutil
 import signal
 import subprocess
 import time
@@ -50,6 +51,10 @@ class Local:
 
     def finish(self, run: Path) -> None:
         """Arrange nothing."""
+
+    def remove(self, run: Path) -> None:
+        """Delete a run."""
+        shutil.rmtree(run)
 
     def close(self) -> None:
         """Stop nothing."""
@@ -119,6 +124,10 @@ class FullDisk(Local):
         """Give the run room."""
         _mount("-o", f"remount,size={_ENOUGH}k", run)
 
+    def remove(self, run: Path) -> None:
+        """Delete a run and its file system."""
+        _unmounted(run)
+
 
 @dataclass
 class ReadOnly(Local):
@@ -140,12 +149,21 @@ class ReadOnly(Local):
         """Turn it writable again."""
         _mount("-o", "remount,rw", run)
 
+    def remove(self, run: Path) -> None:
+        """Delete a run and its file system."""
+        _unmounted(run)
+
 
 def _mounted(run: Path) -> None:
     """Mount a file system in memory at a folder, if there is none."""
     if not run.is_mount():
         run.mkdir(exist_ok=True)
         _mount("-t", "tmpfs", "-o", f"size={_ENOUGH}k", "faults", run)
+
+
+def _unmounted(run: Path) -> None:
+    subprocess.run(["umount", "--lazy", str(run)], check=True)
+    run.rmdir()
 
 
 def _mount(*arguments: str | Path, check: bool = True) -> bool:

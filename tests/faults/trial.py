@@ -1,6 +1,5 @@
 """Long runs that are struck again and again at random moments, and what became of them."""
 
-import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -53,6 +52,10 @@ class Fault(Protocol):
 
     def finish(self, run: Path) -> None:
         """Let the rest of the run go through."""
+        ...
+
+    def remove(self, run: Path) -> None:
+        """Delete a run."""
         ...
 
     def close(self) -> None:
@@ -182,8 +185,7 @@ class Trial:
         tally.runs, tally.rows = tally.runs + 1, tally.rows + self.scene.n
         tally.lost, tally.twice = tally.lost + lost, tally.twice + twice
         tally.different += len(self.scene.different(run, set(range(self.scene.n_parts))))
-        if tally.held:
-            shutil.rmtree(run)
+        self.fault.remove(run)
 
 
 def _works(process: psutil.Process) -> bool:

@@ -97,6 +97,7 @@ def test_results_and_deaths_are_those_of_the_local_engine(cluster, recipe):
     assert len(names) >= 2
 
 
+@pytest.mark.faults
 def test_an_actor_that_is_lost_costs_one_task(cluster, recipe):
     import psutil
 
@@ -116,6 +117,7 @@ def test_an_actor_that_is_lost_costs_one_task(cluster, recipe):
     assert sum(isinstance(event, Died) for event in found) <= 1
 
 
+@pytest.mark.faults
 def test_an_explainer_that_cannot_be_opened_is_reported(cluster, recipe):
     with pytest.raises(UnknownNameError, match="no-such-method"):
         run("ray", Recipe(partial(recipe.open, method="no-such-method")), tasks())
