@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from mase import models as models
     from mase.attribution import Attribution as Attribution
     from mase.corpus.opened import open_run as open_run
+    from mase.corpus.running import run as run
     from mase.errors import MaseError as MaseError
     from mase.explainer import Explainer as Explainer
     from mase.explainer import explain as explain
@@ -37,6 +38,7 @@ __all__ = [
     "load",
     "models",
     "open_run",
+    "run",
 ]
 
 
@@ -54,8 +56,9 @@ __getattr__ = lazy_names(
         "load": "mase.io.json",
         "models": "mase.models",
         "open_run": "mase.corpus.opened",
+        "run": "mase.corpus.running",
     },
-    needs={"open_run": [("pyarrow", "corpora")]},
+    needs=dict.fromkeys(("open_run", "run"), [("pyarrow", "corpora")]),
 )
 
 

@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from mase.cli.group import complain, tell
-from mase.cli.progress import Progress
+from mase.render.progress import Progress
 from mase.cli.streams import aside
 from mase.datasets.labelled import LabelledText, class_index, read_labelled
 from mase.errors import CapabilityError, DataError, MaseError, MissingDependencyError, UnknownNameError

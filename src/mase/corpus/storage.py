@@ -3,13 +3,13 @@
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol
 
 from mase.errors import DataError, MissingDependencyError
 from mase.files import cannot_read, cannot_write
-from mase.platforms import flush_folder
+from mase.platforms import flush_folder, locked
 
 __all__ = ["LocalStorage", "RemoteStorage", "Storage", "storage_of"]
 
@@ -56,6 +56,10 @@ class Storage(Protocol):
 
     def delete(self, name: str) -> None:
         """Delete a file, if it is there."""
+        ...
+
+    def alone(self, folder: str) -> AbstractContextManager[None]:
+        """Return a context in which other processes wait that call this for the same subfolder, if that is possible."""
         ...
 
 
@@ -146,6 +150,15 @@ class LocalStorage:
         """Delete a file, if it is there."""
         with self._writing(name) as path:
             path.unlink(missing_ok=True)
+
+    @contextmanager
+    def alone(self, folder: str) -> Iterator[None]:
+        """Lock the folder; some network file systems have no locks."""
+        with ExitStack() as stack:
+            with self._writing(folder) as path:
+                path.mkdir(parents=True, exist_ok=True)
+                stack.enter_context(locked(path))
+            yield
 
     def _draft(self, path: Path, content: Any) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -270,6 +283,10 @@ class RemoteStorage:
         if self.exists(name):
             with self._refused("write", name) as path:
                 self.filesystem.delete_file(path)
+
+    def alone(self, folder: str) -> AbstractContextManager[None]:
+        """Do nothing: an object store has no locks."""
+        return nullcontext()
 
     @contextmanager
     def _refused(self, verb: str, name: str) -> Iterator[str]:

@@ -15,6 +15,7 @@ from mase.errors import CapabilityError, EmptyTextError, MaseError, ModelError, 
 from mase.links import Output, probabilities
 from mase.models.answers import Answers
 from mase.models.locks import alone
+from mase.models.origin import Reopened
 from mase.models.protocol import Binding, Opened
 from mase.models.rewriting import rewritten
 from mase.text import Tokens, check_text, check_texts, find_words
@@ -22,7 +23,7 @@ from mase.text import Tokens, check_text, check_texts, find_words
 __all__ = ["Callable"]
 
 
-class Callable:
+class Callable(Reopened):
     """A classifier that is known only by its function `predict_proba(list[str]) -> (n, k)`.
 
     It is explained by masking words: one coordinate per word, 1 if the word is kept and 0 if it is masked. Only one

@@ -17,35 +17,10 @@ from mase.models.devices import device_of, out_of_memory
 from mase.models.entry import check_entry
 from mase.models.outputs import class_scores
 
-__all__ = ["Engine", "Place", "as_float64", "find_embedding"]
+__all__ = ["Engine", "Place", "as_float64"]
 
 # Computes the replacement for the output `(b, t, d)` of the layer; called when the forward pass reaches the layer.
 Place = Callable[[], torch.Tensor]
-
-
-def find_embedding(module: nn.Module, name: str | None) -> str:
-    """Return the dotted name of the layer to perturb: `name` itself, or that of the only `nn.Embedding`.
-
-    Raises
-    ------
-    CapabilityError
-        If there is no layer of this name, or `name` is None and there is not exactly one `nn.Embedding`.
-    """
-    layers = dict(module.named_modules())
-    if name is not None:
-        if name not in layers:
-            raise CapabilityError(
-                f"the module has no layer {name!r}, expected one of: {', '.join(n for n in layers if n)}"
-            )
-        return name
-    embeddings = [n for n, layer in layers.items() if isinstance(layer, nn.Embedding)]
-    if len(embeddings) != 1:
-        listed = ", ".join(embeddings) if embeddings else "none"
-        raise CapabilityError(
-            f"the module has {len(embeddings)} embedding layers ({listed}), expected one; "
-            "pass embedding='name.of.layer'"
-        )
-    return str(embeddings[0])
 
 
 @dataclass(frozen=True, slots=True)

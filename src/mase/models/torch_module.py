@@ -12,8 +12,12 @@ from mase.errors import EmptyTextError, MaseError, ModelError, NonFiniteError, O
 from mase.links import probabilities
 from mase.models.batching import in_batches
 from mase.models.checksum import Checksum
-from mase.models.engine import Engine, as_float64, find_embedding
+from mase.models.devices import device_of
+from mase.models.engine import Engine, as_float64
+from mase.models.entry import find_embedding
+from mase.models.origin import Reopened
 from mase.models.outputs import Kind, Scores, recognise, score_labels
+from mase.models.packed import Packed
 from mase.models.protocol import Binding
 from mase.models.torch_probe import TorchProbe, bind
 from mase.text import Side, Span, Tokens, Truncation, check_text, check_texts
@@ -23,7 +27,7 @@ __all__ = ["TorchModule", "predict_tokens"]
 _PROBE_LENGTH = 8
 
 
-class TorchModule:
+class TorchModule(Reopened):
     """A classifier from any `torch.nn.Module` that is called with ids `(b, t)` and returns class scores `(b, k)`.
 
     Parameters
@@ -86,7 +90,7 @@ class TorchModule:
         self._fixed_ids = frozenset(special_ids) | ({pad_id} if pad_id is not None else set())
         self._max_length, self._keep = max_length, keep
         self._outputs, self._multilabel = outputs, multilabel
-        self._checksum = Checksum(module)
+        self.checksum = Checksum(module)
         self._known: Scores | None = None
         self.name = name or type(module).__name__
         self.has_embeddings = True
@@ -95,6 +99,21 @@ class TorchModule:
     def module(self) -> nn.Module:
         """The module itself."""
         return self._engine.module
+
+    @property
+    def device(self) -> str:
+        """The device of the module, such as "cpu" or "cuda:0"."""
+        return str(device_of(self.module))
+
+    def __getstate__(self) -> Packed:
+        engine = self._engine
+        state = {name: value for name, value in self.__dict__.items() if name not in ("_engine", "checksum")}
+        return Packed((engine.module, engine.embedding, state))
+
+    def __setstate__(self, packed: Packed) -> None:
+        module, embedding, state = packed.value
+        self.__dict__.update(state)
+        self._engine, self.checksum = Engine(module, embedding, module), Checksum(module)
 
     @property
     def references(self) -> tuple[str, ...]:
@@ -109,7 +128,7 @@ class TorchModule:
     @property
     def sha256(self) -> str:
         """Checksum of the module's parameters and buffers."""
-        return self._checksum.value()
+        return self.checksum.value()
 
     @property
     def _scores(self) -> Scores:

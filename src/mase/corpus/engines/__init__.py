@@ -1,0 +1,14 @@
+"""Engines: where the workers of a run are. One file per engine."""
+
+from mase.registry import Registry
+
+__all__ = ["ENGINES"]
+
+ENGINES = Registry(
+    "engine",
+    {
+        "local": "mase.corpus.engines.local:Local",
+        "here": "mase.corpus.engines.here:Here",
+    },
+    "mase.engines",
+)
