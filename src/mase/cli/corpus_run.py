@@ -60,7 +60,7 @@ def explain_corpus(inputs: Sequence[Path], output: str, model: Model, options: M
     with aside():
         made = run(inputs, output, model=model, **options)
     shard = Shard() if options["shard"] is None else Shard.parse(options["shard"])
-    tell(f"wrote {made.folder.place}: {len(made.parts):,} of {counted(made.plan.n_parts, 'part')}")
+    tell(f"{made.folder.place}: {len(made.parts):,} of {counted(made.plan.n_parts, 'part')} finished")
     if report_failures(made, shard):
         click.get_current_context().exit(1)
 
@@ -104,7 +104,6 @@ def report_estimate(inputs: Sequence[Path], model: Model, target: str | None, op
         f"{found.n_queries:,.0f} evaluations of the model each"
     )
     n = found.n_texts - found.n_unreadable
-    click.echo(
-        f"about {duration(n * found.seconds / jobs)} with {counted(jobs, 'worker')}, {n * found.n_queries:,.0f} evaluations"
-    )
+    took = duration(n * found.seconds / jobs)
+    click.echo(f"about {took} with {counted(jobs, 'worker')}, {counted(round(n * found.n_queries), 'evaluation')}")
     click.echo("nothing was written")

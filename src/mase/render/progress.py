@@ -21,9 +21,7 @@ _BETWEEN_LINES = 60.0
 
 def _is_terminal(console: Console) -> bool:
     """Return whether the console can show a bar. FORCE_COLOR makes a log look like a terminal, so ask the stream."""
-    return (
-        console.is_terminal and not console.is_dumb_terminal and sys.stderr is not None and bool(sys.stderr.isatty())
-    )
+    return console.is_terminal and not console.is_dumb_terminal and sys.stderr is not None and bool(sys.stderr.isatty())
 
 
 class Progress:
