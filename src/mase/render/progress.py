@@ -61,10 +61,11 @@ class Progress:
         self.total, self.earlier = total, earlier
         self._doing, self._done, self._shown = doing, done, shown
         self._began = self._next_line = time.perf_counter()
-        self._next_line += _BETWEEN_LINES
         self.n_done = self.n_failed = 0
 
     def __enter__(self) -> Self:
+        self._began = time.perf_counter()
+        self._next_line = self._began + _BETWEEN_LINES
         self._bar.start()
         return self
 
