@@ -58,7 +58,7 @@ __getattr__ = lazy_names(
         "open_run": "mase.corpus.opened",
         "run": "mase.corpus.running",
     },
-    needs=dict.fromkeys(("open_run", "run"), [("pyarrow", "corpora")]),
+    needs={name: [("pyarrow", "corpora")] for name in ("open_run", "run")},
 )
 
 

@@ -13,7 +13,7 @@ __all__ = ["COMMANDS", "main"]
 
 COMMANDS = Registry(
     "command",
-    {name: f"mase.cli.{name}:{name}" for name in ("explain", "evaluate", "models", "methods", "data")},
+    {name: f"mase.cli.{name}:{name}" for name in ("explain", "run", "status", "evaluate", "models", "methods", "data")},
     "mase.commands",
 )
 
@@ -31,6 +31,7 @@ def main() -> None:
     \b
       mase explain "The cast is superb, but the plot is dull."
       mase explain -i reviews.txt --html reviews.html -o reviews.jsonl
+      mase run reviews.csv -o run
 
     Results go to standard output, everything else to standard error.
 

@@ -15,13 +15,13 @@ from mase.cli.group import complain, tell
 from mase.cli.inputs import Texts
 from mase.cli.output_files import Claim
 from mase.cli.outputs import JsonFile, Screen, WholeFile
-from mase.render.progress import Progress
 from mase.cli.resume import Expected
 from mase.datasets.texts import Line
 from mase.errors import OF_THE_COMMAND, DataError, MaseError, TooFewSamplesError
 from mase.io.json import Failure
 from mase.outputs.json_lines import JsonLines
 from mase.render.facts import counted
+from mase.render.progress import Progress
 
 __all__ = ["Destinations", "open_console", "run"]
 

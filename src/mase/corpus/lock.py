@@ -224,7 +224,9 @@ def _read(storage: Storage, name: str) -> Owner | None:
     try:
         owner = msgspec.json.decode(content, type=Owner)
     except (msgspec.MsgspecError, ValueError) as error:
-        raise DataError(f"{storage.place}/{path} is no lock ({error!s:.200}); delete it if no run is using it") from error
+        raise DataError(
+            f"{storage.place}/{path} is no lock ({error!s:.200}); delete it if no run is using it"
+        ) from error
     if owner.name != name:
         raise DataError(f"{storage.place}/{path} is the lock of another shard ({owner.name!r}); delete it")
     return owner

@@ -4,7 +4,7 @@ import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NoReturn, Unpack
 
@@ -61,7 +61,7 @@ class Settings:
     jobs: int | None = None
     address: str | None = None
     gpus_per_worker: float | None = None
-    shard: Shard = Shard()
+    shard: Shard = field(default_factory=Shard)
     part_size: int | None = None
     fresh: bool = False
     allow_other_versions: bool = False
@@ -183,11 +183,11 @@ def execute(source: Source, output: str | os.PathLike[str], recipe: Recipe, sett
     check_free(folder.storage, plan.shard)
     finished = folder.finished()
     counts = {part: len(plan.rows(part)) for part in plan.parts}
-    earlier = sum(count for part, count in counts.items() if part in finished)
-    progress = Progress(sum(counts.values()), earlier=earlier, shown=settings.show_progress)
+    n, earlier = sum(counts.values()), sum(count for part, count in counts.items() if part in finished)
+    progress = Progress(n, earlier=earlier, shown=settings.show_progress)
     try:
         with on_termination(_terminate), ExitStack() as stack:
-            engine, n_workers = _started(recipe, settings, progress.total - earlier)
+            engine, n_workers = _started(recipe, settings, n - earlier)
             stack.callback(engine.close)
             ready = _first(engine)
             manifest = manifest_of(

@@ -6,8 +6,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from mase.corpus.columns import Rows
@@ -72,7 +74,7 @@ class Description:
             labels=tuple(model.labels),
             method=settings | {"batch_size": explainer.query.batch_size},
             seed=explainer.seed,
-            target=None if target is None else model.labels[target_index(model.labels, target, _NONE)],
+            target=None if target is None else model.labels[target_index(model.labels, target, np.empty(0))],
             made_with={"versions": installed(), **hardware()},
         )
 
@@ -142,7 +144,7 @@ class Worker:
             if item.error is not None:
                 raise item.error
             attribution = self.explainer(item.text, target=self.recipe.target)  # type: ignore[arg-type]
-        except (Exception, SystemExit) as error:  # whatever it is, it costs this text only
+        except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever it is, it costs this text only)
             message = " ".join(str(error).split())
             rows.add_failure(item, type(error).__name__, message, time.perf_counter() - started)
         else:
@@ -155,7 +157,7 @@ def _limited(timeout: float | None) -> Iterator[None]:
     if timeout is None:
         yield
         return
-    with open(os.devnull, "wb") as null:
+    with Path(os.devnull).open("wb") as null:
         faulthandler.dump_traceback_later(timeout, exit=True, file=null)
         try:
             yield

@@ -21,9 +21,7 @@ _BETWEEN_LINES = 60.0
 
 def _is_terminal(console: Console) -> bool:
     """Return whether the console can show a bar. FORCE_COLOR makes a log look like a terminal, so ask the stream."""
-    return (
-        console.is_terminal and not console.is_dumb_terminal and sys.stderr is not None and bool(sys.stderr.isatty())
-    )
+    return console.is_terminal and not console.is_dumb_terminal and sys.stderr is not None and bool(sys.stderr.isatty())
 
 
 class Progress:
@@ -63,10 +61,11 @@ class Progress:
         self.total, self.earlier = total, earlier
         self._doing, self._done, self._shown = doing, done, shown
         self._began = self._next_line = time.perf_counter()
-        self._next_line += _BETWEEN_LINES
         self.n_done = self.n_failed = 0
 
     def __enter__(self) -> Self:
+        self._began = time.perf_counter()
+        self._next_line = self._began + _BETWEEN_LINES
         self._bar.start()
         return self
 

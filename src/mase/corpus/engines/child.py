@@ -4,13 +4,18 @@ import os
 import pickle
 import sys
 import time
+from collections.abc import Callable
+from io import BytesIO, TextIOWrapper
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any, BinaryIO, NoReturn
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
 from mase.corpus.engines.protocol import Done, Ready
 from mase.errors import MaseError, ModelError
 from mase.platforms import end_with_parent, keep_freed_memory
+
+if TYPE_CHECKING:
+    from mase.corpus.worker import Worker
 
 __all__ = ["Begun", "Unable", "main"]
 
@@ -47,22 +52,27 @@ def main(name: str) -> None:
         os._exit(1)
 
 
-def _work(name: str, inbox: "SimpleQueue[Any]", answer: Any) -> None:
+def _work(name: str, inbox: "SimpleQueue[Any]", answer: Callable[[Any], None]) -> None:
+    recipe = inbox.get()
+    worker = None if recipe is None else _opened(recipe, name)
+    if isinstance(worker, Unable):
+        answer(worker)
+    elif worker is not None:
+        answer(Ready(name, worker.description))
+        for task in iter(inbox.get, None):
+            answer(Done(task.number, name, worker.explain(task, lambda row: answer(Begun(row)))))
+
+
+def _opened(recipe: bytes, name: str) -> "Worker | Unable":
     from mase.corpus.worker import Worker
 
-    recipe = inbox.get()
-    if recipe is None:
-        return
     try:
-        worker = Worker(pickle.loads(recipe), name)
+        return Worker(pickle.loads(recipe), name)
     except MaseError as error:
-        return answer(Unable((type(error).__name__, str(error))))
-    except (Exception, SystemExit) as error:  # the code of the user may raise anything
+        return Unable((type(error).__name__, str(error)))
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (the code of the user may raise anything)
         message = f"a worker cannot open the model: {type(error).__name__}: {' '.join(str(error).split())}"
-        return answer(Unable((ModelError.__name__, message)))
-    answer(Ready(name, worker.description))
-    for task in iter(inbox.get, None):
-        answer(Done(task.number, name, worker.explain(task, lambda row: answer(Begun(row)))))
+        return Unable((ModelError.__name__, message))
 
 
 def _pipes() -> tuple[BinaryIO, BinaryIO]:
@@ -76,7 +86,7 @@ def _pipes() -> tuple[BinaryIO, BinaryIO]:
     os.dup2(null, _INPUT)
     os.close(null)
     os.dup2(_ERRORS, _OUTPUT)
-    sys.stdin = open(os.devnull, encoding="utf-8")
+    sys.stdin = TextIOWrapper(BytesIO(), encoding="utf-8")
     return messages, answers
 
 

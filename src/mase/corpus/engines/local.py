@@ -8,7 +8,7 @@ from typing import Any
 
 from mase.corpus.engines.child import Unable
 from mase.corpus.engines.process import Process
-from mase.corpus.engines.protocol import QUEUED, Died, Done, Event, Ready, Resources, Task, as_error
+from mase.corpus.engines.protocol import QUEUED, Done, Event, Ready, Resources, Task, as_error
 from mase.corpus.worker import Recipe
 from mase.errors import OptionError, WorkerError
 from mase.models.portable import dumps

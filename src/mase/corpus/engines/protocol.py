@@ -132,5 +132,6 @@ def as_error(name: str, message: str) -> MaseError:
     from mase import errors
 
     found = getattr(errors, name, None)
-    is_error = isinstance(found, type) and issubclass(found, MaseError)
-    return found(message) if is_error else WorkerError(f"{name}: {message}")
+    if isinstance(found, type) and issubclass(found, MaseError):
+        return found(message)
+    return WorkerError(f"{name}: {message}")
