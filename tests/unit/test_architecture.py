@@ -63,6 +63,7 @@ FRAMEWORKS: dict[str, tuple[str, ...]] = {
     "matplotlib": ("mase.render.figure", "mase_paper.experiments.plots"),
     "pandas": ("mase.attribution",),
     "pyarrow": ("mase.datasets", "mase.corpus"),
+    "ray": ("mase.corpus.engines.ray",),
 }
 LONGEST_MODULE = 300
 LONGEST_TEST_FILE = 400
