@@ -6,30 +6,27 @@ machines only.
 """
 
 import os
-import pickle
 import signal
-import socket
 import sys
 import time
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import current_thread, main_thread
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from mase.corpus.engines.actor import Actor, Pickled
 from mase.corpus.engines.child import Unable
-from mase.corpus.engines.local import Local
-from mase.corpus.engines.protocol import QUEUED, Died, Done, Event, Ready, Resources, Task, as_error
+from mase.corpus.engines.protocol import QUEUED, Died, Event, Resources, Task, as_error
 from mase.corpus.worker import Recipe
-from mase.errors import MaseError, OptionError, WorkerError
+from mase.errors import OptionError, WorkerError
 from mase.lazy import require
 from mase.models.portable import dumps
-
-if TYPE_CHECKING:
-    from mase.explainer import Explainer
+from mase.platforms import usable_cores
 
 __all__ = ["Ray"]
 
@@ -37,54 +34,6 @@ __all__ = ["Ray"]
 _MOST_FAILED_STARTS = 3
 # Ray reads these when it is imported. It would print what the logs of its machines say to standard output.
 _QUIET = {"RAY_DEDUP_LOGS_SKIP_REGEX": ".*", "RAY_USAGE_STATS_ENABLED": "0"}
-# Seconds for which an actor waits for its worker process at a time.
-_WAIT = 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Pickled:
-    """Opens an explainer that is pickled, so that the actor itself need not open it."""
-
-    content: bytes
-
-    def __call__(self) -> "Explainer":
-        explainer: Explainer = pickle.loads(self.content)()
-        return explainer
-
-
-class Actor:
-    """A worker process on a machine of the cluster; Ray makes an actor of this class.
-
-    Parameters
-    ----------
-    recipe
-        What the worker opens.
-    path
-        Where the driver finds modules. The folders may be missing on this machine.
-    """
-
-    def __init__(self, recipe: Recipe, path: Sequence[str]) -> None:
-        sys.path.extend(folder for folder in path if folder not in sys.path)
-        self._engine = Local(Resources(1), f"{socket.gethostname()}-{os.getpid()}-")
-        self._recipe = recipe
-
-    def open(self) -> "list[Event] | Unable":
-        """Start the worker process, and return what it reports."""
-        return self._until(Ready, lambda: self._engine.start(self._recipe))
-
-    def explain(self, task: Task) -> "list[Event] | Unable":
-        """Return what became of a task, and of worker processes meanwhile."""
-        return self._until((Done, Died), lambda: self._engine.submit(task))
-
-    def _until(self, last: Any, begin: Any) -> "list[Event] | Unable":
-        events: list[Event] = []
-        try:
-            begin()
-            while not any(isinstance(event, last) for event in events):
-                events.extend(self._engine.events(_WAIT))
-        except MaseError as error:
-            return Unable((type(error).__name__, str(error)))
-        return events
 
 
 class _Handle:
@@ -127,8 +76,8 @@ class Ray:
         ready = [worker for worker in self._workers if worker.is_ready]
         return QUEUED * len(ready) - sum(len(worker.tasks) for worker in ready) - len(self._waiting)
 
-    def start(self, recipe: Recipe) -> None:
-        """Connect to the cluster, or start one, and ask it for the workers.
+    def start(self, recipe: Recipe, most: int | None = None) -> int:
+        """Connect to the cluster, or start one, ask it for at most `most` workers, and return their number.
 
         Raises
         ------
@@ -137,7 +86,7 @@ class Ray:
         OptionError
             If the cluster cannot be reached, or this machine has no room for a worker.
         """
-        shipped = replace(recipe, open=_Pickled(dumps(recipe.open)))
+        shipped = replace(recipe, open=Pickled(dumps(recipe.open)))
         self._connect()
         import ray
 
@@ -147,8 +96,11 @@ class Ray:
             num_cpus=1, num_gpus=self._resources.gpus_per_worker or 0, max_restarts=0, max_task_retries=0
         )(Actor)
         self._recipe = ray.put(shipped)
-        for _ in range(self._n_workers()):
+        wanted = self._n_workers()
+        n = wanted if most is None else min(wanted, most)
+        for _ in range(n):
             self._start_one()
+        return n
 
     def submit(self, task: Task) -> None:
         """Give a task to a worker."""
@@ -195,17 +147,19 @@ class Ray:
         if ray.is_initialized():
             return
         address = self._resources.address or os.environ.get("RAY_ADDRESS") or "local"
-        local = {"num_cpus": self._resources.jobs, "include_dashboard": False} if address == "local" else {}
+        here = {"num_cpus": self._resources.jobs or usable_cores(), "include_dashboard": False}
         handler = signal.getsignal(signal.SIGTERM)
         try:
-            ray.init(address=address, log_to_driver=False, logging_level="ERROR", **local)
+            ray.init(
+                address=address, log_to_driver=False, logging_level="ERROR", **(here if address == "local" else {})
+            )
         except (OSError, RuntimeError, ValueError) as error:
             raise OptionError(
                 f"the Ray cluster {address!r:.200} cannot be reached ({' '.join(str(error).split())!s:.300}), expected "
                 "an address such as auto, host:6379 or ray://host:10001"
             ) from error
         finally:
-            if current_thread() is main_thread():
+            if handler is not None and current_thread() is main_thread():
                 signal.signal(signal.SIGTERM, handler)  # Ray has put its own in this place
         self._connected = True
 
@@ -231,7 +185,7 @@ class Ray:
         return self._resources.jobs or max(1, room)
 
     def _start_one(self) -> None:
-        worker = _Handle(self._class.remote(self._recipe, list(sys.path)))
+        worker = _Handle(self._class.remote(self._recipe, str(Path.cwd()), list(sys.path)))
         self._workers.append(worker)
         self._follow(worker, worker.actor.open.remote())
 
