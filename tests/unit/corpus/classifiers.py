@@ -1,6 +1,7 @@
 """Classifiers for the tests of runs, which worker processes import from here."""
 
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -18,7 +19,7 @@ def judge(texts):
     for text in texts:
         words = text.split()
         if "exits" in words:
-            print("printed by the model")
+            sys.stdout.write("printed by the model\n")
             os._exit(3)
         if "hangs" in words:
             time.sleep(60)

@@ -5,6 +5,8 @@ import json
 import os
 
 import pytest
+from tests.unit.corpus.classifiers import judge
+from tests.unit.corpus.runs import TEXTS, files, run
 
 import mase
 from mase.corpus.engines import ENGINES
@@ -12,8 +14,6 @@ from mase.corpus.engines.here import Here
 from mase.corpus.engines.protocol import QUEUED
 from mase.corpus.opened import open_run
 from mase.errors import CapabilityError, DataError, OptionError, UnknownNameError
-from tests.unit.corpus.classifiers import judge
-from tests.unit.corpus.runs import TEXTS, files, run
 
 
 class LastFirst(Here):
@@ -191,3 +191,16 @@ def test_an_explainer_is_run_as_it_is(tmp_path, expected):
     mase.run(TEXTS, tmp_path / "run", model=mase.Explainer(judge, n_samples=8), engine="here", part_size=4)
     assert files(tmp_path / "run") == expected
     assert open_run(tmp_path / "run").manifest.asked.method["n_samples"] == 8
+
+
+def test_a_text_whose_batches_were_halved_for_memory_has_a_note(tmp_path):
+    def hungry(texts):
+        if len(texts) > 4:
+            raise MemoryError
+        return judge(texts)
+
+    made = run(tmp_path / "run", [TEXTS[0], "good film"], model=hungry, n_samples=64)
+    notes = made.texts()["notes"].to_pylist()
+    assert [[note["code"] for note in of_text if note["code"] == "smaller-batches"] for of_text in notes] == [
+        ["smaller-batches"], [],
+    ]  # fmt: skip
