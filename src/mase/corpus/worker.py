@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Description", "Recipe", "Worker"]
 
+_LONGEST_TIMEOUT = 1e9  # seconds; the system refuses much longer ones
+
 
 @dataclass(frozen=True, slots=True)
 class Description:
@@ -95,6 +97,11 @@ class Recipe:
         Whether the texts themselves are in the tables.
     timeout
         The longest time for a text, in seconds. A worker that takes longer ends itself. None for no limit.
+
+    Raises
+    ------
+    OptionError
+        If the timeout is not positive.
     """
 
     open: "Callable[[], Explainer]"
@@ -102,6 +109,10 @@ class Recipe:
     kept: tuple[str, ...] = ()
     documents: bool = True
     timeout: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.timeout is not None and not 0 < self.timeout < _LONGEST_TIMEOUT:
+            raise OptionError(f"timeout is {self.timeout}, expected a positive number of seconds, or None for no limit")
 
 
 class Worker:

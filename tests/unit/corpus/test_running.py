@@ -164,6 +164,7 @@ def test_an_error_of_the_command_is_recorded_where_others_were_explained(tmp_pat
         ({"engine": "nowhere"}, UnknownNameError),
         ({"address": "cluster"}, OptionError),
         ({"timeout": 1.0}, OptionError),
+        ({"timeout": 0.0, "engine": "local"}, OptionError),
         ({"target": "third"}, UnknownNameError),
         ({"model": mase.Explainer(judge)}, OptionError),
     ],
@@ -178,6 +179,16 @@ def test_a_folder_of_something_else_is_refused(tmp_path):
     (tmp_path / "letter.txt").write_text("of the user")
     with pytest.raises(DataError, match=r"no run\.json"):
         run(tmp_path)
+
+
+def test_drafts_that_a_killed_process_left_are_no_hindrance(tmp_path, expected):
+    drafts = [f"{name}.0123456789abcdef" for name in (".run.json", "texts/.part-00001.parquet", "locks/.run.json")]
+    for name in drafts:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"half")
+    run(tmp_path)
+    assert files(tmp_path) == expected
+    assert not list((tmp_path / "locks").iterdir())
 
 
 def test_a_function_that_cannot_be_sent_runs_here(tmp_path, expected):
