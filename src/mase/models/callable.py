@@ -89,6 +89,13 @@ class Callable(Reopened):
         self.name = name or str(getattr(predict_proba, "__qualname__", type(predict_proba).__name__))
 
     @property
+    def package(self) -> str | None:
+        """Name of the package that the function or estimator belongs to, such as "sklearn"; None if it is unknown."""
+        owner = getattr(self._predict, "__self__", None)
+        module = getattr(self._predict if owner is None else type(owner), "__module__", None)
+        return None if module is None else str(module).partition(".")[0]
+
+    @property
     def references(self) -> tuple[Reference, ...]:
         """The references: "mask" if there is a mask token, and "delete", which removes the word."""
         return ("delete",) if self._mask_token is None else ("mask", "delete")
