@@ -93,3 +93,13 @@ def test_weights_stay_shared():
 def test_a_device_that_is_not_there_is_replaced():
     assert available("cpu") == "cpu"
     assert available("cuda:4095") == ("cuda" if torch.cuda.is_available() else "cpu")
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="the device is there")
+def test_a_module_of_a_gpu_is_restored_where_there_is_none(monkeypatch):
+    module = SmallLSTM()
+    with monkeypatch.context() as patched:
+        patched.setattr(torch.serialization, "location_tag", lambda _storage: "cuda:0")
+        content = pickle.dumps(TorchModule(module, tokenize=whitespace_ids))
+    again = pickle.loads(content)
+    assert (again.device, again.sha256) == ("cpu", TorchModule(module, tokenize=whitespace_ids).sha256)
