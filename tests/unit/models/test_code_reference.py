@@ -15,6 +15,7 @@ from mase.models.portable import dumps
 CODE = """
 import torch
 from mase.models import Callable, TorchModule
+from mase.models.wrapper import Wrapper
 from mase.testing import SmallLSTM, whitespace_ids
 
 def predict(texts):
@@ -22,6 +23,12 @@ def predict(texts):
 
 class Net(SmallLSTM):
     pass
+
+class Own(Wrapper):
+    def bind(self, binding):
+        return self.model.bind(binding)
+
+own = Own(Callable(predict))
 
 torch.manual_seed(0)
 fixed = TorchModule(Net(), tokenize=whitespace_ids)
@@ -35,12 +42,14 @@ def place(tmp_path, monkeypatch):
     """A folder with code, which is the working directory."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setattr(sys, "modules", dict(sys.modules))
     (tmp_path / "own_classifier.py").write_text(CODE)
-    return tmp_path
+    yield tmp_path
+    sys.modules.pop("own_classifier", None)
 
 
-@pytest.mark.parametrize("typed", ["own_classifier.py:predict", "own_classifier:predict", "own_classifier.py:fixed"])
+@pytest.mark.parametrize(
+    "typed", [f"own_classifier{name}" for name in (".py:predict", ":predict", ".py:fixed", ".py:own")]
+)
 def test_code_is_pickled_as_its_reference(typed, place, monkeypatch):
     explainer = mase.Explainer(open_code(typed), n_samples=32)
     content = dumps(explainer)
