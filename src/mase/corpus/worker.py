@@ -16,8 +16,7 @@ from mase.corpus.columns import Rows
 from mase.corpus.engines.protocol import Task
 from mase.corpus.source import Item
 from mase.errors import OptionError
-from mase.models.runtime import hardware
-from mase.provenance import installed
+from mase.provenance import environment
 from mase.target import target_index
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ class Description:
             method=settings | {"batch_size": explainer.query.batch_size},
             seed=explainer.seed,
             target=None if target is None else model.labels[target_index(model.labels, target, np.empty(0))],
-            made_with={"versions": installed(), **hardware()},
+            made_with=environment(model),
         )
 
 

@@ -9,16 +9,18 @@ from mase.arrays import Floats, Ints
 from mase.errors import ModelError, NonFiniteError, OptionError
 from mase.models.protocol import ExchangeProbe, GradientProbe, Probe
 
-__all__ = ["ask", "ask_exchanged", "ask_gradients", "ask_norms", "check_batch_size", "check_start", "in_batches"]
+__all__ = [
+    "Halved", "ask", "ask_exchanged", "ask_gradients", "ask_norms", "check_batch_size", "check_start", "in_batches",
+]  # fmt: skip
 
 R = TypeVar("R", Floats, Ints)
 T = TypeVar("T")
-# Called whenever batches are halved because memory ran out.
-Halved = Callable[[], None]
+# Called with the new number of rows when memory ran out, so that a reader can learn that the batches were halved.
+Halved = Callable[[int], None]
 
 
-def _unreported() -> None:
-    """Do nothing about batches that are halved."""
+def _unreported(size: int) -> None:
+    del size
 
 
 def check_batch_size(batch_size: int | str) -> int | None:
@@ -37,12 +39,12 @@ def check_batch_size(batch_size: int | str) -> int | None:
 
 
 def ask(
-    probe: Probe, coordinates: Floats, batch_size: int | None = None, first: int = 0, halved: Halved = _unreported
+    probe: Probe, coordinates: Floats, batch_size: int | None = None, first: int = 0, *, halved: Halved = _unreported
 ) -> Floats:
     """Return the model's scores `(n, k)` at coordinates `(n, p)`.
 
-    The coordinates are the rows `first`, `first` + 1, ... of a design. `halved` is called whenever the batches are
-    halved because memory ran out.
+    The coordinates are the rows `first`, `first` + 1, ... of a design. When memory runs out, `halved` is called with
+    the new batch size.
 
     Raises
     ------
@@ -63,6 +65,7 @@ def ask_norms(
     target: int,
     batch_size: int,
     first: int = 0,
+    *,
     halved: Halved = _unreported,
 ) -> Floats:
     """Return the norms `(n, p)` of the response's gradient with respect to the vectors of each word; see `ask`.
@@ -79,7 +82,7 @@ def ask_norms(
     )
 
 
-def ask_exchanged(probe: ExchangeProbe, sources: Ints, batch_size: int, halved: Halved = _unreported) -> Floats:
+def ask_exchanged(probe: ExchangeProbe, sources: Ints, batch_size: int, *, halved: Halved = _unreported) -> Floats:
     """Return the model's scores `(n, k)` where word i has the content of word `sources[:, i]`; see `ask`.
 
     `sources` is `(n, p)`.
@@ -101,6 +104,7 @@ def ask_gradients(
     target: int,
     batch_size: int,
     first: int = 0,
+    *,
     halved: Halved = _unreported,
 ) -> tuple[Floats, Floats]:
     """Return the model's scores `(n, k)` and the response's derivatives `(n, p)` at the coordinates; see `ask`.
@@ -118,7 +122,7 @@ def ask_gradients(
         return _checked(scores, rows), _checked(slopes, rows)
 
     all_scores, derivatives = np.empty((0, 0)), np.empty(coordinates.shape)
-    for rows, (scores, slopes) in in_batches(gradients, coordinates, batch_size, first, halved):
+    for rows, (scores, slopes) in in_batches(gradients, coordinates, batch_size, first, halved=halved):
         if rows.start == 0:
             all_scores = np.empty((len(coordinates), scores.shape[1]))
         all_scores[rows], derivatives[rows] = scores, slopes
@@ -128,7 +132,7 @@ def ask_gradients(
 def _collected(call: Callable[[R, Ints], Floats], points: R, batch_size: int, first: int, halved: Halved) -> Floats:
     """Return the checked results `(n, m)` of all rows."""
     results = np.empty((0, 0))
-    for rows, batch in in_batches(lambda c, r: _checked(call(c, r), r), points, batch_size, first, halved):
+    for rows, batch in in_batches(lambda c, r: _checked(call(c, r), r), points, batch_size, first, halved=halved):
         if rows.start == 0:
             results = np.empty((len(points), batch.shape[1]))
         results[rows] = batch
@@ -136,7 +140,7 @@ def _collected(call: Callable[[R, Ints], Floats], points: R, batch_size: int, fi
 
 
 def in_batches(
-    call: Callable[[R, Ints], T], points: R, batch_size: int, first: int = 0, halved: Halved = _unreported
+    call: Callable[[R, Ints], T], points: R, batch_size: int, first: int = 0, *, halved: Halved = _unreported
 ) -> Iterator[tuple[slice, T]]:
     """Yield the slice of each batch and the result of `call` for it; halve the batches when memory runs out.
 
@@ -154,7 +158,7 @@ def in_batches(
                     "the model ran out of memory on a single input; shorten the text or use a larger device"
                 ) from error
             batch_size = max(1, min(batch_size, len(rows)) // 2)
-            halved()
+            halved(batch_size)
             continue
         yield slice(start, start + len(rows)), result
         start += len(rows)

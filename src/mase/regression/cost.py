@@ -20,38 +20,39 @@ class Cost:
         Evaluations with a backward pass.
     n_floored
         Evaluations whose probability was below `mase.links.FLOOR` and was raised to it before taking the logarithm.
-    n_halved
-        How often batches were halved because memory ran out.
+    halved_to
+        Smallest batch size after memory ran out; None if it never did.
     """
 
     n_queries: int = 0
     n_gradients: int = 0
     n_floored: int = 0
-    n_halved: int = 0
+    halved_to: int | None = None
 
-    def halved(self) -> None:
-        """Count batches that were halved."""
-        self.n_halved += 1
+    def halved(self, batch_size: int) -> None:
+        """Record that memory ran out, and that batches have at most `batch_size` rows since."""
+        self.halved_to = batch_size if self.halved_to is None else min(self.halved_to, batch_size)
 
     @property
     def notes(self) -> tuple[Note, ...]:
         """Notes about the evaluations."""
-        return tuple(note for note in (self._floored(), self._halved()) if note is not None)
+        return (*self._of_floor(), *self._of_memory())
 
-    def _floored(self) -> Note | None:
+    def _of_memory(self) -> tuple[Note, ...]:
+        if self.halved_to is None:
+            return ()
+        message = (
+            f"memory ran out, so that batches were halved to {self.halved_to}: scores may differ by rounding from "
+            f"those of a run with more memory; use batch_size={self.halved_to} for the same scores in every run"
+        )
+        return (Note("batch-halved", message),)
+
+    def _of_floor(self) -> tuple[Note, ...]:
         if not self.n_floored:
-            return None
+            return ()
         message = (
             f"{self.n_floored} of {self.n_queries} evaluations returned a probability below {FLOOR:g}, which was "
             f"raised to {FLOOR:g} before taking the logarithm; return logits (outputs='logits') or use "
             "link='probability'"
         )
-        return Note("floored", message)
-
-    def _halved(self) -> Note | None:
-        if not self.n_halved:
-            return None
-        return Note(
-            "smaller-batches",
-            "memory ran out, so batches were halved; the last digits may differ from those of a run with enough memory",
-        )
+        return (Note("floored", message),)
