@@ -62,8 +62,11 @@ def test_a_run_survives_its_driver(tmp_path, expected):
         n_before = len(list(folder.glob("texts/part*")))
         driver = subprocess.Popen([sys.executable, "-c", SCRIPT.format(folder=str(folder))], cwd=ROOT, env=environment)
         wait_for(lambda n=n_before: len(list(folder.glob("texts/part*"))) > n)
+        (pids / "hang").touch()
+        time.sleep(0.1)
         driver.send_signal(number)
         assert driver.wait(10) == code
+        (pids / "hang").unlink()
         workers = [int(path.name) for path in pids.iterdir()]
         assert workers
         assert driver.pid not in workers
