@@ -1,6 +1,7 @@
 """Classifiers for the tests of runs, which worker processes import from here."""
 
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -12,13 +13,13 @@ WORTH = {"good": 0.25, "superb": 0.125, "dull": -0.25}
 def judge(texts):
     """Return class probabilities; a text may say how it is not to be explained."""
     pause = os.environ.get("MASE_TEST_PAUSE")
-    if pause:  # a folder, in which each process leaves its number
+    if pause:  # a folder, in which each process leaves its number, and hangs if a file says so
         (Path(pause) / str(os.getpid())).touch()
-        time.sleep(0.02)
+        time.sleep(60 if (Path(pause) / "hang").exists() else 0.02)
     for text in texts:
         words = text.split()
         if "exits" in words:
-            print("printed by the model")
+            sys.stdout.write("printed by the model\n")
             os._exit(3)
         if "hangs" in words:
             time.sleep(60)

@@ -1,5 +1,4 @@
 import pytest
-
 from tests.unit.corpus.runs import files, run
 
 

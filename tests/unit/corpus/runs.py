@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
+from tests.unit.corpus.classifiers import judge
+
 import mase
 from mase.corpus.columns import COMPARED
-from tests.unit.corpus.classifiers import judge
 
 TEXTS = [f"a {word} film number {number}" for number, word in enumerate(("good", "dull", "superb", "plain") * 5)]
 

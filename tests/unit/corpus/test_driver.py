@@ -1,13 +1,13 @@
 """Tests of how the driver finds a text at which workers die, with an engine whose workers only seem to die."""
 
 import pytest
+from tests.unit.corpus.runs import TEXTS, files, run
 
 from mase.corpus.columns import COMPARED
 from mase.corpus.engines import ENGINES
 from mase.corpus.engines.here import Here
 from mase.corpus.engines.protocol import Died
 from mase.errors import DataError, TextTimeoutError, WorkerError
-from tests.unit.corpus.runs import TEXTS, files, run
 
 
 class Mortal(Here):
@@ -78,10 +78,11 @@ def test_workers_that_die_of_other_reasons_cost_nothing(tmp_path, expected, mort
 
 
 def test_an_input_that_shrinks_ends_the_run(tmp_path):
+    from tests.unit.corpus.classifiers import judge
+
     from mase.corpus.inputs import open_source
     from mase.corpus.running import Settings, _opening, execute
     from mase.corpus.worker import Recipe
-    from tests.unit.corpus.classifiers import judge
 
     class Shrinking:
         def __init__(self, source):

@@ -5,13 +5,13 @@ import time
 
 import msgspec
 import pytest
+from tests.unit.corpus.runs import files, run
 
 from mase.corpus import lock as module
 from mase.corpus.lock import FOLDER, Owner, hold, owners
 from mase.corpus.plan import Shard
 from mase.corpus.storage import storage_of
 from mase.errors import DataError, LockedError
-from tests.unit.corpus.runs import files, run
 
 WHOLE = Shard()
 

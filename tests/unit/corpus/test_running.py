@@ -5,6 +5,8 @@ import json
 import os
 
 import pytest
+from tests.unit.corpus.classifiers import judge
+from tests.unit.corpus.runs import TEXTS, files, run
 
 import mase
 from mase.corpus.engines import ENGINES
@@ -12,8 +14,6 @@ from mase.corpus.engines.here import Here
 from mase.corpus.engines.protocol import QUEUED
 from mase.corpus.opened import open_run
 from mase.errors import CapabilityError, DataError, OptionError, UnknownNameError
-from tests.unit.corpus.classifiers import judge
-from tests.unit.corpus.runs import TEXTS, files, run
 
 
 class LastFirst(Here):
@@ -122,15 +122,15 @@ def test_other_versions_are_refused_or_recorded(tmp_path, expected):
     run(tmp_path / "run")
     (tmp_path / "run" / "texts" / "part-00001.parquet").unlink()
     manifest = json.loads((tmp_path / "run" / "run.json").read_text())
-    manifest["made_with"]["versions"]["numpy"] = "1.0"
+    manifest["made_with"]["numpy"] = "1.0"
     (tmp_path / "run" / "run.json").write_text(json.dumps(manifest))
-    with pytest.raises(DataError, match=r"versions.numpy '1.0', got"):
+    with pytest.raises(DataError, match=r"numpy '1.0', got"):
         run(tmp_path / "run")
     made = run(tmp_path / "run", allow_other_versions=True)
     assert made.is_complete
     metadata = [made.folder.read("texts", part).schema.metadata for part in (0, 1)]
     assert not metadata[0]
-    assert json.loads(metadata[1][b"made_with"])[0]["versions"]["numpy"] != "1.0"
+    assert json.loads(metadata[1][b"made_with"])[0]["numpy"] != "1.0"
 
 
 def test_texts_that_cannot_be_explained_are_rows(tmp_path):
@@ -164,6 +164,7 @@ def test_an_error_of_the_command_is_recorded_where_others_were_explained(tmp_pat
         ({"engine": "nowhere"}, UnknownNameError),
         ({"address": "cluster"}, OptionError),
         ({"timeout": 1.0}, OptionError),
+        ({"timeout": 0.0, "engine": "local"}, OptionError),
         ({"target": "third"}, UnknownNameError),
         ({"model": mase.Explainer(judge)}, OptionError),
     ],
@@ -180,6 +181,16 @@ def test_a_folder_of_something_else_is_refused(tmp_path):
         run(tmp_path)
 
 
+def test_drafts_that_a_killed_process_left_are_no_hindrance(tmp_path, expected):
+    drafts = [f"{name}.0123456789abcdef" for name in (".run.json", "texts/.part-00001.parquet", "locks/.run.json")]
+    for name in drafts:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"half")
+    run(tmp_path)
+    assert files(tmp_path) == expected
+    assert not list((tmp_path / "locks").iterdir())
+
+
 def test_a_function_that_cannot_be_sent_runs_here(tmp_path, expected):
     with pytest.warns(UserWarning, match="this process explains the texts"):
         made = run(tmp_path / "run", model=lambda texts: judge(texts), engine="local")
@@ -191,3 +202,16 @@ def test_an_explainer_is_run_as_it_is(tmp_path, expected):
     mase.run(TEXTS, tmp_path / "run", model=mase.Explainer(judge, n_samples=8), engine="here", part_size=4)
     assert files(tmp_path / "run") == expected
     assert open_run(tmp_path / "run").manifest.asked.method["n_samples"] == 8
+
+
+def test_a_text_whose_batches_were_halved_for_memory_has_a_note(tmp_path):
+    def hungry(texts):
+        if len(texts) > 4:
+            raise MemoryError
+        return judge(texts)
+
+    made = run(tmp_path / "run", [TEXTS[0], "good film"], model=hungry, n_samples=64)
+    notes = made.texts()["notes"].to_pylist()
+    assert [[note["code"] for note in of_text if note["code"] == "batch-halved"] for of_text in notes] == [
+        ["batch-halved"], [],
+    ]  # fmt: skip
