@@ -32,7 +32,7 @@ _where = options(
         "--engine", type=click.Choice(tuple(ENGINES)), default="local", show_default=True,
         help="Where workers run: processes of this machine, this process, or a Ray cluster.",
     ),
-    click.option("--address", metavar="HOST:PORT", help="Address of the Ray cluster. [default: the one that is found]"),
+    click.option("--address", metavar="HOST:PORT", help="Address of the Ray cluster. [default: RAY_ADDRESS, or a new one here]"),
     click.option(
         "--gpus-per-worker", type=click.FloatRange(min=0), metavar="G", help="GPUs of a Ray worker, as in 1 or 0.25."
     ),

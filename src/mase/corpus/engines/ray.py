@@ -7,6 +7,7 @@ machines only.
 
 import os
 import signal
+import socket
 import sys
 import time
 from collections import deque
@@ -32,6 +33,8 @@ __all__ = ["Ray"]
 
 # Actors that may be lost one after another before any text is explained.
 _MOST_FAILED_STARTS = 3
+# Seconds in which a cluster has to answer.
+_CONNECT = 10.0
 # Ray reads these when it is imported. It would print what the logs of its machines say to standard output.
 _QUIET = {"RAY_DEDUP_LOGS_SKIP_REGEX": ".*", "RAY_USAGE_STATS_ENABLED": "0"}
 
@@ -150,6 +153,7 @@ class Ray:
         here = {"num_cpus": self._resources.jobs or usable_cores(), "include_dashboard": False}
         handler = signal.getsignal(signal.SIGTERM)
         try:
+            _check_answers(address)
             ray.init(
                 address=address, log_to_driver=False, logging_level="ERROR", **(here if address == "local" else {})
             )
@@ -246,6 +250,13 @@ class Ray:
                 f"{self._failed_starts} Ray actors ended before they had explained a text ({reason:.300}); use fewer "
                 "jobs if memory is short"
             )
+
+
+def _check_answers(address: str) -> None:
+    """Raise OSError if nothing answers at an address with a port. Ray itself would try for many minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdecimal():
+        socket.create_connection((host.strip("[]"), int(port)), _CONNECT).close()
 
 
 def _machine_is_gone(error: BaseException) -> bool:

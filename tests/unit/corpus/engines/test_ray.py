@@ -89,6 +89,11 @@ def run(name, recipe, todo, act=lambda event: None):
         engine.close()
 
 
+def test_a_cluster_that_does_not_answer_is_reported(recipe):
+    with pytest.raises(OptionError, match=r"127\.0\.0\.1:9"):
+        ENGINES["ray"](Resources(2, address="127.0.0.1:9")).start(recipe)
+
+
 def test_results_and_deaths_are_those_of_the_local_engine(cluster, recipe):
     found = {name: run(name, recipe, tasks(fatal=5)) for name in ("ray", "local")}
     assert outcome(found["ray"]) == outcome(found["local"])
