@@ -12,6 +12,7 @@ workers of a killed process   Linux: ended by the kernel; macOS:   as on macOS
 owner of a lock of a run      by process; macOS: by its heartbeat  by its heartbeat
 freed memory                  Linux: kept by glibc; macOS: default  default
 name of the processor         Linux: /proc; macOS: from Python     from Python
+its vector instructions       Linux: /proc; macOS: unknown         unknown
 ============================  ===================================  ========================================
 
 The rest works on all systems. User folders come from platformdirs. New processes are spawned and never forked. Text is
@@ -49,6 +50,7 @@ __all__ = [
     "process_start",
     "processor_name",
     "usable_cores",
+    "vector_instructions",
 ]
 
 # The option of prctl(2) that sends a signal to this process when its parent ends.
@@ -56,6 +58,9 @@ _PR_SET_PDEATHSIG = 1
 # Parameters of mallopt(3) in glibc, and values that all versions accept: old versions reject thresholds above 32 MiB.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 _NEVER, _LARGEST = 2**31 - 1, 32 << 20
+
+# Beginnings of the names of vector instructions in /proc/cpuinfo, of x86 and of ARM.
+_VECTOR = ("amx", "avx", "bf16", "f16c", "fma", "asimd", "i8mm", "sve")
 
 
 def lock(file: IO[bytes]) -> bool:
@@ -186,3 +191,17 @@ def process_start(pid: int, proc: Path = Path("/proc")) -> str | None:
         return None
     fields = stat.rpartition(")")[2].split()  # the name of the program before it may have spaces and brackets
     return None if fields[0] in "ZX" else fields[19]  # a zombie has ended
+
+
+def vector_instructions(listing: Path = Path("/proc/cpuinfo")) -> str:
+    """Return the vector instructions of the processor from the file `listing` of Linux; "" on other systems.
+
+    Numerical libraries choose their code by these. A virtual machine may hide the name of the processor, but not them.
+    """
+    if not listing.is_file():
+        return ""
+    for line in listing.read_text(encoding="utf-8").splitlines():
+        name, _, features = line.partition(":")
+        if name.strip() in ("flags", "Features"):
+            return " ".join(sorted(feature for feature in features.split() if feature.startswith(_VECTOR)))
+    return ""

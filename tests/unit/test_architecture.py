@@ -30,8 +30,8 @@ SOURCES = {"mase": SOURCE, "mase_paper": ROOT / "paper" / "src" / "mase_paper"}
 # package have its name before them.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"errors", "platforms"}),
-    frozenset({"arrays", "choices", "files", "lazy", "provenance", "registry", "rng", "text"}),
-    frozenset({"attribution", "coordinates", "links", "spaces.protocol"}),
+    frozenset({"arrays", "choices", "files", "lazy", "registry", "rng", "text"}),
+    frozenset({"attribution", "coordinates", "links", "provenance", "spaces.protocol"}),
     frozenset({"models.protocol"}),
     frozenset({"models.batching"}),
     frozenset({"regression"}),

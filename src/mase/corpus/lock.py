@@ -197,6 +197,9 @@ def _take(storage: Storage, owner: Owner) -> None:
         if other.is_alive:
             raise _refused(storage, other)
         storage.delete(f"{FOLDER}/{other.name}")
+    for name in storage.names(FOLDER):
+        if name.startswith(f".{owner.name}."):  # a draft of an owner that was killed
+            storage.delete(f"{FOLDER}/{name}")
     if not storage.create(f"{FOLDER}/{owner.name}", msgspec.json.encode(owner)):
         raise _refused(storage, _read(storage, owner.name))
 

@@ -16,14 +16,15 @@ from mase.corpus.columns import Rows
 from mase.corpus.engines.protocol import Task
 from mase.corpus.source import Item
 from mase.errors import OptionError
-from mase.models.runtime import hardware
-from mase.provenance import installed
+from mase.provenance import environment
 from mase.target import target_index
 
 if TYPE_CHECKING:
     from mase.explainer import Explainer
 
 __all__ = ["Description", "Recipe", "Worker"]
+
+_LONGEST_TIMEOUT = 1e9  # seconds; the system refuses much longer ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ class Description:
             method=settings | {"batch_size": explainer.query.batch_size},
             seed=explainer.seed,
             target=None if target is None else model.labels[target_index(model.labels, target, np.empty(0))],
-            made_with={"versions": installed(), **hardware()},
+            made_with=environment(model),
         )
 
 
@@ -95,6 +96,11 @@ class Recipe:
         Whether the texts themselves are in the tables.
     timeout
         The longest time for a text, in seconds. A worker that takes longer ends itself. None for no limit.
+
+    Raises
+    ------
+    OptionError
+        If the timeout is not positive.
     """
 
     open: "Callable[[], Explainer]"
@@ -102,6 +108,10 @@ class Recipe:
     kept: tuple[str, ...] = ()
     documents: bool = True
     timeout: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.timeout is not None and not 0 < self.timeout < _LONGEST_TIMEOUT:
+            raise OptionError(f"timeout is {self.timeout}, expected a positive number of seconds, or None for no limit")
 
 
 class Worker:

@@ -124,7 +124,8 @@ class Writer:
 
     def _compare(self, found: Manifest | None) -> None:
         if found is None:
-            if self.finished or self.folder.storage.names(""):
+            names = [name for name in self.folder.storage.names("") if not name.startswith(".")]  # without drafts
+            if self.finished or names:
                 raise DataError(
                     f"{self.folder.place!r} has files, but no {MANIFEST}, expected a new folder or that of a run; "
                     "choose another output"

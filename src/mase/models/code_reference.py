@@ -46,6 +46,11 @@ class CodeReference:
     folder: str
     sha256: str | None = None
 
+    @property
+    def typed_source(self) -> str:
+        """The module or file as it was typed."""
+        return self.typed.rpartition(":")[0] if self.name else self.typed
+
     def reduced(self, model: Any) -> Reduced:
         """Return the call that opens the model again and compares the checksums of code and weights."""
         return reopened, (_opened, {"reference": self}, None, model.sha256)
@@ -92,15 +97,14 @@ def _opened(reference: CodeReference) -> Model:
     DataError
         If the source has another checksum.
     """
-    module, sha256 = _module_of(reference)
-    if reference.sha256 not in (None, sha256):
-        raise DataError(
-            f"the code of {reference.typed!r} has the sha256 {sha256} in this process, expected {reference.sha256}, "
-            "with which the model was pickled; do not change the file while it is used"
-        )
-    value = _object(module, reference)
     try:
-        model = adapt(value, name=reference.typed)
+        module, sha256 = _module_of(reference)
+        if reference.sha256 not in (None, sha256):
+            raise DataError(
+                f"its code has the sha256 {sha256} in this process, expected {reference.sha256}, with which the model "
+                "was pickled; do not change the file while it is used"
+            )
+        model = adapt(_object(module, reference), name=reference.typed)
     except MaseError as error:
         raise type(error)(f"model {reference.typed!r}: {error}") from error
     with suppress(AttributeError):  # a model of another package may be frozen, and is then pickled by its state
@@ -138,7 +142,7 @@ def _module_of(reference: CodeReference) -> tuple[ModuleType, str | None]:
         raise OptionError(f"{source!r} is neither a module nor a file that ends in .py, expected {_FORMS}")
     with _running():
         _search(reference.folder)
-        module = _file(Path(source)) if source.endswith(".py") else _module(source)
+        module = _file(Path(source), reference.typed_source) if source.endswith(".py") else _module(source)
     return module, _checksum(getattr(module, "__file__", None))
 
 
@@ -151,7 +155,7 @@ def _object(module: ModuleType, reference: CodeReference) -> Any:
             try:
                 value = getattr(value, part)
             except AttributeError:
-                raise unknown(f"name in {reference.typed.rpartition(':')[0]!r}:", part, known) from None
+                raise unknown(f"name in {reference.typed_source!r}:", part, known) from None
     return value
 
 
@@ -182,10 +186,10 @@ def _module(name: str) -> ModuleType:
         ) from error
 
 
-def _file(path: Path) -> ModuleType:
+def _file(path: Path, typed: str) -> ModuleType:
     """Run a file as a module that can import the modules next to it, as `python file.py` does."""
     if not path.is_file():
-        raise UnknownNameError(f"there is no file {str(path)!r}, expected {_FORMS}")
+        raise UnknownNameError(f"there is no file {typed!r} ({path}), expected {_FORMS}")
     spec = importlib.util.spec_from_file_location(_MODULE, path)
     assert spec is not None
     assert spec.loader is not None

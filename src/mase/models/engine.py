@@ -27,14 +27,15 @@ Place = Callable[[], torch.Tensor]
 class Engine:
     """A module, the name of the layer whose output is replaced, and a function that calls the module on ids `(b, t)`.
 
-    With `half` the module runs in half precision. `seed` sets torch's random state before each run; None leaves it.
+    With `half` the module runs in half precision. `seed` sets torch's random state before each run, so that a module
+    with random numbers gives the same scores in every process.
     """
 
     module: nn.Module
     embedding: str
     call: Callable[[torch.Tensor], Any]
     half: bool = False
-    seed: int | None = None
+    seed: int = 0
 
     @property
     def layer(self) -> nn.Module:
@@ -178,8 +179,10 @@ class Engine:
         """Borrow the module and set its precision and random state."""
         with ExitStack() as stack:
             stack.enter_context(borrowed(self.module, gradients=gradients))
-            if self.seed is not None:
-                torch.manual_seed(self.seed)
+            # `torch.manual_seed` would seed all devices, which takes longer than a short text.
+            torch.default_generator.manual_seed(self.seed)
+            if self.device.type == "cuda":
+                torch.cuda.manual_seed(self.seed)
             if self.half:
                 stack.enter_context(_exact_heads(self.module))
                 stack.enter_context(torch.autocast(self.device.type, torch.bfloat16))

@@ -7,6 +7,7 @@ from types import FunctionType, SimpleNamespace
 from typing import Any
 
 from mase.errors import MaseError, NotPicklableError
+from mase.models.code_reference import CodeReference
 
 __all__ = ["dumps"]
 
@@ -49,6 +50,10 @@ class _Pickler(pickle.Pickler):
                 f"{value.__qualname__} is defined in a script or a notebook ({value.__module__}), which another "
                 f"process cannot import; {_REMEDY}"
             )
+        if callable(getattr(type(value), "bind", None)):  # a model, perhaps of another package
+            origin = getattr(value, "origin", None)
+            if isinstance(origin, CodeReference):
+                return origin.reduced(value)
         packed = sys.modules.get("mase.models.packed")
         if packed is not None and isinstance(value, packed.Packed):
             return packed.unpacked, (value.content(_CHECKED),)

@@ -1,16 +1,15 @@
-"""Process-wide settings, used by the command line and by worker processes, never by a call of the library itself."""
+"""Process-wide settings, used by commands and by the workers of runs and experiments, never by an explanation."""
 
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from typing import Any
+from contextlib import contextmanager
 
 from mase.lazy import require
-from mase.platforms import keep_freed_memory, processor_name
+from mase.platforms import keep_freed_memory
 
-__all__ = ["ONE_THREAD", "configure", "hardware", "one_thread"]
+__all__ = ["ONE_THREAD", "configure", "single_thread"]
 
-# Environment variables that limit numerical libraries to one thread, if they are set before these are loaded.
+# Environment variables that limit numerical libraries to one thread in a process that has not loaded them yet.
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "BLIS_NUM_THREADS"), "1"
 ) | {"TOKENIZERS_PARALLELISM": "false"}
@@ -36,8 +35,10 @@ def configure(threads: int | None = None) -> None:
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
-    """Limit the numerical libraries of this process to one thread while the block runs.
+def single_thread() -> Iterator[None]:
+    """Use one thread in NumPy, SciPy and torch during the block; restore their numbers of threads afterwards.
+
+    Sums of several threads are added in another order, which changes the last bits of scores.
 
     Raises
     ------
@@ -45,22 +46,16 @@ def one_thread() -> Iterator[None]:
         If threadpoolctl is not installed.
     """
     require("threadpoolctl", "corpora")
+    import scipy.linalg  # noqa: F401 (loads the libraries that are limited)
     from threadpoolctl import threadpool_limits
 
-    with ExitStack() as stack:
-        stack.enter_context(threadpool_limits(1))
-        torch = sys.modules.get("torch")
-        if torch is not None:
-            stack.callback(torch.set_num_threads, torch.get_num_threads())
-            torch.set_num_threads(1)
-        yield
-
-
-def hardware() -> dict[str, Any]:
-    """Return the processor, the GPU if torch uses one in this process, and the threads of a process limited to one.
-
-    A model that sets the threads of torch itself has as many as it says.
-    """
     torch = sys.modules.get("torch")
-    gpu = torch.cuda.get_device_name() if torch is not None and torch.cuda.is_initialized() else None
-    return {"processor": processor_name(), "gpu": gpu, "threads": 1 if torch is None else torch.get_num_threads()}
+    threads = None if torch is None else torch.get_num_threads()
+    with threadpool_limits(1):
+        if torch is not None:
+            torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            if torch is not None:
+                torch.set_num_threads(threads)

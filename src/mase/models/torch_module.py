@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,14 @@ from mase.models.outputs import Kind, Scores, recognise, score_labels
 from mase.models.packed import Packed
 from mase.models.protocol import Binding
 from mase.models.torch_probe import TorchProbe, bind
+from mase.rng import untouched
 from mase.text import Side, Span, Tokens, Truncation, check_text, check_texts
 
 __all__ = ["TorchModule", "predict_tokens"]
 
-_PROBE_LENGTH = 8
+# Lengths of the random inputs that show what the scores are; the first that the module accepts. They are fixed, because
+# the result must not depend on which text comes first.
+_LENGTHS = (8, 16, 32, 64, 128, 256)
 
 
 class TorchModule(Reopened):
@@ -132,21 +136,23 @@ class TorchModule(Reopened):
 
     @property
     def _scores(self) -> Scores:
-        return self._recognised(_PROBE_LENGTH)
+        return self._recognised(_LENGTHS[0])
 
     def _recognised(self, length: int) -> Scores:
         """Return the kind of the module's scores, determined once from 32 inputs of random ids.
 
-        If the module does not accept short inputs, they are of the given `length`.
+        They have the first length that the module accepts: a fixed one if possible, or else the given `length`.
         """
         if self._known is None:
-            try:
-                self._known = self._recognise(_PROBE_LENGTH)
-            except ModelError:
-                if length == _PROBE_LENGTH:
-                    raise
-                self._known = self._recognise(length)
+            with untouched():  # or else the first text would get other random numbers than the same text later
+                self._known = self._recognise_at(length)
         return self._known
+
+    def _recognise_at(self, length: int) -> Scores:
+        for fixed in _LENGTHS:
+            with suppress(ModelError):
+                return self._recognise(fixed)
+        return self._recognise(length)
 
     def _recognise(self, length: int) -> Scores:
         size = self._engine.n_words(length) or 2
@@ -253,7 +259,7 @@ class TorchModule(Reopened):
 
     def predict_tokens(self, tokens: Sequence[Tokens]) -> Floats:
         """Return class probabilities `(n, k)` of n sequences of tokens."""
-        scores = self._recognised(max(map(len, tokens), default=_PROBE_LENGTH))
+        scores = self._recognised(max(map(len, tokens), default=_LENGTHS[0]))
         return predict_tokens(self._engine, scores, tokens)
 
 

@@ -111,10 +111,10 @@ class Oracle:
         first, rows = self._count(len(coordinates)), self._all_coordinates(coordinates)
         if not self.binary:
             # Rows of such a space are close to the text or add noise, so the last row is the better check.
-            scores = ask(self.probe, rows, self.options.rows, first)
+            scores = ask(self.probe, rows, self.options.rows, first, halved=self.cost.halved)
             self._compare_last(rows, scores, first)
             return self._respond(scores)
-        evaluate = partial(ask, self.probe, batch_size=self.options.rows, first=first)
+        evaluate = partial(ask, self.probe, batch_size=self.options.rows, first=first, halved=self.cost.halved)
         return self._respond(self._checked(evaluate, rows, _text(self.probe)))
 
     def response_at(self, level: float) -> float:
@@ -132,9 +132,9 @@ class Oracle:
             If the probe has no gradients.
         """
         probe = self._differentiable()
-        first = self._count(len(coordinates), gradients=True)
-        rows = self._all_coordinates(coordinates)
-        scores, slopes = ask_gradients(probe, rows, self.link, self.target, self._batch_size, first)
+        first, rows = self._count(len(coordinates), gradients=True), self._all_coordinates(coordinates)
+        options = (self.link, self.target, self._batch_size, first)
+        scores, slopes = ask_gradients(probe, rows, *options, halved=self.cost.halved)
         return self._respond(scores), slopes[:, self.active]
 
     def gradient_norms(self, coordinates: Floats) -> Floats:
@@ -146,9 +146,9 @@ class Oracle:
             If the probe has no gradients.
         """
         probe = self._differentiable()
-        first = self._count(len(coordinates), gradients=True)
-        rows = self._all_coordinates(coordinates)
-        return ask_norms(probe, rows, self.link, self.target, self._batch_size, first)[:, self.active]
+        first, rows = self._count(len(coordinates), gradients=True), self._all_coordinates(coordinates)
+        norms = ask_norms(probe, rows, self.link, self.target, self._batch_size, first, halved=self.cost.halved)
+        return norms[:, self.active]
 
     def exchanged(self, sources: Ints) -> Floats:
         """Return the responses `(n,)` with word i replaced by word `sources[:, i]`, for sources `(n, p)`.
@@ -167,8 +167,8 @@ class Oracle:
         rows = np.tile(np.arange(len(probe.scale)), (len(sources), 1))
         rows[:, self.active] = self.active[sources]
         self._count(len(sources))
-        text = np.arange(rows.shape[1])[None]
-        return self._respond(self._checked(lambda some: ask_exchanged(probe, some, self._batch_size), rows, text))
+        evaluate = partial(ask_exchanged, probe, batch_size=self._batch_size, halved=self.cost.halved)
+        return self._respond(self._checked(evaluate, rows, np.arange(rows.shape[1])[None]))
 
     def contributions(self) -> Floats:
         """Return the DeepLIFT contributions `(p,)` to the response minus that at the reference; costs two gradients.

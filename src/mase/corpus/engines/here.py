@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from mase.corpus.engines.protocol import QUEUED, Done, Event, Ready, Resources, Task
 from mase.corpus.worker import Recipe, Worker
 from mase.errors import OptionError
-from mase.models.runtime import one_thread
+from mase.models.runtime import single_thread
 
 __all__ = ["Here"]
 
@@ -55,7 +55,7 @@ class Here:
                 f"timeout is {recipe.timeout:g}, expected None: the texts are explained in this process, which cannot "
                 "end itself; use engine='local' with a model that can be sent to another process"
             )
-        self._stack.enter_context(one_thread())
+        self._stack.enter_context(single_thread())
         self._worker = Worker(recipe, _NAME)
 
     def submit(self, task: Task) -> None:

@@ -19,6 +19,8 @@ from mase.models.runtime import ONE_THREAD
 
 __all__ = ["Process"]
 
+# Seconds that a worker has to end after it has closed its pipe.
+_GRACE = 1.0
 # A worker ignores Ctrl-C, which the terminal sends to it as well: its driver ends it. The path for imports is the
 # driver's. The script of the driver is not imported, so that it needs no `if __name__ == "__main__"`.
 _PROGRAM = """\
@@ -42,6 +44,11 @@ class Process:
     inbox
         Gets `(process, message)` for every message of the worker, and `(process, None)` when it has ended.
 
+    Raises
+    ------
+    WorkerError
+        If the system cannot start another process.
+
     Attributes
     ----------
     tasks
@@ -56,13 +63,16 @@ class Process:
         self._row: int | None = None
         self._begun = time.monotonic()
         program = _PROGRAM.format(path=sys.path, name=name)
-        self._popen = subprocess.Popen(
-            [os.fsdecode(spawn.get_executable()), "-c", program],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL if sys.stderr is None else None,
-            env=os.environ | ONE_THREAD,
-        )
+        try:
+            self._popen = subprocess.Popen(
+                [os.fsdecode(spawn.get_executable()), "-c", program],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL if sys.stderr is None else None,
+                env=os.environ | ONE_THREAD,
+            )
+        except OSError as error:
+            raise WorkerError(f"a worker process cannot be started ({error}); use fewer jobs") from error
         self._outbox.put(recipe)
         self._threads = [Thread(target=target, daemon=True) for target in (self._write, self._read)]
         for thread in self._threads:
@@ -93,7 +103,8 @@ class Process:
 
     def reason(self) -> str:
         """Return how the process ended."""
-        code = self._popen.wait()
+        self.end(_GRACE)  # a model may have closed the pipe of a process that goes on
+        code = self._popen.returncode
         if code >= 0:
             return f"the worker process ended with exit code {code} while it explained the text"
         name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
