@@ -165,7 +165,15 @@ def run(
         allow_other_versions,
         show_progress,
     )
-    texts = open_source(source, text_column=text_column, id_column=id_column, keep=keep, limit=limit)
+    begun = None if fresh else Folder(storage_of(output)).manifest()
+    texts = open_source(
+        source,
+        text_column=text_column,
+        id_column=id_column,
+        keep=keep,
+        limit=limit,
+        known=None if begun is None else begun.asked.input,
+    )
     return execute(texts, output, recipe, settings)
 
 

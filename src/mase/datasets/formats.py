@@ -144,8 +144,10 @@ def _object(line: bytes, number: int) -> TableRow:
 
 
 def _once(place: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    _check_names(place, [name for name, _ in pairs])
-    return dict(pairs)
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        _check_names(place, [name for name, _ in pairs])
+    return row
 
 
 def _parquet(path: Path, columns: Sequence[str]) -> Iterator[TableRow]:
