@@ -54,7 +54,7 @@ def database(runs: Mapping[str, Run]) -> Iterator["DuckDBPyConnection"]:
             connection.execute("SET enable_external_access = false")
             connection.execute("SET lock_configuration = true")
             yield connection
-        except duckdb.Error as error:
+        except (duckdb.OperationalError, duckdb.DataError, duckdb.InvalidInputException) as error:
             raise DataError(f"the tables of the run cannot be queried: {error!s:.500}") from error
         finally:
             connection.close()
