@@ -1,6 +1,7 @@
 """Small runs for tests: a model with known weights explains made-up texts, and the results are written as a run."""
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ def classifier(weights: dict[str, float], interaction: float = 0.5) -> Callable[
 
 
 def _log_odds(words: Sequence[str], weights: dict[str, float], interaction: float) -> float:
-    pairs = zip(words, words[1:], strict=False)
+    pairs = pairwise(words)
     return sum(weights.get(word, 0.0) for word in words) + interaction * sum(
         1.0 if len(one) < len(other) else -1.0 for one, other in pairs
     )

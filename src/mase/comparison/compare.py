@@ -59,19 +59,18 @@ def compare(
         raise OptionError(f"min_texts is {min_texts!r}, expected an integer >= 2")
     if not 0 < rate < 1:
         raise OptionError(f"rate is {rate!r}, expected a number between 0 and 1, for example 0.05")
-    runs = {"first": _opened(first), "second": _opened(second)}
-    with database(runs) as connection:
-        texts = match(connection, runs["first"], runs["second"])
+    one, other = _opened(first), _opened(second)
+    with database() as connection:
+        texts = match(connection, one, other)
         if not common_only:
             _check_equal(texts)
         changed = predictions(connection)
         reasons, agreement = compare_reasons(connection, rate)
         tables = {"flips": flips(connection), "reasons": agreement}
         shifts = None
-        if all(one == other for one, other in reasons.links):
-            shifts, tables["words"] = compare_words(connection, int(min_texts), rate)
-    places = (run.folder.place for run in runs.values())
-    return Comparison(*places, texts=texts, predictions=changed, reasons=reasons, shifts=shifts, tables=tables)
+        if all(link == other_link for link, other_link in reasons.links):
+            shifts, tables["words"] = compare_words(connection, one, int(min_texts), rate)
+    return Comparison(one.folder.place, other.folder.place, texts, changed, reasons, shifts, tables)
 
 
 def _opened(run: Run | str | os.PathLike[str]) -> Run:

@@ -1,30 +1,34 @@
 """Match the texts of two runs, and compare their predictions."""
 
-from typing import TYPE_CHECKING, Any
+import pyarrow as pa
 
 from mase.comparison.comparison import Flip, Predictions, Texts
+from mase.corpus.database import Database
 from mase.corpus.opened import Run
 from mase.errors import DataError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from duckdb import DuckDBPyConnection
 
 __all__ = ["flips", "match", "predictions"]
 
 _LISTED = 10
-# Documents are compared by their checksums, so that the join need not hold them.
+# Documents are compared by their checksums, so that they need not be held.
+_COLUMNS = {
+    "texts": "id, row, md5_number(document) AS document, prediction, probability, n_queries, error",
+    "responses": "row, response, link",
+    "units": """
+        row, response, position, field, start, "end", lower(text) AS word, score, standard_error AS error, rank
+    """,
+}
 _MATCH = """
 CREATE TEMP TABLE pairs AS
 SELECT
     a.id, a.row AS first_row, b.row AS second_row,
-    a.document IS NOT DISTINCT FROM b.document AS same_document,
+    {same} AS same_document,
     a.error IS NOT NULL AS first_failed, b.error IS NOT NULL AS second_failed,
     a.prediction AS first_prediction, a.probability AS first_probability, a.n_queries AS first_queries,
     b.prediction AS second_prediction, b.probability AS second_probability, b.n_queries AS second_queries
-FROM (SELECT * REPLACE (md5_number(document) AS document) FROM first_texts) AS a
-JOIN (SELECT * REPLACE (md5_number(document) AS document) FROM second_texts) AS b ON a.id = b.id
+FROM first_texts AS a JOIN second_texts AS b ON a.id = b.id
 """
+_SAME = "a.document IS NOT DISTINCT FROM b.document"
 _COUNT = """
 SELECT
     count(*) FILTER (same_document AND NOT first_failed AND NOT second_failed) AS compared,
@@ -52,8 +56,8 @@ ORDER BY least(first_probability, second_probability) DESC, first_row
 """
 
 
-def match(database: "DuckDBPyConnection", first: Run, second: Run) -> Texts:
-    """Make the table `pairs` of the texts that both runs explained, and return how the texts match.
+def match(database: Database, first: Run, second: Run) -> Texts:
+    """Load two runs, make the table `pairs` of the texts that both explained, and return how the texts match.
 
     Raises
     ------
@@ -67,30 +71,24 @@ def match(database: "DuckDBPyConnection", first: Run, second: Run) -> Texts:
             "be told whether the texts are equal; expected runs with texts, or of the same input"
         )
     for name, run in (("first", first), ("second", second)):
-        twice = database.execute(f"SELECT id FROM {name}_texts GROUP BY id HAVING count(*) > 1 LIMIT 1").fetchone()
-        if twice is not None:
-            raise DataError(f"the run {run.folder.place!r} has the id {twice[0]!r:.80} twice, expected unique ids")
-    database.execute(_MATCH)
-    if not all(documents):
-        database.execute("UPDATE pairs SET same_document = true")
-    texts = Texts(*_row(database, _COUNT))
-    database.execute(_KEEP)
+        for table, columns in _COLUMNS.items():
+            database.load(f"{name}_{table}", run.schema(table), run.tables(table), columns)
+        twice = database.run(f"SELECT id FROM {name}_texts GROUP BY id HAVING count(*) > 1 LIMIT 1")
+        if twice:
+            raise DataError(f"the run {run.folder.place!r} has the id {twice[0][0]!r:.80} twice, expected unique ids")
+    database.run(_MATCH.format(same=_SAME if all(documents) else "true"))
+    texts = Texts(*database.row(_COUNT))
+    database.run(_KEEP)
     return texts
 
 
-def predictions(database: "DuckDBPyConnection") -> Predictions:
+def predictions(database: Database) -> Predictions:
     """Return how the predictions of the texts in `pairs` differ."""
-    n, flipped, change, size = _row(database, _PREDICTIONS)
-    listed = database.execute(f"{_FLIPS} LIMIT {_LISTED}").fetchall()
+    n, flipped, change, size = database.row(_PREDICTIONS)
+    listed = database.run(f"{_FLIPS} LIMIT {_LISTED}")
     return Predictions(n, flipped, change, size, tuple(Flip(*values) for values in listed))
 
 
-def flips(database: "DuckDBPyConnection") -> "pa.Table":
+def flips(database: Database) -> pa.Table:
     """Return every text in `pairs` whose prediction differs, those first for which both runs are most confident."""
-    return database.execute(_FLIPS).to_arrow_table()
-
-
-def _row(database: "DuckDBPyConnection", query: str) -> tuple[Any, ...]:
-    """Return the only row of a query."""
-    (values,) = database.execute(query).fetchall()
-    return tuple(values)
+    return database.table(_FLIPS)

@@ -1,27 +1,21 @@
 """Compare the scores of two runs: text by text, and beyond what sampling explains."""
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
 import numpy as np
+import pyarrow as pa
 
-from mase.arrays import Floats
 from mase.comparison.comparison import Noise, Reasons
 from mase.comparison.discoveries import critical_value, critical_z
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from duckdb import DuckDBPyConnection
+from mase.corpus.database import Database
 
 __all__ = ["TOP", "compare_reasons"]
 
 TOP = 5
-_BATCH = 1 << 17
 
 _EXPLANATIONS = """
 CREATE TEMP TABLE explanations AS
 SELECT
-    pairs.id, first_row, second_row, a.response, a.link AS first_link, b.link AS second_link, first_queries, second_queries
+    pairs.id, first_row, second_row, a.response, a.link AS first_link, b.link AS second_link,
+    first_queries, second_queries
 FROM pairs
 JOIN first_responses AS a ON a.row = first_row
 JOIN second_responses AS b ON b.row = second_row AND b.response = a.response
@@ -33,14 +27,14 @@ _WORDS = """
 CREATE TEMP TABLE words AS
 WITH
 mine AS (
-    SELECT e.first_row, e.second_row, e.response, u.position, u.field, u.start, u."end", lower(u.text) AS word, u.score,
-        u.standard_error AS error, u.rank, first_queries - count(*) OVER text - 1 AS freedom
+    SELECT e.first_row, e.second_row, e.response, u.position, u.field, u.start, u."end", u.word, u.score, u.error,
+        u.rank, first_queries - count(*) OVER text - 1 AS freedom
     FROM explanations AS e JOIN first_units AS u ON u.row = e.first_row AND u.response = e.response
     WINDOW text AS (PARTITION BY e.first_row, e.response)
 ),
 theirs AS (
-    SELECT e.first_row, e.response, u.field, u.start, u."end", u.score,
-        u.standard_error AS error, u.rank, second_queries - count(*) OVER text - 1 AS freedom
+    SELECT e.first_row, e.response, u.field, u.start, u."end", u.score, u.error,
+        u.rank, second_queries - count(*) OVER text - 1 AS freedom
     FROM explanations AS e JOIN second_units AS u ON u.row = e.second_row AND u.response = e.response
     WINDOW text AS (PARTITION BY e.first_row, e.response)
 ),
@@ -115,14 +109,15 @@ SELECT id, row, response, first_words, second_words, coalesce(words, 0) AS words
 FROM sizes JOIN others USING (row, response) LEFT JOIN shared USING (row, response)
 """
 _TOTALS = """
-SELECT count(DISTINCT row), coalesce(sum(words), 0)::BIGINT, coalesce(sum(first_words + second_words - 2 * words), 0)::BIGINT,
+SELECT count(DISTINCT row), coalesce(sum(words), 0)::BIGINT,
+    coalesce(sum(first_words + second_words - 2 * words), 0)::BIGINT,
     avg(top_overlap), avg(rank_correlation), avg(sign_agreement),
     coalesce(sum(words_changed), 0)::BIGINT, count(DISTINCT row) FILTER (words_changed > 0)
 FROM agreement
 """
 
 
-def compare_reasons(database: "DuckDBPyConnection", rate: float) -> tuple[Reasons, "pa.Table"]:
+def compare_reasons(database: Database, rate: float) -> tuple[Reasons, pa.Table]:
     """Make the table `words` of scores that both runs have; return how they differ, and that for every text.
 
     Parameters
@@ -132,37 +127,29 @@ def compare_reasons(database: "DuckDBPyConnection", rate: float) -> tuple[Reason
     rate
         False discovery rate of the test of single scores.
     """
-    database.execute(_EXPLANATIONS)
-    found = database.execute("SELECT DISTINCT first_link, second_link FROM explanations ORDER BY ALL").fetchall()
+    database.run(_EXPLANATIONS)
+    found = database.run("SELECT DISTINCT first_link, second_link FROM explanations ORDER BY ALL")
     links = tuple((one, other) for one, other in found)
-    database.execute(_WORDS)
+    database.run(_WORDS)
     tested, critical, reason = _tested(database, links, rate)
     known = f"{critical!r}::DOUBLE" if np.isfinite(critical) else "'infinity'::DOUBLE"
     changed = "NULL::BIGINT" if reason else "coalesce(changed, 0)"
-    database.execute(_TEXTS.format(top=TOP, critical=known, changed=changed))
-    (totals,) = database.execute(_TOTALS).fetchall()
-    *agreement, words_changed, texts_changed = totals
+    database.run(_TEXTS.format(top=TOP, critical=known, changed=changed))
+    *agreement, words_changed, texts_changed = database.row(_TOTALS)
     noise = None if reason else Noise(rate, tested, words_changed, texts_changed)
     n_texts, n_words, n_unmatched, overlap, correlation, signs = agreement
     reasons = Reasons(n_texts, n_words, n_unmatched, links, overlap, correlation, signs, noise, reason)
-    return reasons, database.execute("SELECT * FROM agreement ORDER BY row, response").to_arrow_table()
+    return reasons, database.table("SELECT * FROM agreement ORDER BY row, response")
 
 
-def _tested(
-    database: "DuckDBPyConnection", links: tuple[tuple[str, str], ...], rate: float
-) -> tuple[int, float, str | None]:
+def _tested(database: Database, links: tuple[tuple[str, str], ...], rate: float) -> tuple[int, float, str | None]:
     """Return the number of scores tested, the least significant deviate, and why nothing can be tested."""
     if any(one != other for one, other in links):
         return 0, np.inf, "the runs explain different links, whose scores have no unit in common; give both one link"
     least = critical_value(rate)
     query = f"SELECT count(z), count(z) FILTER (z >= {least!r}), count(*) FROM words"
-    ((tested, candidates, n_words),) = database.execute(query).fetchall()
+    tested, candidates, n_words = database.row(query)
     if n_words and not tested:
         return 0, np.inf, "the scores of a run have no standard errors, so that sampling noise is not known"
-    batches = _batches(database, f"SELECT z FROM words WHERE z >= {least!r} ORDER BY z")
+    batches = database.numbers(f"SELECT z FROM words WHERE z >= {least!r} ORDER BY z")
     return tested, critical_z(batches, candidates, tested, rate), None
-
-
-def _batches(database: "DuckDBPyConnection", query: str) -> Iterator[Floats]:
-    for batch in database.execute(query).to_arrow_reader(_BATCH):
-        yield batch.column(0).to_numpy()

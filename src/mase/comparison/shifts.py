@@ -1,6 +1,6 @@
 """Compare the mean scores of words over the texts of two runs."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Set
 
 import msgspec
 import numpy as np
@@ -9,9 +9,8 @@ from scipy.special import stdtr, stdtrit
 
 from mase.comparison.comparison import Example, Shift, Shifts
 from mase.comparison.discoveries import significant
-
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+from mase.corpus.database import Database
+from mase.corpus.opened import Run
 
 __all__ = ["compare_words"]
 
@@ -27,27 +26,30 @@ FROM (
 GROUP BY ALL HAVING count(*) >= {min_texts} ORDER BY response, word
 """
 _ROWS_OF = """
-SELECT id, document, field, start, "end", first, second
+SELECT id, row, field, start, "end", first, second
 FROM (SELECT * FROM words WHERE response = $response AND word = $word ORDER BY abs(difference) DESC, row, position
       LIMIT {examples}) AS w
-JOIN first_texts AS t ON t.row = w.row ORDER BY abs(difference) DESC, w.row, w.position
+JOIN first_texts AS t USING (row) ORDER BY abs(difference) DESC, row, position
 """
 
 
-def compare_words(database: "DuckDBPyConnection", min_texts: int, rate: float) -> tuple[Shifts, pa.Table]:
+def compare_words(database: Database, first: Run, min_texts: int, rate: float) -> tuple[Shifts, pa.Table]:
     """Return the words whose mean score differs over texts, and the means of all words that were tested.
 
-    The difference of a word is paired: its mean over texts, with the interval and test of Student's t. The table
-    `words` of `compare_reasons` is read.
+    The difference of a word is paired: its mean over texts, with the interval and test of Student's t.
 
     Parameters
     ----------
+    database
+        Has the tables `words` of `compare_reasons` and `first_texts`.
+    first
+        The first run, whose texts are shown in examples.
     min_texts
         Test words that occur in at least so many texts.
     rate
         False discovery rate.
     """
-    found = database.execute(_MEANS.format(min_texts=max(min_texts, 2))).to_arrow_table()
+    found = database.table(_MEANS.format(min_texts=max(min_texts, 2)))
     n = found.column("n_texts").to_numpy()
     mean, deviation = found.column("difference").to_numpy(), found.column("deviation").to_numpy()
     error = np.where(deviation <= 1e-9 * np.abs(mean), 0.0, deviation / np.sqrt(np.maximum(n, 1)))
@@ -61,21 +63,43 @@ def compare_words(database: "DuckDBPyConnection", min_texts: int, rate: float) -
     for name, values in columns.items():
         table = table.append_column(name, pa.array(values))
     largest = [index for index in np.argsort(-np.abs(mean), kind="stable") if shifted[index]][:_LISTED]
-    listed = tuple(_shift(database, row) for row in table.take(pa.array(largest, pa.int64())).to_pylist())
+    listed = _with_examples(database, first, table.take(pa.array(largest, pa.int64())).drop_columns(["shifted"]))
     return Shifts(min_texts, rate, len(n), int(shifted.sum()), listed), table
 
 
-def _shift(database: "DuckDBPyConnection", row: dict[str, Any]) -> Shift:
-    shown = {name: value for name, value in row.items() if name != "shifted"}
-    of = {"response": row["response"], "word": row["word"]}
-    rows = database.execute(_ROWS_OF.format(examples=_EXAMPLES), of).fetchall()
-    return Shift(**shown, examples=tuple(_example(*values) for values in rows))
+def _with_examples(database: Database, run: Run, table: pa.Table) -> tuple[Shift, ...]:
+    """Return the words of a table with the uses that differ most, in their texts."""
+    query = _ROWS_OF.format(examples=_EXAMPLES)
+    words = table.to_pylist()
+    uses = [database.run(query, {"response": word["response"], "word": word["word"]}) for word in words]
+    documents = _documents(run, {use[1] for of_word in uses for use in of_word})
+    return tuple(
+        Shift(**word, examples=tuple(_example(documents, *use) for use in of_word))
+        for word, of_word in zip(words, uses, strict=True)
+    )
+
+
+def _documents(run: Run, rows: Set[int]) -> dict[int, str | None]:
+    """Return the documents of some rows; None if the run has none."""
+    documents: dict[int, str | None] = {}
+    size = run.plan.part_size
+    for part in sorted({row // size for row in rows}):
+        column = run.part("texts", part).column("document")
+        documents |= {row: column[row - part * size].as_py() for row in rows if row // size == part}
+    return documents
 
 
 def _example(
-    identity: str, document: str | None, field: str, start: int, end: int, first: float, second: float
+    documents: Mapping[int, str | None],
+    identity: str,
+    row: int,
+    field: str,
+    start: int,
+    end: int,
+    first: float,
+    second: float,
 ) -> Example:
-    text = _text(document, field)
+    text = _text(documents[row], field)
     before, after = text[max(0, start - _CONTEXT) : start], text[end : end + _CONTEXT]
     return Example(identity, before, text[start:end], after, first, second)
 

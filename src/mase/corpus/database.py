@@ -1,60 +1,121 @@
-"""Query runs with DuckDB, in bounded memory."""
+"""A DuckDB database for the tables of runs: in memory up to a limit, then on disk, without access to anything else."""
 
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
-from mase.corpus.columns import COMPARED
-from mase.corpus.opened import Run
+import numpy as np
+import pyarrow as pa
+
+from mase.arrays import Floats
 from mase.errors import DataError
 from mase.lazy import require
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-__all__ = ["database"]
+__all__ = ["Database", "database"]
 
 _MEMORY = "1GB"
+_LOADED, _FETCHED = 64 << 20, 1 << 17
+
+
+class Database:
+    """A connection to which Arrow tables are lent."""
+
+    def __init__(self, connection: "DuckDBPyConnection") -> None:
+        self._connection = connection
+
+    def run(self, sql: str, values: Any = None, **tables: pa.Table) -> list[tuple[Any, ...]]:
+        """Execute a statement that may read the Arrow tables by their names, and return its rows."""
+        with self._lent(tables):
+            return self._connection.execute(sql, values).fetchall()
+
+    def row(self, sql: str, values: Any = None) -> tuple[Any, ...]:
+        """Return the only row of a query."""
+        (found,) = self.run(sql, values)
+        return found
+
+    def arrays(self, sql: str, values: Any = None) -> dict[str, np.ndarray[Any, Any]]:
+        """Return the columns of a query as NumPy arrays by name; a NULL is NaN."""
+        columns = self._connection.execute(sql, values).fetchnumpy()
+        return {name: np.ma.filled(column, np.nan) for name, column in columns.items()}
+
+    def table(self, sql: str) -> pa.Table:
+        """Return the rows of a query as an Arrow table."""
+        return self._connection.sql(sql).to_arrow_table()
+
+    def numbers(self, sql: str) -> Iterator[Floats]:
+        """Yield the numbers of a query of one column, in batches."""
+        cursor = self._connection.execute(sql)
+        while rows := cursor.fetchmany(_FETCHED):
+            yield np.array(rows, dtype=np.float64)[:, 0]
+
+    def load(self, name: str, schema: pa.Schema, tables: Iterable[pa.Table], columns: str = "*") -> None:
+        """Make a table of columns (SQL) of the rows of Arrow tables with this schema."""
+        self.run(f"CREATE TEMP TABLE {name} AS SELECT {columns} FROM empty", empty=schema.empty_table())
+        for rows in _joined(tables):
+            self.run(f"INSERT INTO {name} SELECT {columns} FROM rows", rows=rows)
+
+    @contextmanager
+    def _lent(self, tables: dict[str, pa.Table]) -> Iterator[None]:
+        for name, table in tables.items():
+            self._connection.register(name, table)
+        try:
+            yield
+        finally:
+            for name in tables:
+                self._connection.unregister(name)
+
+
+def _joined(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Yield the tables, several at a time in one, so that each is large enough to be worth a statement."""
+    waiting: list[pa.Table] = []
+    size = 0
+    for table in tables:
+        waiting.append(table)
+        size += table.nbytes
+        if size >= _LOADED:
+            yield pa.concat_tables(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield pa.concat_tables(waiting)
 
 
 @contextmanager
-def database(runs: Mapping[str, Run]) -> Iterator["DuckDBPyConnection"]:
-    """Open a database in which the tables of runs are the views `NAME_texts`, `NAME_responses` and `NAME_units`.
+def database() -> Iterator[Database]:
+    """Yield an empty database that holds at most 1 GB in memory and the rest in a temporary folder.
 
-    The files of a run are read through Arrow, after `Run.check`. The database itself can open no file but those that
-    it spills to, which are deleted at the end.
+    It opens no file and no network connection but that folder, and loads no extension. It uses one thread, so that the
+    same run has the same answer to the last digit.
 
     Raises
     ------
     DataError
-        If a file of a run is damaged, a query needs more than the memory or the disk has, or a value is out of range.
+        If DuckDB cannot work with the tables, or there is no room for them.
     MissingDependencyError
         If DuckDB is not installed.
     """
     require("duckdb", "corpora")
     import duckdb
 
-    with tempfile.TemporaryDirectory(prefix="mase-") as spilled:
-        connection = duckdb.connect(
-            ":memory:",
-            config={
-                "memory_limit": _MEMORY,
-                "temp_directory": spilled,
-                "autoinstall_known_extensions": False,
-                "autoload_known_extensions": False,
-                "preserve_insertion_order": False,
-            },
-        )
-        try:
-            for name, run in runs.items():
-                run.check()
-                for table in COMPARED:
-                    connection.register(f"{name}_{table}", run.dataset(table))
+    with TemporaryDirectory(prefix="mase-") as folder:
+        settings: dict[str, str | bool | int | float | list[str]] = {
+            "memory_limit": _MEMORY,
+            "temp_directory": folder,
+            "threads": 1,
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+        }
+        with duckdb.connect(":memory:", config=settings) as connection:
+            # Last: from here on nothing can be changed, the temporary folder included.
             connection.execute("SET enable_external_access = false")
             connection.execute("SET lock_configuration = true")
-            yield connection
-        except (duckdb.OperationalError, duckdb.DataError, duckdb.InvalidInputException) as error:
-            raise DataError(f"the tables of the run cannot be queried: {error!s:.500}") from error
-        finally:
-            connection.close()
+            try:
+                yield Database(connection)
+            except duckdb.Error as error:
+                raise DataError(
+                    f"the tables of the run cannot be read by the database: {error!s:.300}; make room in the folder of "
+                    "temporary files, or make the run again if its files were changed"
+                ) from error

@@ -3,20 +3,16 @@
 import os
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from mase.corpus.columns import COMPARED, schema
+from mase.corpus.columns import schema
 from mase.corpus.folder import MANIFEST, Folder, part_name
 from mase.corpus.manifest import Manifest
 from mase.corpus.part_rows import check_rows
 from mase.corpus.plan import Plan
 from mase.corpus.storage import storage_of
 from mase.errors import DataError
-
-if TYPE_CHECKING:
-    import pyarrow.dataset as ds
 
 __all__ = ["Run", "open_run"]
 
@@ -102,36 +98,20 @@ class Run:
         DataError
             As for `texts`.
         """
-        yield from (self._part(table, part) for part in self.parts)
+        yield from (self.part(table, part) for part in self.parts)
 
-    def check(self) -> None:
-        """Read all finished parts of the tables that are compared, one at a time, and check them.
+    def schema(self, table: str) -> pa.Schema:
+        """Return the columns of a table."""
+        return schema(table, self.manifest.asked.kept)
+
+    def part(self, table: str, part: int) -> pa.Table:
+        """Return a table of a finished part. Its columns and rows are checked: anybody may have made the folder.
 
         Raises
         ------
         DataError
             As for `texts`.
         """
-        for table in COMPARED:
-            for _ in self.tables(table):
-                pass
-
-    def dataset(self, table: str) -> "ds.Dataset":
-        """Return the files of the finished parts of a table, which are read when they are asked for and not checked."""
-        import pyarrow.dataset as ds
-
-        expected, parts = self.schema(table), self.parts
-        if not parts:
-            return ds.dataset(expected.empty_table())
-        filesystem, root = self.folder.storage.filesystem()
-        paths = [f"{root}/{table}/{part_name(part)}" for part in parts]
-        return ds.dataset(paths, schema=expected, format="parquet", filesystem=filesystem)
-
-    def schema(self, table: str) -> pa.Schema:
-        """Return the columns of a table."""
-        return schema(table, self.manifest.asked.kept)
-
-    def _part(self, table: str, part: int) -> pa.Table:
         found = self.folder.read(table, part, self.schema(table))
         ids = found if table == "texts" else self.folder.read("texts", part, self.schema("texts"), ["id", "row"])
         place = self.folder.named(f"{table}/{part_name(part)}")

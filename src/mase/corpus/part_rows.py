@@ -105,9 +105,7 @@ def _timings(rows: pa.Table) -> Iterator[str]:
     yield from _ranges(rows, {"seconds": (0, np.inf)})
 
 
-def _ranges(
-    rows: pa.Table, ranges: Mapping[str, tuple[float, float]], *, optional: bool = False
-) -> Iterator[str]:
+def _ranges(rows: pa.Table, ranges: Mapping[str, tuple[float, float]], *, optional: bool = False) -> Iterator[str]:
     """Yield the columns with a number that is missing, not finite or out of its range (low, high)."""
     for name, (low, high) in ranges.items():
         column = rows.column(name)

@@ -54,10 +54,6 @@ class Storage(Protocol):
         """Delete a file, if it is there."""
         ...
 
-    def filesystem(self) -> tuple[Any, str]:
-        """Return the file system of pyarrow, and the path of the folder in it."""
-        ...
-
 
 def storage_of(place: str | os.PathLike[str]) -> Storage:
     """Return the folder at a path or a URI, such as ``s3://bucket/folder``; it need not exist yet.
@@ -102,7 +98,7 @@ class LocalStorage:
     def read(self, name: str) -> bytes:
         """Return the content of a file."""
         with self._reading(name) as path:
-            if not path.is_file() and path.exists():  # a pipe or a device, from which reading may never end
+            if path.exists() and not path.is_file():  # a pipe or a device, from which reading may never end
                 raise DataError(f"{os.fspath(path)!r} is not a regular file, expected one")
             return path.read_bytes()
 
@@ -144,12 +140,6 @@ class LocalStorage:
         with self._writing(name) as path:
             path.unlink(missing_ok=True)
 
-    def filesystem(self) -> tuple[Any, str]:
-        """Return the local file system, and the path of the folder."""
-        from pyarrow.fs import LocalFileSystem
-
-        return LocalFileSystem(), os.fspath(self.root)
-
     def _draft(self, path: Path, content: Any) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         draft = path.parent / f".{path.name}.{secrets.token_hex(8)}"
@@ -168,13 +158,11 @@ class LocalStorage:
         path = self.root / name
         try:
             if not path.resolve().is_relative_to(self.root.resolve()):
-                raise DataError(
-                    f"{os.fspath(path)!r} is a link that leads out of its folder, expected a file; copy the file"
-                )
+                raise DataError(f"{os.fspath(path)!r} is a link that leads out of its folder; put a copy in its place")
             yield path
         except DataError:
             raise
-        except (OSError, ValueError, RuntimeError) as error:  # of a NUL character in a path, or a circle of links
+        except (OSError, ValueError, RuntimeError) as error:  # NUL characters in a path; links in a circle
             raise cannot_read(path, error) from error
 
     @contextmanager
@@ -190,7 +178,7 @@ class RemoteStorage:
     """A folder in an object store, through pyarrow or fsspec. An object is visible once it is complete."""
 
     def __init__(self, filesystem: Any, root: str, place: str) -> None:
-        self._filesystem, self.root, self.place = filesystem, root.rstrip("/"), place
+        self.filesystem, self.root, self.place = filesystem, root.rstrip("/"), place
 
     @classmethod
     def of(cls, uri: str) -> "RemoteStorage":
@@ -226,31 +214,31 @@ class RemoteStorage:
         from pyarrow.fs import FileType
 
         with self._refused("read", name) as path:
-            return bool(self._filesystem.get_file_info(path).type == FileType.File)
+            return bool(self.filesystem.get_file_info(path).type == FileType.File)
 
     def names(self, folder: str) -> list[str]:
         """Return the names of the objects in a subfolder in order."""
         from pyarrow.fs import FileSelector, FileType
 
         with self._refused("read", folder) as path:
-            found = self._filesystem.get_file_info(FileSelector(path, allow_not_found=True))
+            found = self.filesystem.get_file_info(FileSelector(path, allow_not_found=True))
             return sorted(info.base_name for info in found if info.type == FileType.File)
 
     def size(self, name: str) -> int:
         """Return the size of an object in bytes."""
         with self._refused("read", name) as path:
-            return int(self._filesystem.get_file_info(path).size or 0)
+            return int(self.filesystem.get_file_info(path).size or 0)
 
     def read(self, name: str) -> bytes:
         """Return the content of an object."""
-        with self._refused("read", name) as path, self._filesystem.open_input_stream(path) as stream:
+        with self._refused("read", name) as path, self.filesystem.open_input_stream(path) as stream:
             return bytes(stream.read())
 
     def write(self, name: str, content: Any) -> None:
         """Write an object."""
         with self._refused("write", name) as path:
-            self._filesystem.create_dir(path.rpartition("/")[0], recursive=True)
-            with self._filesystem.open_output_stream(path) as stream:
+            self.filesystem.create_dir(path.rpartition("/")[0], recursive=True)
+            with self.filesystem.open_output_stream(path) as stream:
                 stream.write(content)
 
     def create(self, name: str, content: bytes) -> bool:
@@ -265,18 +253,14 @@ class RemoteStorage:
         if not self.exists(name):
             return False
         with self._refused("write", name) as path:
-            self._filesystem.move(path, f"{self.root}/{to}")
+            self.filesystem.move(path, f"{self.root}/{to}")
         return True
 
     def delete(self, name: str) -> None:
         """Delete an object, if it is there."""
         if self.exists(name):
             with self._refused("write", name) as path:
-                self._filesystem.delete_file(path)
-
-    def filesystem(self) -> tuple[Any, str]:
-        """Return the file system, and the path of the folder."""
-        return self._filesystem, self.root
+                self.filesystem.delete_file(path)
 
     @contextmanager
     def _refused(self, verb: str, name: str) -> Iterator[str]:
