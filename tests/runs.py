@@ -57,13 +57,14 @@ def write_run(
     seed: int = 0,
     ids: Sequence[str] | None = None,
     documents: bool = True,
+    target: str | None = None,
     **settings: Any,
 ) -> Path:
     """Explain texts and write a complete run of them; an empty text fails. Return its folder."""
     explainer = mase.Explainer(predict, seed=seed, **{"n_samples": 60} | settings)
     folder = Folder(storage_of(place))
     asked = Asked(
-        model={"name": "predict"}, method={"name": "mase"}, seed=seed, target=None, input={"texts": list(texts)},
+        model={"name": "predict"}, method={"name": "mase"}, seed=seed, target=target, input={"texts": list(texts)},
         n_texts=len(texts), part_size=part_size, documents=documents,
     )  # fmt: skip
     folder.create(Manifest(asked=asked, made_with={}, labels=("0", "1"), created="2026-01-01T00:00:00Z"))
@@ -72,7 +73,7 @@ def write_run(
         for row, text in enumerate(texts[start : start + part_size], start):
             item = Item(row, str(row) if ids is None else ids[row], text)
             try:
-                rows.add(item, explainer(text))
+                rows.add(item, explainer(text, target=target))
             except mase.MaseError as error:
                 rows.add_failure(item, type(error).__name__, str(error), 0.0)
         folder.write(part, rows.tables(), {})

@@ -12,6 +12,7 @@ from mase.lazy import lazy_names
 if TYPE_CHECKING:
     from mase import models as models
     from mase.attribution import Attribution as Attribution
+    from mase.comparison.compare import compare as compare
     from mase.corpus.opened import open_run as open_run
     from mase.errors import MaseError as MaseError
     from mase.explainer import Explainer as Explainer
@@ -33,6 +34,7 @@ __all__ = [
     "QueryOptions",
     "Stopping",
     "__version__",
+    "compare",
     "explain",
     "load",
     "models",
@@ -50,12 +52,13 @@ __getattr__ = lazy_names(
         "Method": "mase.methods",
         "QueryOptions": "mase.regression.precision",
         "Stopping": "mase.regression.stopping",
+        "compare": "mase.comparison.compare",
         "explain": "mase.explainer",
         "load": "mase.io.json",
         "models": "mase.models",
         "open_run": "mase.corpus.opened",
     },
-    needs={"open_run": [("pyarrow", "corpora")]},
+    needs={"compare": [("pyarrow", "corpora"), ("duckdb", "corpora")], "open_run": [("pyarrow", "corpora")]},
 )
 
 

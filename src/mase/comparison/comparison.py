@@ -8,9 +8,22 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["SCHEMA", "Comparison", "Example", "Flip", "Noise", "Predictions", "Reasons", "Shift", "Shifts", "Texts"]
+__all__ = [
+    "SCHEMA",
+    "TABLES",
+    "Comparison",
+    "Example",
+    "Flip",
+    "Noise",
+    "Predictions",
+    "Reasons",
+    "Shift",
+    "Shifts",
+    "Texts",
+]
 
 SCHEMA = "mase.comparison/1"
+TABLES = ("flips", "reasons", "words")
 
 
 @dataclass(frozen=True, slots=True)
