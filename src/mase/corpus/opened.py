@@ -43,7 +43,7 @@ class Run:
     @property
     def parts(self) -> tuple[int, ...]:
         """The finished parts, in order."""
-        return tuple(sorted(self.folder.finished() & set(self.plan.parts)))
+        return tuple(sorted(part for part in self.folder.finished() if part in self.plan.parts))
 
     @property
     def is_complete(self) -> bool:

@@ -161,3 +161,9 @@ def test_nothing_but_regular_files_of_the_folder_is_read(folder, tmp_path, make)
     make(path)
     with pytest.raises(DataError):
         open_run(folder.place).units()
+
+
+def test_a_plan_of_any_size_is_opened(tmp_path):
+    folder = Folder(storage_of(tmp_path / "run"))
+    folder.create(manifest(n_texts=10**15))
+    assert open_run(folder.place).parts == ()
