@@ -12,6 +12,7 @@ from mase.lazy import lazy_names
 if TYPE_CHECKING:
     from mase import models as models
     from mase.attribution import Attribution as Attribution
+    from mase.comparison.compare import compare as compare
     from mase.corpus.opened import open_run as open_run
     from mase.corpus.running import run as run
     from mase.errors import MaseError as MaseError
@@ -34,6 +35,7 @@ __all__ = [
     "QueryOptions",
     "Stopping",
     "__version__",
+    "compare",
     "explain",
     "load",
     "models",
@@ -52,13 +54,15 @@ __getattr__ = lazy_names(
         "Method": "mase.methods",
         "QueryOptions": "mase.regression.precision",
         "Stopping": "mase.regression.stopping",
+        "compare": "mase.comparison.compare",
         "explain": "mase.explainer",
         "load": "mase.io.json",
         "models": "mase.models",
         "open_run": "mase.corpus.opened",
         "run": "mase.corpus.running",
     },
-    needs={name: [("pyarrow", "corpora")] for name in ("open_run", "run")},
+    needs={"compare": [("pyarrow", "corpora"), ("duckdb", "corpora")]}
+    | {name: [("pyarrow", "corpora")] for name in ("open_run", "run")},
 )
 
 

@@ -43,6 +43,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"datasets", "io", "render"}),
     frozenset({"metrics", "outputs"}),
     frozenset({"corpus"}),
+    frozenset({"comparison"}),
     frozenset({"testing"}),
     frozenset({"mase"}),  # the package itself: all names of the public API
     frozenset({"cli"}),
@@ -62,7 +63,8 @@ FRAMEWORKS: dict[str, tuple[str, ...]] = {
     "transformers": ("mase.models.transformers", "mase.models.pretrained", "mase.models.bundled.minilm"),
     "matplotlib": ("mase.render.figure", "mase_paper.experiments.plots"),
     "pandas": ("mase.attribution",),
-    "pyarrow": ("mase.datasets", "mase.corpus"),
+    "duckdb": ("mase.corpus.database",),
+    "pyarrow": ("mase.datasets", "mase.corpus", "mase.comparison"),
     "ray": ("mase.corpus.engines.ray",),
 }
 LONGEST_MODULE = 300

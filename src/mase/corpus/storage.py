@@ -106,6 +106,8 @@ class LocalStorage:
     def read(self, name: str) -> bytes:
         """Return the content of a file."""
         with self._reading(name) as path:
+            if path.exists() and not path.is_file():  # a pipe or a device, from which reading may never end
+                raise DataError(f"{os.fspath(path)!r} is not a regular file, expected one")
             return path.read_bytes()
 
     def open(self, name: str) -> AbstractContextManager[Any]:
@@ -177,8 +179,12 @@ class LocalStorage:
     def _reading(self, name: str) -> Iterator[Path]:
         path = self.root / name
         try:
+            if not path.resolve().is_relative_to(self.root.resolve()):
+                raise DataError(f"{os.fspath(path)!r} is a link that leads out of its folder; put a copy in its place")
             yield path
-        except (OSError, ValueError) as error:  # a path with a NUL character raises ValueError
+        except DataError:
+            raise
+        except (OSError, ValueError, RuntimeError) as error:  # NUL characters in a path; links in a circle
             raise cannot_read(path, error) from error
 
     @contextmanager
