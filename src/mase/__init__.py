@@ -12,6 +12,7 @@ from mase.lazy import lazy_names
 if TYPE_CHECKING:
     from mase import models as models
     from mase.attribution import Attribution as Attribution
+    from mase.corpus.opened import open_run as open_run
     from mase.errors import MaseError as MaseError
     from mase.explainer import Explainer as Explainer
     from mase.explainer import explain as explain
@@ -35,6 +36,7 @@ __all__ = [
     "explain",
     "load",
     "models",
+    "open_run",
 ]
 
 
@@ -51,7 +53,9 @@ __getattr__ = lazy_names(
         "explain": "mase.explainer",
         "load": "mase.io.json",
         "models": "mase.models",
+        "open_run": "mase.corpus.opened",
     },
+    needs={"open_run": [("pyarrow", "corpora")]},
 )
 
 

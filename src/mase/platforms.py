@@ -12,9 +12,9 @@ name of the processor         Linux: /proc; macOS: from Python     from Python
 ============================  ===================================  ========================================
 
 The rest works on all systems. User folders come from platformdirs. New processes are spawned and never forked. Text is
-written with line feeds and read with any line endings. Files are compared by `os.stat`, because names may be
-case-insensitive. The content of files is flushed to disk, but folders are not: after a power failure a new file may be
-missing, but it is never incomplete.
+written with line feeds and read with any line endings. Files are compared by `os.stat`, because names may be case-
+insensitive. The content of files is flushed to disk. Folders are flushed by `mase run` only, and not on Windows: after
+a power failure a new file may be missing, but it is never incomplete.
 """
 
 import ctypes
@@ -35,6 +35,7 @@ except ImportError:  # Not a POSIX system.
 
 __all__ = [
     "can_replace_open_files",
+    "flush_folder",
     "keep_freed_memory",
     "lock",
     "locked",
@@ -79,6 +80,18 @@ def locked(folder: Path) -> Iterator[None]:
 def can_replace_open_files(system: str = os.name) -> bool:
     """Return whether an open file can be replaced by another file."""
     return system == "posix"
+
+
+def flush_folder(path: Path, system: str = os.name) -> None:
+    """Flush the names in a folder to the disk, so that a file that was renamed there survives a power failure."""
+    if system != "posix":
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # Some network file systems cannot flush folders.
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def open_pipe(path: str | os.PathLike[str]) -> int:

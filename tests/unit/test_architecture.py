@@ -42,6 +42,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"explainer"}),
     frozenset({"datasets", "io", "render"}),
     frozenset({"metrics", "outputs"}),
+    frozenset({"corpus"}),
     frozenset({"testing"}),
     frozenset({"mase"}),  # the package itself: all names of the public API
     frozenset({"cli"}),
@@ -61,7 +62,7 @@ FRAMEWORKS: dict[str, tuple[str, ...]] = {
     "transformers": ("mase.models.transformers", "mase.models.pretrained", "mase.models.bundled.minilm"),
     "matplotlib": ("mase.render.figure", "mase_paper.experiments.plots"),
     "pandas": ("mase.attribution",),
-    "pyarrow": ("mase.datasets",),
+    "pyarrow": ("mase.datasets", "mase.corpus"),
 }
 LONGEST_MODULE = 300
 LONGEST_TEST_FILE = 400

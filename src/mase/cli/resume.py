@@ -11,6 +11,7 @@ from mase.attribution import Attribution
 from mase.cli.inputs import Line
 from mase.errors import DataError
 from mase.files import cannot_read
+from mase.io.differences import flat, shown
 from mase.io.json import Failure, parse
 from mase.io.schema import EARLIER_SCHEMA, SCHEMA, result
 
@@ -115,7 +116,7 @@ class Expected:
         for what, got, expected in self._compared(result, line):
             if got != expected:
                 raise DataError(
-                    f"{place} has the {what} {_shown(got, expected)}, expected {_shown(expected, got)} of this "
+                    f"{place} has the {what} {shown(got, expected)}, expected {shown(expected, got)} of this "
                     "command; repeat the command that made the file, or replace its results with --overwrite "
                     "instead of --append"
                 )
@@ -126,20 +127,10 @@ class Expected:
             return
         yield "text", result.text, line.text
         yield from ((f"model's {key}", result.model.get(key), value) for key, value in self.model.items())
-        got, expected = _flat(_settings(result.method)), _flat(self.method)
+        got, expected = flat(_settings(result.method)), flat(self.method)
         yield from ((f"method's {key}", got.get(key), expected.get(key)) for key in expected | got)
         yield "target", result.target, result.prediction.label if self.target is None else self.target
         yield "seed", result.seed, self.seed
-
-
-def _shown(value: Any, other: Any) -> str:
-    """Return the repr of a value; of a text, the part where it begins to differ from the other one."""
-    if not isinstance(value, str) or not isinstance(other, str):
-        return f"{value!r:.80}"
-    pairs = enumerate(zip(value, other, strict=False))
-    differs = next((index for index, (a, b) in pairs if a != b), min(len(value), len(other)))
-    begin = max(0, differs - 20)
-    return f"{'...' if begin else ''}{value[begin : begin + 60]!r}"
 
 
 def _label(labels: tuple[str, ...], target: str | None) -> str | None:
@@ -152,11 +143,3 @@ def _label(labels: tuple[str, ...], target: str | None) -> str | None:
 def _settings(method: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings that decide the scores; the batch size does not."""
     return {key: value for key, value in method.items() if key != "batch_size"}
-
-
-def _flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return nested settings by dotted names."""
-    flat: dict[str, Any] = {}
-    for key, value in settings.items():
-        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
-    return flat

@@ -1,0 +1,184 @@
+"""The tables of a run: their columns, and the rows of a result. `docs/run.md` describes them."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from mase.attribution import Attribution, Field, Response
+from mase.corpus.source import Item
+from mase.errors import DataError
+from mase.results import FIELD
+
+__all__ = ["COMPARED", "TABLES", "Rows", "schema"]
+
+_KEY = [("id", pa.string()), ("row", pa.int64())]
+_NOTE = pa.struct([("code", pa.string()), ("unit", pa.int32()), ("message", pa.string())])
+# Columns are added in later releases, and never renamed. Kept columns of the input follow `document`.
+_COLUMNS: dict[str, list[tuple[str, pa.DataType]]] = {
+    "texts": [
+        *_KEY,
+        ("document", pa.string()),
+        ("prediction", pa.string()),
+        ("probability", pa.float64()),
+        ("n_queries", pa.int64()),
+        ("split_half", pa.float64()),
+        ("notes", pa.list_(_NOTE)),
+        ("error", pa.string()),
+        ("message", pa.string()),
+    ],
+    "responses": [
+        *_KEY,
+        ("response", pa.string()),
+        ("link", pa.string()),
+        ("value", pa.float64()),
+        ("intercept", pa.float64()),
+        ("r2", pa.float64()),
+        ("exact", pa.bool_()),
+    ],
+    "units": [
+        *_KEY,
+        ("response", pa.string()),
+        ("position", pa.int32()),
+        ("field", pa.string()),
+        ("start", pa.int32()),
+        ("end", pa.int32()),
+        ("text", pa.string()),
+        ("score", pa.float64()),
+        ("standard_error", pa.float64()),
+        ("leave_one_out", pa.float64()),
+        ("rank", pa.int32()),
+    ],
+    "timings": [*_KEY, ("seconds", pa.float64()), ("worker", pa.string())],
+}
+TABLES = tuple(_COLUMNS)
+# The tables that are the same whoever computes them.
+COMPARED = ("texts", "responses", "units")
+_BEFORE_KEPT = len(_KEY) + 1
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def schema(table: str, kept: Sequence[str] = ()) -> pa.Schema:
+    """Return the Arrow schema of a table of `TABLES`; the texts have a column of strings for each kept column.
+
+    Raises
+    ------
+    DataError
+        If a kept column has the name of one of ours, or two have the same name.
+    """
+    columns = list(_COLUMNS[table])
+    if table != "texts":
+        return pa.schema(columns)
+    ours = [name for name, _ in columns]
+    for index, name in enumerate(kept):
+        if name in ours or name in kept[:index]:
+            raise DataError(
+                f"the kept column {name!r} has a name that is taken, expected another one than {', '.join(ours)}; "
+                f"give it one, as in {name}=their_{name}"
+            )
+    columns[_BEFORE_KEPT:_BEFORE_KEPT] = [(name, pa.string()) for name in kept]
+    return pa.schema(columns)
+
+
+class Rows:
+    """The rows of some texts of a run, in order.
+
+    Parameters
+    ----------
+    kept
+        Names of the kept columns.
+    documents
+        Whether the texts themselves are written.
+    worker
+        Name of the process that explains the texts.
+    """
+
+    def __init__(self, kept: Sequence[str], *, documents: bool, worker: str) -> None:
+        self._schemas = {table: schema(table, kept) for table in TABLES}
+        self._columns: dict[str, dict[str, list[Any]]] = {
+            table: {name: [] for name in self._schemas[table].names} for table in TABLES
+        }
+        self._kept, self._documents, self._worker = tuple(kept), documents, worker
+
+    def add(self, item: Item, found: Attribution) -> None:
+        """Add a text that was explained."""
+        self._add_text(
+            item,
+            found.document,
+            prediction=found.prediction.label,
+            probability=found.prediction.probability,
+            n_queries=found.fit.n_queries,
+            split_half=found.fit.split_half,
+            notes=[{"code": note.code, "unit": note.unit, "message": note.message} for note in found.notes],
+        )
+        for response in found.responses:
+            self._add_response(item, response)
+            self._add_units(item, found, response)
+        self._append("timings", id=item.id, row=item.row, seconds=found.fit.seconds, worker=self._worker)
+
+    def add_failure(self, item: Item, error: str, message: str, seconds: float) -> None:
+        """Add a text that could not be explained: the name of the error's type, its message, and the time it took."""
+        document = () if item.text is None else (Field(FIELD, item.text),)
+        self._add_text(item, document, notes=[], error=error, message=_valid(message))
+        self._append("timings", id=item.id, row=item.row, seconds=seconds, worker=self._worker)
+
+    def tables(self) -> Mapping[str, pa.Table]:
+        """Return the tables by name."""
+        return {table: pa.table(self._columns[table], schema=self._schemas[table]) for table in TABLES}
+
+    def _add_text(self, item: Item, document: Sequence[Field], **values: Any) -> None:
+        kept = {
+            name: None if value is None else _valid(value) for name, value in zip(self._kept, item.kept, strict=True)
+        }
+        shown = _document(document) if self._documents and document else None
+        self._append("texts", id=item.id, row=item.row, document=shown, **kept, **values)
+
+    def _add_response(self, item: Item, response: Response) -> None:
+        self._append(
+            "responses",
+            id=item.id,
+            row=item.row,
+            response=response.name,
+            link=response.link,
+            value=response.value,
+            intercept=response.intercept,
+            r2=response.r2,
+            exact=response.exact,
+        )
+
+    def _add_units(self, item: Item, found: Attribution, response: Response) -> None:
+        """Add one row per unit, a column at a time."""
+        w = len(found.units)
+        ranks = [0] * w
+        for rank, position in enumerate(response.order, 1):
+            ranks[position] = rank
+        columns = self._columns["units"]
+        columns["id"].extend([item.id] * w)
+        columns["row"].extend([item.row] * w)
+        columns["response"].extend([response.name] * w)
+        columns["position"].extend(range(w))
+        columns["field"].extend([unit.field for unit in found.units])
+        columns["start"].extend([unit.start for unit in found.units])
+        columns["end"].extend([unit.end for unit in found.units])
+        columns["text"].extend([unit.text for unit in found.units])
+        columns["score"].extend(response.scores)
+        columns["standard_error"].extend(response.standard_errors)
+        columns["leave_one_out"].extend(response.effects.get("leave_one_out") or [None] * w)
+        columns["rank"].extend(ranks)
+
+    def _append(self, table: str, **values: Any) -> None:
+        for name, column in self._columns[table].items():
+            column.append(values.get(name))
+
+
+def _document(document: Sequence[Field]) -> str:
+    """Return a document as in `mase.attribution/2`."""
+    fields = [{"name": field.name, "text": _valid(field.text), "fixed": field.fixed} for field in document]
+    return json.dumps(fields, ensure_ascii=False)
+
+
+def _valid(text: str) -> str:
+    """Return a text that UTF-8 can encode: lone surrogates are replaced, with which no text is explained."""
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)

@@ -1,0 +1,130 @@
+"""`run.json`: what was asked of a run, and with what it was computed."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from mase.errors import DataError
+from mase.io.differences import differences, shown
+
+__all__ = ["SCHEMA", "Asked", "Manifest", "check_same"]
+
+SCHEMA = "mase.run/1"
+_LONGEST_REASON = 300
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=False):
+    """What was asked: everything that decides the tables.
+
+    Attributes
+    ----------
+    model
+        Name and checksums of the model.
+    method
+        Settings of the explainer.
+    seed
+        Seed of the perturbations.
+    target
+        The class that is explained; None for the predicted one.
+    input
+        Description of the input (`Source.describe`).
+    n_texts
+        Number of texts of the whole input.
+    part_size
+        Texts per part.
+    kept
+        Names of the kept columns.
+    documents
+        Whether the texts themselves are in the tables.
+    """
+
+    model: dict[str, Any]
+    method: dict[str, Any]
+    seed: int
+    target: str | int | None
+    input: dict[str, Any]
+    n_texts: int
+    part_size: int
+    kept: tuple[str, ...] = ()
+    documents: bool = True
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=False):
+    """The content of `run.json`.
+
+    Attributes
+    ----------
+    asked
+        What was asked. A run is continued only with the same.
+    made_with
+        Versions, processor and threads, which decide the last bits of scores.
+    labels
+        Names of the classes.
+    created
+        When the run was begun (ISO 8601, UTC).
+    """
+
+    asked: Asked
+    made_with: dict[str, Any]
+    labels: tuple[str, ...]
+    created: str
+
+    def encode(self) -> bytes:
+        """Return the content of the file.
+
+        Raises
+        ------
+        DataError
+            If a value is no JSON.
+        """
+        try:
+            plain = {"schema": SCHEMA} | msgspec.to_builtins(self, enc_hook=_plain)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"the settings of the run cannot be written as JSON: {error}") from error
+        return msgspec.json.format(msgspec.json.encode(plain), indent=1) + b"\n"
+
+    @classmethod
+    def decode(cls, content: bytes, place: str) -> "Manifest":
+        """Return the manifest in a file; errors name `place`.
+
+        Raises
+        ------
+        DataError
+            If it is not a manifest of this schema, or a number is out of range.
+        """
+        try:
+            plain = msgspec.json.decode(content)
+            schema = plain.get("schema") if isinstance(plain, dict) else None
+            if schema != SCHEMA:
+                raise DataError(f"{place} has the schema {schema!r:.80}, expected {SCHEMA!r}")
+            found = msgspec.convert(plain, cls)
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            raise DataError(f"{place} does not describe a run: {error!s:.{_LONGEST_REASON}}") from error
+        if not (0 <= found.asked.n_texts < 2**53 and 1 <= found.asked.part_size < 2**31):
+            raise DataError(
+                f"{place} has {found.asked.n_texts} texts in parts of {found.asked.part_size}, expected numbers >= 0 "
+                "and >= 1"
+            )
+        return found
+
+
+def _plain(value: Any) -> Any:
+    """Return a NumPy value as a plain one."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} is no JSON type")
+
+
+def check_same(what: str, got: Mapping[str, Any], expected: Mapping[str, Any], remedy: str) -> None:
+    """Check that two settings are equal: those `got` now, and those `expected` by the run.
+
+    Raises
+    ------
+    DataError
+        If they are not. The message names the first difference and the remedy.
+    """
+    found = next(differences(got, expected), None)
+    if found is not None:
+        name, one, other = found
+        raise DataError(f"the run has the {what} {name} {shown(other, one)}, got {shown(one, other)}; {remedy}")

@@ -1,0 +1,131 @@
+"""Read a run: its tables as Arrow, part by part or whole."""
+
+import os
+from collections.abc import Iterator
+from functools import cached_property
+
+import pyarrow as pa
+
+from mase.corpus.columns import schema
+from mase.corpus.folder import MANIFEST, Folder
+from mase.corpus.manifest import Manifest
+from mase.corpus.plan import Plan
+from mase.corpus.storage import storage_of
+from mase.errors import DataError
+
+__all__ = ["Run", "open_run"]
+
+
+class Run:
+    """A run, finished or not. Tables have the rows of the finished parts, in the order of the input.
+
+    Attributes
+    ----------
+    folder
+        The folder of the run.
+    manifest
+        What was asked, and with what it was computed.
+    """
+
+    def __init__(self, folder: Folder, manifest: Manifest) -> None:
+        self.folder, self.manifest = folder, manifest
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The parts of the whole corpus."""
+        return Plan(self.manifest.asked.n_texts, self.manifest.asked.part_size)
+
+    def __len__(self) -> int:
+        """Return the number of texts of the whole corpus."""
+        return self.manifest.asked.n_texts
+
+    @property
+    def parts(self) -> tuple[int, ...]:
+        """The finished parts, in order."""
+        return tuple(sorted(self.folder.finished() & set(self.plan.parts)))
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all parts are finished."""
+        return len(self.parts) == self.plan.n_parts
+
+    def texts(self) -> pa.Table:
+        """Return one row per text: its document, kept columns, prediction, cost, notes, and the error of a failed one.
+
+        Raises
+        ------
+        DataError
+            If a file of the run cannot be read or is not such a table.
+        """
+        return self._whole("texts")
+
+    def responses(self) -> pa.Table:
+        """Return one row per text and response: the explained number, and the share of its variance explained (R2).
+
+        Raises
+        ------
+        DataError
+            As for `texts`.
+        """
+        return self._whole("responses")
+
+    def units(self) -> pa.Table:
+        """Return one row per text, response and unit: its place in the text, its score and standard error, its rank.
+
+        Raises
+        ------
+        DataError
+            As for `texts`.
+        """
+        return self._whole("units")
+
+    def timings(self) -> pa.Table:
+        """Return the seconds that each text took, and the worker. They differ from run to run.
+
+        Raises
+        ------
+        DataError
+            As for `texts`.
+        """
+        return self._whole("timings")
+
+    def tables(self, table: str) -> Iterator[pa.Table]:
+        """Yield a table part by part, for corpora that do not fit into memory.
+
+        Raises
+        ------
+        DataError
+            As for `texts`.
+        """
+        expected = self._schema(table)
+        for part in self.parts:
+            found = self.folder.read(table, part)
+            if not found.schema.equals(expected):
+                raise DataError(
+                    f"part {part} of {table} in {self.folder.place!r} has other columns than expected of this run: "
+                    f"{', '.join(found.schema.names)!s:.300}"
+                )
+            yield found.replace_schema_metadata()
+
+    def _schema(self, table: str) -> pa.Schema:
+        return schema(table, self.manifest.asked.kept)
+
+    def _whole(self, table: str) -> pa.Table:
+        return pa.concat_tables([self._schema(table).empty_table(), *self.tables(table)])
+
+
+def open_run(path: str | os.PathLike[str]) -> Run:
+    """Return the run in a folder, or under a URI such as ``s3://bucket/folder``.
+
+    Raises
+    ------
+    DataError
+        If it is not the folder of a run.
+    MissingDependencyError
+        If a package for the scheme of the URI is not installed.
+    """
+    folder = Folder(storage_of(path))
+    manifest = folder.manifest()
+    if manifest is None:
+        raise DataError(f"{folder.place!r} has no {MANIFEST}, expected the folder of a run, as mase run -o writes it")
+    return Run(folder, manifest)
