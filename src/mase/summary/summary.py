@@ -1,0 +1,74 @@
+"""The summary of a run: frozen tables that can be printed, written and turned into data frames."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mase.summary.effects import Family, GroupDifference, PhraseEffect, PushDifference, WordEffect
+from mase.summary.overview import Confusion, Distribution, Failures, NoteCount, Overview, PredictedClass
+
+__all__ = ["Settings", "Summary"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What was asked of a summary.
+
+    Attributes
+    ----------
+    label_column, group_column
+        Names of kept columns, or None.
+    min_texts
+        Smallest number of texts of a word or phrase in a table.
+    top
+        Longest list: of words per response and direction, per prediction, or per response and group.
+    false_discovery_rate
+        The rate that is controlled in every table of words: at most this share of its rows is there by chance.
+    low_confidence
+        A prediction of a smaller probability has a low confidence: the lowest tenth. None if no probability is smaller.
+    groups
+        The values of the group column that were compared, the most frequent first.
+    n_groups_left_out
+        Values of the group column that were not compared: rare ones, and those after the 20 most frequent.
+    """
+
+    label_column: str | None
+    group_column: str | None
+    min_texts: int
+    top: int
+    false_discovery_rate: float
+    low_confidence: float | None = None
+    groups: tuple[str, ...] = ()
+    n_groups_left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What the explanations of a run say together: about the model, and about how far they can be trusted.
+
+    All words are in lower case, so that "Film" and "film" are one word. Common words are not left out. Punctuation is a
+    word of its own where the run scored it as one.
+
+    Rows of `words` are sorted by response, then "towards" before "away", then by the size of the effect; those of
+    `phrases` by the size of the difference; those of `wrong`, `low_confidence` and `groups` by prediction (response and
+    group), then by the size of the difference.
+    """
+
+    settings: Settings
+    overview: Overview
+    predictions: tuple[PredictedClass, ...]
+    quality: tuple[Distribution, ...]
+    notes: tuple[NoteCount, ...]
+    failures: tuple[Failures, ...]
+    words: tuple[WordEffect, ...]
+    phrases: tuple[PhraseEffect, ...]
+    confusion: tuple[Confusion, ...]
+    wrong: tuple[PushDifference, ...]
+    low_confidence: tuple[PushDifference, ...]
+    groups: tuple[GroupDifference, ...]
+    families: tuple[Family, ...]
+
+    @property
+    def tables(self) -> Mapping[str, Sequence[Any]]:
+        """The rows of every table by its name; tables that need a column that was not named are empty."""
+        raise NotImplementedError
