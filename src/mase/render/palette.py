@@ -6,6 +6,7 @@ from typing import Self
 
 import numpy as np
 
+from mase.arrays import Floats, Ints
 from mase.attribution import Attribution, Word, ranking
 
 __all__ = [
@@ -92,8 +93,13 @@ class Scale:
 
     def level(self, word: Word, levels: int) -> int:
         """Return the strength of a word from 1 to `levels`, or 0 if it is not marked."""
-        share = abs(word.score) / self.maximum if self.maximum else 0.0
-        return 0 if share < _UNMARKED else min(levels, math.ceil(share * levels - 1e-9))
+        return int(self.levels(np.array([word.score]), levels)[0])
+
+    def levels(self, scores: Floats, levels: int) -> Ints:
+        """Return the strengths of w words from 1 to `levels`, or 0 where a word is not marked."""
+        shares = np.abs(scores) / (self.maximum or 1.0)
+        strengths = np.minimum(levels, np.ceil(shares * levels - 1e-9)).astype(np.int64)
+        return np.where(shares < _UNMARKED, 0, strengths)
 
     def signed(self, value: float) -> str:
         """Return a score with its sign."""
