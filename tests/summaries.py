@@ -51,7 +51,11 @@ def summary(
     **changed,
 ):
     """Return a summary of n texts in which two words push towards and one away from every label."""
-    made = [[word("good", label), word("wonderful", label, effect=0.2), word("bad", label, "away")] for label in labels]
+    made = [
+        effect
+        for label in labels
+        for effect in (word("good", label), word("wonderful", label, effect=0.2), word("bad", label, "away"))
+    ]
     values = {
         "settings": Settings(label_column, group_column, 20, 20, 0.05, low_confidence=0.6, groups=("mobile", "web")),
         "overview": Overview(model, "mase", n, n - 1, 1, n - 1, 40, 1_000, accuracy=0.75, n_labelled=4),

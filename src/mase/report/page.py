@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from mase.corpus.opened import Run
 from mase.render.facts import counted, percent
+from mase.render.legend import legend
 from mase.render.palette import FAINT_SHADES, SHADES
 from mase.render.templates import checksum, resource, templates
 from mase.report.entries import FAILED, LOW_CONFIDENCE, NOTED, WRONG, Entry, shortened
@@ -34,6 +35,7 @@ _LIMITS = (
     Limits(rows=5, examples=0, lists=100),
     Limits(rows=5, examples=0, lists=25),
 )
+_MARKS = frozenset({"for", "against", "insignificant for", "insignificant against"})
 _BADGES = ((FAILED, "failed"), (WRONG, "wrong"), (LOW_CONFIDENCE, "low confidence"), (NOTED, "note"))
 
 
@@ -115,6 +117,7 @@ def _rendered(summary: Summary, run: Run, first: Sequence[_Text], limits: Limits
             texts=texts,
             documents=asked.documents,
             first=first,
+            legend=legend(_MARKS),
         )
     )
     # The nonce allows the script of the page, and the slices that it inserts. It cannot be foreseen by whoever wrote a

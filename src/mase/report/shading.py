@@ -12,7 +12,7 @@ __all__ = ["Shading", "shading"]
 
 # Numbers of a word: start and length in characters, score, half the width of the 95 % interval (-1: none), and shade.
 _COLUMNS = 5
-_LARGEST = 10**9
+_LARGEST, _LARGEST_ERROR = 10**9, 1e300
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Shading:
         none) in multiples of `unit`; shade (0 if the word is not marked, 1 to 6 by strength, 7 to 12 if the interval
         includes 0).
     unit
-        The last digit that is shown.
+        The value of the last digit that is kept.
     decimals
         Decimals of scores; None if they are shown with an exponent.
     """
@@ -65,7 +65,7 @@ def shading(text: str, starts: Ints, ends: Ints, scores: Floats, errors: Floats)
     kept = starts < ends
     starts, ends = starts[kept], ends[kept]
     scores = np.nan_to_num(scores[order][kept], posinf=0.0, neginf=0.0)
-    errors = Z95 * errors[order][kept]
+    errors = Z95 * np.minimum(errors[order][kept], _LARGEST_ERROR)
     maximum = float(np.abs(scores).max(initial=0.0))
     scale = Scale.of(maximum)
     unit = _last_digit(maximum, scale)
@@ -87,7 +87,7 @@ def shading(text: str, starts: Ints, ends: Ints, scores: Floats, errors: Floats)
 
 
 def _last_digit(maximum: float, scale: Scale) -> float:
-    """Return the value of the last digit of scores: the third of the largest one."""
+    """Return the value of the last digit that is kept; with an exponent, more than are shown, for small errors."""
     if scale.decimals is not None:
         return 10.0**-scale.decimals
-    return 10.0 ** max(-300, math.floor(math.log10(maximum)) - 2)
+    return 10.0 ** max(-300, math.floor(math.log10(maximum)) - 5)
