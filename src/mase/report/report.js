@@ -35,7 +35,7 @@ const mase = (() => {
       script.nonce = nonce;
       script.src = trusted.createScriptURL("list/" + name + ".js");
       script.onload = () => (script.remove(), resolve());
-      script.onerror = () => (script.remove(), reject(new Error("list/" + name + ".js is missing")));
+      script.onerror = () => (script.remove(), reject(new Error("list/" + name + ".js is missing. Was the whole folder copied?")));
       document.head.append(script);
     });
   }
@@ -157,7 +157,7 @@ const mase = (() => {
   function matcher(query) {
     const quoted = /^"(.+)"$/.exec(query);
     const words = (quoted ? quoted[1] : query).trim().split(/\s+/);
-    const escaped = words.map((word) => word.replace(/[\\^$.*+?()[\]{}|\/-]/g, "\\$&")).join(quoted ? "\\s*" : "\\s+");
+    const escaped = words.map((word) => word.replace(/[\\^$.*+?()[\]{}|\/]/g, "\\$&")).join(quoted ? "\\s*" : "\\s+");
     if (!quoted) return new RegExp(escaped, "iu");
     const letter = "[\\p{L}\\p{N}\\p{M}_]";
     const starts = /^[\p{L}\p{N}_]/u.test(words[0]), ends = /[\p{L}\p{N}\p{M}_]$/u.test(words[words.length - 1]);
@@ -217,7 +217,10 @@ const mase = (() => {
       else if (query.q.trim()) await search(query, mine);
       else await end(sorted(candidates(query), query.sort), mine, null, counted(candidates(query).length));
     } catch (error) {
-      if (job === mine) found.textContent = missing(error);
+      if (job !== mine) return;
+      job++; // ends the other loads of this search
+      stop.hidden = progress.hidden = true;
+      found.textContent = error.message;
     }
   }
 
@@ -305,7 +308,7 @@ const mase = (() => {
         content.replaceChildren(...shaded(text.text, words));
         readout.textContent = "Point at a word to see its score, or go from word to word with ← and →.";
       },
-      (error) => (readout.textContent = missing(error))
+      (error) => (readout.textContent = error.message)
     );
     content.addEventListener("pointerover", (event) => tell(event.target, readout));
     content.addEventListener("focusin", (event) => tell(event.target, readout));
@@ -332,10 +335,6 @@ const mase = (() => {
       from = start + length;
     }
     return [...parts, letters.slice(from).join("")];
-  }
-
-  function missing(error) {
-    return error.message + ". Was the whole folder copied?";
   }
 
   function tell(word, readout) {
@@ -384,6 +383,6 @@ const mase = (() => {
     show();
   }
   document.documentElement.classList.add("script");
-  window.addEventListener("load", () => load("index").catch((error) => (found.textContent = missing(error))));
+  window.addEventListener("load", () => load("index").catch((error) => (found.textContent = error.message)));
   return { index: takeIndex, texts: take("texts"), words: take("words") };
 })();

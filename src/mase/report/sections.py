@@ -196,7 +196,9 @@ def difference_lists(summary: Summary, limits: Limits) -> dict[str, list[RowList
 def rules(summary: Summary) -> list[str]:
     """Return sentences on how the words of the lists were chosen."""
     settings, overview = summary.settings, summary.overview
-    tested = ", ".join(f"{found.n_found:,} of {found.n_tested:,} {found.table}" for found in summary.families)
+    tested = ", ".join(
+        f"{found.n_found:,} of {found.n_tested:,} {found.table.replace('_', ' ')}" for found in summary.families
+    )
     return [
         "Words are merged by case: “Film” and “film” are one word. Common words are not left out.",
         f"A word is in a list if it occurs in at least {counted(settings.min_texts, 'text')} and its effect differs "
