@@ -32,6 +32,7 @@ _LIMITS = (
     Limits(rows=25, examples=3, lists=200),
     Limits(rows=25, examples=1, lists=100),
     Limits(rows=10, examples=1, lists=100),
+    Limits(rows=10, examples=0, lists=100),
     Limits(rows=5, examples=0, lists=100),
     Limits(rows=5, examples=0, lists=25),
 )
