@@ -43,6 +43,8 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"datasets", "io", "render"}),
     frozenset({"metrics", "outputs"}),
     frozenset({"corpus"}),
+    frozenset({"summary"}),
+    frozenset({"report"}),
     frozenset({"testing"}),
     frozenset({"mase"}),  # the package itself: all names of the public API
     frozenset({"cli"}),

@@ -97,15 +97,24 @@ class Run:
         DataError
             As for `texts`.
         """
-        expected = self._schema(table)
         for part in self.parts:
-            found = self.folder.read(table, part)
-            if not found.schema.equals(expected):
-                raise DataError(
-                    f"part {part} of {table} in {self.folder.place!r} has other columns than expected of this run: "
-                    f"{', '.join(found.schema.names)!s:.300}"
-                )
-            yield found.replace_schema_metadata()
+            yield self.part(table, part)
+
+    def part(self, table: str, part: int) -> pa.Table:
+        """Return a table of one finished part.
+
+        Raises
+        ------
+        DataError
+            As for `texts`.
+        """
+        found = self.folder.read(table, part)
+        if not found.schema.equals(self._schema(table)):
+            raise DataError(
+                f"part {part} of {table} in {self.folder.place!r} has other columns than expected of this run: "
+                f"{', '.join(found.schema.names)!s:.300}"
+            )
+        return found.replace_schema_metadata()
 
     def _schema(self, table: str) -> pa.Schema:
         return schema(table, self.manifest.asked.kept)
