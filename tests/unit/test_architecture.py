@@ -64,7 +64,8 @@ FRAMEWORKS: dict[str, tuple[str, ...]] = {
     "transformers": ("mase.models.transformers", "mase.models.pretrained", "mase.models.bundled.minilm"),
     "matplotlib": ("mase.render.figure", "mase_paper.experiments.plots"),
     "pandas": ("mase.attribution",),
-    "pyarrow": ("mase.datasets", "mase.corpus"),
+    "pyarrow": ("mase.datasets", "mase.corpus", "mase.summary"),
+    "duckdb": ("mase.summary.database",),
 }
 LONGEST_MODULE = 300
 LONGEST_TEST_FILE = 400
