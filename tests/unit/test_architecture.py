@@ -64,7 +64,7 @@ FRAMEWORKS: dict[str, tuple[str, ...]] = {
     "transformers": ("mase.models.transformers", "mase.models.pretrained", "mase.models.bundled.minilm"),
     "matplotlib": ("mase.render.figure", "mase_paper.experiments.plots"),
     "pandas": ("mase.attribution",),
-    "pyarrow": ("mase.datasets", "mase.corpus", "mase.summary"),
+    "pyarrow": ("mase.datasets", "mase.corpus", "mase.report", "mase.summary"),
     "duckdb": ("mase.summary.database",),
 }
 LONGEST_MODULE = 300

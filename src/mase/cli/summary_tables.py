@@ -1,7 +1,8 @@
 """The summary of a run on a terminal, in tables of at most 80 columns."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby, zip_longest
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby, islice, zip_longest
+from typing import TypeVar
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
@@ -18,6 +19,9 @@ _WIDTH = 80
 # More classes, groups and notes than this are in the files only.
 _MOST = 6
 _WORD, _PHRASE = 16, 20
+
+Row = TypeVar("Row")
+Key = TypeVar("Key")
 
 
 def show(summary: Summary, console: Console) -> None:
@@ -100,22 +104,21 @@ def _comparisons(summary: Summary) -> Iterator[RenderableType]:
         "behind low-confidence predictions of", "push less towards it when its probability is low",
         summary.low_confidence,
     )  # fmt: skip
-    lists = groupby(summary.groups, key=lambda row: (row.response, row.group))
-    for (response, group), rows in _first(lists):
-        title = (
-            f"{inline(response)}: effects that differ in {inline(summary.settings.group_column or '')} {inline(group)}"
-        )
-        yield _differences(title, rows, "in the group", "in others")
+    for (response, group), shown in _first(summary.groups, lambda row: (row.response, row.group)):
+        column = inline(summary.settings.group_column or "")
+        title = f"{inline(response)}: effects that differ in {column} {inline(group)}"
+        yield _differences(title, shown, "in the group", "in others")
 
 
-def _pushes(what: str, meaning: str, found: Iterable[PushDifference]) -> Iterator[RenderableType]:
-    for prediction, rows in _first(groupby(found, key=lambda row: row.prediction)):
-        yield _differences(f"{what} {inline(prediction)}: these words {meaning}", rows, "effect", "otherwise")
+def _pushes(what: str, meaning: str, rows: Iterable[PushDifference]) -> Iterator[RenderableType]:
+    for prediction, shown in _first(rows, lambda row: row.prediction):
+        yield _differences(f"{what} {inline(prediction)}: these words {meaning}", shown, "effect", "otherwise")
 
 
-def _first(lists: Iterable[tuple[object, Iterable[object]]]) -> Iterator[tuple[object, list[object]]]:
-    for (key, rows), _ in zip(lists, range(_MOST), strict=False):
-        yield key, list(rows)
+def _first(rows: Iterable[Row], key: Callable[[Row], Key]) -> Iterator[tuple[Key, list[Row]]]:
+    """Yield the first lists of rows that have the same key."""
+    for found, shown in islice(groupby(rows, key=key), _MOST):
+        yield found, list(shown)
 
 
 def _differences(

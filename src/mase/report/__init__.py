@@ -2,3 +2,5 @@
 
 `mase.report.folder:write_report` writes it.
 """
+
+__all__: list[str] = []

@@ -70,7 +70,7 @@ def verdict(summary: Summary, run: Run) -> list[str]:
     said = f"{overview.n_explained:,} of {counted(len(run), 'text')} explained"
     said += f", {overview.n_failed:,} failed" if overview.n_failed else ""
     missing = len(run) - overview.n_texts
-    said += f", {missing:,} not yet computed (the run is not finished)" if missing else ""
+    said += f", {missing:,} not yet computed (the run is not finished)" if missing > 0 else ""
     sentences = [f"{said}."]
     if overview.accuracy is not None:
         sentences.append(f"{percent(overview.accuracy)} of {overview.n_labelled:,} labelled texts are predicted right.")

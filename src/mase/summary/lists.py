@@ -18,7 +18,7 @@ __all__ = ["FALSE_DISCOVERY_RATE", "Entry", "group_list", "phrase_list", "push_l
 # Strict, so that the lists of a model that answers at random are empty: 5 % left words in 3 of 24 of them.
 FALSE_DISCOVERY_RATE = 0.01
 
-Columns = Mapping[str, Any]
+Columns = dict[str, Any]
 
 # Phrases with the totals of their words in columns that begin with a_ and b_.
 _PHRASE = """

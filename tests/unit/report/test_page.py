@@ -131,7 +131,7 @@ def test_a_page_that_gets_too_large_shows_less_and_says_so(tmp_path, monkeypatch
     words = [word(f"word {i}", label, side) for label in labels for side in ("towards", "away") for i in range(30)]
     source = made(tmp_path, found=summary(labels=labels, words=words))
     assert 40_000 < len(source.encode()) < 100_000
-    assert "20 more rows are not shown" in Page(source).text
+    assert re.search(r"\d+ more rows are not shown", Page(source).text)
 
 
 def test_bars_begin_at_0_and_whiskers_stay_inside(tmp_path):

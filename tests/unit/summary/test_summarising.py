@@ -2,9 +2,9 @@
 
 import json
 
-import corpora
 import numpy as np
 import pytest
+from tests.unit.summary import corpora
 
 import mase
 from mase.errors import OptionError, UnknownNameError
