@@ -63,7 +63,7 @@ FRAMEWORKS: dict[str, tuple[str, ...]] = {
     "safetensors": ("mase.models", "mase_paper.training"),
     "transformers": ("mase.models.transformers", "mase.models.pretrained", "mase.models.bundled.minilm"),
     "matplotlib": ("mase.render.figure", "mase_paper.experiments.plots"),
-    "pandas": ("mase.attribution",),
+    "pandas": ("mase.attribution", "mase.summary.summary"),
     "pyarrow": ("mase.datasets", "mase.corpus", "mase.report", "mase.summary"),
     "duckdb": ("mase.summary.database",),
 }

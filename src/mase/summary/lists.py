@@ -15,7 +15,7 @@ from mase.summary.totals import CONTRASTS
 
 __all__ = ["FALSE_DISCOVERY_RATE", "Entry", "group_list", "phrase_list", "push_list", "word_list"]
 
-# Strict, so that the lists of a model that answers at random are empty: 5 % left words in 3 of 24 of them.
+# Strict, so that the lists of a model that answers at random are empty: at 5 %, 3 of 24 had words.
 FALSE_DISCOVERY_RATE = 0.01
 
 Columns = dict[str, Any]
