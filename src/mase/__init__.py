@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mase.methods import Method as Method
     from mase.regression.precision import QueryOptions as QueryOptions
     from mase.regression.stopping import Stopping as Stopping
+    from mase.summary.summarising import summarise as summarise
 
 __version__ = "0.2.0"
 
@@ -37,6 +38,7 @@ __all__ = [
     "load",
     "models",
     "open_run",
+    "summarise",
 ]
 
 
@@ -54,8 +56,12 @@ __getattr__ = lazy_names(
         "load": "mase.io.json",
         "models": "mase.models",
         "open_run": "mase.corpus.opened",
+        "summarise": "mase.summary.summarising",
     },
-    needs={"open_run": [("pyarrow", "corpora")]},
+    needs={
+        "open_run": [("pyarrow", "corpora")],
+        "summarise": [("pyarrow", "corpora"), ("duckdb", "corpora")],
+    },
 )
 
 

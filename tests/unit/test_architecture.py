@@ -63,8 +63,9 @@ FRAMEWORKS: dict[str, tuple[str, ...]] = {
     "safetensors": ("mase.models", "mase_paper.training"),
     "transformers": ("mase.models.transformers", "mase.models.pretrained", "mase.models.bundled.minilm"),
     "matplotlib": ("mase.render.figure", "mase_paper.experiments.plots"),
-    "pandas": ("mase.attribution",),
-    "pyarrow": ("mase.datasets", "mase.corpus", "mase.report"),
+    "pandas": ("mase.attribution", "mase.summary.summary"),
+    "pyarrow": ("mase.datasets", "mase.corpus", "mase.report", "mase.summary"),
+    "duckdb": ("mase.summary.database",),
 }
 LONGEST_MODULE = 300
 LONGEST_TEST_FILE = 400

@@ -13,7 +13,7 @@ __all__ = ["COMMANDS", "main"]
 
 COMMANDS = Registry(
     "command",
-    {name: f"mase.cli.{name}:{name}" for name in ("explain", "evaluate", "models", "methods", "data")},
+    {name: f"mase.cli.{name}:{name}" for name in ("explain", "summary", "evaluate", "models", "methods", "data")},
     "mase.commands",
 )
 

@@ -4,6 +4,4 @@ from mase.lazy import lazy_names
 
 __all__ = ["Summary", "summarise"]
 
-__getattr__ = lazy_names(
-    __name__, {"Summary": "mase.summary.summary", "summarise": "mase.summary.summarising"}
-)
+__getattr__ = lazy_names(__name__, {"Summary": "mase.summary.summary", "summarise": "mase.summary.summarising"})

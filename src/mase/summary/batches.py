@@ -86,7 +86,9 @@ class Batch:
         )
 
 
-def _codes(column: pa.ChunkedArray, *, lower: bool = False) -> tuple[np.ndarray[tuple[int], np.dtype[np.int32]], pa.Array]:
+def _codes(
+    column: pa.ChunkedArray, *, lower: bool = False
+) -> tuple[np.ndarray[tuple[int], np.dtype[np.int32]], pa.Array]:
     """Return the numbers `(n,)` of the values of a column of n strings, and the different values."""
     encoded = column.combine_chunks().dictionary_encode()
     codes, values = encoded.indices.to_numpy(), encoded.dictionary

@@ -56,7 +56,7 @@ def database() -> Iterator[Database]:
         If DuckDB cannot work with the tables, or there is no room for them.
     """
     with TemporaryDirectory(prefix="mase-") as folder:
-        settings = {
+        settings: dict[str, str | bool | int | float | list[str]] = {
             "memory_limit": _MEMORY,
             "temp_directory": folder,
             "threads": 1,

@@ -49,7 +49,8 @@ class WordEffect:
         The larger of the p-values of two t-tests over texts: of the effect against 0, and against the mean score of all
         units of the same text. The q-value controls the false discovery rate over all words of all responses.
     examples
-        The occurrences of the strongest, the median and the weakest score in the direction.
+        At most three occurrences: of the strongest score in the direction, of the score nearest to the mean effect, and
+        of the weakest score.
     """
 
     response: str
@@ -132,7 +133,7 @@ class PushDifference:
         The larger of the p-values of Welch's test for the push and for the push relative to the mean score of the text.
         The q-value controls the false discovery rate over all words and classes of the table.
     examples
-        The occurrences of the strongest, the median and the weakest score in these texts.
+        As of `WordEffect`, from these texts.
     """
 
     prediction: str

@@ -147,7 +147,9 @@ def _fields(run: Run, row: int, document: str | None) -> Mapping[str, str]:
     try:
         fields = [] if document is None else msgspec.json.decode(document, type=list[_Field])
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise DataError(f"row {row} of the run at {run.folder.place!r} has no valid document: {error!s:.200}") from error
+        raise DataError(
+            f"row {row} of the run at {run.folder.place!r} has no valid document: {error!s:.200}"
+        ) from error
     return {field.name: field.text for field in fields}
 
 

@@ -16,7 +16,8 @@ class Overview:
     n_texts, n_explained, n_failed
         Texts in finished parts; texts with scores; texts that could not be explained.
     n_distinct
-        Explained texts that differ from each other. A repeated text counts once in every table of words.
+        Explained texts that differ from each other. A repeated text counts once in every table of words. Repetition
+        is not found in a run without documents.
     n_units
         Scored units (words, or what the run was asked to score) of all explained texts, once per text.
     n_queries

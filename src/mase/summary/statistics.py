@@ -45,7 +45,7 @@ class Mean:
         return Mean(self.value - other.value, squared, freedom)
 
     def plus(self, other: Self) -> "Mean":
-        """Return sums of means that may depend on each other: the standard errors add up, which is their upper bound."""
+        """Return sums of means that may depend on each other; their standard errors add up to an upper bound."""
         error = np.sqrt(self.squared_error) + np.sqrt(other.squared_error)
         return Mean(self.value + other.value, error**2, np.minimum(self.freedom, other.freedom))
 

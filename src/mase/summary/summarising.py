@@ -67,7 +67,7 @@ def summarise(
             phrase_list(tables, top),
             push_list(tables, "wrong", 1, min_texts, top),
             push_list(tables, "low_confidence", -1, min_texts, top),
-            group_list(tables, compared.groups, min_texts, top),
+            group_list(tables, compared.groups, compared.n_sides, min_texts, top),
         ]
         entries = [entry for found, _ in lists for entry in found]
         rows = iter(_rows(entries, examples(tables, opened, [entry.sought for entry in entries])))

@@ -1,11 +1,15 @@
 """The summary of a run: frozen tables that can be printed, written and turned into data frames."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
+from mase.lazy import require
+from mase.registry import unknown
 from mase.summary.effects import Family, GroupDifference, PhraseEffect, PushDifference, WordEffect
 from mase.summary.overview import Confusion, Distribution, Failures, NoteCount, Overview, PredictedClass
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Settings", "Summary"]
 
@@ -68,7 +72,20 @@ class Summary:
     groups: tuple[GroupDifference, ...]
     families: tuple[Family, ...]
 
-    @property
-    def tables(self) -> Mapping[str, Sequence[Any]]:
-        """The rows of every table by its name; tables that need a column that was not named are empty."""
-        raise NotImplementedError
+    def to_frame(self, table: str) -> "pd.DataFrame":
+        """Return a table as a pandas data frame, such as ``"words"``: one row per row, one column per field.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such table.
+        MissingDependencyError
+            If pandas is not installed.
+        """
+        from mase.summary.tables import ROWS
+        from mase.summary.tables import table as arrow_table
+
+        if table not in ROWS:
+            raise unknown("table", table, list(ROWS))
+        require("pandas", "data")
+        return arrow_table(self, table).to_pandas()

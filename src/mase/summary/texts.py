@@ -15,7 +15,7 @@ CREATE TABLE text (
     row BIGINT, document UBIGINT, prediction VARCHAR, probability DOUBLE, n_queries BIGINT, split_half DOUBLE,
     failed BOOLEAN, label VARCHAR, grp VARCHAR
 );
-CREATE TABLE response (row BIGINT, response VARCHAR, r2 DOUBLE, numbers UBIGINT);
+CREATE TABLE response (row BIGINT, response VARCHAR, r2 DOUBLE);
 CREATE TABLE note (code VARCHAR, n BIGINT, message VARCHAR);
 CREATE TABLE failure (error VARCHAR, n BIGINT, row BIGINT, id VARCHAR, message VARCHAR);
 """
@@ -31,13 +31,13 @@ _FAILURE = """
 INSERT INTO failure SELECT error, count(*), min(row), arg_min(id, row), arg_min(message, row)
 FROM part WHERE error IS NOT NULL GROUP BY error
 """
-_RESPONSE = "INSERT INTO response SELECT row, response, r2, hash(value, intercept, r2) FROM part"
-# A text is repeated if another one has the same document or, where a run has no documents, the same fit to the last
-# digit. It counts once, and once per label or group where labels or groups are compared.
+_RESPONSE = "INSERT INTO response SELECT row, response, r2 FROM part"
+# A text is repeated if another one has the same document, which is not known of a run without documents. It counts
+# once, and once per label or group where labels or groups are compared.
 _EXPLAINED = """
 CREATE TABLE explained AS
 WITH named AS (
-    SELECT *, hash(response, coalesce(document, hash(numbers, probability))) AS same
+    SELECT *, hash(response, coalesce(document, hash(row))) AS same
     FROM response JOIN text USING (row) WHERE NOT failed
 ), numbered AS (
     SELECT *, row_number() OVER (PARTITION BY same ORDER BY row) = 1 AS is_first,
@@ -66,6 +66,11 @@ class Compared:
     low_confidence: float | None
     groups: tuple[str, ...]
     n_groups_left_out: int
+
+    @property
+    def n_sides(self) -> int:
+        """The number of groups that are compared with all others; of two, only one, since the rest is the other."""
+        return 1 if len(self.groups) == 2 and not self.n_groups_left_out else len(self.groups)
 
 
 def check_columns(run: Run, **columns: str | None) -> None:
