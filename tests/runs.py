@@ -11,10 +11,11 @@ import mase
 from mase.corpus.columns import Rows
 from mase.corpus.folder import Folder
 from mase.corpus.manifest import Asked, Manifest
+from mase.corpus.opened import Run, open_run
 from mase.corpus.source import Item
 from mase.corpus.storage import storage_of
 
-__all__ = ["WEIGHTS", "classifier", "made_up_texts", "write_run"]
+__all__ = ["WEIGHTS", "classifier", "made_up_texts", "run_of", "write_run"]
 
 WEIGHTS = {
     "superb": 1.5, "good": 1.0, "fine": 0.5, "film": 0.0, "plot": 0.1, "cast": -0.1, "dull": -0.5, "bad": -1.0,
@@ -78,3 +79,28 @@ def write_run(
                 rows.add_failure(item, type(error).__name__, str(error), 0.0)
         folder.write(part, rows.tables(), {})
     return Path(place)
+
+
+def run_of(place, texts, *, kept=(), documents=True, part_size=2, n_texts=None, model="lstm-imdb") -> Run:
+    """Write a run and return it.
+
+    `texts` are pairs of an attribution, or a pair (text, error) of a text that failed, and the values of `kept`; ids
+    are given as a third value, or are "id 0", "id 1" and so on.
+    """
+    folder = Folder(storage_of(place))
+    asked = Asked(
+        model={"name": model, "sha256": "0" * 64}, method={"name": "mase"}, seed=0, target=None, input={},
+        n_texts=len(texts) if n_texts is None else n_texts, part_size=part_size, kept=tuple(kept), documents=documents,
+    )  # fmt: skip
+    folder.create(Manifest(asked=asked, made_with={}, labels=("neg", "pos"), created="2026-11-22"))
+    for part, start in enumerate(range(0, len(texts), part_size)):
+        rows = Rows(kept, documents=documents, worker="1")
+        for row, (made, values, *ids) in enumerate(texts[start : start + part_size], start):
+            text = made[0] if isinstance(made, tuple) else made.document[0].text
+            item = Item(row, ids[0] if ids else f"id {row}", text, tuple(values))
+            if isinstance(made, tuple):
+                rows.add_failure(item, type(made[1]).__name__, str(made[1]), 0.0)
+            else:
+                rows.add(item, made)
+        folder.write(part, rows.tables(), {})
+    return open_run(place)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mase.methods import Method as Method
     from mase.regression.precision import QueryOptions as QueryOptions
     from mase.regression.stopping import Stopping as Stopping
+    from mase.summary.summarising import summarise as summarise
 
 __version__ = "0.2.0"
 
@@ -41,6 +42,7 @@ __all__ = [
     "models",
     "open_run",
     "run",
+    "summarise",
 ]
 
 
@@ -60,8 +62,9 @@ __getattr__ = lazy_names(
         "models": "mase.models",
         "open_run": "mase.corpus.opened",
         "run": "mase.corpus.running",
+        "summarise": "mase.summary.summarising",
     },
-    needs={"compare": [("pyarrow", "corpora"), ("duckdb", "corpora")]}
+    needs={name: [("pyarrow", "corpora"), ("duckdb", "corpora")] for name in ("compare", "summarise")}
     | {name: [("pyarrow", "corpora")] for name in ("open_run", "run")},
 )
 
