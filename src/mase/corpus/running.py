@@ -83,6 +83,7 @@ def run(
     id_column: str | None = None,
     keep: Sequence[str] | Mapping[str, str] | None = None,
     keep_texts: bool = True,
+    where: Mapping[str, str] | None = None,
     limit: int | None = None,
     jobs: int | None = None,
     engine: str = "local",
@@ -117,6 +118,8 @@ def run(
         Columns of a table: the texts, their ids, and those to keep beside the results.
     keep_texts
         Whether the texts themselves are written to the run.
+    where
+        Explain only rows with these values of columns, as in ``{"split": "test"}``.
     limit
         Explain only so many texts.
     jobs
@@ -171,6 +174,7 @@ def run(
         text_column=text_column,
         id_column=id_column,
         keep=keep,
+        where=where,
         limit=limit,
         known=None if begun is None else begun.asked.input,
     )

@@ -50,10 +50,6 @@ class Storage(Protocol):
         """Write a file if there is none of this name, and return whether that was so."""
         ...
 
-    def move(self, name: str, to: str) -> bool:
-        """Rename a file, and return whether it was there."""
-        ...
-
     def delete(self, name: str) -> None:
         """Delete a file, if it is there."""
         ...
@@ -137,15 +133,6 @@ class LocalStorage:
             finally:
                 draft.unlink(missing_ok=True)
             flush_folder(path.parent)
-            return True
-
-    def move(self, name: str, to: str) -> bool:
-        """Rename a file."""
-        with self._writing(to) as target:
-            try:
-                (self.root / name).replace(target)
-            except FileNotFoundError:
-                return False
             return True
 
     def delete(self, name: str) -> None:
@@ -275,14 +262,6 @@ class RemoteStorage:
             return False
         self.write(name, content)
         return self.read(name) == content
-
-    def move(self, name: str, to: str) -> bool:
-        """Rename an object."""
-        if not self.exists(name):
-            return False
-        with self._refused("write", name) as path:
-            self.filesystem.move(path, f"{self.root}/{to}")
-        return True
 
     def delete(self, name: str) -> None:
         """Delete an object, if it is there."""
