@@ -31,7 +31,7 @@ SOURCES = {"mase": SOURCE, "mase_paper": ROOT / "paper" / "src" / "mase_paper"}
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"errors", "platforms"}),
     frozenset({"arrays", "choices", "files", "lazy", "registry", "rng", "text"}),
-    frozenset({"attribution", "coordinates", "links", "provenance", "spaces.protocol"}),
+    frozenset({"attribution", "coordinates", "links", "provenance", "spaces.protocol", "statistics"}),
     frozenset({"models.protocol"}),
     frozenset({"models.batching"}),
     frozenset({"regression"}),
@@ -64,7 +64,7 @@ FRAMEWORKS: dict[str, tuple[str, ...]] = {
     "transformers": ("mase.models.transformers", "mase.models.pretrained", "mase.models.bundled.minilm"),
     "matplotlib": ("mase.render.figure", "mase_paper.experiments.plots"),
     "pandas": ("mase.attribution", "mase.summary.summary"),
-    "duckdb": ("mase.corpus.database", "mase.summary.database"),
+    "duckdb": ("mase.corpus.database",),
     "pyarrow": ("mase.datasets", "mase.corpus", "mase.comparison", "mase.report", "mase.summary"),
     "ray": ("mase.corpus.engines.ray",),
 }
