@@ -23,7 +23,7 @@ from mase.render.facts import counted, duration
 __all__ = ["explain_corpus", "report_estimate", "report_failures", "sources"]
 
 _MOST_LISTED = 20
-_OF_THE_INPUT = ("text_column", "id_column", "keep", "limit")
+_OF_THE_INPUT = ("text_column", "id_column", "keep", "where", "limit")
 _OF_THE_RUN = (
     "jobs", "shard", "engine", "address", "gpus_per_worker", "part_size", "timeout", "fresh", "allow_other_versions",
 )  # fmt: skip

@@ -16,10 +16,12 @@ __all__ = [
     "how",
     "model",
     "options",
+    "pairs",
     "precision",
     "target",
     "text_column",
     "trust_remote_code",
+    "where",
 ]
 
 model = click.option(
@@ -118,3 +120,25 @@ how = options(
         help="Perturbed copies per forward pass.",
     ),
 )  # fmt: skip
+
+
+def pairs(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    """Return the values of a repeatable option NAME=VALUE by name."""
+    found: dict[str, str] = {}
+    for text in values:
+        name, sign, value = text.partition("=")
+        if not sign:
+            raise click.BadParameter(f"{text!r} has no '=', expected NAME=VALUE")
+        if name in found:
+            raise click.BadParameter(f"{name!r} is given twice, expected one value for each name")
+        found[name] = value
+    return found
+
+
+where = click.option(
+    "--where",
+    multiple=True,
+    callback=pairs,
+    metavar="COLUMN=VALUE",
+    help="Only rows with this value; can be repeated.",
+)

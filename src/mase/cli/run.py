@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from mase.cli.options import device, download, how, model, options, target, trust_remote_code
+from mase.cli.options import device, download, how, model, options, target, trust_remote_code, where
 from mase.corpus.engines import ENGINES
 
 __all__ = ["run"]
@@ -21,6 +21,7 @@ _which_texts = options(
         "--keep", callback=_names, metavar="COLUMN,...",
         help="Columns to keep beside the texts, such as labels; group=cohort gives one another name.",
     ),
+    where,
     click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Read only the first N texts."),
 )  # fmt: skip
 _where = options(
@@ -32,7 +33,7 @@ _where = options(
         "--engine", type=click.Choice(tuple(ENGINES)), default="local", show_default=True,
         help="Where workers run: processes of this machine, this process, or a Ray cluster.",
     ),
-    click.option("--address", metavar="HOST:PORT", help="Address of the Ray cluster. [default: the one that is found]"),
+    click.option("--address", metavar="HOST:PORT", help="Address of Ray. [default: RAY_ADDRESS, or a new cluster]"),
     click.option(
         "--gpus-per-worker", type=click.FloatRange(min=0), metavar="G", help="GPUs of a Ray worker, as in 1 or 0.25."
     ),

@@ -22,6 +22,7 @@ def open_source(
     text_column: str | None = None,
     id_column: str | None = None,
     keep: Keep | None = None,
+    where: Mapping[str, str] | None = None,
     limit: int | None = None,
     known: Mapping[str, Any] | None = None,
 ) -> TableSource:
@@ -43,6 +44,8 @@ def open_source(
     keep
         Columns of the table to keep beside the texts, as in ``["label", "group=cohort"]``, which renames the second, or
         ``{"group": "cohort"}``.
+    where
+        Read only rows with these values, compared as strings, as in ``{"split": "test"}``.
     limit
         Read only so many texts.
     known
@@ -64,14 +67,21 @@ def open_source(
         raise OptionError(f"limit is {limit}, expected an integer >= 1")
     tables = _tables(source)
     kept = kept_columns(keep)
-    columns = {"text_column": text_column, "id_column": id_column, "keep": ",".join(name for name, _ in kept) or None}
+    columns = {
+        "text_column": text_column,
+        "id_column": id_column,
+        "keep": ",".join(name for name, _ in kept) or None,
+        "where": where or None,
+    }
     option = next((f"{name}={value!r}" for name, value in columns.items() if value is not None), None)
     plain = next((table for table in tables if not table.has_columns), None)
     if option is not None and plain is not None:
         what = f"a {type(plain.values).__name__}" if isinstance(plain, Texts | Pairs) else plain.place(0)
         raise OptionError(f"got {option}, but {what} has no columns; leave it out, or give a table")
     identifiers = _ID if isinstance(plain, Pairs) else id_column
-    return TableSource(tables, Columns(text_column or _TEXT, identifiers, kept), limit, known)
+    return TableSource(
+        tables, Columns(text_column or _TEXT, identifiers, kept, tuple((where or {}).items())), limit, known
+    )
 
 
 @runtime_checkable

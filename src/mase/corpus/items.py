@@ -63,17 +63,36 @@ class Columns:
         The column of the ids; None to number the texts.
     keep
         The columns to keep, each with its name in the run.
+    where
+        Columns with the value that they must have, as a string.
     """
 
     text: str
     id: str | None = None
     keep: tuple[tuple[str, str], ...] = ()
+    where: tuple[tuple[str, str], ...] = ()
 
     @property
     def asked(self) -> tuple[str, ...]:
         """Names of the columns in the input, each once."""
         names = (self.text, *(() if self.id is None else (self.id,)), *(column for column, _ in self.keep))
+        names += tuple(column for column, _ in self.where)
         return tuple(dict.fromkeys(names))
+
+    def wants(self, row: Row) -> bool:
+        """Return whether a row has the values that it must have, or could not be read.
+
+        Raises
+        ------
+        DataError
+            If it lacks a column of them.
+        """
+        if isinstance(row, MaseError):
+            return True
+        absent = next((column for column, _ in self.where if column not in row), None)
+        if absent is not None:
+            raise missing_column(absent, row, "; correct the columns in where")
+        return all(str(row[column]) == value for column, value in self.where)
 
     def item(self, number: int, row: Row) -> Item:
         """Return the text number `number` of the corpus. If a row has none or could not be read, the item says why.

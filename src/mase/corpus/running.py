@@ -25,7 +25,7 @@ from mase.errors import NotPicklableError, OptionError
 from mase.explainer import Explainer
 from mase.models.code_reference import is_code, open_code
 from mase.options import ExplainerOptions
-from mase.platforms import on_termination, usable_cores
+from mase.platforms import on_termination
 from mase.render.progress import Progress
 
 __all__ = ["Settings", "execute", "run"]
@@ -42,7 +42,7 @@ class Settings:
     engine
         Name of the engine in `ENGINES`.
     jobs
-        Number of workers; None for one per core that this process may use.
+        Number of workers; None for one per core that the engine may use.
     address, gpus_per_worker
         See `Resources`.
     shard
@@ -83,6 +83,7 @@ def run(
     id_column: str | None = None,
     keep: Sequence[str] | Mapping[str, str] | None = None,
     keep_texts: bool = True,
+    where: Mapping[str, str] | None = None,
     limit: int | None = None,
     jobs: int | None = None,
     engine: str = "local",
@@ -117,10 +118,12 @@ def run(
         Columns of a table: the texts, their ids, and those to keep beside the results.
     keep_texts
         Whether the texts themselves are written to the run.
+    where
+        Explain only rows with these values of columns, as in ``{"split": "test"}``.
     limit
         Explain only so many texts.
     jobs
-        Number of workers; one per core by default.
+        Number of workers; one per core of this machine, or of the Ray cluster, by default.
     engine
         Where the workers are: "local", "ray", "here" for this process, or an engine of another package.
     address, gpus_per_worker
@@ -171,6 +174,7 @@ def run(
         text_column=text_column,
         id_column=id_column,
         keep=keep,
+        where=where,
         limit=limit,
         known=None if begun is None else begun.asked.input,
     )
@@ -238,20 +242,18 @@ def _folder(output: str | os.PathLike[str], *, fresh: bool) -> Folder:
 
 def _started(recipe: Recipe, settings: Settings, n_left: int) -> tuple[Engine, int]:
     """Return the engine, started, and its number of workers."""
-    jobs = min(settings.jobs or usable_cores(), max(1, n_left))
-    engine: Engine = ENGINES[settings.engine](Resources(jobs, settings.address, settings.gpus_per_worker))
+    engine: Engine = ENGINES[settings.engine](Resources(settings.jobs, settings.address, settings.gpus_per_worker))
     try:
-        engine.start(recipe)
+        return engine, engine.start(recipe, max(1, n_left))
     except NotPicklableError as error:
         if settings.engine != "local":
             raise
         warnings.warn(f"this process explains the texts, with one core: {error}", stacklevel=4)
-        engine, jobs = Here(Resources(1)), 1
-        engine.start(recipe)
+        engine = Here(Resources())
+        return engine, engine.start(recipe)
     except BaseException:
         engine.close()
         raise
-    return engine, jobs
 
 
 def _first(engine: Engine) -> Sequence[Ready]:

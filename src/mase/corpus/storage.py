@@ -50,10 +50,6 @@ class Storage(Protocol):
         """Write a file if there is none of this name, and return whether that was so."""
         ...
 
-    def move(self, name: str, to: str) -> bool:
-        """Rename a file, and return whether it was there."""
-        ...
-
     def delete(self, name: str) -> None:
         """Delete a file, if it is there."""
         ...
@@ -106,6 +102,8 @@ class LocalStorage:
     def read(self, name: str) -> bytes:
         """Return the content of a file."""
         with self._reading(name) as path:
+            if path.exists() and not path.is_file():  # a pipe or a device, from which reading may never end
+                raise DataError(f"{os.fspath(path)!r} is not a regular file, expected one")
             return path.read_bytes()
 
     def open(self, name: str) -> AbstractContextManager[Any]:
@@ -135,15 +133,6 @@ class LocalStorage:
             finally:
                 draft.unlink(missing_ok=True)
             flush_folder(path.parent)
-            return True
-
-    def move(self, name: str, to: str) -> bool:
-        """Rename a file."""
-        with self._writing(to) as target:
-            try:
-                (self.root / name).replace(target)
-            except FileNotFoundError:
-                return False
             return True
 
     def delete(self, name: str) -> None:
@@ -177,8 +166,12 @@ class LocalStorage:
     def _reading(self, name: str) -> Iterator[Path]:
         path = self.root / name
         try:
+            if not path.resolve().is_relative_to(self.root.resolve()):
+                raise DataError(f"{os.fspath(path)!r} is a link that leads out of its folder; put a copy in its place")
             yield path
-        except (OSError, ValueError) as error:  # a path with a NUL character raises ValueError
+        except DataError:
+            raise
+        except (OSError, ValueError, RuntimeError) as error:  # NUL characters in a path; links in a circle
             raise cannot_read(path, error) from error
 
     @contextmanager
@@ -269,14 +262,6 @@ class RemoteStorage:
             return False
         self.write(name, content)
         return self.read(name) == content
-
-    def move(self, name: str, to: str) -> bool:
-        """Rename an object."""
-        if not self.exists(name):
-            return False
-        with self._refused("write", name) as path:
-            self.filesystem.move(path, f"{self.root}/{to}")
-        return True
 
     def delete(self, name: str) -> None:
         """Delete an object, if it is there."""

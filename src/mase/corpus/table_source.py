@@ -52,6 +52,7 @@ class TableSource:
             "id_column": columns.id,
             "keep": {name: column for column, name in columns.keep},
             "limit": limit,
+            "where": dict(columns.where),
         }
         ids = Ids()
         self._described = self._recalled(known or {}) or list(self._read(limit, ids))
@@ -89,17 +90,31 @@ class TableSource:
 
     def _items(self, table: Table, first: int, indices: range) -> Iterator[Item]:
         n = indices.start
-        for index, row in enumerate(islice(table.rows(self._columns.asked), n, indices.stop), n):
+        for index, row in enumerate(islice(self._rows(table), n, indices.stop), n):
             yield self._item(table, first, index, row)
             n = index + 1
         if n < indices.stop:
-            raise DataError(f"{table.place(n)} is missing, expected {indices.stop:,} texts: the input has changed")
+            raise DataError(
+                f"{self._place_in(table, n)} is missing, expected {indices.stop:,} texts: the input has changed"
+            )
+
+    def _rows(self, table: Table) -> Iterator[Row]:
+        """Yield the rows of a table that are wanted."""
+        rows = table.rows(self._columns.asked)
+        return filter(self._columns.wants, rows) if self._columns.where else iter(rows)
+
+    def _place_in(self, table: Table, index: int) -> str:
+        """Return where the wanted row number `index` of a table is."""
+        if not self._columns.where:
+            return table.place(index)
+        wanted = (number for number, row in enumerate(table.rows(self._columns.asked)) if self._columns.wants(row))
+        return table.place(next(islice(wanted, index, None), index))
 
     def _item(self, table: Table, first: int, index: int, row: Row) -> Item:
         try:
             return self._columns.item(first + index, row)
         except DataError as error:
-            raise DataError(f"{table.place(index)}: {error}") from error
+            raise DataError(f"{self._place_in(table, index)}: {error}") from error
 
     def _recalled(self, known: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return the tables of an earlier description; none if it is of other tables or options."""
@@ -118,7 +133,7 @@ class TableSource:
         for table in self._tables:
             tally = _Tally({column for column, _ in self._columns.keep})
             left = None if limit is None else limit - first
-            for index, row in enumerate(islice(table.rows(self._columns.asked), left)):
+            for index, row in enumerate(islice(self._rows(table), left)):
                 item = self._item(table, first, index, row)
                 tally.add(row, item)
                 if table.identity is None:
@@ -145,7 +160,7 @@ class TableSource:
         """Return where a row of the whole input is."""
         ends = list(accumulate(self._counts))
         table = bisect_right(ends, row)
-        return self._tables[table].place(row - (ends[table] - self._counts[table]))
+        return self._place_in(self._tables[table], row - (ends[table] - self._counts[table]))
 
 
 class _Tally:

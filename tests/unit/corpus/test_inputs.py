@@ -179,3 +179,16 @@ def test_errors_are_ours(tmp_path):
     (tmp_path / "a.csv").write_bytes(b"")
     with pytest.raises(MaseError, match="no text"):
         open_source(tmp_path / "a.csv")
+
+
+def test_only_wanted_rows_are_read_and_places_are_those_of_the_file(tmp_path):
+    path = tmp_path / "reviews.csv"
+    path.write_text("id,split,text\na,train,one\nb,test,two\nc,test,three\nb,test,four\n", encoding="utf-8")
+    source = open_source(path, where={"split": "test"})
+    assert [(item.row, item.text) for item in source.items()] == [(0, "two"), (1, "three"), (2, "four")]
+    assert [item.text for item in source.items(1)] == ["three", "four"]
+    assert source.describe() != open_source(path).describe()
+    with pytest.raises(DataError, match="row 2 and .*row 4"):
+        open_source(path, where={"split": "test"}, id_column="id")
+    with pytest.raises(DataError):
+        open_source(path, where={"fold": "1"})

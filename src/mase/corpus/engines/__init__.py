@@ -9,6 +9,7 @@ ENGINES = Registry(
     {
         "local": "mase.corpus.engines.local:Local",
         "here": "mase.corpus.engines.here:Here",
+        "ray": "mase.corpus.engines.ray:Ray",
     },
     "mase.engines",
 )

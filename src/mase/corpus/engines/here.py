@@ -40,8 +40,8 @@ class Here:
         """Number of tasks that this process can take."""
         return QUEUED - len(self._tasks) if self._is_ready else 0
 
-    def start(self, recipe: Recipe) -> None:
-        """Open the explainer.
+    def start(self, recipe: Recipe, most: int | None = None) -> int:
+        """Open the explainer, and return 1, since this process is the only worker.
 
         Raises
         ------
@@ -57,6 +57,7 @@ class Here:
             )
         self._stack.enter_context(single_thread())
         self._worker = Worker(recipe, _NAME)
+        return 1
 
     def submit(self, task: Task) -> None:
         """Take a task for the next call of `events`."""

@@ -12,6 +12,7 @@ from mase.corpus.engines.protocol import QUEUED, Done, Event, Ready, Resources, 
 from mase.corpus.worker import Recipe
 from mase.errors import OptionError, WorkerError
 from mase.models.portable import dumps
+from mase.platforms import usable_cores
 
 __all__ = ["Local"]
 
@@ -26,18 +27,25 @@ _CHECK = 1.0
 class Local:
     """Spawned worker processes, each with the explainer and one thread. See `Engine`.
 
+    Parameters
+    ----------
+    resources
+        Number of workers.
+    prefix
+        What the names of the workers begin with; a number follows.
+
     Raises
     ------
     OptionError
         If an option is given that concerns clusters.
     """
 
-    def __init__(self, resources: Resources) -> None:
+    def __init__(self, resources: Resources, prefix: str = "") -> None:
         if resources.address is not None or resources.gpus_per_worker is not None:
             raise OptionError(
                 "got address or gpus_per_worker with the engine 'local', expected neither; use engine='ray'"
             )
-        self._jobs = resources.jobs
+        self._jobs, self._prefix = resources.jobs or usable_cores(), prefix
         self._timeout: float | None = None
         self._recipe = b""
         self._inbox: SimpleQueue[Any] = SimpleQueue()
@@ -51,8 +59,8 @@ class Local:
         ready = [worker for worker in self._workers if worker.is_ready]
         return QUEUED * len(ready) - sum(len(worker.tasks) for worker in ready) - len(self._waiting)
 
-    def start(self, recipe: Recipe) -> None:
-        """Begin to start the workers.
+    def start(self, recipe: Recipe, most: int | None = None) -> int:
+        """Begin to start the workers, and return their number, which is `most` at most.
 
         Raises
         ------
@@ -60,8 +68,10 @@ class Local:
             If the recipe cannot be sent to another process.
         """
         self._recipe, self._timeout = dumps(recipe), recipe.timeout
-        for _ in range(self._jobs):
+        n = self._jobs if most is None else min(self._jobs, most)
+        for _ in range(n):
             self._start_one()
+        return n
 
     def submit(self, task: Task) -> None:
         """Give a task to a worker."""
@@ -146,4 +156,4 @@ class Local:
 
     def _start_one(self) -> None:
         self._n_started += 1
-        self._workers.append(Process(str(self._n_started), self._recipe, self._inbox))
+        self._workers.append(Process(f"{self._prefix}{self._n_started}", self._recipe, self._inbox))

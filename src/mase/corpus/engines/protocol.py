@@ -25,14 +25,14 @@ class Resources:
     Attributes
     ----------
     jobs
-        Number of workers.
+        Number of workers; None for as many as the engine has processors for.
     address
         Address of a cluster; None for this machine.
     gpus_per_worker
         Number of GPUs, or the fraction of one, that each worker has for itself. None if it is not the engine's concern.
     """
 
-    jobs: int
+    jobs: int | None = None
     address: str | None = None
     gpus_per_worker: float | None = None
 
@@ -98,8 +98,8 @@ class Engine(Protocol):
         """Number of tasks that workers which are ready can take, `QUEUED` for each of them."""
         ...
 
-    def start(self, recipe: "Recipe") -> None:
-        """Begin to start the workers.
+    def start(self, recipe: "Recipe", most: int | None = None) -> int:
+        """Begin to start the workers, and return their number, which is `most` at most.
 
         Raises
         ------
