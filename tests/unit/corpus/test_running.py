@@ -1,6 +1,7 @@
 """Tests of `mase.run`: the same tables however they were made, and nothing else in the folder."""
 
 import errno
+import hashlib
 import json
 import os
 
@@ -215,3 +216,15 @@ def test_a_text_whose_batches_were_halved_for_memory_has_a_note(tmp_path):
     assert [[note["code"] for note in of_text if note["code"] == "batch-halved"] for of_text in notes] == [
         ["batch-halved"], [],
     ]  # fmt: skip
+
+
+def test_a_run_is_not_continued_with_changed_code(tmp_path):
+    code = tmp_path / "judge.py"
+    source = "def predict(texts):\n    return [[0.3, 0.7] if 'good' in text else [0.6, 0.4] for text in texts]\n"
+    code.write_text(source, encoding="utf-8")
+    options = {"model": f"{code}:predict", "n_samples": 8, "engine": "here"}
+    found = mase.run(["a good film", "a bad film"], tmp_path / "run", **options)
+    assert found.manifest.asked.model["code_sha256"] == hashlib.sha256(source.encode()).hexdigest()
+    code.write_text(source.replace("0.7", "0.8").replace("0.3", "0.2"), encoding="utf-8")
+    with pytest.raises(DataError, match="code_sha256"):
+        mase.run(["a good film", "a bad film"], tmp_path / "run", **options)
