@@ -53,8 +53,14 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"mase_paper.cli"}),
     frozenset({"mase_paper"}),
 )
-# Against the arrows, and only inside a function: methods of the result that hand it to a renderer or a writer.
-LAZY_EXCEPTIONS = frozenset({("mase.attribution.attribution", "io"), ("mase.attribution.attribution", "render")})
+# Against the arrows, and only inside a function: methods of results that hand them to a renderer or a writer.
+LAZY_EXCEPTIONS = frozenset(
+    {
+        ("mase.attribution.attribution", "io"),
+        ("mase.attribution.attribution", "render"),
+        ("mase.summary.summary", "report"),
+    }
+)
 # The only places, as prefixes of module names, that may import a framework, lazily or not.
 FRAMEWORKS: dict[str, tuple[str, ...]] = {
     "torch": ("mase.models", "mase.testing.modules", "mase_paper.training"),

@@ -90,6 +90,7 @@ def summarise(
             low_confidence=low_confidence,
             groups=groups,
             families=tuple(family for _, family in lists),
+            run=opened,
         )  # fmt: skip
 
 
