@@ -20,7 +20,8 @@ from mase.models.protocol import (
     Probe,
     RememberingProbe,
     SeededProbe,
-)
+)  # fmt: skip
+from mase.regression.answers import Answers
 from mase.regression.consistency import Consistency
 from mase.regression.cost import Cost
 from mase.regression.precision import AUTO, NO_INSTRUCTIONS, Precision, QueryOptions, too_noisy, trial_rows
@@ -43,11 +44,12 @@ class Oracle:
     options
         Batch size and requested precision. Half precision is tested on rows of the first call.
     consistency
-        Where to record whether the model is consistent; None for no check. In a `binary` space the first call evaluates
-        the text itself as one more row, whose response must equal that of the text alone. In other spaces the last row
-        of the first call is evaluated again, alone.
+        Where to record whether the model is consistent; None for no check. The first call evaluates the text itself
+        once more with the other rows or, if the space is not `binary`, its own last row once more, alone.
     text_response
         The response at the text, if it was evaluated again; None for the response from when the text was bound.
+    answers
+        Where to keep the answers to rows of zeros and ones in full precision; None to keep none.
     """
 
     probe: Probe
@@ -59,6 +61,7 @@ class Oracle:
     options: QueryOptions = AUTO
     consistency: Consistency | None = None
     text_response: float | None = None
+    answers: Answers | None = None
     cost: Cost = field(default_factory=Cost)
     n_rows: int = 0
     half: bool | None = None
@@ -101,9 +104,8 @@ class Oracle:
     @property
     def notes(self) -> tuple[Note, ...]:
         """Notes about the evaluations so far."""
-        if self.full_because is None:
-            return self.cost.notes
-        return (*self.cost.notes, Note("float32-instead", f"{self.full_because}: float32 was used"))
+        full = self.full_because
+        return (*self.cost.notes, *([] if full is None else [Note("float32-instead", f"{full}: float32 was used")]))
 
     def responses(self, coordinates: Floats) -> Floats:
         """Return the responses `(n,)` at coordinates `(n, p)`: 1 is a word of the text, 0 its reference."""
@@ -115,7 +117,10 @@ class Oracle:
             self._compare_last(rows, scores, first)
             return self._respond(scores)
         evaluate = partial(ask, self.probe, batch_size=self.options.rows, first=first)
-        return self._respond(self._checked(evaluate, rows, _text(self.probe)))
+        scores = self._checked(evaluate, rows, _text(self.probe))
+        if self.answers is not None and not self.half:
+            self.answers.add(rows, scores)
+        return self._respond(scores)
 
     def response_at(self, level: float) -> float:
         """Return the response with every coordinate at `level`, in full precision; the row gets no number."""
@@ -132,8 +137,7 @@ class Oracle:
             If the probe has no gradients.
         """
         probe = self._differentiable()
-        first = self._count(len(coordinates), gradients=True)
-        rows = self._all_coordinates(coordinates)
+        first, rows = self._count(len(coordinates), gradients=True), self._all_coordinates(coordinates)
         scores, slopes = ask_gradients(probe, rows, self.link, self.target, self._batch_size, first)
         return self._respond(scores), slopes[:, self.active]
 
@@ -146,8 +150,7 @@ class Oracle:
             If the probe has no gradients.
         """
         probe = self._differentiable()
-        first = self._count(len(coordinates), gradients=True)
-        rows = self._all_coordinates(coordinates)
+        first, rows = self._count(len(coordinates), gradients=True), self._all_coordinates(coordinates)
         return ask_norms(probe, rows, self.link, self.target, self._batch_size, first)[:, self.active]
 
     def exchanged(self, sources: Ints) -> Floats:
