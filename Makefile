@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 # One thread per process: two were several times slower when both cores are busy.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lowest lowest-core planted pin lint format hostile bench bench-peers pages dist clean
+.PHONY: demo test lowest lowest-core planted pin lint format hostile faults bench bench-peers pages dist clean
 
 $(STAMP): pyproject.toml paper/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -66,6 +66,12 @@ pin: $(STAMP)
 # Everything hostile that we know, in under 30 minutes on two cores; writes the table of docs/reliability.md.
 hostile: $(STAMP)
 	$(BIN)/python -m tests.hostile
+
+# Kill, terminate and obstruct `mase run` hundreds of times; writes its table of docs/reliability.md. One kind of fault:
+# python -m tests.faults KIND.
+faults: $(STAMP)
+	$(BIN)/pytest -m faults tests
+	$(BIN)/python -m tests.faults
 
 # Put known faults into copies of src/ and see the tests find each of them: for whoever changes tests.
 planted: $(STAMP)

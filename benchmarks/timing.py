@@ -16,7 +16,19 @@ __all__ = ["Case", "interleaved", "provenance", "relative", "spread", "write"]
 
 Case = Callable[[], object]
 BEGAN = time.perf_counter()
-PACKAGES = ("mase-xai", "torch", "transformers", "numpy", "scipy", "captum", "shap", "lime", "interpreto")
+PACKAGES = (
+    "mase-xai",
+    "torch",
+    "transformers",
+    "numpy",
+    "scipy",
+    "captum",
+    "shap",
+    "lime",
+    "interpreto",
+    "pyarrow",
+    "ray",
+)
 
 
 def interleaved(cases: Mapping[str, Case], rounds: int) -> dict[str, list[float]]:

@@ -12,7 +12,9 @@ from mase.lazy import lazy_names
 if TYPE_CHECKING:
     from mase import models as models
     from mase.attribution import Attribution as Attribution
+    from mase.comparison.compare import compare as compare
     from mase.corpus.opened import open_run as open_run
+    from mase.corpus.running import run as run
     from mase.errors import MaseError as MaseError
     from mase.explainer import Explainer as Explainer
     from mase.explainer import explain as explain
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from mase.methods import Method as Method
     from mase.regression.precision import QueryOptions as QueryOptions
     from mase.regression.stopping import Stopping as Stopping
+    from mase.summary.summarising import summarise as summarise
 
 __version__ = "0.2.0"
 
@@ -33,10 +36,13 @@ __all__ = [
     "QueryOptions",
     "Stopping",
     "__version__",
+    "compare",
     "explain",
     "load",
     "models",
     "open_run",
+    "run",
+    "summarise",
 ]
 
 
@@ -50,12 +56,16 @@ __getattr__ = lazy_names(
         "Method": "mase.methods",
         "QueryOptions": "mase.regression.precision",
         "Stopping": "mase.regression.stopping",
+        "compare": "mase.comparison.compare",
         "explain": "mase.explainer",
         "load": "mase.io.json",
         "models": "mase.models",
         "open_run": "mase.corpus.opened",
+        "run": "mase.corpus.running",
+        "summarise": "mase.summary.summarising",
     },
-    needs={"open_run": [("pyarrow", "corpora")]},
+    needs={name: [("pyarrow", "corpora"), ("duckdb", "corpora")] for name in ("compare", "summarise")}
+    | {name: [("pyarrow", "corpora")] for name in ("open_run", "run")},
 )
 
 

@@ -4,19 +4,24 @@ A message says what was received, what was expected and what to do about it.
 """
 
 __all__ = [
+    "OF_THE_COMMAND",
     "CapabilityError",
     "DataError",
     "EmptyTextError",
     "InvalidTextError",
+    "LockedError",
     "MaseError",
     "MissingDependencyError",
     "ModelError",
     "NonFiniteError",
+    "NotPicklableError",
     "OptionError",
     "PluginError",
     "ShapeError",
+    "TextTimeoutError",
     "TooFewSamplesError",
     "UnknownNameError",
+    "WorkerError",
 ]
 
 
@@ -64,9 +69,29 @@ class MissingDependencyError(MaseError, ImportError):
     """An optional dependency is not installed."""
 
 
+class NotPicklableError(MaseError, TypeError):
+    """A model or a setting cannot be sent to another process, such as a lambda or a function of a notebook."""
+
+
 class PluginError(MaseError, ImportError):
     """An entry that another package adds to a registry cannot be imported, or its name is already taken."""
 
 
 class DataError(MaseError, OSError):
     """A file or data set is missing or unreadable, or does not match its checksum."""
+
+
+class LockedError(DataError):
+    """The folder of a run is in use by another process."""
+
+
+class WorkerError(MaseError, RuntimeError):
+    """A worker process ended while it opened the model or explained a text."""
+
+
+class TextTimeoutError(WorkerError, TimeoutError):
+    """Explaining a text took longer than the timeout."""
+
+
+# Errors about the command rather than a text: if the first text fails with one, all would.
+OF_THE_COMMAND = (CapabilityError, MissingDependencyError, OptionError, UnknownNameError)

@@ -21,7 +21,7 @@ from mase.provenance import installed
 from mase.regression.precision import AUTO, QueryOptions
 from mase.regression.stopping import NEVER, Stopping
 from mase.results import FIELD, fit_of, response_of, tokens_of
-from mase.rng import generator, stream_key, untouched
+from mase.rng import generator, seeded, stream_key
 from mase.target import target_index
 from mase.text import Tokens, check_text, check_texts, group_words
 
@@ -156,8 +156,8 @@ class Explainer:
         return track(texts, "explaining", console=Console(stderr=True))
 
     def _explain(self, text: str, target: str | int | None) -> Attribution:
-        with untouched():
-            return self._explained(check_text(text), target)
+        with seeded(self.seed, check_text(text)):
+            return self._explained(text, target)
 
     def _explained(self, text: str, target: str | int | None) -> Attribution:
         start = time.perf_counter()

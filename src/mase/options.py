@@ -6,11 +6,13 @@ from typing import Any, Literal, TypedDict
 
 from mase.choices import UNITS, Precision, Units
 from mase.errors import OptionError
+from mase.links import Link
+from mase.method import Method
 from mase.registry import unknown
 from mase.regression.precision import QueryOptions
 from mase.regression.stopping import Stopping
 
-__all__ = ["MoreOptions", "Units", "merged"]
+__all__ = ["ExplainerOptions", "MoreOptions", "Units", "merged"]
 
 
 class MoreOptions(TypedDict, total=False):
@@ -25,6 +27,20 @@ class MoreOptions(TypedDict, total=False):
     tolerance: float | None
     stable_top: int | None
     granularity: Units
+
+
+class ExplainerOptions(MoreOptions, total=False):
+    """All options of `mase.Explainer`, for functions that pass them on."""
+
+    method: str | Method
+    units: Units
+    n_samples: int | None
+    sigma: Any
+    reference: str | None
+    link: Link | None
+    seed: int
+    query: QueryOptions
+    stopping: Stopping
 
 
 _PARTS = ("design", "estimator", "space", "center")

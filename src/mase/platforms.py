@@ -7,8 +7,12 @@ output file of a run          locked against a second run          no lock: two 
 replacing an open file        readers keep the old content         not allowed: the file is closed first
 named pipes                   read without waiting for a writer    not files, so not supported
 SIGTERM                       ends a command like Ctrl-C           ends it immediately; Ctrl-C works
+workers of a killed process   Linux: ended by the kernel; macOS:   as on macOS
+                              they notice, unless a model hangs
+owner of a lock of a run      by process; macOS: by its heartbeat  by its heartbeat
 freed memory                  Linux: kept by glibc; macOS: default  default
 name of the processor         Linux: /proc; macOS: from Python     from Python
+its vector instructions       Linux: /proc; macOS: unknown         unknown
 ============================  ===================================  ========================================
 
 The rest works on all systems. User folders come from platformdirs. New processes are spawned and never forked. Text is
@@ -35,18 +39,28 @@ except ImportError:  # Not a POSIX system.
 
 __all__ = [
     "can_replace_open_files",
+    "end_with_parent",
     "flush_folder",
     "keep_freed_memory",
     "lock",
     "locked",
     "on_termination",
     "open_pipe",
+    "process_space",
+    "process_start",
     "processor_name",
+    "usable_cores",
+    "vector_instructions",
 ]
 
+# The option of prctl(2) that sends a signal to this process when its parent ends.
+_PR_SET_PDEATHSIG = 1
 # Parameters of mallopt(3) in glibc, and values that all versions accept: old versions reject thresholds above 32 MiB.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 _NEVER, _LARGEST = 2**31 - 1, 32 << 20
+
+# Beginnings of the names of vector instructions in /proc/cpuinfo, of x86 and of ARM.
+_VECTOR = ("amx", "avx", "bf16", "f16c", "fma", "asimd", "i8mm", "sve")
 
 
 def lock(file: IO[bytes]) -> bool:
@@ -139,3 +153,55 @@ def processor_name(listing: Path = Path("/proc/cpuinfo")) -> str:
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()
+
+
+def usable_cores() -> int:
+    """Return the number of cores that this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
+    return (os.cpu_count() or 1) if affinity is None else len(affinity(0))
+
+
+def end_with_parent(system: str = sys.platform) -> None:
+    """Let the kernel end this process when the thread that started it ends; do nothing on systems other than Linux."""
+    set_option = getattr(ctypes.CDLL(None), "prctl", None) if system == "linux" else None
+    if set_option is not None:
+        set_option(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def process_space(proc: Path = Path("/proc")) -> str | None:
+    """Return a name for the processes among which a process number is unique: this start of this machine or container.
+
+    Return None on systems without `/proc`.
+    """
+    try:
+        boot = (proc / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return f"{boot} {(proc / 'self/ns/pid').readlink()}"
+    except OSError:
+        return None
+
+
+def process_start(pid: int, proc: Path = Path("/proc")) -> str | None:
+    """Return when a process of this process space began, in ticks since the system started; None if there is none.
+
+    A number that is used again belongs to a process with another start.
+    """
+    try:
+        stat = (proc / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    fields = stat.rpartition(")")[2].split()  # the name of the program before it may have spaces and brackets
+    return None if fields[0] in "ZX" else fields[19]  # a zombie has ended
+
+
+def vector_instructions(listing: Path = Path("/proc/cpuinfo")) -> str:
+    """Return the vector instructions of the processor from the file `listing` of Linux; "" on other systems.
+
+    Numerical libraries choose their code by these. A virtual machine may hide the name of the processor, but not them.
+    """
+    if not listing.is_file():
+        return ""
+    for line in listing.read_text(encoding="utf-8").splitlines():
+        name, _, features = line.partition(":")
+        if name.strip() in ("flags", "Features"):
+            return " ".join(sorted(feature for feature in features.split() if feature.startswith(_VECTOR)))
+    return ""

@@ -1,19 +1,94 @@
-"""Provenance of results: the versions of the software that computed them."""
+"""Provenance of results: the software and the machine that computed them."""
 
 import platform
+import sys
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
-__all__ = ["installed"]
+from mase.lazy import require
+from mase.platforms import processor_name, vector_instructions
+
+__all__ = ["environment", "installed"]
 
 
 @cache
 def installed() -> dict[str, str]:
     """Return the versions of Python and of the packages that scores depend on."""
-    versions = {"python": platform.python_version()}
-    for package in ("mase-xai", "numpy", "scipy", "torch", "transformers"):
+    return {"python": platform.python_version()} | _versions("mase-xai", "numpy", "scipy", "torch", "transformers")
+
+
+def environment(model: object = None) -> dict[str, str | int]:
+    """Return everything that decides the last bits of the scores and tables of a model, besides the settings.
+
+    Two processes with the same environment give the same bits. The keys are those of `installed` and
+
+    - `tokenizers`, `pyarrow`: versions, where installed;
+    - `system`, `libc`, `processor`, `instructions` (vector instructions): the machine;
+    - `blas`: the library behind NumPy and SciPy, its versions and the kind of processor that it chose; `threads`: its
+      number of threads;
+    - for a torch model: `device` ("cpu" or "cuda"), `torch_threads`, `torch_capability` (instructions that torch uses),
+      `matmul_precision` and, on a GPU, `gpu` (its name), `cuda` and `cudnn` (versions);
+    - for a function or an estimator: the version of its package by its name, such as `sklearn`.
+
+    Raises
+    ------
+    MissingDependencyError
+        If threadpoolctl is not installed.
+    """
+    machine: dict[str, str | int] = {
+        "system": platform.system(),
+        "libc": " ".join(platform.libc_ver()).strip(),
+        "processor": processor_name(),
+        "instructions": vector_instructions(),
+    }
+    software = installed() | _versions("tokenizers", "pyarrow") | _package(getattr(model, "package", None))
+    return {**software, **machine, **_blas(), **_torch(getattr(model, "device", None))}
+
+
+def _versions(*packages: str) -> dict[str, str]:
+    versions = {}
+    for package in packages:
         try:
             versions[package] = version(package)
         except PackageNotFoundError:
             continue
     return versions
+
+
+def _package(name: str | None) -> dict[str, str]:
+    known = getattr(sys.modules.get(name or ""), "__version__", None)
+    return {} if name is None or known is None else {name: str(known)}
+
+
+def _blas() -> dict[str, str | int]:
+    """Return the libraries of NumPy and SciPy for linear algebra and their threads, which decide the order of sums."""
+    require("threadpoolctl", "corpora")
+    import numpy as np
+    import scipy.linalg  # noqa: F401 (SciPy may load another library than NumPy)
+    from threadpoolctl import threadpool_info
+
+    configuration: Any = np.show_config(mode="dicts")
+    name = str(configuration["Build Dependencies"]["blas"]["name"])
+    pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas" and pool["internal_api"] in name]
+    kinds = {f"{pool['version']} {pool.get('architecture', '')}".strip() for pool in pools}
+    return {
+        "blas": " ".join([name, *sorted(kinds)]),
+        "threads": max((pool["num_threads"] for pool in pools), default=1),
+    }
+
+
+def _torch(device: str | None) -> dict[str, str | int]:
+    torch: Any = sys.modules.get("torch")
+    if device is None or torch is None:
+        return {}
+    facts: dict[str, str | int] = {
+        "device": device.partition(":")[0],
+        "torch_threads": torch.get_num_threads(),
+        "torch_capability": torch.backends.cpu.get_cpu_capability(),
+        "matmul_precision": torch.get_float32_matmul_precision(),
+    }
+    if facts["device"] != "cuda":
+        return facts
+    versions = {"cuda": str(torch.version.cuda or torch.version.hip), "cudnn": torch.backends.cudnn.version() or 0}
+    return {**facts, "gpu": torch.cuda.get_device_name(device), **versions}

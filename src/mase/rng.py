@@ -9,7 +9,7 @@ import numpy as np
 
 from mase.errors import OptionError
 
-__all__ = ["generator", "row_noise", "stream_key", "untouched"]
+__all__ = ["generator", "row_noise", "seeded", "stream_key", "untouched"]
 
 
 def stream_key(seed: int, text: str) -> tuple[int, ...]:
@@ -40,6 +40,19 @@ def untouched() -> Iterator[None]:
     finally:
         random.setstate(python_state)
         np.random.set_state(numpy_state)  # noqa: NPY002
+
+
+@contextmanager
+def seeded(seed: int, text: str) -> Iterator[None]:
+    """Seed the global random states of Python and NumPy for one text, and restore them after the block.
+
+    A user's function that draws random numbers then answers a text in the same way in every order and in every process.
+    """
+    with untouched():
+        words = np.random.SeedSequence(stream_key(seed, text)).generate_state(8)
+        random.seed(words.tobytes())
+        np.random.seed(words)  # noqa: NPY002
+        yield
 
 
 def row_noise(key: tuple[int, ...], row: int, tokens: int, width: int) -> tuple[np.ndarray, np.ndarray]:

@@ -30,8 +30,8 @@ SOURCES = {"mase": SOURCE, "mase_paper": ROOT / "paper" / "src" / "mase_paper"}
 # package have its name before them.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"errors", "platforms"}),
-    frozenset({"arrays", "choices", "files", "lazy", "provenance", "registry", "rng", "text"}),
-    frozenset({"attribution", "coordinates", "links", "spaces.protocol"}),
+    frozenset({"arrays", "choices", "files", "lazy", "registry", "rng", "text"}),
+    frozenset({"attribution", "coordinates", "links", "provenance", "spaces.protocol"}),
     frozenset({"models.protocol"}),
     frozenset({"models.batching"}),
     frozenset({"regression"}),
@@ -43,6 +43,8 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"datasets", "io", "render"}),
     frozenset({"metrics", "outputs"}),
     frozenset({"corpus"}),
+    frozenset({"summary", "comparison"}),
+    frozenset({"report"}),
     frozenset({"testing"}),
     frozenset({"mase"}),  # the package itself: all names of the public API
     frozenset({"cli"}),
@@ -61,8 +63,10 @@ FRAMEWORKS: dict[str, tuple[str, ...]] = {
     "safetensors": ("mase.models", "mase_paper.training"),
     "transformers": ("mase.models.transformers", "mase.models.pretrained", "mase.models.bundled.minilm"),
     "matplotlib": ("mase.render.figure", "mase_paper.experiments.plots"),
-    "pandas": ("mase.attribution",),
-    "pyarrow": ("mase.datasets", "mase.corpus"),
+    "pandas": ("mase.attribution", "mase.summary.summary"),
+    "duckdb": ("mase.corpus.database", "mase.summary.database"),
+    "pyarrow": ("mase.datasets", "mase.corpus", "mase.comparison", "mase.report", "mase.summary"),
+    "ray": ("mase.corpus.engines.ray",),
 }
 LONGEST_MODULE = 300
 LONGEST_TEST_FILE = 400

@@ -15,7 +15,10 @@ from mase.platforms import (
     lock,
     on_termination,
     open_pipe,
+    process_space,
+    process_start,
     processor_name,
+    usable_cores,
 )
 
 SOURCES = [Path(mase.__file__).parent, Path(__file__).parents[2] / "paper" / "src"]
@@ -123,3 +126,19 @@ def test_the_processor_has_a_name_with_and_without_a_listing(tmp_path):
     listing.write_text("processor : 0\nmodel name : Some Chip @ 2 GHz\nmodel name : another\n")
     assert processor_name(listing) == "Some Chip @ 2 GHz"
     assert processor_name(tmp_path / "none")
+
+
+def test_a_process_has_a_start_while_it_is_there(tmp_path):
+    assert process_start(os.getpid()) == process_start(os.getpid())
+    (tmp_path / "7").mkdir()
+    fields = " ".join(["S", *["0"] * 18, "12345", "0"])
+    (tmp_path / "7" / "stat").write_text(f"7 (a) name ) {fields}")
+    assert process_start(7, tmp_path) == "12345"
+    (tmp_path / "7" / "stat").write_text(f"7 (a) name ) {fields.replace('S', 'Z')}")
+    assert process_start(7, tmp_path) is None
+    assert process_start(8, tmp_path) is None
+    assert process_space(tmp_path) is None
+
+
+def test_this_process_may_use_a_core():
+    assert 1 <= usable_cores() <= (os.cpu_count() or 1)

@@ -13,7 +13,10 @@ __all__ = ["COMMANDS", "main"]
 
 COMMANDS = Registry(
     "command",
-    {name: f"mase.cli.{name}:{name}" for name in ("explain", "evaluate", "models", "methods", "data")},
+    {
+        name: f"mase.cli.{name}:{name}"
+        for name in ("explain", "run", "status", "summary", "compare", "evaluate", "models", "methods", "data")
+    },
     "mase.commands",
 )
 
@@ -31,6 +34,7 @@ def main() -> None:
     \b
       mase explain "The cast is superb, but the plot is dull."
       mase explain -i reviews.txt --html reviews.html -o reviews.jsonl
+      mase run reviews.csv -o run
 
     Results go to standard output, everything else to standard error.
 
@@ -39,6 +43,7 @@ def main() -> None:
       0    success
       1    an error, or some texts could not be explained
       2    unknown command, option or value
+      3    a limit of `mase compare` is exceeded
       130  interrupted (Ctrl-C); results written before are kept
       141  the reader of the output closed it early
       143  terminated (SIGTERM); results written before are kept

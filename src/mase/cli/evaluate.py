@@ -4,7 +4,17 @@ from typing import Any
 
 import click
 
-from mase.cli.options import model, options, precision, text_column, trust_remote_code
+from mase.cli.options import (
+    device,
+    download,
+    model,
+    options,
+    pairs,
+    precision,
+    text_column,
+    trust_remote_code,
+    where,
+)
 from mase.metrics import METRICS
 from mase.metrics.operators import AUTO, OPERATORS
 from mase.render.table import FORMATS
@@ -31,30 +41,15 @@ def _table(_context: click.Context, _option: click.Parameter, value: str | None)
     return value
 
 
-def _pairs(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
-    pairs: dict[str, str] = {}
-    for text in values:
-        name, sign, value = text.partition("=")
-        if not sign:
-            raise click.BadParameter(f"{text!r} has no '=', expected NAME=VALUE")
-        if name in pairs:
-            raise click.BadParameter(f"{name!r} is given twice, expected one value for each name")
-        pairs[name] = value
-    return pairs
-
-
 _which_texts = options(
     click.option("-i", "--input", "source", metavar="FILE", help="Table of texts: .csv, .tsv, .jsonl or .parquet."),
     text_column,
     click.option(
         "--label-column", metavar="NAME", help="Column of the true classes. [default: label, if there is one]"
     ),
+    where,
     click.option(
-        "--where", multiple=True, callback=_pairs, metavar="COLUMN=VALUE",
-        help="Only rows with this value; can be repeated.",
-    ),
-    click.option(
-        "--label", "renamed", multiple=True, callback=_pairs, metavar="LABEL=CLASS",
+        "--label", "renamed", multiple=True, callback=pairs, metavar="LABEL=CLASS",
         help="The model's class for a label of the table; can be repeated.",
     ),
     click.option(
@@ -68,7 +63,7 @@ _what_is_evaluated = options(
         help="Methods to evaluate; see `mase methods`. Empty for --attributions alone.",
     ),
     click.option(
-        "--attributions", multiple=True, callback=_pairs, metavar="NAME=FILE",
+        "--attributions", multiple=True, callback=pairs, metavar="NAME=FILE",
         help="Attributions of another tool, to evaluate under NAME; can be repeated.",
     ),
     click.option(
@@ -96,9 +91,9 @@ _what_is_evaluated = options(
 @_which_texts
 @model
 @_what_is_evaluated
-@click.option("--device", metavar="NAME", help="Device of the model, for example cuda or cuda:1. [default: cpu]")
+@device
 @click.option("--threads", type=click.IntRange(1, 4096), metavar="N", help="Threads of the model. [default: torch's]")
-@click.option("--download", is_flag=True, help="Fetch the Hugging Face model if it is not on this machine.")
+@download
 @trust_remote_code
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 @click.option("-o", "--output", metavar="FILE.json", help="Also write JSON with the values of every text; - is --json.")

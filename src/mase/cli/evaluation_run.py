@@ -9,7 +9,6 @@ import click
 import numpy as np
 
 from mase.cli.group import complain, tell
-from mase.cli.progress import Progress
 from mase.cli.streams import aside
 from mase.datasets.labelled import LabelledText, class_index, read_labelled
 from mase.errors import CapabilityError, DataError, MaseError, MissingDependencyError, UnknownNameError
@@ -17,6 +16,7 @@ from mase.metrics.alignment import check_model
 from mase.metrics.attributions import Attributions, read_attributions
 from mase.metrics.evaluation import Evaluation, collect
 from mase.metrics.evaluator import EvaluatedText, Evaluator, OnError
+from mase.render.progress import Progress
 
 __all__ = ["EvaluationRun", "Source", "run_evaluation"]
 

@@ -5,68 +5,13 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from mase.choices import REFERENCES, UNITS
-from mase.cli.options import model, options, precision, text_column, trust_remote_code
-from mase.designs import DESIGNS
-from mase.estimators import ESTIMATORS
-from mase.links import LINKS
+from mase.cli.options import device, download, how, model, target, text_column, trust_remote_code
 from mase.outputs import OUTPUTS
 
 if TYPE_CHECKING:
     from mase.attribution import Attribution
 
 __all__ = ["explain"]
-
-
-def _batch_size(value: str) -> int | str:
-    if value == "auto":
-        return value
-    if not value.isdecimal() or int(value) < 1:
-        raise click.BadParameter(f"{value!r} is neither 'auto' nor an integer >= 1")
-    return int(value)
-
-
-# Passed on to `Explainer` under the same names.
-_how = options(
-    click.option(
-        "--method", default="mase", show_default=True, metavar="NAME", help="Explanation method; see `mase methods`."
-    ),
-    click.option("--n-samples", type=click.IntRange(min=2), help="Perturbed copies per text. [default: the method's]"),
-    click.option(
-        "--sigma", type=float, metavar="S", help="Standard deviation of the perturbations. [default: the method's]"
-    ),
-    click.option(
-        "--reference", type=click.Choice(REFERENCES), help="Replacement for an absent word. [default: the method's]"
-    ),
-    click.option(
-        "--link", type=click.Choice(tuple(LINKS)), help="The number of the class to explain. [default: the method's]"
-    ),
-    click.option(
-        "--design", metavar="NAME",
-        help="Design of the perturbations, with settings as in focused(rounds=3): "
-        f"{', '.join(DESIGNS)}. [default: the method's]",
-    ),
-    click.option(
-        "--estimator", metavar="NAME", help=f"Estimator of the scores: {', '.join(ESTIMATORS)}. [default: the method's]"
-    ),
-    click.option(
-        "--units", "--granularity", "units", type=click.Choice(UNITS), default=UNITS[0], show_default=True,
-        help="Units to perturb: whole words, or single tokens.",
-    ),
-    click.option(
-        "--seed", type=click.IntRange(min=0), default=0, show_default=True,
-        help="Seed; the same seed and text give the same scores.",
-    ),
-    click.option("--tolerance", type=float, metavar="E", help="Stop when the relative standard error is at most E."),
-    click.option(
-        "--stable-top", type=click.IntRange(min=1), metavar="K", help="Stop when the K highest words are significant."
-    ),
-    precision,
-    click.option(
-        "--batch-size", type=_batch_size, default="auto", show_default=True, metavar="auto|B",
-        help="Perturbed copies per forward pass.",
-    ),
-)  # fmt: skip
 
 
 @click.command(short_help="Score the words of one text or of many.")
@@ -80,16 +25,16 @@ _how = options(
 )
 @text_column
 @model
-@click.option("--target", metavar="LABEL|INDEX", help="Class to explain. [default: the predicted one]")
-@_how
-@click.option("--device", metavar="NAME", help="Device of the model, for example cuda or cuda:1. [default: cpu]")
+@target
+@how
+@device
 @click.option(
     "--threads",
     type=click.IntRange(1, 4096),
     metavar="N",
     help="Threads of the model; on a busy machine try 1. [default: torch's]",
 )
-@click.option("--download", is_flag=True, help="Fetch the Hugging Face model if it is not on this machine.")
+@download
 @trust_remote_code
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, one line per text, instead of heat maps.")
 @click.option(

@@ -12,28 +12,18 @@ from rich.console import Console
 
 from mase.attribution import Attribution
 from mase.cli.group import complain, tell
-from mase.cli.inputs import Line, Texts
+from mase.cli.inputs import Texts
 from mase.cli.output_files import Claim
 from mase.cli.outputs import JsonFile, Screen, WholeFile
-from mase.cli.progress import Progress
 from mase.cli.resume import Expected
-from mase.errors import (
-    CapabilityError,
-    DataError,
-    MaseError,
-    MissingDependencyError,
-    OptionError,
-    TooFewSamplesError,
-    UnknownNameError,
-)
+from mase.datasets.texts import Line
+from mase.errors import OF_THE_COMMAND, DataError, MaseError, TooFewSamplesError
 from mase.io.json import Failure
 from mase.outputs.json_lines import JsonLines
 from mase.render.facts import counted
+from mase.render.progress import Progress
 
-__all__ = ["OF_THE_COMMAND", "Destinations", "open_console", "run"]
-
-# Errors about the command rather than a text: if the first text fails with one, all would.
-OF_THE_COMMAND = (CapabilityError, MissingDependencyError, OptionError, UnknownNameError)
+__all__ = ["Destinations", "open_console", "run"]
 
 Explain = Callable[[str], Attribution]
 

@@ -17,11 +17,12 @@ from mase.registry import Registry
 
 __all__ = ["LazyGroup", "Terminated", "complain", "tell"]
 
-# A call such as f(x='y'), which is Python whatever it holds; a parameter with its value, as in method='mase'; or a
-# parameter name such as text_column.
+# A call such as f(x='y'), which is Python whatever it holds; a parameter with its value, as in method='mase'; a flag,
+# as in fresh=True; or a parameter name such as text_column.
 _PYTHON = re.compile(
     r"""(?P<call>\w\([^()]*\))
     | (?<![\w'"./-]) (?P<name>[a-z]+(?:_[a-z]+)*) = (?P<quote>['"]) (?P<value>.*?) (?P=quote)
+    | (?<![\w'"./-]) (?P<flag>[a-z]+(?:_[a-z]+)*)=True\b
     | (?<![\w'"./-]) (?P<parameter>[a-z]+(?:_[a-z]+)+) (?![\w'"./-])""",
     re.VERBOSE,
 )
@@ -165,9 +166,9 @@ def _as_options(message: str) -> str:
     options = _options(click.get_current_context(silent=True))
 
     def typed(found: re.Match[str]) -> str:
-        name, parameter, value = found.group("name", "parameter", "value")
-        if parameter is not None:
-            return options.get(parameter, parameter)
+        name, flag, parameter, value = found.group("name", "flag", "parameter", "value")
+        if flag is not None or parameter is not None:
+            return options.get(flag or parameter, found[0])
         option = options.get(name or "")
         # The same name: outputs= is a setting of a model, but --output is a file.
         is_same = name is not None and option == f"--{name.replace('_', '-')}"

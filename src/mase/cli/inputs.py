@@ -1,33 +1,20 @@
 """Input texts: from arguments, the lines of a file or of standard input, or a column of a table."""
 
-import codecs
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 import click
 
-from mase.datasets.foreign import check_beginning, check_ending
+from mase.datasets.foreign import check_ending
 from mase.datasets.formats import is_table
 from mase.datasets.labelled import iter_labelled
-from mase.datasets.unpacked import lines, open_unpacked
-from mase.errors import DataError, EmptyTextError, InvalidTextError, MaseError
+from mase.datasets.texts import Line, decode_lines, read_lines
+from mase.errors import DataError, EmptyTextError
 from mase.files import cannot_read
 
-__all__ = ["Line", "Texts", "read_texts"]
-
-_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One text and its number in the input, from 1; `error` is set if it could not be read."""
-
-    number: int
-    text: str
-    error: MaseError | None = None
+__all__ = ["Texts", "read_texts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +54,14 @@ def read_texts(arguments: tuple[str, ...], source: str | None, text_column: str)
         return _file(source, text_column)
     if sys.stdin is None or (source is None and sys.stdin.isatty()):
         raise click.UsageError('got no text, expected TEXT, --input FILE or a pipe, as in: mase explain "What a film!"')
-    return Texts(_not_empty(sys.stdin.buffer, "standard input"), None, "line")
+    return Texts(_not_empty(decode_lines(sys.stdin.buffer, "standard input"), "standard input"), None, "line")
 
 
 def _file(name: str, text_column: str) -> Texts:
     check_ending(Path(name))
     if is_table(name):
         return _counted(name, "row", lambda: _rows(name, text_column))
-    return _counted(name, "line", lambda: _opened(name))
+    return _counted(name, "line", lambda: _not_empty(read_lines(Path(name)), repr(name)))
 
 
 def _counted(name: str, kind: str, read: Callable[[], Iterator[Line]]) -> Texts:
@@ -95,48 +82,10 @@ def _rows(name: str, text_column: str) -> Iterator[Line]:
     )
 
 
-def _opened(name: str) -> Iterator[Line]:
-    try:
-        with open_unpacked(Path(name)) as file:
-            yield from _not_empty(file, repr(name))
-    except DataError:
-        raise
-    except OSError as error:
-        raise cannot_read(name, error) from error
-
-
-def _not_empty(stream: BinaryIO, name: str) -> Iterator[Line]:
+def _not_empty(lines: Iterator[Line], name: str) -> Iterator[Line]:
     empty = True
-    for line in _decoded(stream, name):
+    for line in lines:
         empty = False
         yield line
     if empty:
         raise EmptyTextError(f"{name} has no text, expected one per line; or give TEXT, or --input FILE")
-
-
-def _decoded(stream: BinaryIO, name: str) -> Iterator[Line]:
-    """Yield the lines of a UTF-8 stream, without byte order mark, line ends and trailing blank lines."""
-    offset = 0
-    for number, raw in enumerate(_without_blank_end(lines(stream, name)), 1):
-        if number == 1:
-            check_beginning(name, raw)
-        if number == 1 and raw.startswith(_UTF16):
-            raise DataError(f"{name} is UTF-16, expected UTF-8; convert it, for example with: iconv -f UTF-16 -t UTF-8")
-        skipped = len(codecs.BOM_UTF8) if number == 1 and raw.startswith(codecs.BOM_UTF8) else 0
-        try:
-            yield Line(number, raw[skipped:].decode("utf-8").rstrip("\r\n"))
-        except UnicodeDecodeError as error:
-            byte = f"byte {offset + skipped + error.start} (0x{raw[skipped + error.start]:02x})"
-            yield Line(number, "", InvalidTextError(f"{name} is not UTF-8 at {byte}; convert it"))
-        offset += len(raw)
-
-
-def _without_blank_end(raw_lines: Iterator[bytes]) -> Iterator[bytes]:
-    blank: list[bytes] = []
-    for raw in raw_lines:
-        if not raw.strip(codecs.BOM_UTF8 + b" \t\r\n"):
-            blank.append(raw)
-            continue
-        yield from blank
-        blank.clear()
-        yield raw

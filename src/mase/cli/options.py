@@ -5,9 +5,24 @@ from typing import Any
 
 import click
 
-from mase.choices import PRECISIONS
+from mase.choices import PRECISIONS, REFERENCES, UNITS
+from mase.designs import DESIGNS
+from mase.estimators import ESTIMATORS
+from mase.links import LINKS
 
-__all__ = ["model", "options", "precision", "text_column", "trust_remote_code"]
+__all__ = [
+    "device",
+    "download",
+    "how",
+    "model",
+    "options",
+    "pairs",
+    "precision",
+    "target",
+    "text_column",
+    "trust_remote_code",
+    "where",
+]
 
 model = click.option(
     "-m",
@@ -30,6 +45,14 @@ precision = click.option(
     help="bfloat16 is used only if the processor supports it and a trial shows that it is precise enough.",
 )
 
+target = click.option("--target", metavar="LABEL|INDEX", help="Class to explain. [default: the predicted one]")
+
+device = click.option(
+    "--device", metavar="NAME", help="Device of the model, for example cuda or cuda:1. [default: cpu]"
+)
+
+download = click.option("--download", is_flag=True, help="Fetch the Hugging Face model if it is not on this machine.")
+
 trust_remote_code = click.option(
     "--trust-remote-code",
     is_flag=True,
@@ -46,3 +69,76 @@ def options(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
         return command
 
     return decorate
+
+
+def _batch_size(value: str) -> int | str:
+    if value == "auto":
+        return value
+    if not value.isdecimal() or int(value) < 1:
+        raise click.BadParameter(f"{value!r} is neither 'auto' nor an integer >= 1")
+    return int(value)
+
+
+# Passed on to `Explainer` under the same names.
+how = options(
+    click.option(
+        "--method", default="mase", show_default=True, metavar="NAME", help="Explanation method; see `mase methods`."
+    ),
+    click.option("--n-samples", type=click.IntRange(min=2), help="Perturbed copies per text. [default: the method's]"),
+    click.option(
+        "--sigma", type=float, metavar="S", help="Standard deviation of the perturbations. [default: the method's]"
+    ),
+    click.option(
+        "--reference", type=click.Choice(REFERENCES), help="Replacement for an absent word. [default: the method's]"
+    ),
+    click.option(
+        "--link", type=click.Choice(tuple(LINKS)), help="The number of the class to explain. [default: the method's]"
+    ),
+    click.option(
+        "--design", metavar="NAME",
+        help="Design of the perturbations, with settings as in focused(rounds=3): "
+        f"{', '.join(DESIGNS)}. [default: the method's]",
+    ),
+    click.option(
+        "--estimator", metavar="NAME", help=f"Estimator of the scores: {', '.join(ESTIMATORS)}. [default: the method's]"
+    ),
+    click.option(
+        "--units", "--granularity", "units", type=click.Choice(UNITS), default=UNITS[0], show_default=True,
+        help="Units to perturb: whole words, or single tokens.",
+    ),
+    click.option(
+        "--seed", type=click.IntRange(min=0), default=0, show_default=True,
+        help="Seed; the same seed and text give the same scores.",
+    ),
+    click.option("--tolerance", type=float, metavar="E", help="Stop when the relative standard error is at most E."),
+    click.option(
+        "--stable-top", type=click.IntRange(min=1), metavar="K", help="Stop when the K highest words are significant."
+    ),
+    precision,
+    click.option(
+        "--batch-size", type=_batch_size, default="auto", show_default=True, metavar="auto|B",
+        help="Perturbed copies per forward pass.",
+    ),
+)  # fmt: skip
+
+
+def pairs(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    """Return the values of a repeatable option NAME=VALUE by name."""
+    found: dict[str, str] = {}
+    for text in values:
+        name, sign, value = text.partition("=")
+        if not sign:
+            raise click.BadParameter(f"{text!r} has no '=', expected NAME=VALUE")
+        if name in found:
+            raise click.BadParameter(f"{name!r} is given twice, expected one value for each name")
+        found[name] = value
+    return found
+
+
+where = click.option(
+    "--where",
+    multiple=True,
+    callback=pairs,
+    metavar="COLUMN=VALUE",
+    help="Only rows with this value; can be repeated.",
+)

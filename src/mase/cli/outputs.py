@@ -13,13 +13,13 @@ from rich.console import Console
 from mase.attribution import Attribution
 from mase.cli.group import tell
 from mase.cli.output_files import Claim
-from mase.cli.progress import Progress
 from mase.cli.resume import Earlier
 from mase.files import writing
 from mase.io.json import Failure
 from mase.outputs import OutputFile
 from mase.outputs.json_lines import line
 from mase.outputs.terminal import HeatMaps
+from mase.render.progress import Progress
 
 __all__ = ["JsonFile", "Screen", "WholeFile"]
 

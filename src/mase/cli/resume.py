@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mase.attribution import Attribution
-from mase.cli.inputs import Line
+from mase.datasets.texts import Line
 from mase.errors import DataError
 from mase.files import cannot_read
 from mase.io.differences import flat, shown

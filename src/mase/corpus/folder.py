@@ -1,13 +1,15 @@
 """The folder of a run: `run.json`, and one Parquet file per table and part, each written whole or not at all."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mase.corpus.columns import TABLES
 from mase.corpus.manifest import Manifest
+from mase.corpus.part_file import read_table
 from mase.corpus.storage import Storage
 from mase.errors import DataError
 
@@ -111,16 +113,35 @@ class Folder:
             pq.write_table(content, sink, compression="zstd")
             self.storage.write(f"{table}/{part_name(part)}", sink.getvalue())
 
-    def read(self, table: str, part: int) -> pa.Table:
-        """Return a table of a finished part.
+    @contextmanager
+    def opened(self, table: str, part: int) -> Iterator[pq.ParquetFile]:
+        """Open the file of a table of a finished part, of which the block reads what it needs.
 
         Raises
         ------
         DataError
-            If the file cannot be read or is not Parquet.
+            If the file cannot be read, is not Parquet or lacks what the block reads.
         """
         name = f"{table}/{part_name(part)}"
         try:
-            return pq.read_table(pa.BufferReader(self.storage.read(name)))
-        except (pa.ArrowException, ValueError) as error:
-            raise DataError(f"{f'{self.place}/{name}'!r} is not a Parquet table: {error!s:.300}") from error
+            with self.storage.open(name) as stream, pq.ParquetFile(stream) as file:
+                yield file
+        except DataError:
+            raise
+        except (pa.ArrowException, OSError, ValueError, LookupError) as error:
+            raise DataError(f"{f'{self.place}/{name}'!r} is not a table of a run: {error!s:.300}") from error
+
+    def read(self, table: str, part: int, schema: pa.Schema, columns: Sequence[str] | None = None) -> pa.Table:
+        """Return a table of a finished part, or some columns of it. Its rows are not checked.
+
+        Raises
+        ------
+        DataError
+            If the file cannot be read, is not Parquet, has another schema, or is larger than a part may be.
+        """
+        name = f"{table}/{part_name(part)}"
+        return read_table(self.storage.read(name), schema, self.named(name), columns)
+
+    def named(self, name: str) -> str:
+        """Return how messages name a file."""
+        return repr(f"{self.place}/{name}")

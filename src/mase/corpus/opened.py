@@ -7,8 +7,9 @@ from functools import cached_property
 import pyarrow as pa
 
 from mase.corpus.columns import schema
-from mase.corpus.folder import MANIFEST, Folder
+from mase.corpus.folder import MANIFEST, Folder, part_name
 from mase.corpus.manifest import Manifest
+from mase.corpus.part_rows import check_rows
 from mase.corpus.plan import Plan
 from mase.corpus.storage import storage_of
 from mase.errors import DataError
@@ -42,7 +43,7 @@ class Run:
     @property
     def parts(self) -> tuple[int, ...]:
         """The finished parts, in order."""
-        return tuple(sorted(self.folder.finished() & set(self.plan.parts)))
+        return tuple(sorted(part for part in self.folder.finished() if part in self.plan.parts))
 
     @property
     def is_complete(self) -> bool:
@@ -97,21 +98,28 @@ class Run:
         DataError
             As for `texts`.
         """
-        expected = self._schema(table)
-        for part in self.parts:
-            found = self.folder.read(table, part)
-            if not found.schema.equals(expected):
-                raise DataError(
-                    f"part {part} of {table} in {self.folder.place!r} has other columns than expected of this run: "
-                    f"{', '.join(found.schema.names)!s:.300}"
-                )
-            yield found.replace_schema_metadata()
+        yield from (self.part(table, part) for part in self.parts)
 
-    def _schema(self, table: str) -> pa.Schema:
+    def schema(self, table: str) -> pa.Schema:
+        """Return the columns of a table."""
         return schema(table, self.manifest.asked.kept)
 
+    def part(self, table: str, part: int) -> pa.Table:
+        """Return a table of a finished part. Its columns and rows are checked: anybody may have made the folder.
+
+        Raises
+        ------
+        DataError
+            As for `texts`.
+        """
+        found = self.folder.read(table, part, self.schema(table))
+        ids = found if table == "texts" else self.folder.read("texts", part, self.schema("texts"), ["id", "row"])
+        place = self.folder.named(f"{table}/{part_name(part)}")
+        check_rows(table, found, self.plan.rows(part), ids.column("id"), place)
+        return found
+
     def _whole(self, table: str) -> pa.Table:
-        return pa.concat_tables([self._schema(table).empty_table(), *self.tables(table)])
+        return pa.concat_tables([self.schema(table).empty_table(), *self.tables(table)])
 
 
 def open_run(path: str | os.PathLike[str]) -> Run:

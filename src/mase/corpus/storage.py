@@ -3,13 +3,13 @@
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol
 
 from mase.errors import DataError, MissingDependencyError
 from mase.files import cannot_read, cannot_write
-from mase.platforms import flush_folder
+from mase.platforms import flush_folder, locked
 
 __all__ = ["LocalStorage", "RemoteStorage", "Storage", "storage_of"]
 
@@ -38,6 +38,10 @@ class Storage(Protocol):
         """Return the content of a file."""
         ...
 
+    def open(self, name: str) -> AbstractContextManager[Any]:
+        """Open a file of which parts are read."""
+        ...
+
     def write(self, name: str, content: Any) -> None:
         """Write a file, whole or not at all, and replace one that is there. `content` is bytes or a buffer."""
         ...
@@ -46,12 +50,12 @@ class Storage(Protocol):
         """Write a file if there is none of this name, and return whether that was so."""
         ...
 
-    def move(self, name: str, to: str) -> bool:
-        """Rename a file, and return whether it was there."""
-        ...
-
     def delete(self, name: str) -> None:
         """Delete a file, if it is there."""
+        ...
+
+    def alone(self, folder: str) -> AbstractContextManager[None]:
+        """Return a context in which other processes wait that call this for the same subfolder, if that is possible."""
         ...
 
 
@@ -98,7 +102,14 @@ class LocalStorage:
     def read(self, name: str) -> bytes:
         """Return the content of a file."""
         with self._reading(name) as path:
+            if path.exists() and not path.is_file():  # a pipe or a device, from which reading may never end
+                raise DataError(f"{os.fspath(path)!r} is not a regular file, expected one")
             return path.read_bytes()
+
+    def open(self, name: str) -> AbstractContextManager[Any]:
+        """Open a file of which parts are read."""
+        with self._reading(name) as path:
+            return path.open("rb")
 
     def write(self, name: str, content: Any) -> None:
         """Write a draft beside the file, flush it, and rename it."""
@@ -124,19 +135,19 @@ class LocalStorage:
             flush_folder(path.parent)
             return True
 
-    def move(self, name: str, to: str) -> bool:
-        """Rename a file."""
-        with self._writing(to) as target:
-            try:
-                (self.root / name).replace(target)
-            except FileNotFoundError:
-                return False
-            return True
-
     def delete(self, name: str) -> None:
         """Delete a file, if it is there."""
         with self._writing(name) as path:
             path.unlink(missing_ok=True)
+
+    @contextmanager
+    def alone(self, folder: str) -> Iterator[None]:
+        """Lock the folder; some network file systems have no locks."""
+        with ExitStack() as stack:
+            with self._writing(folder) as path:
+                path.mkdir(parents=True, exist_ok=True)
+                stack.enter_context(locked(path))
+            yield
 
     def _draft(self, path: Path, content: Any) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -155,8 +166,12 @@ class LocalStorage:
     def _reading(self, name: str) -> Iterator[Path]:
         path = self.root / name
         try:
+            if not path.resolve().is_relative_to(self.root.resolve()):
+                raise DataError(f"{os.fspath(path)!r} is a link that leads out of its folder; put a copy in its place")
             yield path
-        except (OSError, ValueError) as error:  # a path with a NUL character raises ValueError
+        except DataError:
+            raise
+        except (OSError, ValueError, RuntimeError) as error:  # NUL characters in a path; links in a circle
             raise cannot_read(path, error) from error
 
     @contextmanager
@@ -228,6 +243,12 @@ class RemoteStorage:
         with self._refused("read", name) as path, self.filesystem.open_input_stream(path) as stream:
             return bytes(stream.read())
 
+    def open(self, name: str) -> AbstractContextManager[Any]:
+        """Open an object of which parts are read."""
+        with self._refused("read", name) as path:
+            opened: AbstractContextManager[Any] = self.filesystem.open_input_file(path)
+            return opened
+
     def write(self, name: str, content: Any) -> None:
         """Write an object."""
         with self._refused("write", name) as path:
@@ -242,19 +263,15 @@ class RemoteStorage:
         self.write(name, content)
         return self.read(name) == content
 
-    def move(self, name: str, to: str) -> bool:
-        """Rename an object."""
-        if not self.exists(name):
-            return False
-        with self._refused("write", name) as path:
-            self.filesystem.move(path, f"{self.root}/{to}")
-        return True
-
     def delete(self, name: str) -> None:
         """Delete an object, if it is there."""
         if self.exists(name):
             with self._refused("write", name) as path:
                 self.filesystem.delete_file(path)
+
+    def alone(self, folder: str) -> AbstractContextManager[None]:
+        """Do nothing: an object store has no locks."""
+        return nullcontext()
 
     @contextmanager
     def _refused(self, verb: str, name: str) -> Iterator[str]:

@@ -14,13 +14,15 @@ from mase.datasets.table import require_pyarrow
 from mase.datasets.unpacked import LONGEST_LINE, format_of, lines, open_unpacked
 from mase.errors import DataError
 
-__all__ = ["TableRow", "is_table", "read_rows"]
+__all__ = ["TABLE_SUFFIXES", "TableRow", "is_table", "read_rows"]
 
 # Separators by suffix. The heading decides; if it does not, the first separator is used.
 _SEPARATORS = {".csv": ",;\t", ".tsv": "\t"}
 _LINES = (".jsonl", ".ndjson")
 _PARQUET = (".parquet", ".pq")
-_ENDINGS = (*_SEPARATORS, *_LINES, *_PARQUET)
+TABLE_SUFFIXES = (*_SEPARATORS, *_LINES, *_PARQUET)
+# Rows of a Parquet file that are read at a time; long texts of more rows would fill the memory.
+_AT_A_TIME = 1_024
 
 # The cells of a row by column, or the error if the row cannot be read.
 TableRow = Mapping[str, Any] | DataError
@@ -34,7 +36,7 @@ def is_table(path: str | os.PathLike[str]) -> bool:
     >>> is_table("reviews.CSV"), is_table("reviews.csv.gz"), is_table("reviews.txt")
     (True, True, False)
     """
-    return format_of(Path(path)) in _ENDINGS
+    return format_of(Path(path)) in TABLE_SUFFIXES
 
 
 def read_rows(path: Path, columns: Sequence[str]) -> Iterator[TableRow]:
@@ -53,8 +55,8 @@ def read_rows(path: Path, columns: Sequence[str]) -> Iterator[TableRow]:
             yield from _parquet(path, columns)
             return
         check_ending(path)
-        if kind not in _ENDINGS:
-            known = ", ".join(_ENDINGS)
+        if kind not in TABLE_SUFFIXES:
+            known = ", ".join(TABLE_SUFFIXES)
             raise DataError(f"{os.fspath(path)!r} has an unknown suffix, expected one of {known}")
         with open_unpacked(path) as file:
             yield from _json_lines(file, path) if kind in _LINES else _separated(file, path, _SEPARATORS[kind])
@@ -142,8 +144,10 @@ def _object(line: bytes, number: int) -> TableRow:
 
 
 def _once(place: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    _check_names(place, [name for name, _ in pairs])
-    return dict(pairs)
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        _check_names(place, [name for name, _ in pairs])
+    return row
 
 
 def _parquet(path: Path, columns: Sequence[str]) -> Iterator[TableRow]:
@@ -154,12 +158,12 @@ def _parquet(path: Path, columns: Sequence[str]) -> Iterator[TableRow]:
             _check_names(repr(os.fspath(path)), present)
             picked = [column for column in dict.fromkeys(columns) if column in present]
             if len(picked) == len(set(columns)):
-                for batch in file.iter_batches(columns=picked):
+                for batch in file.iter_batches(_AT_A_TIME, columns=picked):
                     yield from batch.to_pylist()
             else:  # the error about a missing column lists the present ones, so their names suffice
                 yield from (
                     {**dict.fromkeys(present), **row}
-                    for batch in file.iter_batches(columns=picked)
+                    for batch in file.iter_batches(_AT_A_TIME, columns=picked)
                     for row in batch.to_pylist()
                 )
     except pa.ArrowException as error:

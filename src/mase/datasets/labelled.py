@@ -5,14 +5,17 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mase.datasets.formats import TableRow, read_rows
 from mase.errors import DataError
 from mase.registry import unknown
 
 _LONGEST_INDEX = 10  # digits of a class index at most
+_MOST_NAMES = 60  # columns that a message lists
+_NAME_TEXTS = "; name the column of the texts with text_column"
 
-__all__ = ["Labelled", "LabelledText", "class_index", "iter_labelled", "read_labelled"]
+__all__ = ["Labelled", "LabelledText", "class_index", "iter_labelled", "missing_column", "read_labelled", "text_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,22 +149,37 @@ class _Columns:
             return LabelledText(number, "", None, row)
         missing = next((column for column in self.needed if column not in row), None)
         if missing is not None:
-            return LabelledText(number, "", None, self._missing(missing, row))
+            remedies = {self.text: _NAME_TEXTS, self.label: "; name the column of the labels with label_column"}
+            return LabelledText(number, "", None, missing_column(missing, row, remedies.get(missing, "")))
         if any(str(row[column]) != value for column, value in self.where.items()):
             return None
-        text, label = row[self.text], None if self.label is None else row.get(self.label)
-        if not isinstance(text, str):
-            error = DataError(f"{self.text!r} is of type {type(text).__name__}, expected a string")
-            return LabelledText(number, "", None, error)
+        text, label = text_of(row, self.text), None if self.label is None else row.get(self.label)
+        if isinstance(text, DataError):
+            return LabelledText(number, "", None, text)
         return LabelledText(number, text, None if label is None else str(label))
 
-    def _missing(self, column: str, row: Mapping[str, object]) -> DataError:
-        remedies = {
-            self.text: "; name the column of the texts with text_column",
-            self.label: "; name the column of the labels with label_column",
-        }
-        known = ", ".join(map(repr, row))
-        return DataError(f"no column {column!r}, expected one of: {known}{remedies.get(column, '')}")
+
+def text_of(row: Mapping[str, Any], column: str) -> str | DataError:
+    """Return the text of a row, or the error if there is none.
+
+    Examples
+    --------
+    >>> text_of({"text": "A dull film."}, "text"), text_of({"text": 5}, "text")
+    ('A dull film.', DataError("'text' is of type int, expected a string"))
+    """
+    if column not in row:
+        return missing_column(column, row, _NAME_TEXTS)
+    text = row[column]
+    if not isinstance(text, str):
+        return DataError(f"{column!r} is of type {type(text).__name__}, expected a string")
+    return text
+
+
+def missing_column(column: str, row: Mapping[str, Any], remedy: str = "") -> DataError:
+    """Return the error for a row without a column."""
+    names = [repr(name) for name, _ in zip(row, range(_MOST_NAMES + 1), strict=False)]
+    known = ", ".join(names if len(names) <= _MOST_NAMES else [*names[:-1], "..."])
+    return DataError(f"no column {column!r}, expected one of: {known}{remedy}")
 
 
 def class_index(label: str, classes: Sequence[str]) -> int:

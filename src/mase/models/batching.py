@@ -9,10 +9,18 @@ from mase.arrays import Floats, Ints
 from mase.errors import ModelError, NonFiniteError, OptionError
 from mase.models.protocol import ExchangeProbe, GradientProbe, Probe
 
-__all__ = ["ask", "ask_exchanged", "ask_gradients", "ask_norms", "check_batch_size", "check_start", "in_batches"]
+__all__ = [
+    "Halved", "ask", "ask_exchanged", "ask_gradients", "ask_norms", "check_batch_size", "check_start", "in_batches",
+]  # fmt: skip
 
 R = TypeVar("R", Floats, Ints)
 T = TypeVar("T")
+# Called with the new number of rows when memory ran out, so that a reader can learn that the batches were halved.
+Halved = Callable[[int], None]
+
+
+def _unreported(size: int) -> None:
+    del size
 
 
 def check_batch_size(batch_size: int | str) -> int | None:
@@ -30,10 +38,13 @@ def check_batch_size(batch_size: int | str) -> int | None:
     return batch_size
 
 
-def ask(probe: Probe, coordinates: Floats, batch_size: int | None = None, first: int = 0) -> Floats:
+def ask(
+    probe: Probe, coordinates: Floats, batch_size: int | None = None, first: int = 0, *, halved: Halved = _unreported
+) -> Floats:
     """Return the model's scores `(n, k)` at coordinates `(n, p)`.
 
-    The coordinates are the rows `first`, `first` + 1, ... of a design.
+    The coordinates are the rows `first`, `first` + 1, ... of a design. When memory runs out, `halved` is called with
+    the new batch size.
 
     Raises
     ------
@@ -44,11 +55,18 @@ def ask(probe: Probe, coordinates: Floats, batch_size: int | None = None, first:
     """
     size = batch_size or probe.batch_size
     with probe.opened() as scores:
-        return _collected(scores, coordinates, size, first)
+        return _collected(scores, coordinates, size, first, halved)
 
 
 def ask_norms(
-    probe: GradientProbe, coordinates: Floats, link: str, target: int, batch_size: int, first: int = 0
+    probe: GradientProbe,
+    coordinates: Floats,
+    link: str,
+    target: int,
+    batch_size: int,
+    first: int = 0,
+    *,
+    halved: Halved = _unreported,
 ) -> Floats:
     """Return the norms `(n, p)` of the response's gradient with respect to the vectors of each word; see `ask`.
 
@@ -59,10 +77,12 @@ def ask_norms(
     NonFiniteError
         If a norm is NaN or infinite.
     """
-    return _collected(lambda c, rows: probe.gradient_norms(c, rows, link, target), coordinates, batch_size, first)
+    return _collected(
+        lambda c, rows: probe.gradient_norms(c, rows, link, target), coordinates, batch_size, first, halved
+    )
 
 
-def ask_exchanged(probe: ExchangeProbe, sources: Ints, batch_size: int) -> Floats:
+def ask_exchanged(probe: ExchangeProbe, sources: Ints, batch_size: int, *, halved: Halved = _unreported) -> Floats:
     """Return the model's scores `(n, k)` where word i has the content of word `sources[:, i]`; see `ask`.
 
     `sources` is `(n, p)`.
@@ -74,11 +94,18 @@ def ask_exchanged(probe: ExchangeProbe, sources: Ints, batch_size: int) -> Float
     NonFiniteError
         If the model returns NaN or positive infinity.
     """
-    return _collected(lambda s, _: probe.exchanged(s), sources, batch_size, 0)
+    return _collected(lambda s, _: probe.exchanged(s), sources, batch_size, 0, halved)
 
 
 def ask_gradients(
-    probe: GradientProbe, coordinates: Floats, link: str, target: int, batch_size: int, first: int = 0
+    probe: GradientProbe,
+    coordinates: Floats,
+    link: str,
+    target: int,
+    batch_size: int,
+    first: int = 0,
+    *,
+    halved: Halved = _unreported,
 ) -> tuple[Floats, Floats]:
     """Return the model's scores `(n, k)` and the response's derivatives `(n, p)` at the coordinates; see `ask`.
 
@@ -95,24 +122,26 @@ def ask_gradients(
         return _checked(scores, rows), _checked(slopes, rows)
 
     all_scores, derivatives = np.empty((0, 0)), np.empty(coordinates.shape)
-    for rows, (scores, slopes) in in_batches(gradients, coordinates, batch_size, first):
+    for rows, (scores, slopes) in in_batches(gradients, coordinates, batch_size, first, halved=halved):
         if rows.start == 0:
             all_scores = np.empty((len(coordinates), scores.shape[1]))
         all_scores[rows], derivatives[rows] = scores, slopes
     return all_scores, derivatives
 
 
-def _collected(call: Callable[[R, Ints], Floats], points: R, batch_size: int, first: int) -> Floats:
+def _collected(call: Callable[[R, Ints], Floats], points: R, batch_size: int, first: int, halved: Halved) -> Floats:
     """Return the checked results `(n, m)` of all rows."""
     results = np.empty((0, 0))
-    for rows, batch in in_batches(lambda c, r: _checked(call(c, r), r), points, batch_size, first):
+    for rows, batch in in_batches(lambda c, r: _checked(call(c, r), r), points, batch_size, first, halved=halved):
         if rows.start == 0:
             results = np.empty((len(points), batch.shape[1]))
         results[rows] = batch
     return results
 
 
-def in_batches(call: Callable[[R, Ints], T], points: R, batch_size: int, first: int = 0) -> Iterator[tuple[slice, T]]:
+def in_batches(
+    call: Callable[[R, Ints], T], points: R, batch_size: int, first: int = 0, *, halved: Halved = _unreported
+) -> Iterator[tuple[slice, T]]:
     """Yield the slice of each batch and the result of `call` for it; halve the batches when memory runs out.
 
     No small array is kept from one batch to the next. It could lie in memory between the large arrays of two batches
@@ -129,6 +158,7 @@ def in_batches(call: Callable[[R, Ints], T], points: R, batch_size: int, first: 
                     "the model ran out of memory on a single input; shorten the text or use a larger device"
                 ) from error
             batch_size = max(1, min(batch_size, len(rows)) // 2)
+            halved(batch_size)
             continue
         yield slice(start, start + len(rows)), result
         start += len(rows)

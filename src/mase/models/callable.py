@@ -15,14 +15,16 @@ from mase.errors import CapabilityError, EmptyTextError, MaseError, ModelError, 
 from mase.links import Output, probabilities
 from mase.models.answers import Answers
 from mase.models.locks import alone
+from mase.models.origin import Reopened
 from mase.models.protocol import Binding, Opened
 from mase.models.rewriting import rewritten
+from mase.rng import untouched
 from mase.text import Tokens, check_text, check_texts, find_words
 
 __all__ = ["Callable"]
 
 
-class Callable:
+class Callable(Reopened):
     """A classifier that is known only by its function `predict_proba(list[str]) -> (n, k)`.
 
     It is explained by masking words: one coordinate per word, 1 if the word is kept and 0 if it is masked. Only one
@@ -87,6 +89,13 @@ class Callable:
         self.name = name or str(getattr(predict_proba, "__qualname__", type(predict_proba).__name__))
 
     @property
+    def package(self) -> str | None:
+        """Name of the package that the function or estimator belongs to, such as "sklearn"; None if it is unknown."""
+        owner = getattr(self._predict, "__self__", None)
+        module = getattr(self._predict if owner is None else type(owner), "__module__", None)
+        return None if module is None else str(module).partition(".")[0]
+
+    @property
     def references(self) -> tuple[Reference, ...]:
         """The references: "mask" if there is a mask token, and "delete", which removes the word."""
         return ("delete",) if self._mask_token is None else ("mask", "delete")
@@ -96,7 +105,8 @@ class Callable:
         """Names of the k classes; calls the function once if they were not given."""
         if self._labels is not None and len(self._labels) > 1:
             return self._labels
-        k = self.scores(["a text"]).shape[1]
+        with untouched():  # or else the first text would get other random numbers than the same text later
+            k = self.scores(["a text"]).shape[1]
         if self._labels is not None:
             return (f"not {self._labels[0]}", self._labels[0])
         return tuple(str(index) for index in range(k))

@@ -7,7 +7,7 @@ from torch import nn
 
 from mase.errors import OptionError
 
-__all__ = ["device_of", "moved", "multiplies_bfloat16", "out_of_memory"]
+__all__ = ["available", "device_of", "moved", "multiplies_bfloat16", "out_of_memory"]
 
 M = TypeVar("M", bound=nn.Module)
 
@@ -28,6 +28,17 @@ def multiplies_bfloat16(device: torch.device | str) -> bool:
     if device.type == "cuda" and torch.version.hip is None:
         return torch.cuda.get_device_capability(device) >= (8, 0)
     return True
+
+
+def available(device: str) -> str:
+    """Return `device` if this machine has it, else the first device of its kind, else the CPU."""
+    for candidate in (device, torch.device(device).type):
+        try:
+            torch.empty(0, device=candidate)
+        except (RuntimeError, AssertionError, NotImplementedError):
+            continue
+        return candidate
+    return "cpu"
 
 
 def moved(module: M, device: str | None) -> M:

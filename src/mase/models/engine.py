@@ -17,49 +17,25 @@ from mase.models.devices import device_of, out_of_memory
 from mase.models.entry import check_entry
 from mase.models.outputs import class_scores
 
-__all__ = ["Engine", "Place", "as_float64", "find_embedding"]
+__all__ = ["Engine", "Place", "as_float64"]
 
 # Computes the replacement for the output `(b, t, d)` of the layer; called when the forward pass reaches the layer.
 Place = Callable[[], torch.Tensor]
-
-
-def find_embedding(module: nn.Module, name: str | None) -> str:
-    """Return the dotted name of the layer to perturb: `name` itself, or that of the only `nn.Embedding`.
-
-    Raises
-    ------
-    CapabilityError
-        If there is no layer of this name, or `name` is None and there is not exactly one `nn.Embedding`.
-    """
-    layers = dict(module.named_modules())
-    if name is not None:
-        if name not in layers:
-            raise CapabilityError(
-                f"the module has no layer {name!r}, expected one of: {', '.join(n for n in layers if n)}"
-            )
-        return name
-    embeddings = [n for n, layer in layers.items() if isinstance(layer, nn.Embedding)]
-    if len(embeddings) != 1:
-        listed = ", ".join(embeddings) if embeddings else "none"
-        raise CapabilityError(
-            f"the module has {len(embeddings)} embedding layers ({listed}), expected one; "
-            "pass embedding='name.of.layer'"
-        )
-    return str(embeddings[0])
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
     """A module, the name of the layer whose output is replaced, and a function that calls the module on ids `(b, t)`.
 
-    With `half` the module runs in half precision. `seed` sets torch's random state before each run; None leaves it.
+    With `half` the module runs in half precision. `seed` sets torch's random state before each run, so that a module
+    with random numbers gives the same scores in every process.
     """
 
     module: nn.Module
     embedding: str
     call: Callable[[torch.Tensor], Any]
     half: bool = False
-    seed: int | None = None
+    seed: int = 0
 
     @property
     def layer(self) -> nn.Module:
@@ -203,8 +179,10 @@ class Engine:
         """Borrow the module and set its precision and random state."""
         with ExitStack() as stack:
             stack.enter_context(borrowed(self.module, gradients=gradients))
-            if self.seed is not None:
-                torch.manual_seed(self.seed)
+            # `torch.manual_seed` would seed all devices, which takes longer than a short text.
+            torch.default_generator.manual_seed(self.seed)
+            if self.device.type == "cuda":
+                torch.cuda.manual_seed(self.seed)
             if self.half:
                 stack.enter_context(_exact_heads(self.module))
                 stack.enter_context(torch.autocast(self.device.type, torch.bfloat16))

@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -12,18 +13,25 @@ from mase.errors import EmptyTextError, MaseError, ModelError, NonFiniteError, O
 from mase.links import probabilities
 from mase.models.batching import in_batches
 from mase.models.checksum import Checksum
-from mase.models.engine import Engine, as_float64, find_embedding
+from mase.models.devices import device_of
+from mase.models.engine import Engine, as_float64
+from mase.models.entry import find_embedding
+from mase.models.origin import Reopened
 from mase.models.outputs import Kind, Scores, recognise, score_labels
+from mase.models.packed import Packed
 from mase.models.protocol import Binding
 from mase.models.torch_probe import TorchProbe, bind
+from mase.rng import untouched
 from mase.text import Side, Span, Tokens, Truncation, check_text, check_texts
 
 __all__ = ["TorchModule", "predict_tokens"]
 
-_PROBE_LENGTH = 8
+# Lengths of the random inputs that show what the scores are; the first that the module accepts. They are fixed, because
+# the result must not depend on which text comes first.
+_LENGTHS = (8, 16, 32, 64, 128, 256)
 
 
-class TorchModule:
+class TorchModule(Reopened):
     """A classifier from any `torch.nn.Module` that is called with ids `(b, t)` and returns class scores `(b, k)`.
 
     Parameters
@@ -86,7 +94,7 @@ class TorchModule:
         self._fixed_ids = frozenset(special_ids) | ({pad_id} if pad_id is not None else set())
         self._max_length, self._keep = max_length, keep
         self._outputs, self._multilabel = outputs, multilabel
-        self._checksum = Checksum(module)
+        self.checksum = Checksum(module)
         self._known: Scores | None = None
         self.name = name or type(module).__name__
         self.has_embeddings = True
@@ -95,6 +103,21 @@ class TorchModule:
     def module(self) -> nn.Module:
         """The module itself."""
         return self._engine.module
+
+    @property
+    def device(self) -> str:
+        """The device of the module, such as "cpu" or "cuda:0"."""
+        return str(device_of(self.module))
+
+    def __getstate__(self) -> Packed:
+        engine = self._engine
+        state = {name: value for name, value in self.__dict__.items() if name not in ("_engine", "checksum")}
+        return Packed((engine.module, engine.embedding, state))
+
+    def __setstate__(self, packed: Packed) -> None:
+        module, embedding, state = packed.value
+        self.__dict__.update(state)
+        self._engine, self.checksum = Engine(module, embedding, module), Checksum(module)
 
     @property
     def references(self) -> tuple[str, ...]:
@@ -109,25 +132,27 @@ class TorchModule:
     @property
     def sha256(self) -> str:
         """Checksum of the module's parameters and buffers."""
-        return self._checksum.value()
+        return self.checksum.value()
 
     @property
     def _scores(self) -> Scores:
-        return self._recognised(_PROBE_LENGTH)
+        return self._recognised(_LENGTHS[0])
 
     def _recognised(self, length: int) -> Scores:
         """Return the kind of the module's scores, determined once from 32 inputs of random ids.
 
-        If the module does not accept short inputs, they are of the given `length`.
+        They have the first length that the module accepts: a fixed one if possible, or else the given `length`.
         """
         if self._known is None:
-            try:
-                self._known = self._recognise(_PROBE_LENGTH)
-            except ModelError:
-                if length == _PROBE_LENGTH:
-                    raise
-                self._known = self._recognise(length)
+            with untouched():  # or else the first text would get other random numbers than the same text later
+                self._known = self._recognise_at(length)
         return self._known
+
+    def _recognise_at(self, length: int) -> Scores:
+        for fixed in _LENGTHS:
+            with suppress(ModelError):
+                return self._recognise(fixed)
+        return self._recognise(length)
 
     def _recognise(self, length: int) -> Scores:
         size = self._engine.n_words(length) or 2
@@ -234,7 +259,7 @@ class TorchModule:
 
     def predict_tokens(self, tokens: Sequence[Tokens]) -> Floats:
         """Return class probabilities `(n, k)` of n sequences of tokens."""
-        scores = self._recognised(max(map(len, tokens), default=_PROBE_LENGTH))
+        scores = self._recognised(max(map(len, tokens), default=_LENGTHS[0]))
         return predict_tokens(self._engine, scores, tokens)
 
 

@@ -12,12 +12,15 @@ from mase.arrays import Floats
 from mase.errors import CapabilityError, DataError, EmptyTextError, OptionError
 from mase.links import Output
 from mase.models.checksum import Checksum
-from mase.models.devices import moved
+from mase.models.devices import device_of, moved
 from mase.models.document import is_taken
-from mase.models.engine import Engine, find_embedding
+from mase.models.engine import Engine
+from mase.models.entry import entry_layer
 from mase.models.locks import alone
 from mase.models.lora import is_adapter_folder, is_peft, read_adapted, with_adapters
+from mase.models.origin import Loaded, Reopened, absolute
 from mase.models.outputs import Scores, class_scores
+from mase.models.packed import Packed
 from mase.models.pretrained import locate, read_classifier, read_tokenizer, whole_text
 from mase.models.protocol import Binding
 from mase.models.torch_module import predict_tokens
@@ -33,12 +36,9 @@ _OFFSET_POSITIONS = (
 )  # fmt: skip
 # Transformers' name for the only class of a configuration without class names.
 _UNNAMED = "LABEL_0"
-# Families whose embedding block mixes the vectors of neighbouring words. If its output were perturbed, a masked word
-# would still be present in the vectors of its neighbours.
-_MIXING_BLOCKS = ("mobilebert",)
 
 
-class HuggingFace:
+class HuggingFace(Reopened):
     """A Hugging Face classifier.
 
     Parameters
@@ -99,8 +99,8 @@ class HuggingFace:
             raise CapabilityError(
                 f"tokenizer {type(self._tokenizer).__name__} gives no character spans, expected a fast tokenizer"
             )
-        self._config, self._checksum = module.config, Checksum(module)
-        self._engine = Engine(module, _entry(module, enter), self._call)
+        self._config, self.checksum = module.config, Checksum(module)
+        self._engine = Engine(module, entry_layer(module, enter), self._call)
         if self._config.problem_type == "regression":
             raise CapabilityError(
                 f"{type(module).__name__} has problem_type 'regression', expected a classifier; wrap it in "
@@ -122,11 +122,31 @@ class HuggingFace:
             else self._config.name_or_path or type(module).__name__
         )
         self.has_embeddings = True
+        if isinstance(model, str | os.PathLike):
+            arguments = {"model": absolute(model), "tokenizer": tokenizer, "enter": enter, "max_length": max_length}
+            arguments |= {"keep": keep, "download": download, "trust_remote_code": trust_remote_code, "name": self.name}
+            self.origin = Loaded(type(self), arguments, self.checksum.versions())
 
     @property
     def module(self) -> nn.Module:
         """The module itself."""
         return self._engine.module
+
+    @property
+    def device(self) -> str:
+        """The device of the module, such as "cpu" or "cuda:0"."""
+        return str(device_of(self.module))
+
+    def __getstate__(self) -> Packed:
+        engine, rebuilt = self._engine, ("_engine", "_config", "checksum")
+        state = {name: value for name, value in self.__dict__.items() if name not in rebuilt}
+        return Packed((engine.module, engine.embedding, state))
+
+    def __setstate__(self, packed: Packed) -> None:
+        module, embedding, state = packed.value
+        self.__dict__.update(state)
+        self._config, self.checksum = module.config, Checksum(module)
+        self._engine = Engine(module, embedding, self._call)
 
     @property
     def references(self) -> tuple[str, ...]:
@@ -145,7 +165,7 @@ class HuggingFace:
     @property
     def sha256(self) -> str:
         """Checksum of the parameters and buffers."""
-        return self._checksum.value()
+        return self.checksum.value()
 
     @cached_property
     def _scores(self) -> Scores:
@@ -272,25 +292,3 @@ def _loaded(model: Any, tokenizer: Any, *, download: bool, trust_remote_code: bo
             f"was trained: as a {type(module).__name__} its scores would be random; fine-tune it first"
         )
     return module.eval(), tokenizer or read_tokenizer(folder, trust_remote_code=trust_remote_code)
-
-
-def _entry(module: nn.Module, enter: str) -> str:
-    """Return the dotted name of the layer to perturb: the embedding block, or the word vectors in it."""
-    if enter not in ("block", "words"):
-        return find_embedding(module, enter)
-    try:
-        words = module.get_input_embeddings()  # type: ignore[operator]
-    except NotImplementedError as error:
-        raise CapabilityError(
-            f"{type(module).__name__} has no table of word vectors (perhaps it reads characters), expected one to "
-            "perturb; wrap the model in mase.models.Callable"
-        ) from error
-    names = {layer: name for name, layer in module.named_modules()}
-    name: str = names[words]
-    parent = name.rpartition(".")[0]
-    mixing = getattr(module.config, "model_type", "") in _MIXING_BLOCKS
-    is_block = parent.rpartition(".")[2] in ("embeddings", "embedding") and not mixing
-    normed = f"{name}_layernorm"  # of Bloom: this layer would undo a scale of its input
-    if enter == "block" and normed in names.values():
-        return normed
-    return parent if enter == "block" and is_block else name

@@ -8,7 +8,7 @@ from mase.attribution import Attribution
 from mase.attribution.rows import rows
 from mase.io.json import Failure
 
-__all__ = ["COLUMNS", "CsvTable"]
+__all__ = ["COLUMNS", "CsvTable", "cell"]
 
 # Later releases may append columns, but never rename or reorder these.
 COLUMNS = (
@@ -34,7 +34,7 @@ class CsvTable:
 
     def add(self, number: int, result: Attribution | Failure) -> None:
         """Write the rows of a result."""
-        self._write([[_cell(({"number": number} | row).get(column)) for column in COLUMNS] for row in _rows(result)])
+        self._write([[cell(({"number": number} | row).get(column)) for column in COLUMNS] for row in _rows(result)])
 
     def close(self) -> None:
         """Write nothing."""
@@ -61,6 +61,6 @@ def _failed(failure: Failure) -> dict[str, Any]:
     return {"error": f"{failure.error}: {failure.message}"}
 
 
-def _cell(value: Any) -> Any:
+def cell(value: Any) -> Any:
     """Return the value of a cell; text that would be a formula is prefixed with an apostrophe."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

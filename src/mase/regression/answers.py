@@ -1,10 +1,8 @@
 """The class scores of rows of zeros and ones that a model has been asked for."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from mase.arrays import Bools, Floats
+from mase.arrays import Floats
 
 __all__ = ["Answers"]
 
@@ -20,18 +18,13 @@ class Answers:
 
     def add(self, rows: Floats, scores: Floats) -> None:
         """Keep the scores `(n, k)` of rows `(n, p)`; of a row that is asked twice, the first answer."""
-        for key, is_binary, score in zip(_keys(rows), np.isin(rows, (0.0, 1.0)).all(axis=1), scores, strict=True):
-            if is_binary:
-                self._scores.setdefault(key, score)
+        binary = np.flatnonzero(np.all((rows == 0) | (rows == 1), axis=1))
+        for key, score in zip(_keys(rows[binary]), scores[binary], strict=True):
+            self._scores.setdefault(key, score)
 
     def get(self, rows: Floats) -> list[Floats | None]:
         """Return the scores `(k,)` of each row of `(n, p)`; None for a row that was not asked."""
         return [self._scores.get(key) for key in _keys(rows)]
-
-    def all(self, p: int) -> Iterator[tuple[Bools, Floats]]:
-        """Yield all rows `(p,)`, as whether each coordinate is 1, with their scores `(k,)`."""
-        for key, scores in self._scores.items():
-            yield np.unpackbits(np.frombuffer(key, dtype=np.uint8), count=p).astype(bool), scores
 
 
 def _keys(rows: Floats) -> list[bytes]:

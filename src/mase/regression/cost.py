@@ -20,15 +20,34 @@ class Cost:
         Evaluations with a backward pass.
     n_floored
         Evaluations whose probability was below `mase.links.FLOOR` and was raised to it before taking the logarithm.
+    halved_to
+        Smallest batch size after memory ran out; None if it never did.
     """
 
     n_queries: int = 0
     n_gradients: int = 0
     n_floored: int = 0
+    halved_to: int | None = None
+
+    def halved(self, batch_size: int) -> None:
+        """Record that memory ran out, and that batches have at most `batch_size` rows since."""
+        self.halved_to = batch_size if self.halved_to is None else min(self.halved_to, batch_size)
 
     @property
     def notes(self) -> tuple[Note, ...]:
         """Notes about the evaluations."""
+        return (*self._of_floor(), *self._of_memory())
+
+    def _of_memory(self) -> tuple[Note, ...]:
+        if self.halved_to is None:
+            return ()
+        message = (
+            f"memory ran out, so that batches were halved to {self.halved_to}: scores may differ by rounding from "
+            f"those of a run with more memory; use batch_size={self.halved_to} for the same scores in every run"
+        )
+        return (Note("batch-halved", message),)
+
+    def _of_floor(self) -> tuple[Note, ...]:
         if not self.n_floored:
             return ()
         message = (

@@ -113,11 +113,11 @@ class Oracle:
         first, rows = self._count(len(coordinates)), self._all_coordinates(coordinates)
         if not self.binary:
             # Rows of such a space are close to the text or add noise, so the last row is the better check.
-            scores = ask(self.probe, rows, self.options.rows, first)
+            scores = ask(self.probe, rows, self.options.rows, first, halved=self.cost.halved)
             self._compare_last(rows, scores, first)
             return self._respond(scores)
-        evaluate = partial(ask, self.probe, batch_size=self.options.rows, first=first)
-        scores = self._checked(evaluate, rows, _text(self.probe))
+        evaluate = partial(ask, self.probe, batch_size=self.options.rows, first=first, halved=self.cost.halved)
+        scores = self._checked(evaluate, rows, np.ones((1, rows.shape[1])))
         if self.answers is not None and not self.half:
             self.answers.add(rows, scores)
         return self._respond(scores)
@@ -138,7 +138,8 @@ class Oracle:
         """
         probe = self._differentiable()
         first, rows = self._count(len(coordinates), gradients=True), self._all_coordinates(coordinates)
-        scores, slopes = ask_gradients(probe, rows, self.link, self.target, self._batch_size, first)
+        options = (self.link, self.target, self._batch_size, first)
+        scores, slopes = ask_gradients(probe, rows, *options, halved=self.cost.halved)
         return self._respond(scores), slopes[:, self.active]
 
     def gradient_norms(self, coordinates: Floats) -> Floats:
@@ -151,7 +152,8 @@ class Oracle:
         """
         probe = self._differentiable()
         first, rows = self._count(len(coordinates), gradients=True), self._all_coordinates(coordinates)
-        return ask_norms(probe, rows, self.link, self.target, self._batch_size, first)[:, self.active]
+        norms = ask_norms(probe, rows, self.link, self.target, self._batch_size, first, halved=self.cost.halved)
+        return norms[:, self.active]
 
     def exchanged(self, sources: Ints) -> Floats:
         """Return the responses `(n,)` with word i replaced by word `sources[:, i]`, for sources `(n, p)`.
@@ -170,8 +172,8 @@ class Oracle:
         rows = np.tile(np.arange(len(probe.scale)), (len(sources), 1))
         rows[:, self.active] = self.active[sources]
         self._count(len(sources))
-        text = np.arange(rows.shape[1])[None]
-        return self._respond(self._checked(lambda some: ask_exchanged(probe, some, self._batch_size), rows, text))
+        evaluate = partial(ask_exchanged, probe, batch_size=self._batch_size, halved=self.cost.halved)
+        return self._respond(self._checked(evaluate, rows, np.arange(rows.shape[1])[None]))
 
     def contributions(self) -> Floats:
         """Return the DeepLIFT contributions `(p,)` to the response minus that at the reference; costs two gradients.
@@ -201,7 +203,7 @@ class Oracle:
         """Return a copy that starts again at row 0, for which the text itself was evaluated again, alone."""
         probe = self.probe.seeded(seed) if isinstance(self.probe, SeededProbe) else self.probe
         oracle = self.again(probe)
-        oracle.text_response = oracle._response_alone(_text(probe), 0, probe)
+        oracle.text_response = oracle._response_alone(np.ones((1, len(probe.scale))), 0, probe)
         return oracle
 
     def _try_half_precision(self, rows: Floats | None = None) -> None:
@@ -236,7 +238,7 @@ class Oracle:
         # The text goes into the first batch, where no row is cached. It is the second row, because a first row would
         # get the same random numbers as the text alone.
         scores = evaluate(np.insert(rows, 1, text[0], axis=0))
-        again = partial(self._repeats_alone, _text(self.probe), 0)
+        again = partial(self._repeats_alone, np.ones((1, len(self.probe.scale))), 0)
         consistency.compare(self._response(self.probe.start), self._response(scores[1:2]), again)
         return np.delete(scores, 1, axis=0)
 
@@ -296,8 +298,3 @@ class Oracle:
         rows = np.ones((len(coordinates), len(self.probe.scale)))
         rows[:, self.active] = coordinates
         return rows
-
-
-def _text(probe: Probe) -> Floats:
-    """Return the coordinates `(1, p)` of the text itself."""
-    return np.ones((1, len(probe.scale)))

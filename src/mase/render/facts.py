@@ -40,15 +40,18 @@ def duration(seconds: float) -> str:
 
     Examples
     --------
-    >>> duration(0.0312), duration(2.25), duration(312), duration(119.7)
-    ('31 ms', '2.2 s', '5 min 12 s', '2 min 0 s')
+    >>> duration(0.0312), duration(2.25), duration(312), duration(119.7), duration(100_000)
+    ('31 ms', '2.2 s', '5 min 12 s', '2 min 0 s', '27 h 47 min')
     """
     if round(1000 * seconds) < 1000:
         return f"{1000 * seconds:.0f} ms"
     if round(seconds, 1) < 60:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s"
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes} min"
 
 
 def counted(n: int, what: str) -> str:

@@ -4,29 +4,33 @@ Jinja escapes everything that comes from outside (texts, labels, names). The pag
 its own style sheet, by checksum.
 """
 
-import base64
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 from os import PathLike
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from mase.attribution import Attribution, Word
 from mase.files import write_text
 from mase.render.facts import counted, cut_off, fit_facts, link_meaning, meaning, origin, percent, top_classes, unit
 from mase.render.legend import heading, how_to_read, legend
-from mase.render.palette import Scale, error95, has_intervals, is_significant, is_unsigned, scale_of, strongest
+from mase.render.palette import (
+    FAINT_SHADES,
+    SHADES,
+    Scale,
+    error95,
+    has_intervals,
+    is_significant,
+    is_unsigned,
+    scale_of,
+    strongest,
+)
 from mase.render.pieces import Piece, inline, pieces
+from mase.render.templates import checksum, resource, templates
 
 __all__ = ["fragment", "page", "write_page"]
 
-# One-letter attributes for the strength of a word, the second six for words whose interval includes 0. They keep a page
-# of ten long texts below 100 kB, which a class attribute per word would not.
-_SIGNIFICANT, _INSIGNIFICANT = "abcdef", "ghijkl"
+_PACKAGE = "mase.render"
 _TOP_CLASSES = 4
 _UNREAD_SHOWN = 4000
 # Beyond this many scored words, unmarked words have no tooltip with their score.
@@ -50,14 +54,14 @@ def page(attributions: Iterable[Attribution], *, numbers: Sequence[int] | None =
     text_numbers = range(1, len(shown) + 1) if numbers is None else numbers
     hints = sum(len(attribution.word_scores) for attribution in shown) <= _MANY_WORDS
     views = [_view(a, number=n if several else 0, hints=hints) for n, a in zip(text_numbers, shown, strict=True)]
-    style = _css("style.css") + _css("page.css")
+    style = resource(_PACKAGE, "style.css") + resource(_PACKAGE, "page.css")
     return (
-        _templates()
+        templates(_PACKAGE)
         .get_template("page.html")
         .render(
             title=_title(shown),
             style=Markup(style),
-            style_hash="sha256-" + base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
+            style_hash=checksum(style),
             legend=legend(frozenset().union(*(view.marks for view in views))),
             missing=f"{counted(n_failed, 'more text')} could not be explained." if n_failed else "",
             reading=" ".join([*meaning(shown), *how_to_read(shown, hints=hints)]),
@@ -91,7 +95,8 @@ def fragment(attribution: Attribution) -> str:
     view = _view(attribution, number=0, hints=True)
     link = link_meaning(attribution)
     lines = " · ".join([*([] if link is None else [link]), *origin(attribution)])
-    return _templates().get_template("fragment.html").render(style=Markup(_css("style.css")), view=view, origin=lines)
+    style = Markup(resource(_PACKAGE, "style.css"))
+    return templates(_PACKAGE).get_template("fragment.html").render(style=style, view=view, origin=lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +165,7 @@ def _marks(attribution: Attribution, piece: Piece, scale: Scale) -> Iterator[str
     word = piece.word
     if piece.unread:
         yield "unread"
-    if word is None or not scale.level(word, len(_SIGNIFICANT)):
+    if word is None or not scale.level(word, len(SHADES)):
         return
     side = "for" if word.score > 0 else "against"
     if not has_intervals(attribution):
@@ -177,11 +182,11 @@ def _piece(piece: Piece, scale: Scale, *, hints: bool) -> Markup:
     word = piece.word
     if word is None:
         return Markup("<s>{}</s>").format(piece.text) if piece.unread else Markup.escape(piece.text)
-    level, hint = scale.level(word, len(_SIGNIFICANT)), scale.interval(word, "±")
+    level, hint = scale.level(word, len(SHADES)), scale.interval(word, "±")
     if not level:
         return Markup("<u title={}>{}</u>").format(hint, piece.text) if hints else Markup.escape(piece.text)
     tag = "b" if word.score > 0 else "i"
-    letter = (_SIGNIFICANT if is_significant(word) else _INSIGNIFICANT)[level - 1]
+    letter = (SHADES if is_significant(word) else FAINT_SHADES)[level - 1]
     return Markup("<{0} {1} title={2}>{3}</{0}>").format(tag, letter, hint, piece.text)
 
 
@@ -229,19 +234,3 @@ def _title(attributions: Sequence[Attribution]) -> str:
     names = list(dict.fromkeys(inline(str(attribution.model.get("name"))) for attribution in attributions))
     texts = "1 text" if len(attributions) == 1 else f"{len(attributions)} texts"
     return f"{texts} explained: {', '.join(names)}" if names else "Nothing to explain"
-
-
-@cache
-def _templates() -> Environment:
-    return Environment(
-        loader=PackageLoader("mase.render", ""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
-@cache
-def _css(name: str) -> str:
-    return resources.files("mase.render").joinpath(name).read_text(encoding="utf-8")

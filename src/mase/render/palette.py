@@ -2,15 +2,19 @@
 
 import math
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
+from mase.arrays import Floats, Ints
 from mase.attribution import Attribution, Word, ranking
 
 __all__ = [
     "BLUE",
+    "FAINT_SHADES",
     "NEUTRAL",
     "RED",
+    "SHADES",
     "Z95",
     "Scale",
     "error95",
@@ -25,6 +29,9 @@ __all__ = [
 RED, BLUE = "#dc2f45", "#2f7fe0"
 # For unsigned scores.
 NEUTRAL = "#8a5fc4"
+# One-letter attributes for the strength of a word, the second six for words whose interval includes 0. They keep a page
+# of ten long texts below 100 kB, which a class attribute per word would not.
+SHADES, FAINT_SHADES = "abcdef", "ghijkl"
 # Half the width of a 95 % interval in standard errors (normal distribution).
 Z95 = 1.959964
 # Below this share of the strongest score a word is not marked, because its shade would be invisible.
@@ -78,10 +85,21 @@ class Scale:
     maximum: float
     decimals: int | None
 
+    @classmethod
+    def of(cls, maximum: float) -> Self:
+        """Return the scale of scores of at most this absolute value."""
+        digits = 2 - math.floor(math.log10(maximum)) if maximum else 3
+        return cls(maximum, max(0, digits) if -3 <= digits <= 5 else None)
+
     def level(self, word: Word, levels: int) -> int:
         """Return the strength of a word from 1 to `levels`, or 0 if it is not marked."""
-        share = abs(word.score) / self.maximum if self.maximum else 0.0
-        return 0 if share < _UNMARKED else min(levels, math.ceil(share * levels - 1e-9))
+        return int(self.levels(np.array([word.score]), levels)[0])
+
+    def levels(self, scores: Floats, levels: int) -> Ints:
+        """Return the strengths of w words from 1 to `levels`, or 0 where a word is not marked."""
+        shares = np.abs(scores) / (self.maximum or 1.0)
+        strengths = np.minimum(levels, np.ceil(shares * levels - 1e-9)).astype(np.int64)
+        return np.where(shares < _UNMARKED, 0, strengths)
 
     def signed(self, value: float) -> str:
         """Return a score with its sign."""
@@ -106,6 +124,4 @@ class Scale:
 
 def scale_of(attribution: Attribution) -> Scale:
     """Return the scale of one text."""
-    maximum = max(map(abs, attribution.responses[0].scores), default=0.0)
-    digits = 2 - math.floor(math.log10(maximum)) if maximum else 3
-    return Scale(maximum, max(0, digits) if -3 <= digits <= 5 else None)
+    return Scale.of(max(map(abs, attribution.responses[0].scores), default=0.0))

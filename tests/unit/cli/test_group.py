@@ -153,6 +153,10 @@ def test_messages_name_options_as_they_are_typed(verbs, tmp_path, arguments, sho
         ("expected it; use method='mase-nlgp'", "expected it; use --method mase-nlgp"),
         ("use n_samples='8' or target='very bad'", "use --n-samples 8 or --target 'very bad'"),
         ('use method="mase", n_samples is 8', "use --method mase, --n-samples is 8"),
+        (
+            "pass append=True or multilabel=True, or trust_remote_code=True",
+            "pass --append or multilabel=True, or --trust-remote-code",
+        ),
         ("space='token-scale' is no option", "space='token-scale' is no option"),
         ("return logits (outputs='logits')", "return logits (outputs='logits')"),
         ("run f('x', method='mase', n_samples=8)", "run f('x', method='mase', n_samples=8)"),

@@ -5,6 +5,7 @@ import pytest
 import torch
 from tests.unit.models.modules import TEXT, explain
 
+from mase import Explainer
 from mase.errors import ModelError, NonFiniteError, OptionError
 from mase.models import TorchModule
 from mase.models.batching import ask, ask_gradients, check_batch_size
@@ -107,3 +108,23 @@ def test_nan_names_the_row():
 def test_bad_batch_size(batch_size):
     with pytest.raises(OptionError, match="batch_size"):
         check_batch_size(batch_size)
+
+
+@pytest.mark.parametrize("method", ["mase", "mase-nlgp", "mase-gradient", "permutation-importance", "partition-shap"])
+def test_out_of_memory_is_noted_and_forgotten_by_the_next_text(method):
+    largest = 1000
+
+    def wrap(logits):
+        if len(logits) > largest:
+            raise torch.OutOfMemoryError("out of memory")
+        return logits
+
+    explainer = Explainer(TorchModule(Wrapped(wrap), tokenize=whitespace_ids), method=method, n_samples=64)
+    before = explainer(TEXT)
+    largest = 3
+    halved = explainer(TEXT)
+    largest = 1000
+    codes = [[note.code for note in one.notes] for one in (before, halved, explainer(TEXT))]
+    assert ["batch-halved" in each for each in codes] == [False, True, False]
+    assert halved.scores == pytest.approx(before.scores, abs=1e-5)
+    assert explainer(TEXT).scores.tolist() == before.scores.tolist()

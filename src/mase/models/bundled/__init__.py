@@ -14,6 +14,7 @@ from mase.errors import DataError, MissingDependencyError
 from mase.models import limits
 from mase.models.bundled.configuration import check_configuration
 from mase.models.document import is_folder, read_json
+from mase.models.origin import Loaded, absolute
 from mase.models.sizes import whole_number
 from mase.registry import unknown
 
@@ -62,6 +63,11 @@ def named(name_or_path: str | os.PathLike[str], names: Collection[str]) -> bool:
     (True, False, False)
     """
     return isinstance(name_or_path, str) and name_or_path in names
+
+
+def _lasting(name_or_path: str | os.PathLike[str]) -> str | Path:
+    """Return the name of a bundled model, or the absolute path of a folder."""
+    return absolute(name_or_path) if not named(name_or_path, (*BUNDLED, *ADAPTED)) else str(name_or_path)
 
 
 def is_adapted(name_or_path: str | os.PathLike[str]) -> bool:
@@ -113,7 +119,10 @@ def load_adapted(
         from mase.models.bundled.bert import read
     except ImportError as error:
         raise MissingDependencyError(f"{error.name} is not installed; run: pip install 'mase-xai[hf]'") from error
-    return read(place, base=base, device=device)
+    model = read(place, base=base, device=device)
+    arguments = {"name_or_path": _lasting(name_or_path), "base": None if base is None else absolute(base)}
+    model.origin = Loaded(load_adapted, arguments, model.checksum.versions())
+    return model
 
 
 def load(name_or_path: str | os.PathLike[str], *, device: str | None = None) -> "TorchModule":
@@ -142,7 +151,7 @@ def load(name_or_path: str | os.PathLike[str], *, device: str | None = None) -> 
     config = _read_config(place / "config.json")
     vocabulary = Vocabulary.read(place / "vocabulary.txt")
     module = read_module(place / "model.safetensors", config, len(vocabulary))
-    return TorchModule(
+    model = TorchModule(
         moved(module, device),
         tokenize=vocabulary.encode,
         labels=config["labels"],
@@ -154,6 +163,8 @@ def load(name_or_path: str | os.PathLike[str], *, device: str | None = None) -> 
         outputs="logits",
         name=config["name"],
     )
+    model.origin = Loaded(load, {"name_or_path": _lasting(name_or_path)}, model.checksum.versions())
+    return model
 
 
 def _read_config(path: Path) -> dict[str, Any]:

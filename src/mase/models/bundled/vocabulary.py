@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from mase.errors import DataError
 from mase.models import limits
@@ -65,6 +66,9 @@ class Vocabulary:
     def dumps(self) -> str:
         """Return the vocabulary as text, one word per line in the order of the ids."""
         return "\n".join([*_SPECIAL, *self.ids]) + "\n"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Vocabulary.of, (list(self.ids),)  # a read-only mapping cannot be pickled
 
     def __len__(self) -> int:
         return len(self.ids) + len(_SPECIAL)

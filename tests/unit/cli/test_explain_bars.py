@@ -1,4 +1,4 @@
-"""Tests of `mase.cli.progress`."""
+"""Tests of progress bars of `mase explain`."""
 
 import os
 

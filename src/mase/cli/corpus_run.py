@@ -1,0 +1,109 @@
+"""The work of `mase run`: explain a corpus and list its failures, or say what that will take."""
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mase.cli.group import complain, tell
+from mase.cli.streams import aside
+from mase.corpus.estimate import estimate
+from mase.corpus.failures import count_failures, read_failures
+from mase.corpus.inputs import open_source
+from mase.corpus.opened import Run
+from mase.corpus.plan import Plan, Shard, automatic_part_size
+from mase.corpus.running import run
+from mase.explainer import Explainer
+from mase.models.protocol import Model
+from mase.platforms import usable_cores
+from mase.render.facts import counted, duration
+
+__all__ = ["explain_corpus", "report_estimate", "report_failures", "sources"]
+
+_MOST_LISTED = 20
+_OF_THE_INPUT = ("text_column", "id_column", "keep", "where", "limit")
+_OF_THE_RUN = (
+    "jobs", "shard", "engine", "address", "gpus_per_worker", "part_size", "timeout", "fresh", "allow_other_versions",
+)  # fmt: skip
+
+
+def sources(inputs: Sequence[str], output: str | None) -> list[Path]:
+    """Return the paths of the inputs.
+
+    Raises
+    ------
+    UsageError
+        If one is empty, or the output is in a folder that is read.
+    """
+    if "" in inputs:
+        raise click.UsageError("got an empty file name, expected INPUT...; is a variable of your shell not set?")
+    paths = list(map(Path, inputs))
+    for path in paths if output is not None and "://" not in output else ():
+        if path.is_dir() and Path(output or "").resolve().is_relative_to(path.resolve()):
+            raise click.UsageError(
+                f"the folder --output {output!r} is in the input {str(path)!r}, and would be read as a part of it; "
+                "expected another place"
+            )
+    return paths
+
+
+def explain_corpus(inputs: Sequence[Path], output: str, model: Model, options: Mapping[str, Any]) -> None:
+    """Explain a corpus, list the texts that failed, and exit with 1 if there are any.
+
+    Raises
+    ------
+    MaseError
+        As for `mase.run`.
+    """
+    with aside():
+        made = run(inputs, output, model=model, **options)
+    shard = Shard() if options["shard"] is None else Shard.parse(options["shard"])
+    tell(f"{made.folder.place}: {len(made.parts):,} of {counted(made.plan.n_parts, 'part')} finished")
+    if report_failures(made, shard):
+        click.get_current_context().exit(1)
+
+
+def report_failures(made: Run, shard: Shard) -> int:
+    """List the first texts of a shard that failed, and return how many there are."""
+    plan = Plan(len(made), made.manifest.asked.part_size, shard)
+    parts = [part for part in made.parts if part in set(plan.parts)]
+    n = sum(count_failures(made.folder, part) for part in parts)
+    for failure in islice(read_failures(made.folder, parts if n else ()), _MOST_LISTED):
+        complain(f"id {failure.id!r:.80}, row {failure.row}: {failure.error}: {failure.message:.300}")
+    if n > _MOST_LISTED:
+        complain(
+            f"{n - _MOST_LISTED:,} more texts failed, {n:,} in all; DuckDB lists them: "
+            f"SELECT id, row, error, message FROM '{made.folder.place}/texts/*.parquet' WHERE error IS NOT NULL"
+        )
+    return n
+
+
+def report_estimate(inputs: Sequence[Path], model: Model, target: str | None, options: Mapping[str, Any]) -> None:
+    """Print what a run will take, after a few texts were explained. Nothing is written.
+
+    Raises
+    ------
+    MaseError
+        If the input cannot be read, an option is invalid, or none of these texts can be explained.
+    """
+    source = open_source(inputs, **{name: options[name] for name in _OF_THE_INPUT})
+    shard = Shard() if options["shard"] is None else Shard.parse(options["shard"])
+    plan = Plan(len(source), options["part_size"] or automatic_part_size(len(source)), shard)
+    jobs = options["jobs"] or usable_cores()
+    with aside():
+        other = {*_OF_THE_INPUT, *_OF_THE_RUN}
+        explainer = Explainer(model, **{name: value for name, value in options.items() if name not in other})
+        found = estimate(source, explainer, target, plan)
+    click.echo(f"{counted(found.n_texts, 'text')} in {counted(len(plan.parts), 'part')} of {plan.part_size:,}")
+    if found.n_unreadable:
+        click.echo(f"{counted(found.n_unreadable, 'text')} missing or not readable, to be recorded as failed")
+    click.echo(
+        f"{counted(found.n_tried, 'text')} explained for this estimate: {duration(found.seconds)} and "
+        f"{found.n_queries:,.0f} evaluations of the model each"
+    )
+    n = found.n_texts - found.n_unreadable
+    took = duration(n * found.seconds / jobs)
+    click.echo(f"about {took} with {counted(jobs, 'worker')}, {counted(round(n * found.n_queries), 'evaluation')}")
+    click.echo("nothing was written")

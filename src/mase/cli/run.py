@@ -1,0 +1,111 @@
+"""`mase run`: explain a corpus into a folder, from which the command can be continued."""
+
+from typing import Any
+
+import click
+
+from mase.cli.options import device, download, how, model, options, target, trust_remote_code, where
+from mase.corpus.engines import ENGINES
+
+__all__ = ["run"]
+
+
+def _names(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    return None if value is None else tuple(name.strip() for name in value.split(",") if name.strip())
+
+
+_which_texts = options(
+    click.option("--text-column", metavar="NAME", help="Column of the texts. [default: text]"),
+    click.option("--id-column", metavar="NAME", help="Column of unique ids. [default: number the texts from 0]"),
+    click.option(
+        "--keep", callback=_names, metavar="COLUMN,...",
+        help="Columns to keep beside the texts, such as labels; group=cohort gives one another name.",
+    ),
+    where,
+    click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Read only the first N texts."),
+)  # fmt: skip
+_where = options(
+    click.option(
+        "--jobs", type=click.IntRange(min=1), metavar="N", help="Worker processes. [default: one per processor]"
+    ),
+    click.option("--shard", metavar="I/N", help="Explain only share I of N; the copies of all shares make the run."),
+    click.option(
+        "--engine", type=click.Choice(tuple(ENGINES)), default="local", show_default=True,
+        help="Where workers run: processes of this machine, this process, or a Ray cluster.",
+    ),
+    click.option("--address", metavar="HOST:PORT", help="Address of Ray. [default: RAY_ADDRESS, or a new cluster]"),
+    click.option(
+        "--gpus-per-worker", type=click.FloatRange(min=0), metavar="G", help="GPUs of a Ray worker, as in 1 or 0.25."
+    ),
+    click.option(
+        "--part-size", type=click.IntRange(min=1), metavar="N",
+        help="Texts per part, the unit that is lost at most. [default: from 32 on, by the number of texts]",
+    ),
+    click.option(
+        "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S",
+        help="Seconds after which a text is given up and recorded as failed.",
+    ),
+)  # fmt: skip
+
+
+@click.command(short_help="Explain a corpus, on all processors or a cluster.")
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option("-o", "--output", metavar="RUN", help="Folder of the run, or a URI such as s3://bucket/folder.")
+@_which_texts
+@model
+@target
+@how
+@device
+@download
+@trust_remote_code
+@_where
+@click.option("--dry-run", is_flag=True, help="Read the input, explain a few texts, say how long all take, and stop.")
+@click.option("--fresh", is_flag=True, help="Begin anew; an existing run is kept beside it under another name.")
+@click.option(
+    "--allow-other-versions", is_flag=True, help="Continue a run that other versions or another processor began."
+)
+@click.option("--no-texts", is_flag=True, help="Do not store the texts in the run, only scores and words.")
+@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+def run(
+    *,
+    inputs: tuple[str, ...],
+    output: str | None,
+    model: str,
+    target: str | None,
+    device: str | None,
+    download: bool,
+    trust_remote_code: bool,
+    dry_run: bool,
+    no_texts: bool,
+    quiet: bool,
+    **more: Any,
+) -> None:
+    """Explain every text of the INPUTs and write scores, words and responses as Parquet files into the folder RUN.
+
+    INPUT is a table (.csv, .tsv, .jsonl, .parquet, also packed as in .csv.gz), a file with one text per line, or a
+    folder of such files. The same command again continues a run that was interrupted: finished parts are not computed
+    again. `mase status RUN` shows how far it is.
+
+    A text that cannot be explained is recorded in the run with the reason, and the exit code is 1.
+
+    \b
+    Examples
+      mase run reviews.csv -o run --id-column id --keep label,group=cohort --jobs 8
+      mase run reviews.csv -o run --dry-run
+      mase run reviews/ -o /shared/run --shard $SLURM_ARRAY_TASK_ID/16
+      mase run reviews.parquet -o s3://bucket/run --engine ray --gpus-per-worker 0.25
+    """
+    if output is None and not dry_run:
+        raise click.UsageError("got no --output, expected --output RUN, the folder to write; or --dry-run")
+    from mase.cli.code import open_model
+    from mase.cli.corpus_run import explain_corpus, report_estimate, sources
+    from mase.cli.streams import aside
+
+    paths = sources(inputs, output)
+    with aside():
+        loaded = open_model(model, download=download, device=device, trust_remote_code=trust_remote_code)
+    if dry_run or output is None:
+        report_estimate(paths, loaded, target, more)
+    else:
+        more |= {"target": target, "keep_texts": not no_texts, "show_progress": not quiet}
+        explain_corpus(paths, output, loaded, more)

@@ -1,0 +1,69 @@
+"""`mase summary`: what the explanations of a run say together."""
+
+import click
+
+__all__ = ["summary"]
+
+_folder = click.Path(file_okay=False)
+
+
+@click.command(short_help="Show what the explanations of a run say together.")
+@click.argument("run", metavar="RUN")
+@click.option("--label-column", metavar="NAME", help="Kept column of the true classes, for the wrong predictions.")
+@click.option("--group-column", metavar="NAME", help="Kept column whose values are compared.")
+@click.option(
+    "--min-texts",
+    type=click.IntRange(min=2),
+    default=20,
+    show_default=True,
+    help="Leave out words and phrases in fewer texts.",
+)
+@click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="Longest list.")
+@click.option("--csv", "csv_folder", type=_folder, metavar="FOLDER", help="Also write each table as CSV.")
+@click.option("--parquet", "parquet_folder", type=_folder, metavar="FOLDER", help="Also write each table as Parquet.")
+@click.option("--html", "html_folder", type=_folder, metavar="FOLDER", help="Also write a report for a browser.")
+def summary(
+    *,
+    run: str,
+    label_column: str | None,
+    group_column: str | None,
+    min_texts: int,
+    top: int,
+    csv_folder: str | None,
+    parquet_folder: str | None,
+    html_folder: str | None,
+) -> None:
+    """Show what the explanations in the folder RUN say together.
+
+    For each class: the words and two-word phrases that push towards it and away from it. With a label column: the words
+    behind wrong predictions. With a group column: the words whose effect differs between its values. And how far the
+    scores can be trusted.
+
+    \b
+    Examples
+      mase summary reviews
+      mase summary reviews --label-column label --group-column country --html report
+    """
+    from mase.lazy import require
+
+    for package in ("pyarrow", "duckdb"):
+        require(package, "corpora")
+    from mase.cli.explanation_run import open_console
+    from mase.cli.group import tell
+    from mase.cli.summary_tables import show
+    from mase.corpus.opened import open_run
+    from mase.report.folder import check_free, write_report
+    from mase.summary.summarising import summarise
+    from mase.summary.tables import write_csv, write_parquet
+
+    if html_folder is not None:
+        check_free(html_folder)
+    opened = open_run(run)
+    found = summarise(opened, label_column=label_column, group_column=group_column, min_texts=min_texts, top=top)
+    show(found, open_console())
+    for folder, write in ((csv_folder, write_csv), (parquet_folder, write_parquet)):
+        if folder is not None:
+            write(found, folder)
+            tell(f"wrote the tables to {click.format_filename(folder)}")
+    if html_folder is not None:
+        tell(f"wrote {click.format_filename(write_report(found, opened, html_folder))}")

@@ -1,0 +1,151 @@
+"""The summary of a run on a terminal, in tables of at most 80 columns."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby, islice, zip_longest
+from typing import TypeVar
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from mase.render.facts import counted, percent
+from mase.render.pieces import inline
+from mase.summary.effects import GroupDifference, PhraseEffect, PushDifference, WordEffect
+from mase.summary.summary import Summary
+
+__all__ = ["show"]
+
+_WIDTH = 80
+# More classes, groups and notes than this are in the files only.
+_MOST = 6
+_WORD, _PHRASE = 16, 20
+
+Row = TypeVar("Row")
+Key = TypeVar("Key")
+
+
+def show(summary: Summary, console: Console) -> None:
+    """Print a summary."""
+    console.print(Group(*_parts(summary)), width=min(console.width, _WIDTH))
+    console.file.flush()
+
+
+def _parts(summary: Summary) -> Iterator[RenderableType]:
+    yield from _facts(summary)
+    order = [found.prediction for found in summary.predictions]
+    yield from _effects(summary, order)
+    yield from _comparisons(summary)
+    yield Text(f"\n{_rule(summary)}", "dim")
+
+
+def _facts(summary: Summary) -> Iterator[RenderableType]:
+    counts = summary.overview
+    yield Text(f"{inline(counts.model)}, explained with {inline(counts.method)}", "bold")
+    grid = Table.grid(padding=(0, 2))
+    grid.add_row(
+        "texts",
+        f"{counts.n_texts:,}, of which {counts.n_explained:,} explained ({counts.n_distinct:,} different), "
+        f"{counts.n_failed:,} failed",
+    )
+    grid.add_row("evaluations", f"{counts.n_queries:,} for {counted(counts.n_units, 'unit')}")
+    for failed in summary.failures[:_MOST]:
+        grid.add_row("failed", f"{failed.n_texts:,} × {inline(failed.error)}, as {inline(failed.id)}")
+    for found in summary.predictions[:_MOST]:
+        share = f"{percent(found.share)} of the texts, mean probability {percent(found.probability)}"
+        grid.add_row("predicted", f"{inline(found.prediction)}: {share}")
+    if counts.accuracy is not None:
+        grid.add_row("accuracy", f"{percent(counts.accuracy)} of {counted(counts.n_labelled, 'text')} with a label")
+    for measure in summary.quality:
+        spread = f"median {measure.median:.2f}, lowest tenth below {measure.q10:.2f}"
+        grid.add_row(inline(measure.name), f"{spread} ({measure.n:,})")
+    for note in summary.notes[:_MOST]:
+        grid.add_row("note", f"{inline(note.code)} in {percent(note.share)} of the texts")
+    yield grid
+
+
+def _effects(summary: Summary, order: Sequence[str]) -> Iterator[RenderableType]:
+    """Yield words and phrases of the most frequent classes, those towards it beside those away from it."""
+    responses = dict.fromkeys([*order, *(row.response for row in summary.words)])
+    for response in list(responses)[:_MOST]:
+        words = [row for row in summary.words if row.response == response]
+        phrases = [row for row in summary.phrases if row.response == response]
+        if words or phrases:
+            yield Text(f"\n{inline(response)}: mean effect ± 95 %, texts", "bold")
+        if words:
+            yield _sides("words", words)
+        if phrases:
+            yield _sides("phrases", phrases)
+    if len(responses) > _MOST:
+        yield Text(f"\n{len(responses) - _MOST} more classes: --csv, --parquet and --html list them", "dim")
+
+
+def _sides(what: str, rows: Sequence[WordEffect] | Sequence[PhraseEffect]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
+    for direction in ("towards", "away"):
+        table.add_column(f"{what} {direction}", no_wrap=True, max_width=_PHRASE, min_width=_WORD)
+        table.add_column("effect", justify="right", no_wrap=True)
+        table.add_column("texts", justify="right", no_wrap=True)
+    sides = ([row for row in rows if row.direction == direction] for direction in ("towards", "away"))
+    for pair in zip_longest(*sides):
+        table.add_row(*(cell for row in pair for cell in _effect(row)))
+    return table
+
+
+def _effect(row: WordEffect | PhraseEffect | None) -> tuple[str | Text, ...]:
+    if row is None:
+        return ("", "", "")
+    name = row.word if isinstance(row, WordEffect) else row.phrase
+    return Text(inline(name)), f"{row.effect:+.2f} ±{(row.high - row.low) / 2:.2f}", f"{row.n_texts:,}"
+
+
+def _comparisons(summary: Summary) -> Iterator[RenderableType]:
+    yield from _pushes("behind wrong predictions of", "push more towards it when it is wrong", summary.wrong)
+    yield from _pushes(
+        "behind low-confidence predictions of", "push less towards it when its probability is low",
+        summary.low_confidence,
+    )  # fmt: skip
+    for (response, group), shown in _first(summary.groups, lambda row: (row.response, row.group)):
+        column = inline(summary.settings.group_column or "")
+        title = f"{inline(response)}: effects that differ in {column} {inline(group)}"
+        yield _differences(title, shown, "in the group", "in others")
+
+
+def _pushes(what: str, meaning: str, rows: Iterable[PushDifference]) -> Iterator[RenderableType]:
+    for prediction, shown in _first(rows, lambda row: row.prediction):
+        yield _differences(f"{what} {inline(prediction)}: these words {meaning}", shown, "effect", "otherwise")
+
+
+def _first(rows: Iterable[Row], key: Callable[[Row], Key]) -> Iterator[tuple[Key, list[Row]]]:
+    """Yield the first lists of rows that have the same key."""
+    for found, shown in islice(groupby(rows, key=key), _MOST):
+        yield found, list(shown)
+
+
+def _differences(
+    title: str, rows: Sequence[PushDifference | GroupDifference], here: str, elsewhere: str
+) -> RenderableType:
+    table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
+    table.add_column("word", no_wrap=True, max_width=24)
+    for name in (here, "texts", elsewhere, "texts", "difference"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(
+            Text(inline(row.word)), f"{row.effect:+.2f}", f"{row.n_texts:,}", f"{row.effect_others:+.2f}",
+            f"{row.n_others:,}", f"{row.difference:+.3f} ±{(row.high - row.low) / 2:.3f}",
+        )  # fmt: skip
+    return Group(Text(f"\n{title}", "bold"), table)
+
+
+def _rule(summary: Summary) -> str:
+    """Return what the lists hold, and what they leave out."""
+    asked = summary.settings
+    tests = ", ".join(
+        f"{family.n_found:,} of {family.n_tested:,} {inline(family.table.replace('_', '-'))}"
+        for family in summary.families
+        if family.n_tested
+    )
+    return (
+        f"Words are merged by case and common words are kept. Tested are those in at least {asked.min_texts} texts; "
+        f"listed are the {asked.top} strongest that differ from 0 and from the average word of the same texts, at a "
+        f"false discovery rate of {asked.false_discovery_rate:.0%}. Passed: {tests or 'none were tested'}."
+    )

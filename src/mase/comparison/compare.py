@@ -1,0 +1,91 @@
+"""Compare two runs over the same texts."""
+
+import os
+from numbers import Integral
+
+from mase.comparison.comparison import Comparison, Texts
+from mase.comparison.matching import flips, match, predictions
+from mase.comparison.reasons import compare_reasons
+from mase.comparison.shifts import compare_words
+from mase.corpus.database import database
+from mase.corpus.opened import Run, open_run
+from mase.errors import DataError, OptionError
+
+__all__ = ["compare"]
+
+
+def compare(
+    first: Run | str | os.PathLike[str],
+    second: Run | str | os.PathLike[str],
+    *,
+    common_only: bool = False,
+    min_texts: int = 20,
+    rate: float = 0.05,
+) -> Comparison:
+    """Return which predictions and which reasons differ between two runs over the same texts.
+
+    Texts are matched by id, and their documents must be equal. Scores are compared for the responses (classes) that
+    both runs explain of a text. Single scores are tested with the difference divided by
+    ``sqrt(se_1**2 + se_2**2)``, over all words of all texts at the false discovery rate `rate`
+    (Benjamini and Hochberg): two runs that differ by their seed alone have no more false discoveries. With the same
+    seed, the two share a part of their noise, and the test is conservative.
+
+    Parameters
+    ----------
+    first, second
+        Runs, or their folders.
+    common_only
+        Compare the texts that are in both runs, even if others are in one only, or have different documents.
+    min_texts
+        Test the mean score of words that occur in at least so many texts.
+    rate
+        False discovery rate of the tests of single scores, and of words.
+
+    Raises
+    ------
+    DataError
+        If a run cannot be read, an id is not unique, or the texts differ and `common_only` is not set.
+    OptionError
+        If `min_texts` is below 2, or `rate` is not between 0 and 1.
+    MissingDependencyError
+        If DuckDB is not installed.
+
+    Notes
+    -----
+    Scores of different links have different units. Where the runs explain different links, the order and the signs of
+    the scores are compared, and neither the sizes of single scores nor the means of words.
+    """
+    if isinstance(min_texts, bool) or not isinstance(min_texts, Integral) or min_texts < 2:
+        raise OptionError(f"min_texts is {min_texts!r}, expected an integer >= 2")
+    if not 0 < rate < 1:
+        raise OptionError(f"rate is {rate!r}, expected a number between 0 and 1, for example 0.05")
+    one, other = _opened(first), _opened(second)
+    with database() as connection:
+        texts = match(connection, one, other)
+        if not common_only:
+            _check_equal(texts)
+        changed = predictions(connection)
+        reasons, agreement = compare_reasons(connection, rate)
+        tables = {"flips": flips(connection), "reasons": agreement}
+        shifts = None
+        if all(link == other_link for link, other_link in reasons.links):
+            shifts, tables["words"] = compare_words(connection, one, int(min_texts), rate)
+    return Comparison(one.folder.place, other.folder.place, texts, changed, reasons, shifts, tables)
+
+
+def _opened(run: Run | str | os.PathLike[str]) -> Run:
+    return run if isinstance(run, Run) else open_run(run)
+
+
+def _check_equal(texts: Texts) -> None:
+    unequal = {
+        "only in the first run": texts.only_first,
+        "only in the second run": texts.only_second,
+        "with different documents": texts.different,
+    }
+    if any(unequal.values()):
+        counts = ", ".join(f"{count:,} {what}" for what, count in unequal.items() if count)
+        raise DataError(
+            f"the runs have different texts: {counts}; expected the same, or common_only='True' to compare the "
+            f"{texts.compared:,} that are equal"
+        )

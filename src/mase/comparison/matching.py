@@ -1,0 +1,94 @@
+"""Match the texts of two runs, and compare their predictions."""
+
+import pyarrow as pa
+
+from mase.comparison.comparison import Flip, Predictions, Texts
+from mase.corpus.database import Database
+from mase.corpus.opened import Run
+from mase.errors import DataError
+
+__all__ = ["flips", "match", "predictions"]
+
+_LISTED = 10
+# Documents are compared by their checksums, so that they need not be held.
+_COLUMNS = {
+    "texts": "id, row, md5_number(document) AS document, prediction, probability, n_queries, error",
+    "responses": "row, response, link",
+    "units": """
+        row, response, position, field, start, "end", lower(text) AS word, score, standard_error AS error, rank
+    """,
+}
+_MATCH = """
+CREATE TEMP TABLE pairs AS
+SELECT
+    a.id, a.row AS first_row, b.row AS second_row,
+    {same} AS same_document,
+    a.error IS NOT NULL AS first_failed, b.error IS NOT NULL AS second_failed,
+    a.prediction AS first_prediction, a.probability AS first_probability, a.n_queries AS first_queries,
+    b.prediction AS second_prediction, b.probability AS second_probability, b.n_queries AS second_queries
+FROM first_texts AS a JOIN second_texts AS b ON a.id = b.id
+"""
+_SAME = "a.document IS NOT DISTINCT FROM b.document"
+_COUNT = """
+SELECT
+    count(*) FILTER (same_document AND NOT first_failed AND NOT second_failed) AS compared,
+    (SELECT count(*) FROM first_texts) - count(*) AS only_first,
+    (SELECT count(*) FROM second_texts) - count(*) AS only_second,
+    count(*) FILTER (NOT same_document) AS different,
+    count(*) FILTER (same_document AND first_failed) AS failed_first,
+    count(*) FILTER (same_document AND second_failed) AS failed_second
+FROM pairs
+"""
+_KEEP = "DELETE FROM pairs WHERE NOT same_document OR first_failed OR second_failed"
+_PREDICTIONS = """
+SELECT
+    count(*), count(*) FILTER (flipped),
+    avg(change) FILTER (NOT flipped), avg(abs(change)) FILTER (NOT flipped)
+FROM (
+    SELECT first_prediction <> second_prediction AS flipped, second_probability - first_probability AS change FROM pairs
+)
+"""
+_FLIPS = """
+SELECT
+    id, first_row AS row, first_prediction, first_probability, second_prediction, second_probability
+FROM pairs WHERE first_prediction <> second_prediction
+ORDER BY least(first_probability, second_probability) DESC, first_row
+"""
+
+
+def match(database: Database, first: Run, second: Run) -> Texts:
+    """Load two runs, make the table `pairs` of the texts that both explained, and return how the texts match.
+
+    Raises
+    ------
+    DataError
+        If an id is in a run twice, or if the documents cannot be compared because a run was made without them.
+    """
+    documents = [run.manifest.asked.documents for run in (first, second)]
+    if not all(documents) and first.manifest.asked.input != second.manifest.asked.input:
+        raise DataError(
+            "a run was made without its texts (documents=False), and the runs have different inputs, so that it cannot "
+            "be told whether the texts are equal; expected runs with texts, or of the same input"
+        )
+    for name, run in (("first", first), ("second", second)):
+        for table, columns in _COLUMNS.items():
+            database.load(f"{name}_{table}", run.schema(table), run.tables(table), columns)
+        twice = database.run(f"SELECT id FROM {name}_texts GROUP BY id HAVING count(*) > 1 LIMIT 1")
+        if twice:
+            raise DataError(f"the run {run.folder.place!r} has the id {twice[0][0]!r:.80} twice, expected unique ids")
+    database.run(_MATCH.format(same=_SAME if all(documents) else "true"))
+    texts = Texts(*database.row(_COUNT))
+    database.run(_KEEP)
+    return texts
+
+
+def predictions(database: Database) -> Predictions:
+    """Return how the predictions of the texts in `pairs` differ."""
+    n, flipped, change, size = database.row(_PREDICTIONS)
+    listed = database.run(f"{_FLIPS} LIMIT {_LISTED}")
+    return Predictions(n, flipped, change, size, tuple(Flip(*values) for values in listed))
+
+
+def flips(database: Database) -> pa.Table:
+    """Return every text in `pairs` whose prediction differs, those first for which both runs are most confident."""
+    return database.table(_FLIPS)

@@ -1,0 +1,155 @@
+"""Compare the scores of two runs: text by text, and beyond what sampling explains."""
+
+import numpy as np
+import pyarrow as pa
+
+from mase.comparison.comparison import Noise, Reasons
+from mase.comparison.discoveries import critical_value, critical_z
+from mase.corpus.database import Database
+
+__all__ = ["TOP", "compare_reasons"]
+
+TOP = 5
+
+_EXPLANATIONS = """
+CREATE TEMP TABLE explanations AS
+SELECT
+    pairs.id, first_row, second_row, a.response, a.link AS first_link, b.link AS second_link,
+    first_queries, second_queries
+FROM pairs
+JOIN first_responses AS a ON a.row = first_row
+JOIN second_responses AS b ON b.row = second_row AND b.response = a.response
+"""
+# A difference below 1e-9 of the largest score of the text is one of rounding. The ratio of a difference and its
+# standard error has a t distribution, whose degrees of freedom are Welch's; Wallace (Annals of Mathematical Statistics
+# 30, 1959, p. 1124) turns it into a standard normal deviate. Without sampling (no error), each difference counts.
+_WORDS = """
+CREATE TEMP TABLE words AS
+WITH
+mine AS (
+    SELECT e.first_row, e.second_row, e.response, u.position, u.field, u.start, u."end", u.word, u.score, u.error,
+        u.rank, first_queries - count(*) OVER text - 1 AS freedom
+    FROM explanations AS e JOIN first_units AS u ON u.row = e.first_row AND u.response = e.response
+    WINDOW text AS (PARTITION BY e.first_row, e.response)
+),
+theirs AS (
+    SELECT e.first_row, e.response, u.field, u.start, u."end", u.score, u.error,
+        u.rank, second_queries - count(*) OVER text - 1 AS freedom
+    FROM explanations AS e JOIN second_units AS u ON u.row = e.second_row AND u.response = e.response
+    WINDOW text AS (PARTITION BY e.first_row, e.response)
+),
+joined AS (
+    SELECT a.first_row, a.response, a.position, a.field, a.start, a."end", a.word,
+        a.score AS first, b.score AS second, a.rank AS first_rank, b.rank AS second_rank,
+        a.error * a.error AS first_variance, b.error * b.error AS second_variance,
+        greatest(a.freedom, 1) AS first_freedom, greatest(b.freedom, 1) AS second_freedom,
+        max(greatest(abs(a.score), abs(b.score))) OVER (PARTITION BY a.first_row, a.response) AS size
+    FROM mine AS a JOIN theirs AS b USING (first_row, response, field, start, "end")
+),
+differences AS (
+    SELECT *, CASE WHEN abs(first - second) <= 1e-9 * size THEN 0 ELSE second - first END AS difference,
+        first_variance + second_variance AS variance,
+        round(first / nullif(size, 0), 9) AS first_rounded, round(second / nullif(size, 0), 9) AS second_rounded
+    FROM joined
+),
+ratios AS (
+    SELECT *, difference * difference / nullif(variance, 0) AS squared,
+        variance * variance / nullif(first_variance * first_variance / first_freedom
+            + second_variance * second_variance / second_freedom, 0) AS freedom
+    FROM differences
+)
+SELECT first_row AS row, response, position, field, start, "end", word, first, second, first_rank, second_rank,
+    first_rounded, second_rounded, first_variance, second_variance, difference,
+    CASE
+        WHEN variance IS NULL THEN NULL
+        WHEN difference = 0 THEN 0
+        WHEN squared IS NULL OR freedom IS NULL OR NOT isfinite(squared) THEN 'infinity'::DOUBLE
+        ELSE (8 * freedom + 1) / (8 * freedom + 3) * sqrt(freedom * ln(1 + squared / freedom))
+    END AS z
+FROM ratios
+"""
+# Ties get their average rank. A sign counts where a score is outside of the 95 % interval of a score of 0.
+_TEXTS = """
+CREATE TEMP TABLE agreement AS
+WITH
+sizes AS (
+    SELECT e.first_row AS row, e.response, any_value(e.id) AS id, count(u.row) AS first_words
+    FROM explanations AS e LEFT JOIN first_units AS u ON u.row = e.first_row AND u.response = e.response GROUP BY ALL
+),
+others AS (
+    SELECT e.first_row AS row, e.response, count(u.row) AS second_words
+    FROM explanations AS e LEFT JOIN second_units AS u ON u.row = e.second_row AND u.response = e.response GROUP BY ALL
+),
+ranked AS (
+    SELECT *,
+        rank() OVER by_first + (count(*) OVER same_first - 1) / 2 AS first_order,
+        rank() OVER by_second + (count(*) OVER same_second - 1) / 2 AS second_order,
+        abs(first) > 1.959964 * sqrt(coalesce(first_variance, 0))
+            OR abs(second) > 1.959964 * sqrt(coalesce(second_variance, 0)) AS clear
+    FROM words
+    WINDOW
+        by_first AS (PARTITION BY row, response ORDER BY first_rounded),
+        by_second AS (PARTITION BY row, response ORDER BY second_rounded),
+        same_first AS (PARTITION BY row, response, first_rounded),
+        same_second AS (PARTITION BY row, response, second_rounded)
+),
+shared AS (
+    SELECT row, response, count(*) AS words,
+        count(*) FILTER (first_rank <= {top} AND second_rank <= {top}) AS tops,
+        corr(first_order, second_order) AS rank_correlation,
+        avg((sign(first) = sign(second))::INT) FILTER (clear) AS sign_agreement,
+        count(*) FILTER (z >= {critical}) AS changed,
+    FROM ranked GROUP BY ALL
+)
+SELECT id, row, response, first_words, second_words, coalesce(words, 0) AS words,
+    CASE WHEN first_words = 0 AND second_words = 0 THEN NULL
+        ELSE coalesce(tops, 0) / least({top}, greatest(first_words, second_words)) END AS top_overlap,
+    CASE WHEN isfinite(rank_correlation) THEN rank_correlation END AS rank_correlation, sign_agreement,
+    {changed} AS words_changed
+FROM sizes JOIN others USING (row, response) LEFT JOIN shared USING (row, response)
+"""
+_TOTALS = """
+SELECT count(DISTINCT row), coalesce(sum(words), 0)::BIGINT,
+    coalesce(sum(first_words + second_words - 2 * words), 0)::BIGINT,
+    avg(top_overlap), avg(rank_correlation), avg(sign_agreement),
+    coalesce(sum(words_changed), 0)::BIGINT, count(DISTINCT row) FILTER (words_changed > 0)
+FROM agreement
+"""
+
+
+def compare_reasons(database: Database, rate: float) -> tuple[Reasons, pa.Table]:
+    """Make the table `words` of scores that both runs have; return how they differ, and that for every text.
+
+    Parameters
+    ----------
+    database
+        Has the table `pairs` of `match`.
+    rate
+        False discovery rate of the test of single scores.
+    """
+    database.run(_EXPLANATIONS)
+    found = database.run("SELECT DISTINCT first_link, second_link FROM explanations ORDER BY ALL")
+    links = tuple((one, other) for one, other in found)
+    database.run(_WORDS)
+    tested, critical, reason = _tested(database, links, rate)
+    known = f"{critical!r}::DOUBLE" if np.isfinite(critical) else "'infinity'::DOUBLE"
+    changed = "NULL::BIGINT" if reason else "coalesce(changed, 0)"
+    database.run(_TEXTS.format(top=TOP, critical=known, changed=changed))
+    *agreement, words_changed, texts_changed = database.row(_TOTALS)
+    noise = None if reason else Noise(rate, tested, words_changed, texts_changed)
+    n_texts, n_words, n_unmatched, overlap, correlation, signs = agreement
+    reasons = Reasons(n_texts, n_words, n_unmatched, links, overlap, correlation, signs, noise, reason)
+    return reasons, database.table("SELECT * FROM agreement ORDER BY row, response")
+
+
+def _tested(database: Database, links: tuple[tuple[str, str], ...], rate: float) -> tuple[int, float, str | None]:
+    """Return the number of scores tested, the least significant deviate, and why nothing can be tested."""
+    if any(one != other for one, other in links):
+        return 0, np.inf, "the runs explain different links, whose scores have no unit in common; give both one link"
+    least = critical_value(rate)
+    query = f"SELECT count(z), count(z) FILTER (z >= {least!r}), count(*) FROM words"
+    tested, candidates, n_words = database.row(query)
+    if n_words and not tested:
+        return 0, np.inf, "the scores of a run have no standard errors, so that sampling noise is not known"
+    batches = database.numbers(f"SELECT z FROM words WHERE z >= {least!r} ORDER BY z")
+    return tested, critical_z(batches, candidates, tested, rate), None

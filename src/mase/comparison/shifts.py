@@ -1,0 +1,118 @@
+"""Compare the mean scores of words over the texts of two runs."""
+
+from collections.abc import Mapping, Set
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+from scipy.special import stdtr, stdtrit
+
+from mase.comparison.comparison import Example, Shift, Shifts
+from mase.comparison.discoveries import significant
+from mase.corpus.database import Database
+from mase.corpus.opened import Run
+
+__all__ = ["compare_words"]
+
+_LISTED, _EXAMPLES, _CONTEXT = 20, 3, 40
+# A word that a text has several times counts once, with its mean.
+_MEANS = """
+SELECT response, word, count(*) AS n_texts, avg(first) AS first_mean, avg(second) AS second_mean,
+    avg(difference) AS difference, coalesce(stddev_samp(difference), 0) AS deviation
+FROM (
+    SELECT row, response, word, avg(first) AS first, avg(second) AS second, avg(difference) AS difference
+    FROM words GROUP BY ALL
+)
+GROUP BY ALL HAVING count(*) >= {min_texts} ORDER BY response, word
+"""
+_ROWS_OF = """
+SELECT id, row, field, start, "end", first, second
+FROM (SELECT * FROM words WHERE response = $response AND word = $word ORDER BY abs(difference) DESC, row, position
+      LIMIT {examples}) AS w
+JOIN first_texts AS t USING (row) ORDER BY abs(difference) DESC, row, position
+"""
+
+
+def compare_words(database: Database, first: Run, min_texts: int, rate: float) -> tuple[Shifts, pa.Table]:
+    """Return the words whose mean score differs over texts, and the means of all words that were tested.
+
+    The difference of a word is paired: its mean over texts, with the interval and test of Student's t.
+
+    Parameters
+    ----------
+    database
+        Has the tables `words` of `compare_reasons` and `first_texts`.
+    first
+        The first run, whose texts are shown in examples.
+    min_texts
+        Test words that occur in at least so many texts.
+    rate
+        False discovery rate.
+    """
+    found = database.table(_MEANS.format(min_texts=max(min_texts, 2)))
+    n = found.column("n_texts").to_numpy()
+    mean, deviation = found.column("difference").to_numpy(), found.column("deviation").to_numpy()
+    error = np.where(deviation <= 1e-9 * np.abs(mean), 0.0, deviation / np.sqrt(np.maximum(n, 1)))
+    sure = np.where(mean == 0, 1.0, 0.0)  # the same difference in every text
+    ratio = np.divide(np.abs(mean), error, out=np.zeros_like(mean), where=error > 0)
+    p_values = np.where(error > 0, 2 * stdtr(n - 1, -ratio), sure)
+    shifted = significant(p_values, rate)
+    half = stdtrit(n - 1, 0.975) * error if len(n) else error
+    columns = {"low": mean - half, "high": mean + half, "p_value": p_values, "shifted": shifted}
+    table = found.drop_columns(["deviation"])
+    for name, values in columns.items():
+        table = table.append_column(name, pa.array(values))
+    largest = [index for index in np.argsort(-np.abs(mean), kind="stable") if shifted[index]][:_LISTED]
+    listed = _with_examples(database, first, table.take(pa.array(largest, pa.int64())).drop_columns(["shifted"]))
+    return Shifts(min_texts, rate, len(n), int(shifted.sum()), listed), table
+
+
+def _with_examples(database: Database, run: Run, table: pa.Table) -> tuple[Shift, ...]:
+    """Return the words of a table with the uses that differ most, in their texts."""
+    query = _ROWS_OF.format(examples=_EXAMPLES)
+    words = table.to_pylist()
+    uses = [database.run(query, {"response": word["response"], "word": word["word"]}) for word in words]
+    documents = _documents(run, {use[1] for of_word in uses for use in of_word})
+    return tuple(
+        Shift(**word, examples=tuple(_example(documents, *use) for use in of_word))
+        for word, of_word in zip(words, uses, strict=True)
+    )
+
+
+def _documents(run: Run, rows: Set[int]) -> dict[int, str | None]:
+    """Return the documents of some rows; None if the run has none."""
+    documents: dict[int, str | None] = {}
+    size = run.plan.part_size
+    for part in sorted({row // size for row in rows}):
+        column = run.part("texts", part).column("document")
+        documents |= {row: column[row - part * size].as_py() for row in rows if row // size == part}
+    return documents
+
+
+def _example(
+    documents: Mapping[int, str | None],
+    identity: str,
+    row: int,
+    field: str,
+    start: int,
+    end: int,
+    first: float,
+    second: float,
+) -> Example:
+    text = _text(documents[row], field)
+    before, after = text[max(0, start - _CONTEXT) : start], text[end : end + _CONTEXT]
+    return Example(identity, before, text[start:end], after, first, second)
+
+
+def _text(document: str | None, field: str) -> str:
+    """Return the text of a field; empty if the run has no documents, or one that is not in the form of ours."""
+    try:
+        fields = msgspec.json.decode(document or "[]", type=list[_Field])
+    except (msgspec.MsgspecError, RecursionError):
+        return ""
+    return next((part.text for part in fields if part.name == field), "")
+
+
+class _Field(msgspec.Struct):
+    name: str
+    text: str

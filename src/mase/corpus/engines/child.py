@@ -1,0 +1,101 @@
+"""The program of a worker process of the local engine: it reads tasks from a pipe and writes what becomes of them."""
+
+import os
+import pickle
+import sys
+import time
+from collections.abc import Callable
+from io import BytesIO, TextIOWrapper
+from queue import SimpleQueue
+from threading import Thread
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
+
+from mase.corpus.engines.protocol import Done, Ready
+from mase.errors import MaseError, ModelError
+from mase.platforms import end_with_parent, keep_freed_memory
+
+if TYPE_CHECKING:
+    from mase.corpus.worker import Worker
+
+__all__ = ["Begun", "Unable", "main"]
+
+_INPUT, _OUTPUT, _ERRORS = 0, 1, 2
+# Seconds in which a worker may finish what it does after its driver has closed the pipe.
+_GRACE = 0.5
+
+
+class Begun(int):
+    """The row of a text that the worker begins to explain."""
+
+
+class Unable(tuple[str, str]):
+    """The type name and the message of the error because of which a worker cannot open the explainer."""
+
+    __slots__ = ()
+
+
+def main(name: str) -> None:
+    """Explain the tasks that arrive, after a first message with the pickled recipe."""
+    end_with_parent()
+    keep_freed_memory()
+    messages, answers = _pipes()
+    inbox: SimpleQueue[Any] = SimpleQueue()
+    Thread(target=_receive, args=(messages, inbox), daemon=True).start()
+
+    def answer(value: Any) -> None:
+        pickle.dump(value, answers, pickle.HIGHEST_PROTOCOL)
+        answers.flush()
+
+    try:
+        _work(name, inbox, answer)
+    except BrokenPipeError:  # the driver has ended
+        os._exit(1)
+
+
+def _work(name: str, inbox: "SimpleQueue[Any]", answer: Callable[[Any], None]) -> None:
+    recipe = inbox.get()
+    worker = None if recipe is None else _opened(recipe, name)
+    if isinstance(worker, Unable):
+        answer(worker)
+    elif worker is not None:
+        answer(Ready(name, worker.description))
+        for task in iter(inbox.get, None):
+            answer(Done(task.number, name, worker.explain(task, lambda row: answer(Begun(row)))))
+
+
+def _opened(recipe: bytes, name: str) -> "Worker | Unable":
+    from mase.corpus.worker import Worker
+
+    try:
+        return Worker(pickle.loads(recipe), name)
+    except MaseError as error:
+        return Unable((type(error).__name__, str(error)))
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (the code of the user may raise anything)
+        message = f"a worker cannot open the model: {type(error).__name__}: {' '.join(str(error).split())}"
+        return Unable((ModelError.__name__, message))
+
+
+def _pipes() -> tuple[BinaryIO, BinaryIO]:
+    """Return the pipes from and to the driver, and keep other code away from them.
+
+    They are the standard streams at first. The model has an empty standard input instead, and what it prints goes to
+    standard error.
+    """
+    messages, answers = os.fdopen(os.dup(_INPUT), "rb"), os.fdopen(os.dup(_OUTPUT), "wb")
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, _INPUT)
+    os.close(null)
+    os.dup2(_ERRORS, _OUTPUT)
+    sys.stdin = TextIOWrapper(BytesIO(), encoding="utf-8")
+    return messages, answers
+
+
+def _receive(messages: BinaryIO, inbox: "SimpleQueue[Any]") -> NoReturn:
+    """Pass messages on until the driver closes the pipe, then end this process, whatever it does."""
+    try:
+        while True:
+            inbox.put(pickle.load(messages))
+    except (EOFError, OSError, pickle.UnpicklingError):
+        inbox.put(None)
+        time.sleep(_GRACE)
+        os._exit(1)

@@ -1,0 +1,268 @@
+"""Workers on the machines of a Ray cluster.
+
+Ray places one actor per worker. An actor holds a worker process of the local engine, which explains the texts. So a
+text that ends or blocks its process is found and reported as on one machine, and Ray has to notice lost actors and
+machines only.
+"""
+
+import os
+import signal
+import socket
+import sys
+import time
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import current_thread, main_thread
+from typing import Any
+
+from mase.corpus.engines.actor import Actor, Pickled
+from mase.corpus.engines.child import Unable
+from mase.corpus.engines.protocol import QUEUED, Died, Event, Resources, Task, as_error
+from mase.corpus.worker import Recipe
+from mase.errors import OptionError, WorkerError
+from mase.lazy import require
+from mase.models.portable import dumps
+from mase.platforms import usable_cores
+
+__all__ = ["Ray"]
+
+# Actors that may be lost one after another before any text is explained.
+_MOST_FAILED_STARTS = 3
+# Seconds in which a cluster has to answer.
+_CONNECT = 10.0
+# Ray reads these when it is imported. It would print what the logs of its machines say to standard output.
+_QUIET = {"RAY_DEDUP_LOGS_SKIP_REGEX": ".*", "RAY_USAGE_STATS_ENABLED": "0"}
+
+
+class _Handle:
+    """An actor seen from the driver: the tasks that it has, in order, and whether it has opened the explainer."""
+
+    def __init__(self, actor: Any) -> None:
+        self.actor, self.tasks, self.is_ready = actor, deque[Task](), False
+
+
+class Ray:
+    """Actors of a Ray cluster, each with a worker process. See `Engine`.
+
+    Without an address, a cluster of this machine is started and stopped. A cluster that the caller has connected to is
+    used as it is. The number of workers is `jobs`, or else what the cluster has room for. Workers for which there is no
+    room yet begin when there is.
+
+    Raises
+    ------
+    OptionError
+        If Ray cannot give such a share of a GPU.
+    MissingDependencyError
+        If Ray is not installed.
+    """
+
+    def __init__(self, resources: Resources) -> None:
+        gpus = resources.gpus_per_worker
+        if gpus is not None and not (0 < gpus < 1 or (gpus >= 1 and gpus == int(gpus))):
+            raise OptionError(f"gpus_per_worker is {gpus:g}, expected a fraction below 1 or a whole number")
+        require("ray", "ray")
+        self._resources = resources
+        self._inbox: SimpleQueue[tuple[_Handle, Future[Any]]] = SimpleQueue()
+        self._workers: list[_Handle] = []
+        self._waiting: deque[Task] = deque()
+        self._connected = False
+        self._failed_starts = 0
+
+    @property
+    def free(self) -> int:
+        """Number of tasks that workers which are ready can take."""
+        ready = [worker for worker in self._workers if worker.is_ready]
+        return QUEUED * len(ready) - sum(len(worker.tasks) for worker in ready) - len(self._waiting)
+
+    def start(self, recipe: Recipe, most: int | None = None) -> int:
+        """Connect to the cluster, or start one, ask it for at most `most` workers, and return their number.
+
+        Raises
+        ------
+        NotPicklableError
+            If the recipe cannot be sent to another process.
+        OptionError
+            If the cluster cannot be reached, or this machine has no room for a worker.
+        """
+        shipped = replace(recipe, open=Pickled(dumps(recipe.open)))
+        self._connect()
+        import ray
+
+        # An actor or task that is lost is replaced by this engine: a new actor may be on another machine, which has
+        # to report its versions first, and a text that ends its worker must not be repeated for ever.
+        self._class = ray.remote(
+            num_cpus=1, num_gpus=self._resources.gpus_per_worker or 0, max_restarts=0, max_task_retries=0
+        )(Actor)
+        self._recipe = ray.put(shipped)
+        wanted = self._n_workers()
+        n = wanted if most is None else min(wanted, most)
+        for _ in range(n):
+            self._start_one()
+        return n
+
+    def submit(self, task: Task) -> None:
+        """Give a task to a worker."""
+        self._waiting.append(task)
+        self._assign()
+
+    def events(self, timeout: float) -> Sequence[Event]:
+        """Return what has happened since the last call; wait up to `timeout` seconds if nothing has.
+
+        Raises
+        ------
+        MaseError
+            If a worker cannot open the explainer.
+        """
+        events: list[Event] = []
+        until = time.monotonic() + timeout
+        while not events:
+            try:
+                worker, future = self._inbox.get(timeout=max(0.0, until - time.monotonic()))
+            except Empty:
+                break
+            if worker in self._workers:
+                events.extend(self._handled(worker, future))
+        self._assign()
+        return events
+
+    def close(self) -> None:
+        """End the actors, and the cluster if it was started here. Their worker processes end with them."""
+        import ray
+
+        for worker in self._workers:
+            with suppress(Exception):  # it may be gone, and so may the cluster
+                ray.kill(worker.actor)
+        self._workers.clear()
+        if self._connected:
+            self._connected = False
+            ray.shutdown()
+
+    def _connect(self) -> None:
+        for name, value in _QUIET.items():
+            os.environ.setdefault(name, value)
+        import ray
+
+        if ray.is_initialized():
+            return
+        address = self._resources.address or os.environ.get("RAY_ADDRESS") or "local"
+        here = {"num_cpus": self._resources.jobs or usable_cores(), "include_dashboard": False}
+        handler = signal.getsignal(signal.SIGTERM)
+        try:
+            _check_answers(address)
+            ray.init(
+                address=address, log_to_driver=False, logging_level="ERROR", **(here if address == "local" else {})
+            )
+        except (OSError, RuntimeError, ValueError) as error:
+            raise OptionError(
+                f"the Ray cluster {address!r:.200} cannot be reached ({' '.join(str(error).split())!s:.300}), expected "
+                "an address such as auto, host:6379 or ray://host:10001"
+            ) from error
+        finally:
+            if handler is not None and current_thread() is main_thread():
+                signal.signal(signal.SIGTERM, handler)  # Ray has put its own in this place
+        self._connected = True
+
+    def _n_workers(self) -> int:
+        """Return how many workers to ask for.
+
+        Raises
+        ------
+        OptionError
+            If this machine has no room for one.
+        """
+        import ray
+
+        total, gpus = ray.cluster_resources(), self._resources.gpus_per_worker
+        room = int(total.get("CPU", 0))
+        if gpus is not None:
+            room = min(room, int(total.get("GPU", 0) / gpus))
+        if not room and self._resources.address is None:
+            raise OptionError(
+                f"this machine has {total.get('CPU', 0):g} processors and {total.get('GPU', 0):g} GPUs for Ray, "
+                f"expected at least 1 and {gpus or 0:g}; give the address of a cluster that has them"
+            )
+        return self._resources.jobs or max(1, room)
+
+    def _start_one(self) -> None:
+        worker = _Handle(self._class.remote(self._recipe, str(Path.cwd()), list(sys.path)))
+        self._workers.append(worker)
+        self._follow(worker, worker.actor.open.remote())
+
+    def _follow(self, worker: _Handle, reference: Any) -> None:
+        """Put the result of a call of an actor into the inbox when it is there. No call of Ray waits meanwhile."""
+        reference.future().add_done_callback(lambda future: self._inbox.put((worker, future)))
+
+    def _assign(self) -> None:
+        """Give waiting tasks to the workers that have the fewest."""
+        while self._waiting:
+            ready = [worker for worker in self._workers if worker.is_ready and len(worker.tasks) < QUEUED]
+            if not ready:
+                return
+            worker, task = min(ready, key=lambda worker: len(worker.tasks)), self._waiting.popleft()
+            worker.tasks.append(task)
+            self._follow(worker, worker.actor.explain.remote(task))
+
+    def _handled(self, worker: _Handle, future: "Future[Any]") -> list[Event]:
+        error = future.exception()
+        if error is not None:
+            return self._replaced(worker, error)
+        found = future.result()
+        if isinstance(found, Unable):
+            raise as_error(*found)
+        if worker.is_ready:
+            self._failed_starts = 0
+            worker.tasks.popleft()
+        worker.is_ready = True
+        return list(found)
+
+    def _replaced(self, worker: _Handle, error: BaseException) -> list[Event]:
+        """Ask for another actor instead of one that is gone, and return what became of its tasks.
+
+        If its machine is gone, all of its tasks are repeated. If only the actor has died, which Ray ends when memory
+        is short, the task that it was at may be the reason.
+        """
+        import ray
+
+        self._workers.remove(worker)
+        with suppress(Exception):
+            ray.kill(worker.actor)
+        events: list[Event] = []
+        if not _machine_is_gone(error):
+            if worker.tasks:
+                death = WorkerError("the Ray actor ended while it explained the text, perhaps because memory ran out")
+                events.append(Died(worker.tasks.popleft().number, "ray", death))
+            else:
+                self._count_failed_start(error)
+        self._waiting.extendleft(reversed(worker.tasks))
+        self._start_one()
+        return events
+
+    def _count_failed_start(self, error: BaseException) -> None:
+        self._failed_starts += 1
+        if self._failed_starts >= _MOST_FAILED_STARTS:
+            reason = " ".join(str(error).split())
+            raise WorkerError(
+                f"{self._failed_starts} Ray actors ended before they had explained a text ({reason:.300}); use fewer "
+                "jobs if memory is short"
+            )
+
+
+def _check_answers(address: str) -> None:
+    """Raise OSError if nothing answers at an address with a port. Ray itself would try for many minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdecimal():
+        socket.create_connection((host.strip("[]"), int(port)), _CONNECT).close()
+
+
+def _machine_is_gone(error: BaseException) -> bool:
+    """Return whether an actor was lost with its machine, or cannot be reached."""
+    from ray.exceptions import ActorDiedError, OutOfMemoryError, RayTaskError
+
+    if isinstance(error, ActorDiedError):
+        return bool(error.preempted) or "node has died" in str(error)
+    return not isinstance(error, OutOfMemoryError | RayTaskError)

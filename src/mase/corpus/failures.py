@@ -1,0 +1,58 @@
+"""The texts of a run that could not be explained, found by the statistics in the files of its parts."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import pyarrow.parquet as pq
+
+from mase.corpus.folder import Folder
+
+__all__ = ["Failure", "count_failures", "read_failures"]
+
+_COLUMNS = ("id", "row", "error", "message")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A text that could not be explained: its id and row in the input, the type of the error and its message."""
+
+    id: str
+    row: int
+    error: str
+    message: str
+
+
+def count_failures(folder: Folder, part: int) -> int:
+    """Return the number of texts of a finished part that could not be explained, from the metadata of its file.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read or is not such a table.
+    """
+    with folder.opened("texts", part) as file:
+        return _count(file)
+
+
+def read_failures(folder: Folder, parts: Iterable[int]) -> Iterator[Failure]:
+    """Yield the texts of finished parts that could not be explained, in order. Of other parts the metadata is read.
+
+    Raises
+    ------
+    DataError
+        As for `count_failures`.
+    """
+    for part in parts:
+        with folder.opened("texts", part) as file:
+            rows = file.read(list(_COLUMNS)).to_pylist() if _count(file) else []
+        yield from (Failure(*(row[name] for name in _COLUMNS)) for row in rows if row["error"] is not None)
+
+
+def _count(file: pq.ParquetFile) -> int:
+    index = [file.schema.column(number).path for number in range(len(file.schema))].index("error")
+    groups = (file.metadata.row_group(number) for number in range(file.metadata.num_row_groups))
+    nulls = [(group.num_rows, group.column(index).statistics) for group in groups]
+    if any(statistics is None or not statistics.has_null_count for _, statistics in nulls):
+        column = file.read(["error"]).column(0)
+        return int(len(column) - column.null_count)
+    return sum(int(rows - statistics.null_count) for rows, statistics in nulls)

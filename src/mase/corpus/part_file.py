@@ -1,0 +1,110 @@
+"""Read a file of a part that anybody may have made: within limits of size, and with the columns that are expected."""
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from mase.errors import DataError
+
+__all__ = ["read_table"]
+
+# Of one file. What we write is far below: a part has some thousand texts.
+_LARGEST_FILE, _LARGEST_TABLE = 1 << 30, 1 << 30
+_MOST_ROWS, _MOST_ROW_GROUPS, _MOST_VALUES_PER_ROW = 1 << 26, 1 << 10, 1 << 10
+_LARGEST_FOOTER, _MOST_FOOTER_ENTRIES = 16 << 20, 1 << 20
+
+
+def read_table(content: bytes, schema: pa.Schema, place: str, columns: Sequence[str] | None = None) -> pa.Table:
+    """Return the columns of a Parquet file with this schema; errors name `place`.
+
+    Raises
+    ------
+    DataError
+        If it is not Parquet, has another schema, or is larger than any part of a run when it is unpacked.
+    """
+    if len(content) > _LARGEST_FILE:
+        raise DataError(f"{place} has {len(content):,} bytes, expected at most {_LARGEST_FILE:,}")
+    try:
+        with _opened(content) as file:
+            problem = next(_problems(file, schema), None)
+            if problem is not None:
+                raise DataError(f"{place} {problem}")
+            packed = file.read(columns=None if columns is None else list(columns), use_threads=False)
+            packed.validate()
+            size = sum(_unpacked_size(column) for column in packed.columns)
+            if size > _LARGEST_TABLE:
+                raise DataError(f"{place} unpacks to {size:,} bytes, expected at most {_LARGEST_TABLE:,}")
+            wanted = schema if columns is None else pa.schema([schema.field(name) for name in columns])
+            table = packed.cast(wanted).replace_schema_metadata()
+            table.validate(full=True)  # the bytes are UTF-8, and no offset leads out of them
+    except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"{place} is not a Parquet table that can be read: {str(error).strip()!s:.300}") from error
+    return table
+
+
+def _opened(content: bytes) -> pq.ParquetFile:
+    """Open a file so that repeated strings are not repeated in memory: a small file could hold terabytes of them."""
+    limits = {"thrift_string_size_limit": _LARGEST_FOOTER, "thrift_container_size_limit": _MOST_FOOTER_ENTRIES}
+    with pq.ParquetFile(pa.BufferReader(content), **limits) as file:
+        leaves = [file.schema.column(index) for index in range(file.metadata.num_columns)]
+    strings = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
+    return pq.ParquetFile(pa.BufferReader(content), read_dictionary=strings, **limits)
+
+
+def _problems(file: pq.ParquetFile, schema: pa.Schema) -> Iterator[str]:
+    """Yield what is wrong with the footer: what it says, and what was expected."""
+    metadata = file.metadata
+    found = {field.name: _plain(field.type) for field in file.schema_arrow}
+    expected = {field.name: field.type for field in schema}
+    if len(found) != len(file.schema_arrow) or list(found) != list(expected):
+        yield (
+            f"has the columns {', '.join(file.schema_arrow.names)!r:.300}, "
+            f"expected those of this run: {', '.join(expected)!s:.300}"
+        )
+    for name, wanted in expected.items():
+        if found[name] != wanted:
+            yield f"has the column {name!r:.80} of type {found[name]!s:.200}, expected {wanted}"
+    if metadata.num_row_groups > _MOST_ROW_GROUPS:
+        yield f"has {metadata.num_row_groups:,} row groups, expected at most {_MOST_ROW_GROUPS:,}"
+    if not 0 <= metadata.num_rows <= _MOST_ROWS:
+        yield f"has {metadata.num_rows:,} rows, expected at most {_MOST_ROWS:,}"
+    groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
+    if any(group.num_rows < 0 for group in groups) or sum(group.num_rows for group in groups) != metadata.num_rows:
+        yield f"has row groups that do not add up to its {metadata.num_rows:,} rows"
+    columns = [group.column(index) for group in groups for index in range(metadata.num_columns)]
+    size = sum(max(column.total_uncompressed_size, 0) for column in columns)
+    if size > _LARGEST_TABLE:
+        yield f"unpacks to {size:,} bytes, expected at most {_LARGEST_TABLE:,}"
+    most = _MOST_VALUES_PER_ROW * max(metadata.num_rows, 1)
+    values = max((column.num_values for column in columns), default=0)
+    if values > most:
+        yield f"has {values:,} values in a column of {metadata.num_rows:,} rows, expected at most {most:,}"
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """Return a type with strings in the place of dictionaries of strings."""
+    if pa.types.is_list(kind):
+        return pa.list_(_plain(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, _plain(field.type)) for field in kind])
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _unpacked_size(column: pa.ChunkedArray) -> int:
+    """Return the bytes of a column once each row has its own string."""
+    return sum(_size(chunk) for chunk in column.chunks)
+
+
+def _size(values: pa.Array) -> int:
+    if pa.types.is_list(values.type):
+        return 4 * len(values) + _size(values.flatten())
+    if pa.types.is_struct(values.type):
+        return sum(_size(part) for part in values.flatten())
+    if not pa.types.is_dictionary(values.type):
+        return int(values.nbytes)
+    lengths = pc.take(pc.binary_length(values.dictionary), values.indices)
+    return int(pc.sum(pc.cast(lengths, pa.int64())).as_py() or 0) + 4 * len(values)

@@ -1,0 +1,175 @@
+"""What a worker does, whichever engine runs it: it opens the explainer once and turns tasks into tables."""
+
+import faulthandler
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from mase.corpus.columns import Rows
+from mase.corpus.engines.protocol import Task
+from mase.corpus.source import Item
+from mase.errors import OptionError
+from mase.provenance import environment
+from mase.target import target_index
+
+if TYPE_CHECKING:
+    from mase.explainer import Explainer
+
+__all__ = ["Description", "Recipe", "Worker"]
+
+_LONGEST_TIMEOUT = 1e9  # seconds; the system refuses much longer ones
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What an explainer is, and where it runs.
+
+    Attributes
+    ----------
+    model
+        Name and checksum of the model.
+    labels
+        Names of its classes.
+    method
+        All settings that decide the scores.
+    seed
+        Seed of the perturbations.
+    target
+        Label of the explained class; None for the predicted one.
+    made_with
+        Versions, processor and threads, which decide the last bits of scores.
+    """
+
+    model: Mapping[str, Any]
+    labels: tuple[str, ...]
+    method: Mapping[str, Any]
+    seed: int
+    target: str | None
+    made_with: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, explainer: "Explainer", target: str | int | None) -> "Description":
+        """Return the description of an explainer in this process.
+
+        Raises
+        ------
+        OptionError, UnknownNameError
+            If the model has no such target, or the settings cannot be recorded.
+        """
+        model = explainer.model
+        try:
+            settings = explainer.settings
+        except TypeError as error:
+            raise OptionError(
+                f"a run records all settings, which is not possible here ({error}); pass a number as sigma"
+            ) from error
+        return cls(
+            model={"name": model.name, "sha256": model.sha256},
+            labels=tuple(model.labels),
+            method=settings | {"batch_size": explainer.query.batch_size},
+            seed=explainer.seed,
+            target=None if target is None else model.labels[target_index(model.labels, target, np.empty(0))],
+            made_with=environment(model),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What a worker needs in order to explain texts.
+
+    Attributes
+    ----------
+    open
+        Opens the explainer. For workers in other processes it must be possible to pickle it.
+    target
+        Label or index of the class to explain; None for the predicted one.
+    kept
+        Names of the columns that are kept beside the texts.
+    documents
+        Whether the texts themselves are in the tables.
+    timeout
+        The longest time for a text, in seconds. A worker that takes longer ends itself. None for no limit.
+
+    Raises
+    ------
+    OptionError
+        If the timeout is not positive.
+    """
+
+    open: "Callable[[], Explainer]"
+    target: str | int | None = None
+    kept: tuple[str, ...] = ()
+    documents: bool = True
+    timeout: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.timeout is not None and not 0 < self.timeout < _LONGEST_TIMEOUT:
+            raise OptionError(f"timeout is {self.timeout}, expected a positive number of seconds, or None for no limit")
+
+
+class Worker:
+    """An opened explainer, which explains tasks.
+
+    Parameters
+    ----------
+    recipe
+        What to open, and how.
+    name
+        Name of the worker, for the table of timings.
+
+    Raises
+    ------
+    MaseError
+        If the explainer cannot be opened.
+    """
+
+    def __init__(self, recipe: Recipe, name: str) -> None:
+        self.recipe, self.name = recipe, name
+        self.explainer = recipe.open()
+        self.description = Description.of(self.explainer, recipe.target)
+
+    def explain(self, task: Task, begin: Callable[[int], None] = lambda row: None) -> Mapping[str, pa.Table]:
+        """Return the tables of the texts of a task. A text that cannot be explained is a row with the error.
+
+        `begin` is called with the row of each text before it is explained.
+        """
+        recipe = self.recipe
+        rows = Rows(recipe.kept, documents=recipe.documents, worker=self.name)
+        for item in task.items:
+            begin(item.row)
+            started = time.perf_counter()
+            with _limited(recipe.timeout):
+                self._add(item, rows, started)
+        return rows.tables()
+
+    def _add(self, item: Item, rows: Rows, started: float) -> None:
+        try:
+            if item.error is not None:
+                raise item.error
+            attribution = self.explainer(item.text, target=self.recipe.target)  # type: ignore[arg-type]
+        except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever it is, it costs this text only)
+            message = " ".join(str(error).split())
+            rows.add_failure(item, type(error).__name__, message, time.perf_counter() - started)
+        else:
+            rows.add(item, attribution)
+
+
+@contextmanager
+def _limited(timeout: float | None) -> Iterator[None]:
+    """End this process if the block takes longer, even if the model never returns to Python."""
+    if timeout is None:
+        yield
+        return
+    with Path(os.devnull).open("wb") as null:
+        faulthandler.dump_traceback_later(timeout, exit=True, file=null)
+        try:
+            yield
+        finally:
+            faulthandler.cancel_dump_traceback_later()

@@ -1,0 +1,211 @@
+"""Models in the user's code, typed as `module:name` or `file.py:name`, which every process opens for itself."""
+
+import hashlib
+import importlib
+import importlib.util
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from mase.errors import DataError, MaseError, ModelError, OptionError, UnknownNameError
+from mase.models.adapters.adapt import adapt
+from mase.models.origin import Reduced, reopened
+from mase.models.protocol import Model
+from mase.registry import unknown
+
+__all__ = ["CodeReference", "code_sha256", "is_code", "open_code"]
+
+_FORMS = "package.module:name or file.py:name, as in classifier.py:predict_proba"
+_MODULE = "__mase_model__"  # the module name of a file, chosen so that it hides no other module
+
+
+@dataclass(frozen=True, slots=True)
+class CodeReference:
+    """The origin of a model that was opened from code: another process imports the same code.
+
+    Attributes
+    ----------
+    typed
+        What was typed, which is the name of the model.
+    source, name
+        A module or the absolute path of a file, and the dotted name of an object in it.
+    folder
+        The folder from which the source can be imported: the one of the file, or the working directory.
+    sha256
+        Checksum of the source file; None for a module without one. It does not cover other files that it imports.
+    """
+
+    typed: str
+    source: str
+    name: str
+    folder: str
+    sha256: str | None = None
+
+    @property
+    def typed_source(self) -> str:
+        """The module or file as it was typed."""
+        return self.typed.rpartition(":")[0] if self.name else self.typed
+
+    def reduced(self, model: Any) -> Reduced:
+        """Return the call that opens the model again and compares the checksums of code and weights."""
+        return reopened, (_opened, {"reference": self}, None, model.sha256)
+
+
+def open_code(typed: str) -> Model:
+    """Return the model that `module:name` or `file.py:name` describes. The code is imported and run.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such module, file or name.
+    ModelError
+        If the code raises.
+    OptionError, CapabilityError
+        If it is not code, or the object cannot be explained.
+    """
+    parts = _source_and_name(typed)
+    if parts is None:
+        raise OptionError(f"model is {typed!r}, expected {_FORMS}")
+    source, name = parts
+    path = Path(source).absolute() if source.endswith(".py") else None
+    if path is None:
+        return _opened(CodeReference(typed, source, name, str(Path.cwd())))
+    return _opened(CodeReference(typed, str(path), name, str(path.resolve().parent)))
+
+
+def is_code(typed: str) -> bool:
+    """Return whether a string looks like `module:name` or `file.py:name`, and is not a folder."""
+    return _source_and_name(typed) is not None
+
+
+def code_sha256(model: object) -> str | None:
+    """Return the checksum of the source file of a model that was opened from code; None for any other model."""
+    origin = getattr(model, "origin", None)
+    return origin.sha256 if isinstance(origin, CodeReference) else None
+
+
+def _opened(reference: CodeReference) -> Model:
+    """Return the model of a reference; if the reference has a checksum, the source must have it, too.
+
+    Raises
+    ------
+    DataError
+        If the source has another checksum.
+    """
+    try:
+        module, sha256 = _module_of(reference)
+        if reference.sha256 not in (None, sha256):
+            raise DataError(
+                f"its code has the sha256 {sha256} in this process, expected {reference.sha256}, with which the model "
+                "was pickled; do not change the file while it is used"
+            )
+        model = adapt(_object(module, reference), name=reference.typed)
+    except MaseError as error:
+        raise type(error)(f"model {reference.typed!r}: {error}") from error
+    with suppress(AttributeError):  # a model of another package may be frozen, and is then pickled by its state
+        model.origin = replace(reference, sha256=sha256)  # type: ignore[attr-defined]
+    return model
+
+
+def _source_and_name(typed: str) -> tuple[str, str] | None:
+    """Return the module or file, and the name in it; None if the string is a folder or does not look like code."""
+    source, colon, name = typed.rpartition(":")
+    if typed.endswith(".py"):
+        source, name = typed, ""
+    elif not (colon and source) or not (source.endswith(".py") or _is_dotted(name)):
+        return None
+    return None if _is_folder(typed) else (source, name)
+
+
+def _is_dotted(name: str) -> bool:
+    return all(part.isidentifier() for part in name.split("."))
+
+
+def _is_folder(typed: str) -> bool:
+    try:
+        return Path(typed).is_dir()
+    except (OSError, ValueError):  # too long for a path
+        return False
+
+
+def _module_of(reference: CodeReference) -> tuple[ModuleType, str | None]:
+    """Import the source of a reference and return it with the checksum of its file."""
+    source = reference.source
+    if not reference.name:
+        raise OptionError(f"the name of a function is missing, expected {_FORMS}")
+    if not source.endswith(".py") and not _is_dotted(source):
+        raise OptionError(f"{source!r} is neither a module nor a file that ends in .py, expected {_FORMS}")
+    with _running():
+        _search(reference.folder)
+        module = _file(Path(source), reference.typed_source) if source.endswith(".py") else _module(source)
+    return module, _checksum(getattr(module, "__file__", None))
+
+
+def _object(module: ModuleType, reference: CodeReference) -> Any:
+    """Return the object of a dotted name in a module."""
+    value: Any = module
+    with _running():
+        for part in reference.name.split("."):
+            known = [attribute for attribute in dir(value) if not attribute.startswith("_")]
+            try:
+                value = getattr(value, part)
+            except AttributeError:
+                raise unknown(f"name in {reference.typed_source!r}:", part, known) from None
+    return value
+
+
+@contextmanager
+def _running() -> Iterator[None]:
+    """Turn an error that the user's code raises at import into a message of one line, with the place."""
+    try:
+        yield
+    except (MaseError, MemoryError):
+        raise
+    except (Exception, SystemExit) as error:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        message = " ".join(f"{type(error).__name__}: {error}".split())
+        if not isinstance(error, SyntaxError):  # its message has the line
+            message += f" ({Path(frame.filename).name}, line {frame.lineno})"
+        raise ModelError(f"importing it raised {message}") from error
+
+
+def _module(name: str) -> ModuleType:
+    """Import a module from the working directory, as `python -m` does, or an installed one."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise  # the missing module is one that this module imports
+        raise UnknownNameError(
+            f"there is no module {error.name!r} in the working directory or among the installed ones, expected {_FORMS}"
+        ) from error
+
+
+def _file(path: Path, typed: str) -> ModuleType:
+    """Run a file as a module that can import the modules next to it, as `python file.py` does."""
+    if not path.is_file():
+        raise UnknownNameError(f"there is no file {typed!r} ({path}), expected {_FORMS}")
+    spec = importlib.util.spec_from_file_location(_MODULE, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[_MODULE] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _checksum(file: str | None) -> str | None:
+    """Return the SHA-256 of a source file; None for a module without one."""
+    if file is None or not file.endswith(".py"):
+        return None
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+
+
+def _search(folder: str) -> None:
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    importlib.invalidate_caches()

@@ -1,0 +1,136 @@
+"""Progress of long work on standard error: a bar if it is a terminal, otherwise lines, and a closing line."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+
+from mase.render.facts import counted, duration
+
+__all__ = ["Progress"]
+
+# Seconds between two lines where there is no bar.
+_BETWEEN_LINES = 60.0
+
+
+def _is_terminal(console: Console) -> bool:
+    """Return whether the console can show a bar. FORCE_COLOR makes a log look like a terminal, so ask the stream."""
+    return console.is_terminal and not console.is_dumb_terminal and sys.stderr is not None and bool(sys.stderr.isatty())
+
+
+class Progress:
+    """Counts texts and shows a bar, which is hidden while something else is printed, or a line per minute.
+
+    Parameters
+    ----------
+    total
+        Number of texts, or None if it is unknown.
+    doing, done
+        Words for the work and its result, such as "explaining" and "explained".
+    earlier
+        How many of these texts were done before.
+    shown
+        Whether anything is shown.
+
+    Attributes
+    ----------
+    n_done, n_failed
+        Number of texts done since the beginning, and of those that failed.
+    """
+
+    def __init__(
+        self,
+        total: int | None,
+        doing: str = "explaining",
+        done: str = "explained",
+        *,
+        earlier: int = 0,
+        shown: bool = True,
+    ) -> None:
+        console = Console(stderr=True)
+        columns = (TextColumn(doing), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        self._has_bar = shown and total != 1 and _is_terminal(console)
+        self._bar = Bar(*columns, console=console, transient=True, disable=not self._has_bar)
+        self._task = self._bar.add_task(doing, total=total, completed=earlier)
+        self.total, self.earlier = total, earlier
+        self._doing, self._done, self._shown = doing, done, shown
+        self._began = self._next_line = time.perf_counter()
+        self.n_done = self.n_failed = 0
+
+    def __enter__(self) -> Self:
+        self._began = time.perf_counter()
+        self._next_line = self._began + _BETWEEN_LINES
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+        if self.n_done > 1:
+            failed = f", {self.n_failed:,} failed" if self.n_failed else ""
+            texts = counted(self.n_done - self.n_failed, "text")
+            self._tell(f"{texts} {self._done}{failed}, {duration(self.seconds)}")
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the beginning."""
+        return time.perf_counter() - self._began
+
+    @property
+    def per_second(self) -> float:
+        """Texts per second since the beginning."""
+        return self.n_done / max(self.seconds, 1e-9)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds that the rest will take at this rate; None if that is not known yet."""
+        if self.total is None or not self.n_done:
+            return None
+        return (self.total - self.earlier - self.n_done) / self.per_second
+
+    def state(self) -> dict[str, float | None]:
+        """Return the counts and the rate, for another process that shows them."""
+        return {
+            "done": self.earlier + self.n_done,
+            "failed": self.n_failed,
+            "total": self.total,
+            "per_second": self.per_second,
+            "seconds_left": self.seconds_left,
+        }
+
+    def step(self, n: int = 1, *, failed: int = 0) -> None:
+        """Count n texts, of which some `failed`; with 0 texts, show the line that is due."""
+        self.n_done += n
+        self.n_failed += failed
+        self._bar.advance(self._task, n)
+        if not self._has_bar and time.perf_counter() >= self._next_line:
+            self._next_line += _BETWEEN_LINES
+            self._tell(f"{self._doing}: {self}")
+
+    def __str__(self) -> str:
+        done = f"{self.earlier + self.n_done:,}"
+        of = f"{done} texts" if self.total is None else f"{done} of {counted(self.total, 'text')}"
+        left = "" if self.seconds_left is None else f", {duration(self.seconds_left)} left"
+        failed = f", {self.n_failed:,} failed" if self.n_failed else ""
+        return f"{of}, {self.per_second:.3g} per second{left}{failed}"
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Hide the bar while the block runs."""
+        self._bar.stop()
+        try:
+            yield
+        finally:
+            self._bar.start()
+
+    def _tell(self, line: str) -> None:
+        if self._shown and sys.stderr is not None:
+            sys.stderr.write(f"{line}\n")
+            sys.stderr.flush()

@@ -1,0 +1,211 @@
+"""Stream the texts of a run, each with its prediction, its shaded words, its notes or its error."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from mase.corpus.opened import Run
+from mase.errors import DataError
+from mase.render.pieces import inline, visible
+from mase.report.shading import Shading, shading
+from mase.report.units import FieldText, Units, Words
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["FAILED", "LOW_CONFIDENCE", "NOTED", "WRONG", "Entry", "Flags", "entries", "shortened"]
+
+# What a text can be filtered by.
+FAILED, WRONG, LOW_CONFIDENCE, NOTED = 1, 2, 4, 8
+# A report shows this many characters of a text.
+_LONGEST = 20_000
+_LONGEST_MESSAGE, _LONGEST_VALUE, _MOST_NOTES = 1_000, 200, 20
+_UNSIGNED = "unsigned"
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """What counts as wrong and as low confidence, as in the summary of the run.
+
+    Attributes
+    ----------
+    label_column
+        Name of the kept column with the label; None if there is none.
+    low_confidence
+        A prediction with a smaller probability has a low confidence; None if no prediction has.
+    """
+
+    label_column: str | None = None
+    low_confidence: float | None = None
+
+    def of(self, text: Mapping[str, Any]) -> int:
+        """Return the flags of a row of the table of texts."""
+        if text["error"] is not None:
+            return FAILED
+        label = None if self.label_column is None else text[self.label_column]
+        probability, threshold = text["probability"], self.low_confidence
+        return (
+            WRONG * (label is not None and label != text["prediction"])
+            | LOW_CONFIDENCE * (threshold is not None and probability is not None and probability < threshold)
+            | NOTED * bool(text["notes"])
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One text of the list.
+
+    Attributes
+    ----------
+    row, id
+        Its number in the input, from 0, and its name.
+    flags
+        Sum of FAILED, WRONG, LOW_CONFIDENCE and NOTED.
+    prediction, probability
+        The predicted class and its probability; None if the text failed.
+    response, link, r2
+        The explained response (of several the one of the predicted class), its link, and how well the scores fit.
+    split_half, n_queries
+        Agreement of two halves of the sample, and evaluations of the model.
+    text
+        The start of the text as it is shown, without control characters. Its fields are on lines of their own.
+    n_characters
+        Length of the whole text.
+    shading
+        The words of the shown text.
+    unsigned
+        Whether the sign of the scores has no meaning.
+    notes
+        Code and message of each note.
+    error, message
+        Type and message of the error of a text that failed.
+    kept
+        Values of the kept columns.
+    """
+
+    row: int
+    id: str
+    flags: int
+    prediction: str | None
+    probability: float | None
+    response: str | None
+    link: str | None
+    r2: float | None
+    split_half: float | None
+    n_queries: int | None
+    text: str
+    n_characters: int
+    shading: Shading
+    unsigned: bool
+    notes: tuple[tuple[str, str], ...]
+    error: str | None
+    message: str | None
+    kept: tuple[str | None, ...]
+
+
+def entries(run: Run, flags: Flags) -> Iterator[Entry]:
+    """Yield the texts of the finished parts of a run, in order; one part is in memory at a time.
+
+    Raises
+    ------
+    DataError
+        If a file of the run cannot be read or is invalid.
+    """
+    kept = run.manifest.asked.kept
+    for part in run.parts:
+        by_row = _responses(run.part("responses", part))
+        words = Units.of(run.part("units", part))
+        for text in run.part("texts", part).to_pylist():
+            yield _entry(text, by_row.get(text["row"], []), words, flags, kept)
+
+
+class _Field(msgspec.Struct):
+    name: str
+    text: str
+
+
+_DOCUMENT = msgspec.json.Decoder(list[_Field])
+
+
+def _entry(
+    text: Mapping[str, Any], responses: Sequence[Mapping[str, Any]], units: Units, flags: Flags, kept: Sequence[str]
+) -> Entry:
+    response = next((found for found in responses if found["response"] == text["prediction"]), None)
+    response = response or next(iter(responses), {})
+    fields = _fields(text["document"])
+    content = "\n".join(field for _, field in fields)
+    shown, words = _shown(content[:_LONGEST], units.of_text(text["row"], response.get("response"), fields))
+    notes = tuple(
+        (shortened(note["code"] or ""), shortened(note["message"] or "", _LONGEST_MESSAGE))
+        for note in (text["notes"] or ())[:_MOST_NOTES]
+    )
+    return Entry(
+        row=text["row"],
+        id=shortened(text["id"] or ""),
+        flags=flags.of(text),
+        prediction=_shortened(text["prediction"]),
+        probability=_finite(text["probability"]),
+        response=_shortened(response.get("response")),
+        link=_shortened(response.get("link")),
+        r2=_finite(response.get("r2")),
+        split_half=_finite(text["split_half"]),
+        n_queries=text["n_queries"],
+        text=shown,
+        n_characters=len(content),
+        shading=words,
+        unsigned=not (words.words[:, 3] >= 0).any() or any(code == _UNSIGNED for code, _ in notes),
+        notes=notes,
+        error=_shortened(text["error"]),
+        message=_shortened(text["message"], _LONGEST_MESSAGE),
+        kept=tuple(_shortened(text[name], _LONGEST_VALUE) for name in kept),
+    )
+
+
+def shortened(text: str, longest: int = 100) -> str:
+    """Return a name or a message from outside on one line, without control characters, and cut."""
+    return inline(text if len(text) <= longest else text[: longest - 1] + "…")
+
+
+def _shortened(text: str | None, longest: int = 100) -> str | None:
+    return None if text is None else shortened(text, longest)
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and np.isfinite(value) else None
+
+
+def _fields(document: str | None) -> list[FieldText]:
+    try:
+        fields = [] if document is None else _DOCUMENT.decode(document)
+        return [(field.name, field.text) for field in fields]
+    except msgspec.MsgspecError as error:
+        raise DataError(f"a document of the run is not a list of fields as in docs/run.md: {error!s:.300}") from error
+
+
+def _shown(text: str, words: Words) -> tuple[str, Shading]:
+    """Return a text without control characters, and its words.
+
+    A control character is shown as several characters, which moves the words after it.
+    """
+    found = shading(text, *words)
+    shown = visible(text)
+    if shown == text:
+        return text, found
+    starts, lengths = found.words[:, 0], found.words[:, 1]
+    cuts = [0, *np.stack([starts, starts + lengths], axis=1).ravel().tolist(), len(text)]
+    parts = [visible(text[start:end]) for start, end in pairwise(cuts)]
+    places = np.array([0, *accumulate(map(len, parts))], dtype=np.int64)
+    found.words[:, 0] = places[1:-1:2]
+    found.words[:, 1] = places[2::2] - places[1:-1:2]
+    return "".join(parts), found
+
+
+def _responses(table: "pa.Table") -> dict[int, list[dict[str, Any]]]:
+    found: dict[int, list[dict[str, Any]]] = {}
+    for response in table.select(["row", "response", "link", "r2"]).to_pylist():
+        found.setdefault(response["row"], []).append(response)
+    return found

@@ -1,0 +1,183 @@
+"""The page of the report: everything that the summary says, and the first texts of the list."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from mase.corpus.opened import Run
+from mase.render.facts import counted, percent
+from mase.render.legend import legend
+from mase.render.palette import FAINT_SHADES, SHADES
+from mase.render.templates import checksum, resource, templates
+from mase.report.entries import FAILED, LOW_CONFIDENCE, NOTED, WRONG, Entry, shortened
+from mase.report.rows import Limits
+from mase.report.sections import class_sections, difference_lists, facts, rules, spreads, verdict
+from mase.summary.summary import Summary
+
+__all__ = ["FIRST_TEXTS", "GENERATOR", "LARGEST_PAGE", "page"]
+
+# By which a folder is recognized as a report.
+GENERATOR = "mase.report/1"
+LARGEST_PAGE = 3_000_000
+# These texts are shown without a script, too.
+FIRST_TEXTS = 10
+_PACKAGE = "mase.report"
+_LONGEST_STATIC = 2_000
+_MOST_LINES = 50
+# From much to little, until the page is small enough.
+_LIMITS = (
+    Limits(rows=50, examples=3, lists=200),
+    Limits(rows=25, examples=3, lists=200),
+    Limits(rows=25, examples=1, lists=100),
+    Limits(rows=10, examples=1, lists=100),
+    Limits(rows=10, examples=0, lists=100),
+    Limits(rows=5, examples=0, lists=100),
+    Limits(rows=5, examples=0, lists=25),
+)
+_MARKS = frozenset({"for", "against", "insignificant for", "insignificant against"})
+_BADGES = ((FAILED, "failed"), (WRONG, "wrong"), (LOW_CONFIDENCE, "low confidence"), (NOTED, "note"))
+
+
+def page(summary: Summary, run: Run, first: Sequence[Entry], *, texts: bool) -> str:
+    """Return the page as HTML, of less than `LARGEST_PAGE` bytes.
+
+    Parameters
+    ----------
+    summary
+        The summary.
+    run
+        The run that it is of.
+    first
+        The first texts of the list.
+    texts
+        Whether there is a list of texts beside the page; else the page shows no text and no context of a word.
+    """
+    shown = [_text(entry) for entry in first]
+    for limits in _LIMITS:
+        content = _rendered(summary, run, shown, limits if texts else Limits(limits.rows, 0, limits.lists), texts=texts)
+        if len(content.encode()) < LARGEST_PAGE:
+            break
+    return content
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A text of the list as its template shows it."""
+
+    number: str
+    id: str
+    prediction: str
+    probability: str
+    badges: tuple[str, ...]
+    snippet: str
+    content: Markup
+    plain: bool
+    facts: str
+    warnings: tuple[str, ...]
+
+
+def _rendered(summary: Summary, run: Run, first: Sequence[_Text], limits: Limits, *, texts: bool) -> str:
+    style = (
+        resource("mase.render", "style.css") + resource("mase.render", "page.css") + resource(_PACKAGE, "report.css")
+    )
+    asked = run.manifest.asked
+    content = (
+        templates(_PACKAGE)
+        .get_template("report.html")
+        .render(
+            generator=GENERATOR,
+            nonce=_NONCE,
+            style=Markup(style),
+            style_hash=checksum(style),
+            script=Markup(resource(_PACKAGE, "report.js")) if texts else "",
+            title=f"{shortened(summary.overview.model)} on {counted(len(run), 'text')}",
+            verdict=verdict(summary, run),
+            facts=facts(summary, texts=texts),
+            spreads=spreads(summary.quality),
+            notes=[
+                (shortened(n.code), f"{n.n_texts:,}", shortened(n.message, 300)) for n in summary.notes[:_MOST_LINES]
+            ],
+            failures=[
+                (shortened(f.error), f"{f.n_texts:,}", shortened(f.id), shortened(f.message, 300))
+                for f in summary.failures[:_MOST_LINES]
+            ],
+            classes=class_sections(summary, limits),
+            n_classes=len(summary.predictions),
+            confusion=[
+                (shortened(c.label), shortened(c.prediction), f"{c.n_texts:,}", percent(c.share))
+                for c in sorted(summary.confusion, key=lambda found: -found.n_texts)
+                if c.label != c.prediction
+            ][:_MOST_LINES],
+            differences=difference_lists(summary, limits),
+            settings=summary.settings,
+            group_column=shortened(summary.settings.group_column or ""),
+            rules=[rule for rule in rules(summary) if rule],
+            origin=list(_origin(summary, run)),
+            texts=texts,
+            documents=asked.documents,
+            first=first,
+            legend=legend(_MARKS),
+        )
+    )
+    # The nonce allows the script of the page, and the slices that it inserts. It cannot be foreseen by whoever wrote a
+    # text, since it depends on the whole page.
+    return content.replace(_NONCE, hashlib.sha256(content.encode()).hexdigest()[:32])
+
+
+# Replaced in the finished page. Jinja escapes the quotation mark in everything else.
+_NONCE = '"the nonce"'
+
+
+def _origin(summary: Summary, run: Run) -> Iterator[str]:
+    asked, made_with = run.manifest.asked, run.manifest.made_with
+    checksum_of_model = str(asked.model.get("sha256") or "")[:12]
+    yield f"model {shortened(summary.overview.model)}" + (f" (sha256 {checksum_of_model})" if checksum_of_model else "")
+    yield f"method {shortened(summary.overview.method)}"
+    yield f"seed {asked.seed}"
+    versions = made_with.get("versions")
+    version = versions.get("mase-xai") if isinstance(versions, dict) else None
+    if version:
+        yield f"mase {shortened(str(version))}"
+    yield f"run begun {shortened(run.manifest.created)}"
+
+
+def _text(entry: Entry) -> _Text:
+    found = [f"R² {entry.r2:.2f}".replace("-", "−")] if entry.r2 is not None else []
+    found += [f"{entry.link} of {entry.response}"] if entry.response is not None else []
+    cut = entry.n_characters > _LONGEST_STATIC
+    return _Text(
+        number=f"{entry.row + 1:,}",
+        id=entry.id,
+        prediction="" if entry.prediction is None else entry.prediction,
+        probability="" if entry.probability is None else percent(entry.probability),
+        badges=tuple(name for flag, name in _BADGES if entry.flags & flag),
+        snippet=" ".join(entry.text[:200].split()),
+        content=Markup("").join(_pieces(entry)),
+        plain=entry.unsigned,
+        facts=" · ".join(
+            [*found, *([f"first {_LONGEST_STATIC:,} of {entry.n_characters:,} characters"] if cut else [])]
+        ),
+        warnings=(
+            *(message for _, message in entry.notes),
+            *([f"{entry.error}: {entry.message}"] if entry.error is not None else []),
+        ),
+    )
+
+
+def _pieces(entry: Entry) -> Iterator[Markup]:
+    """Yield the start of a text with its words shaded, as the page of single texts does."""
+    at, scale, unit = 0, entry.shading.scale, entry.shading.unit
+    letters = SHADES + FAINT_SHADES
+    for start, length, score, error, shade in entry.shading.words.tolist():
+        if start + length > _LONGEST_STATIC:
+            break
+        if not shade:
+            continue
+        hint = scale.signed(score * unit) + ("" if error < 0 else f"±{scale.error(error * unit)}")
+        yield Markup.escape(entry.text[at:start])
+        word = entry.text[start : start + length]
+        yield Markup("<{0} {1} title={2}>{3}</{0}>").format("b" if score > 0 else "i", letters[shade - 1], hint, word)
+        at = start + length
+    yield Markup.escape(entry.text[at:_LONGEST_STATIC])

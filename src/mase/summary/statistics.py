@@ -1,0 +1,106 @@
+"""Means over texts with t intervals, tests of one and of two means, and control of the false discovery rate.
+
+All functions work on arrays `(m,)`: one entry per word.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+from mase.arrays import Floats, Ints
+
+__all__ = ["LEVEL", "Mean", "first_in_groups", "passing", "q_values"]
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """Estimated means `(m,)` with their squared standard errors `(m,)` and degrees of freedom `(m,)`."""
+
+    value: Floats
+    squared_error: Floats
+    freedom: Floats
+
+    @classmethod
+    def of(cls, n: Floats, total: Floats, total_of_squares: Floats) -> Self:
+        """Return the means of n numbers each, given their sums and the sums of their squares, all `(m,)`.
+
+        The squared error is NaN for fewer than two numbers.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = total / n
+            # Rounding may leave the sum of squares smaller than that of the mean, for numbers that are all equal.
+            variance = np.maximum(total_of_squares - n * value**2, 0.0) / (n - 1)
+            return cls(value, np.where(n >= 2, variance / n, np.nan), np.maximum(n - 1.0, 1.0))
+
+    def __sub__(self, other: Self) -> "Mean":
+        """Return differences of independent means, with Welch's degrees of freedom (B. L. Welch, Biometrika 1947)."""
+        squared = self.squared_error + other.squared_error
+        with np.errstate(divide="ignore", invalid="ignore"):
+            parts = self.squared_error**2 / self.freedom + other.squared_error**2 / other.freedom
+            freedom = np.where(parts > 0, squared**2 / parts, np.minimum(self.freedom, other.freedom))
+        return Mean(self.value - other.value, squared, freedom)
+
+    def plus(self, other: Self) -> "Mean":
+        """Return sums of means that may depend on each other; their standard errors add up to an upper bound."""
+        error = np.sqrt(self.squared_error) + np.sqrt(other.squared_error)
+        return Mean(self.value + other.value, error**2, np.minimum(self.freedom, other.freedom))
+
+    def interval(self) -> tuple[Floats, Floats]:
+        """Return the bounds `(m,)` of the 95 % intervals of Student's t distribution; NaN without a standard error."""
+        half = stdtrit(self.freedom, (1 + LEVEL) / 2) * np.sqrt(self.squared_error)
+        return self.value - half, self.value + half
+
+    def p_values(self) -> Floats:
+        """Return the two-sided p-values `(m,)` of the hypothesis that a mean is 0; 1 without a standard error."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = np.abs(self.value) / np.sqrt(self.squared_error)
+        p = 2 * stdtr(self.freedom, -np.where(np.isnan(t), 0.0, t))
+        return np.asarray(np.where(np.isnan(p), 1.0, p), dtype=np.float64)
+
+
+def passing(*means: Mean) -> Floats:
+    """Return p-values `(m,)` of the hypothesis that not all of these means differ from 0 in the same direction.
+
+    It is the largest of their p-values (the intersection-union test: R. L. Berger, Technometrics 1982), and 1 if their
+    signs differ.
+    """
+    signs = np.sign([mean.value for mean in means])
+    agree = np.all(signs == signs[0], axis=0)
+    return np.where(agree, np.max([mean.p_values() for mean in means], axis=0), 1.0)
+
+
+def q_values(p: Floats) -> Floats:
+    """Return the q-values `(m,)` of p-values `(m,)` by Y. Benjamini and Y. Hochberg (JRSS B 1995).
+
+    A list of all entries with a q-value of at most r has a false discovery rate of at most r.
+
+    Examples
+    --------
+    >>> q_values(np.array([0.01, 0.5, 0.02])).tolist()
+    [0.03, 0.5, 0.03]
+    """
+    order = np.argsort(p, kind="stable")
+    scaled = p[order] * len(p) / np.arange(1, len(p) + 1)
+    q = np.empty(len(p))
+    q[order] = np.minimum.accumulate(scaled[::-1])[::-1]
+    return np.minimum(q, 1.0)
+
+
+def first_in_groups(groups: Floats, size: Floats, limit: int) -> Ints:
+    """Return the indices of the entries of largest size, at most `limit` of each group, by group and then by size.
+
+    Of entries of equal size, the first comes first.
+
+    Examples
+    --------
+    >>> first_in_groups(np.array([2, 1, 2, 2]), np.array([0.1, 0.2, 0.3, 0.4]), 2).tolist()
+    [1, 3, 2]
+    """
+    order = np.lexsort((np.arange(len(size)), -size, groups))
+    _, starts, counts = np.unique(groups[order], return_index=True, return_counts=True)
+    place = np.arange(len(order)) - np.repeat(starts, counts)
+    return order[place < limit]

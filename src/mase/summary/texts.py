@@ -1,0 +1,134 @@
+"""The texts and responses of a run in the database: which of them count, and which are compared."""
+
+from dataclasses import dataclass
+
+from mase.corpus.opened import Run
+from mase.errors import OptionError
+from mase.registry import unknown
+from mase.summary.batches import joined
+from mase.summary.database import Database
+
+__all__ = ["Compared", "check_columns", "load"]
+
+_TABLES = """
+CREATE TABLE text (
+    row BIGINT, document UBIGINT, prediction VARCHAR, probability DOUBLE, n_queries BIGINT, split_half DOUBLE,
+    failed BOOLEAN, label VARCHAR, grp VARCHAR
+);
+CREATE TABLE response (row BIGINT, response VARCHAR, r2 DOUBLE);
+CREATE TABLE note (code VARCHAR, n BIGINT, message VARCHAR);
+CREATE TABLE failure (error VARCHAR, n BIGINT, row BIGINT, id VARCHAR, message VARCHAR);
+"""
+_TEXT = """
+INSERT INTO text SELECT row, CASE WHEN document IS NOT NULL THEN hash(document) END, prediction, probability,
+    n_queries, split_half, error IS NOT NULL, nullif({label}, ''), nullif({group}, '') FROM part
+"""
+_NOTE = """
+INSERT INTO note SELECT note.code, count(DISTINCT row), min(note.message)
+FROM (SELECT row, unnest(notes) AS note FROM part WHERE error IS NULL) GROUP BY note.code
+"""
+_FAILURE = """
+INSERT INTO failure SELECT error, count(*), min(row), arg_min(id, row), arg_min(message, row)
+FROM part WHERE error IS NOT NULL GROUP BY error
+"""
+_RESPONSE = "INSERT INTO response SELECT row, response, r2 FROM part"
+# A text is repeated if another one has the same document, which is not known of a run without documents. It counts
+# once, and once per label or group where labels or groups are compared.
+_EXPLAINED = """
+CREATE TABLE explained AS
+WITH named AS (
+    SELECT *, hash(response, coalesce(document, hash(row))) AS same
+    FROM response JOIN text USING (row) WHERE NOT failed
+), numbered AS (
+    SELECT *, row_number() OVER (PARTITION BY same ORDER BY row) = 1 AS is_first,
+        row_number() OVER (PARTITION BY same, label ORDER BY row) = 1 AS is_first_of_label,
+        row_number() OVER (PARTITION BY same, grp ORDER BY row) = 1 AS is_first_of_group
+    FROM named
+)
+SELECT row, response, is_first,
+    CASE WHEN response = prediction AND is_first_of_label THEN label <> prediction END AS wrong,
+    CASE WHEN response = prediction AND is_first THEN probability < $threshold END AS low,
+    CASE WHEN is_first_of_group AND grp IS NOT NULL THEN coalesce(list_position($groups, grp), 0) END AS group_number
+FROM numbered ORDER BY row
+"""
+_THRESHOLD = """
+SELECT quantile_disc(probability, 0.1) AS threshold FROM text
+WHERE NOT failed HAVING min(probability) < threshold
+"""
+_GROUPS = "SELECT grp, count(*) AS n FROM text WHERE NOT failed AND grp IS NOT NULL GROUP BY grp ORDER BY n DESC, grp"
+_MOST_GROUPS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Which texts are compared: the fields of this name of `Settings`."""
+
+    low_confidence: float | None
+    groups: tuple[str, ...]
+    n_groups_left_out: int
+
+    @property
+    def n_sides(self) -> int:
+        """The number of groups that are compared with all others; of two, only one, since the rest is the other."""
+        return 1 if len(self.groups) == 2 and not self.n_groups_left_out else len(self.groups)
+
+
+def check_columns(run: Run, **columns: str | None) -> None:
+    """Check that the columns that the options name are kept columns of the run.
+
+    Raises
+    ------
+    OptionError
+        If the run has none.
+    UnknownNameError
+        If it has others.
+    """
+    kept = list(run.manifest.asked.kept)
+    for option, name in columns.items():
+        if name is not None and not kept:
+            raise OptionError(f"{option} is {name!r:.80}, but the run kept no columns; make it with keep={name!r:.80}")
+        if name is not None and name not in kept:
+            raise unknown("kept column", name, kept)
+
+
+def load(database: Database, run: Run, label: str | None, group: str | None, min_texts: int) -> Compared:
+    """Load texts and responses of a run into the database, and return which of them are compared.
+
+    Groups of fewer than `min_texts` texts are not compared, and at most 20 are.
+
+    Raises
+    ------
+    DataError
+        If a file of the run cannot be read.
+    OptionError
+        If no text has a class of the model as its label.
+    """
+    database.run(_TABLES)
+    text = _TEXT.format(label=_name(label), group=_name(group))
+    for part in joined(run.tables("texts")):
+        for statement in (text, _NOTE, _FAILURE):
+            database.run(statement, part=part)
+    for part in joined(run.tables("responses")):
+        database.run(_RESPONSE, part=part)
+    if label is not None:
+        _check_labels(database, run, label)
+    threshold = next((value for (value,) in database.run(_THRESHOLD)), None)
+    counts = database.run(_GROUPS)
+    groups = [name for name, n in counts if n >= min_texts][:_MOST_GROUPS]
+    database.run(_EXPLAINED, {"threshold": threshold, "groups": groups})
+    return Compared(threshold, tuple(groups), len(counts) - len(groups))
+
+
+def _check_labels(database: Database, run: Run, column: str) -> None:
+    labels = [name for (name,) in database.run("SELECT DISTINCT label FROM text WHERE label IS NOT NULL LIMIT 1000")]
+    classes = run.manifest.labels
+    if labels and not set(labels) & set(classes):
+        raise OptionError(
+            f"label_column is {column!r}, which has {min(labels)!r:.80}, expected classes of the model: "
+            f"{', '.join(classes)!s:.200}; name the labels of the table like the classes"
+        )
+
+
+def _name(column: str | None) -> str:
+    """Return the SQL for a column; NULL for none."""
+    return "NULL" if column is None else '"' + column.replace('"', '""') + '"'

@@ -1,0 +1,54 @@
+"""Tests of `mase summary`."""
+
+import pytest
+from click.testing import CliRunner
+
+import mase
+from mase.cli import main
+from mase.corpus.columns import Rows
+from mase.corpus.folder import Folder
+from mase.corpus.manifest import Asked, Manifest
+from mase.corpus.source import Item
+from mase.corpus.storage import storage_of
+from mase.testing import LogisticClassifier
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    place = tmp_path_factory.mktemp("summary") / "run"
+    texts = [f"{'good' if row % 3 else 'bad'} \x1b[31m plot number {row} in town" for row in range(60)]
+    explainer = mase.Explainer(LogisticClassifier({"good": 2.0, "bad": -2.0, "plot": 0.1}), n_samples=16)
+    rows = Rows(("label",), documents=True, worker="1")
+    for row, text in enumerate(texts):
+        rows.add(Item(row, str(row), text, (str(row % 2),)), explainer(text))
+    asked = Asked(
+        model={"name": "m\x1b[31m"}, method={"name": "mase"}, seed=0, target=None, input={}, n_texts=60, part_size=64,
+        kept=("label",),
+    )  # fmt: skip
+    folder = Folder(storage_of(place))
+    folder.create(Manifest(asked=asked, made_with={}, labels=("0", "1"), created=""))
+    folder.write(0, rows.tables(), {})
+    return str(place)
+
+
+def test_the_tables_fit_a_terminal_and_hold_no_control_character(run, tmp_path):
+    result = CliRunner().invoke(main, ["summary", run, "--label-column", "label", "--csv", str(tmp_path / "csv")])
+    assert result.exit_code == 0, result.output
+    assert "good" in result.stdout
+    assert "\x1b" not in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    assert (tmp_path / "csv" / "words.csv").is_file()
+
+
+def test_html_and_parquet(run, tmp_path):
+    options = ["--html", str(tmp_path / "html"), "--parquet", str(tmp_path / "tables")]
+    result = CliRunner().invoke(main, ["summary", run, *options])
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "html" / "index.html").is_file()
+    assert (tmp_path / "tables" / "phrases.parquet").is_file()
+
+
+def test_a_column_that_was_not_kept(run):
+    result = CliRunner().invoke(main, ["summary", run, "--group-column", "country"])
+    assert result.exit_code == 1
+    assert "country" in result.stderr

@@ -1,0 +1,160 @@
+"""Tests of the comparison of two runs, against models whose weights are known."""
+
+import json
+
+import numpy as np
+import pytest
+from tests.runs import WEIGHTS, classifier, made_up_texts, write_run
+
+import mase
+from mase.errors import DataError, OptionError
+from mase.metrics.agreement import spearman, top_overlap
+
+pytest.importorskip("duckdb")
+TEXTS = made_up_texts(40)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Return the folders of runs: of one model with two seeds, and of one with another weight for "good"."""
+    folder = tmp_path_factory.mktemp("runs")
+    models = {
+        "first": (classifier(WEIGHTS), 0),
+        "seed": (classifier(WEIGHTS), 1),
+        "planted": (classifier(WEIGHTS | {"good": 0.3}), 1),
+    }
+    return {
+        name: write_run(folder / name, TEXTS, model, seed=seed, target="1") for name, (model, seed) in models.items()
+    }
+
+
+def explained(seed):
+    explainer = mase.Explainer(classifier(WEIGHTS), n_samples=60, seed=seed)
+    return [explainer(text, target="1") for text in TEXTS]
+
+
+def test_a_run_and_itself_are_equal(runs):
+    found = mase.compare(runs["first"], runs["first"])
+    assert (found.predictions.flipped, found.predictions.mean_absolute_change) == (0, 0)
+    reasons = found.reasons
+    assert (reasons.top_overlap, reasons.sign_agreement, reasons.noise.words_changed) == (1, 1, 0)
+    assert reasons.rank_correlation == pytest.approx(1)
+    assert found.shifts.shifted == 0
+
+
+def test_agreement_is_that_of_the_metrics(runs):
+    rows = mase.compare(runs["first"], runs["seed"]).tables["reasons"].to_pylist()
+    assert [row["row"] for row in rows] == list(range(len(TEXTS)))
+    for row, one, other in zip(rows, explained(0), explained(1), strict=True):
+        size = max(np.abs(one.scores).max(), np.abs(other.scores).max())
+        rounded = [np.round(scores / size, 9) for scores in (one.scores, other.scores)]
+        assert row["rank_correlation"] == pytest.approx(spearman(*rounded), abs=1e-9)
+        assert row["top_overlap"] == pytest.approx(top_overlap(one.scores, other.scores, 5))
+
+
+def test_two_seeds_differ_by_noise_alone(tmp_path):
+    """At a rate of 0.05 none or one of the five pairs of seeds has a false discovery."""
+    model = classifier(WEIGHTS)
+    folders = [write_run(tmp_path / str(seed), TEXTS[:15], model, seed=seed, n_samples=50) for seed in range(6)]
+    found = [mase.compare(folders[0], other, min_texts=5) for other in folders[1:]]
+    assert sum(one.predictions.flipped for one in found) == 0
+    assert sum(one.reasons.noise.words_tested for one in found) == 5 * 15 * 7
+    assert sum(one.reasons.noise.words_changed > 0 for one in found) <= 1
+    assert sum(one.shifts.shifted > 0 for one in found) <= 1
+
+
+def test_a_planted_weight_is_found(runs):
+    found = mase.compare(runs["first"], runs["planted"], min_texts=10)
+    with_good = sum("good" in text.split() for text in TEXTS)
+    assert abs(found.reasons.noise.texts_changed - with_good) <= 2
+    assert [(shift.response, shift.word) for shift in found.shifts.listed] == [("1", "good")]
+    (shift,) = found.shifts.listed
+    assert shift.low < -0.7 < shift.high
+    assert shift.n_texts == with_good
+    assert [example.text for example in shift.examples] == ["good"] * 3
+    texts = {str(row): text for row, text in enumerate(TEXTS)}
+    assert all(example.before + example.text + example.after in texts[example.id] for example in shift.examples)
+    flipped = [row for row, text in enumerate(TEXTS) if flips(text)]
+    assert sorted(row["row"] for row in found.tables["flips"].to_pylist()) == flipped
+    assert found.predictions.flipped == len(flipped) > 0
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def flips(text):
+    one, other = (classifier(weights)([text])[0].argmax() for weights in (WEIGHTS, WEIGHTS | {"good": 0.3}))
+    return one != other
+
+
+def test_an_exact_change_is_found_and_rounding_is_not(tmp_path):
+    """Without interactions the scores are exact: their errors are those of rounding."""
+    first = write_run(tmp_path / "first", TEXTS[:12], classifier(WEIGHTS, 0))
+    again = write_run(tmp_path / "again", TEXTS[:12], classifier(WEIGHTS, 0), seed=1)
+    changed = write_run(tmp_path / "changed", TEXTS[:12], classifier(WEIGHTS | {"film": 1e-3}, 0), seed=1)
+    assert mase.compare(first, again, min_texts=2).shifts.shifted == 0
+    assert mase.compare(first, again).reasons.noise.words_changed == 0
+    found = mase.compare(first, changed, min_texts=2)
+    assert {shift.word for shift in found.shifts.listed} == {"film"}
+
+
+def test_other_texts_are_refused_or_left_out(runs, tmp_path):
+    other = write_run(tmp_path / "other", [*TEXTS[:30], "good film", "bad film"], classifier(WEIGHTS), target="1")
+    with pytest.raises(DataError):
+        mase.compare(runs["first"], other)
+    texts = mase.compare(runs["first"], other, common_only=True).texts
+    assert (texts.compared, texts.different, texts.only_first, texts.only_second) == (30, 2, 8, 0)
+
+
+def test_texts_are_matched_by_id_in_any_order(runs, tmp_path):
+    order = list(reversed(range(len(TEXTS))))
+    texts, ids = [TEXTS[index] for index in order], [str(index) for index in order]
+    turned = write_run(tmp_path / "turned", texts, classifier(WEIGHTS), ids=ids, part_size=7, target="1")
+    found = mase.compare(runs["first"], turned)
+    assert found.texts.compared == len(TEXTS)
+    assert found.predictions.flipped == 0
+    assert found.reasons.noise.words_changed == 0
+
+
+def test_failed_texts_are_counted(tmp_path):
+    one = write_run(tmp_path / "one", ["good film", "", "bad plot"], classifier(WEIGHTS))
+    other = write_run(tmp_path / "other", ["good film", "", "bad plot"], classifier(WEIGHTS))
+    texts = mase.compare(one, other).texts
+    assert (texts.compared, texts.failed_first, texts.failed_second, texts.different) == (2, 1, 1, 0)
+
+
+def test_runs_without_texts_need_the_same_input(tmp_path):
+    settings = {"predict": classifier(WEIGHTS), "documents": False}
+    one, same = (write_run(tmp_path / name, TEXTS[:3], **settings) for name in ("one", "same"))
+    other = write_run(tmp_path / "other", TEXTS[1:4], **settings)
+    assert mase.compare(one, same).texts.compared == 3
+    with pytest.raises(DataError):
+        mase.compare(one, other)
+
+
+def test_scores_of_other_links_are_compared_by_order(runs, tmp_path):
+    other = write_run(tmp_path / "other", TEXTS, classifier(WEIGHTS), link="probability", target="1")
+    found = mase.compare(runs["first"], other)
+    assert found.reasons.links == (("margin", "probability"),)
+    assert found.reasons.noise is None
+    assert found.reasons.share_changed is None
+    assert found.shifts is None
+    assert found.reasons.top_overlap > 0.9
+
+
+def test_ids_must_be_unique(tmp_path):
+    one = write_run(tmp_path / "one", TEXTS[:2], classifier(WEIGHTS), ids=["a", "a"])
+    with pytest.raises(DataError):
+        mase.compare(one, one)
+
+
+def test_runs_without_texts_in_common(tmp_path):
+    one = write_run(tmp_path / "one", TEXTS[:2], classifier(WEIGHTS), ids=["a", "b"])
+    other = write_run(tmp_path / "other", TEXTS[:2], classifier(WEIGHTS))
+    found = mase.compare(one, other, common_only=True)
+    assert (found.texts.compared, found.reasons.n_texts, found.predictions.share_flipped) == (0, 0, 0)
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize("options", [{"min_texts": 1}, {"min_texts": True}, {"rate": 0.0}, {"rate": np.nan}])
+def test_invalid_options_are_refused(runs, options):
+    with pytest.raises(OptionError):
+        mase.compare(runs["first"], runs["first"], **options)

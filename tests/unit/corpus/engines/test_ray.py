@@ -1,0 +1,134 @@
+"""The Ray engine, on a cluster of this machine that is started once."""
+
+import sys
+import time
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+
+import pytest
+
+import mase
+from mase.corpus.columns import COMPARED
+from mase.corpus.engines import ENGINES
+from mase.corpus.engines.protocol import Died, Done, Ready, Resources, Task
+from mase.corpus.source import Item
+from mase.corpus.worker import Recipe
+from mase.errors import OptionError, UnknownNameError
+
+pytestmark = [
+    pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed"),
+    pytest.mark.filterwarnings("ignore"),  # Ray's own
+]
+BOX = """
+import os
+import zlib
+
+def probabilities(texts):
+    if any("fatal" in text for text in texts):
+        os._exit(7)
+    chances = [(zlib.crc32(text.encode()) % 1000 + 1) / 1002 for text in texts]
+    return [[1 - p, p] for p in chances]
+"""
+N_TASKS = 6
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """Start Ray with two processors."""
+    import ray
+
+    ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture
+def recipe(tmp_path, monkeypatch):
+    """An explainer of a function in a module that only the path of this process leads to."""
+    (tmp_path / "box_of_test_ray.py").write_text(BOX, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "box_of_test_ray", raising=False)
+    return Recipe(partial(mase.Explainer, import_module("box_of_test_ray").probabilities, n_samples=16))
+
+
+def tasks(fatal=None):
+    """Return tasks of two texts each, one text of which may be fatal."""
+    items = [Item(row, f"t{row}", f"a {'fatal' if row == fatal else 'dull'} film number {row}") for row in range(12)]
+    return [Task(number, items[2 * number : 2 * number + 2]) for number in range(N_TASKS)]
+
+
+def events(engine, todo, act=lambda event: None):
+    """Return everything that happened until all tasks are over; `act` is called with each event at once."""
+    found, todo, deadline = [], list(todo), time.monotonic() + 60
+    while sum(isinstance(event, Done | Died) for event in found) < N_TASKS and time.monotonic() < deadline:
+        while todo and engine.free > 0:
+            engine.submit(todo.pop(0))
+        for event in engine.events(1.0):
+            act(event)
+            found.append(event)
+    return found
+
+
+def outcome(found):
+    """Return what does not depend on the engine: the tables of each task, or where and why its worker died."""
+    done = {
+        event.task: [event.tables[table].to_pylist() for table in COMPARED]
+        for event in found
+        if isinstance(event, Done)
+    }
+    return done | {event.task: (event.row, repr(event.error)) for event in found if isinstance(event, Died)}
+
+
+def run(name, recipe, todo, act=lambda event: None):
+    engine = ENGINES[name](Resources(2))
+    try:
+        engine.start(recipe)
+        return events(engine, todo, act)
+    finally:
+        engine.close()
+
+
+def test_a_cluster_that_does_not_answer_is_reported(recipe):
+    with pytest.raises(OptionError, match=r"127\.0\.0\.1:9"):
+        ENGINES["ray"](Resources(2, address="127.0.0.1:9")).start(recipe)
+
+
+def test_results_and_deaths_are_those_of_the_local_engine(cluster, recipe):
+    found = {name: run(name, recipe, tasks(fatal=5)) for name in ("ray", "local")}
+    assert outcome(found["ray"]) == outcome(found["local"])
+    assert outcome(found["ray"])[2][0] == 5
+    names = {event.worker for event in found["ray"] if isinstance(event, Ready)}
+    assert len(names) >= 2
+
+
+@pytest.mark.faults
+def test_an_actor_that_is_lost_costs_one_task(cluster, recipe):
+    import psutil
+
+    killed = []
+
+    def kill(event):
+        if isinstance(event, Done) and not killed:
+            process = psutil.Process(int(event.worker.rsplit("-", 2)[-2]))
+            assert process.is_running()
+            process.kill()
+            killed.append(event.worker)
+
+    found = run("ray", recipe, tasks(), kill)
+    over = [event.task for event in found if isinstance(event, Done | Died)]
+    assert killed
+    assert sorted(over) == list(range(N_TASKS))
+    assert sum(isinstance(event, Died) for event in found) <= 1
+
+
+@pytest.mark.faults
+def test_an_explainer_that_cannot_be_opened_is_reported(cluster, recipe):
+    with pytest.raises(UnknownNameError, match="no-such-method"):
+        run("ray", Recipe(partial(recipe.open, method="no-such-method")), tasks())
+
+
+@pytest.mark.parametrize("gpus", [0, -1, 1.5])
+def test_impossible_shares_of_a_gpu_are_refused(gpus):
+    with pytest.raises(OptionError, match="gpus_per_worker"):
+        ENGINES["ray"](Resources(2, gpus_per_worker=gpus))

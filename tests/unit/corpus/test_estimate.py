@@ -1,0 +1,46 @@
+"""Tests of `mase.corpus.estimate`."""
+
+import pytest
+
+import mase
+from mase.corpus import estimate
+from mase.corpus.inputs import open_source
+from mase.corpus.plan import Plan, Shard
+from mase.errors import EmptyTextError
+
+TEXTS = [f"good film number {i}" for i in range(100)]
+
+
+@pytest.fixture
+def explainer():
+    return mase.Explainer(lambda texts: [[0.2, 0.8] if "good" in text else [0.7, 0.3] for text in texts], n_samples=20)
+
+
+def test_a_few_texts_of_the_whole_are_explained(explainer, monkeypatch):
+    monkeypatch.setattr(estimate, "_MOST", 6)
+    found = estimate.estimate(open_source([*TEXTS, None]), explainer, None, Plan(101, 8))
+    assert (found.n_texts, found.n_unreadable, found.n_tried) == (101, 1, 6)
+    assert found.n_queries == explainer(TEXTS[0]).fit.n_queries
+    assert 0 < found.seconds < 1
+
+
+def test_only_texts_of_the_shard_are_explained(monkeypatch):
+    read = set()
+
+    def predict(texts):
+        read.update(text.split()[-1] for text in texts if len(text.split()) == 4)
+        return [[0.5, 0.5]] * len(texts)
+
+    monkeypatch.setattr(estimate, "_SECONDS", 0.0)
+    plan = Plan(100, 8, Shard(13, 13))
+    found = estimate.estimate(open_source(TEXTS), mase.Explainer(predict, n_samples=4), None, plan)
+    assert (found.n_texts, found.n_tried) == (4 if plan.n_parts == 13 else 0, 4)
+    assert read <= {"96", "97", "98", "99"}
+    empty = estimate.estimate(open_source(TEXTS), mase.Explainer(predict), None, Plan(100, 100, Shard(2, 2)))
+    assert (empty.n_texts, empty.n_tried) == (0, 0)
+
+
+def test_a_failure_of_every_text_is_raised(explainer):
+    with pytest.raises(EmptyTextError):
+        estimate.estimate(open_source(["", " "]), explainer, None, Plan(2, 8))
+    assert estimate.estimate(open_source(["", *TEXTS[:3]]), explainer, None, Plan(4, 8)).n_tried == 3

@@ -1,0 +1,194 @@
+"""Tests of `mase.corpus.inputs`."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from mase.corpus.inputs import open_source
+from mase.errors import DataError, EmptyTextError, InvalidTextError, MaseError, OptionError
+
+TEXTS = ["a good film", "a dull film", "ein Film, größer"]
+ROWS = [{"name": f"r{i}", "text": text, "stars": i, "group": "ab"[i % 2]} for i, text in enumerate(TEXTS)]
+
+
+def write(path, rows=ROWS):
+    """Write rows in the format of the suffix."""
+    if path.suffix == ".parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path)
+        return path
+    if ".jsonl" in path.name:
+        content = "".join(json.dumps(row) + "\n" for row in rows)
+    elif ".txt" in path.name:
+        content = "".join(row["text"] + "\n" for row in rows)
+    else:
+        mark = "\t" if ".tsv" in path.name else ";"
+        content = mark.join(rows[0]) + "\n" + "".join(mark.join(map(str, row.values())) + "\n" for row in rows)
+    data = content.encode()
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return path
+
+
+def triples(source):
+    return [(item.row, item.id, item.text) for item in source.items()]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.jsonl", "a.parquet", "a.csv.gz", "a.txt", "a.txt.gz"])
+def test_every_format_gives_the_same_items(tmp_path, name):
+    path = write(tmp_path / name)
+    source = open_source(path)
+    assert triples(source) == [(i, str(i), text) for i, text in enumerate(TEXTS)]
+    assert len(source) == 3
+    assert triples(open_source(str(path))) == triples(source)
+    (table,) = source.describe()["tables"]
+    assert (table["name"], table["size"], table["rows"]) == (name, path.stat().st_size, 3)
+    assert [item.row for item in source.items(2)] == [2]
+    assert list(source.items(3)) == []
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.parquet"])
+def test_ids_and_kept_columns(tmp_path, name):
+    source = open_source(write(tmp_path / name), id_column="name", keep=["stars", "group=cohort"])
+    assert source.kept == ("stars", "cohort")
+    assert [(item.id, item.kept) for item in source.items()] == [
+        ("r0", ("0", "a")),
+        ("r1", ("1", "b")),
+        ("r2", ("2", "a")),
+    ]
+    assert source.describe()["keep"] == {"stars": "stars", "cohort": "group"}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [TEXTS, tuple(TEXTS), pd.Series(TEXTS, index=[5, 6, 7]), pd.Series(TEXTS).to_numpy(str)],
+    ids=["list", "tuple", "Series", "array"],
+)
+def test_texts_of_python(value):
+    source = open_source(value)
+    assert triples(source) == [(i, str(i), text) for i, text in enumerate(TEXTS)]
+    assert {type(item.text) for item in source.items()} == {str}
+    assert source.describe() == open_source(TEXTS).describe()
+    assert source.describe() != open_source(TEXTS[::-1]).describe()
+
+
+def test_a_mapping_gives_ids():
+    assert triples(open_source({"x": "a film", 7: "a book"})) == [(0, "x", "a film"), (1, "7", "a book")]
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pa.Table.from_pylist], ids=["pandas", "Arrow"])
+def test_tables_of_python(make):
+    source = open_source(make(ROWS), id_column="name", keep={"stars": "rating"})
+    assert triples(source) == [(i, f"r{i}", text) for i, text in enumerate(TEXTS)]
+    assert [item.kept for item in source.items(1)] == [("1",), ("2",)]
+    with pytest.raises(DataError, match="no column 'review', expected one of: 'name', 'text', 'stars', 'group'"):
+        open_source(make(ROWS), text_column="review")
+
+
+def test_a_missing_value_of_pandas_is_null():
+    frame = pd.DataFrame({"text": TEXTS, "stars": [1, None, 3]})
+    assert [item.kept for item in open_source(frame, keep=["stars"]).items()] == [("1.0",), (None,), ("3.0",)]
+    with pytest.raises(DataError, match="convert the column"):
+        open_source(pd.DataFrame({"text": ["good", 5]}))
+    assert len(open_source(pd.DataFrame({"text": TEXTS, "other": [1, "x", None]}))) == 3  # is not read
+
+
+def test_several_inputs_and_folders_are_one(tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for name in ("b.txt", "a.csv", "_SUCCESS", ".hidden"):
+        write(folder / name)
+    source = open_source([write(tmp_path / "z.jsonl"), folder])
+    assert [item.text for item in source.items()] == TEXTS * 3
+    assert [item.row for item in source.items(4)] == [4, 5, 6, 7, 8]
+    assert [table["name"] for table in source.describe()["tables"]] == ["z.jsonl", "a.csv", "b.txt"]
+
+
+def test_a_folder_with_something_else_is_refused(tmp_path):
+    with pytest.raises(DataError, match="has no files"):
+        open_source(tmp_path)
+    for name in ("a.csv", "notes.log", "report.pdf"):
+        write(tmp_path / name)
+    (tmp_path / "more").mkdir()
+    with pytest.raises(DataError, match=r"'more', 'notes.log', 'report.pdf', expected only files that end in .csv"):
+        open_source(tmp_path)
+
+
+def test_limit(tmp_path):
+    paths = [write(tmp_path / name) for name in ("a.csv", "b.csv")]
+    source = open_source(paths, limit=4)
+    assert [item.row for item in source.items()] == [0, 1, 2, 3]
+    assert [table["rows"] for table in source.describe()["tables"]] == [3, 1]
+    assert source.describe() != open_source(paths).describe()
+    assert len(open_source(paths, limit=100)) == 6
+    with pytest.raises(OptionError, match="limit is 0"):
+        open_source(paths, limit=0)
+
+
+@pytest.mark.parametrize(
+    ("source", "error", "match"),
+    [
+        ((text for text in TEXTS), OptionError, r"can be read only once.*pass list\(...\)"),
+        ({"b", "a"}, InvalidTextError, "a set has no order"),
+        ([], EmptyTextError, "no text"),
+        ("-", DataError, "standard input"),
+        ("", DataError, "empty file name"),
+        ("nowhere.csv", DataError, "cannot read"),
+        ("a\0b", DataError, "cannot read"),
+        ("reviews.xlsx", DataError, "save it as CSV"),
+        ("/dev/null", DataError, "pipe or a device"),
+        ([1, 2], DataError, "text number 0.*is of type int"),
+        ([Path(__file__), 5], OptionError, "type int beside paths"),
+        ([__file__, __file__], OptionError, "pass a list of pathlib.Path"),
+        (5, InvalidTextError, "int"),
+    ],
+)
+def test_inputs_that_are_refused(source, error, match):
+    with pytest.raises(error, match=match):
+        open_source(source)
+
+
+@pytest.mark.parametrize("option", [{"text_column": "text"}, {"id_column": "id"}, {"keep": ["label"]}])
+def test_options_of_tables_need_a_table(tmp_path, option):
+    for source in (TEXTS, {"a": "b"}, write(tmp_path / "a.txt"), [write(tmp_path / "a.csv"), tmp_path / "a.txt"]):
+        with pytest.raises(OptionError, match=f"got {next(iter(option))}='.*', but .* has no columns"):
+            open_source(source, **option)
+
+
+@pytest.mark.parametrize(
+    ("keep", "error", "match"),
+    [
+        (["error"], DataError, "error=their_error"),
+        (["row"], DataError, "taken"),
+        (["stars", "group=stars"], DataError, "taken"),
+        ("stars", OptionError, r"expected a list of columns, as in \['stars'\]"),
+        (["stars="], OptionError, "expected COLUMN or COLUMN=NAME"),
+        ([5], OptionError, "type int"),
+        (["colour"], DataError, "no column 'colour', expected one of: 'name', 'text'"),
+    ],
+)
+def test_columns_that_cannot_be_kept(tmp_path, keep, error, match):
+    with pytest.raises(error, match=match):
+        open_source(write(tmp_path / "a.csv"), keep=keep)
+
+
+def test_errors_are_ours(tmp_path):
+    (tmp_path / "a.csv").write_bytes(b"")
+    with pytest.raises(MaseError, match="no text"):
+        open_source(tmp_path / "a.csv")
+
+
+def test_only_wanted_rows_are_read_and_places_are_those_of_the_file(tmp_path):
+    path = tmp_path / "reviews.csv"
+    path.write_text("id,split,text\na,train,one\nb,test,two\nc,test,three\nb,test,four\n", encoding="utf-8")
+    source = open_source(path, where={"split": "test"})
+    assert [(item.row, item.text) for item in source.items()] == [(0, "two"), (1, "three"), (2, "four")]
+    assert [item.text for item in source.items(1)] == ["three", "four"]
+    assert source.describe() != open_source(path).describe()
+    with pytest.raises(DataError, match="row 2 and .*row 4"):
+        open_source(path, where={"split": "test"}, id_column="id")
+    with pytest.raises(DataError):
+        open_source(path, where={"fold": "1"})

@@ -1,0 +1,72 @@
+"""Tests of reading a Parquet file that anybody may have made."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from mase.corpus.columns import schema
+from mase.corpus.part_file import read_table
+from mase.errors import DataError
+
+SCHEMA = schema("texts", ["label"])
+ROWS = [
+    {"id": "a", "row": 0, "label": "x", "notes": [{"code": "c", "unit": 1, "message": "m"}, {"code": "c"}]},
+    {"id": "b", "row": 1, "document": "[]", "notes": None},
+    {"id": "b", "row": 2, "probability": 0.5, "notes": []},
+]
+
+
+def parquet(table, **how):
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, **how)
+    return sink.getvalue().to_pybytes()
+
+
+def test_what_was_written_is_read():
+    table = pa.Table.from_pylist(ROWS, SCHEMA)
+    for how in ({}, {"use_dictionary": False}, {"store_schema": False}, {"row_group_size": 1}):
+        assert read_table(parquet(table, **how), SCHEMA, "here").equals(table)
+    assert read_table(parquet(table), SCHEMA, "here", ["row"]).equals(table.select(["row"]))
+    assert read_table(parquet(SCHEMA.empty_table()), SCHEMA, "here").num_rows == 0
+
+
+@pytest.mark.parametrize("length", [0, 4, 12, 100, -1])
+def test_a_part_of_a_file_is_refused(length):
+    content = parquet(pa.Table.from_pylist(ROWS, SCHEMA))
+    with pytest.raises(DataError):
+        read_table(content[:length], SCHEMA, "here")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pa.schema([("id", pa.string())]),
+        SCHEMA.append(pa.field("x", pa.string())),
+        pa.schema([*SCHEMA][::-1]),
+        SCHEMA.set(1, pa.field("row", pa.int32())),
+        SCHEMA.set(0, pa.field("id", pa.binary())),
+    ],
+)
+def test_another_schema_is_refused(other):
+    with pytest.raises(DataError):
+        read_table(parquet(other.empty_table()), SCHEMA, "here")
+
+
+def test_a_small_file_of_much_is_refused():
+    """A repeated string costs a byte on the disk, and its length in memory."""
+    schema = pa.schema([("id", pa.string())])
+    many = pa.DictionaryArray.from_arrays(pa.array(np.zeros(3000, np.int32)), pa.array(["x" * (1 << 20)]))
+    content = parquet(pa.table({"id": many}), store_schema=False)
+    assert len(content) < 1 << 18
+    with pytest.raises(DataError, match="unpacks"):
+        read_table(content, schema, "here")
+    few = many.slice(0, 3)
+    assert read_table(parquet(pa.table({"id": few}), store_schema=False), schema, "here").nbytes > 3 << 20
+
+
+def test_strings_that_are_not_utf8_are_refused():
+    raw = pa.array([b"\xff\xfe"], pa.binary())
+    table = pa.table({"id": pa.Array.from_buffers(pa.string(), 1, raw.buffers())})
+    with pytest.raises(DataError):
+        read_table(parquet(table), table.schema, "here")

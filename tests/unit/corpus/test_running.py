@@ -1,0 +1,217 @@
+"""Tests of `mase.run`: the same tables however they were made, and nothing else in the folder."""
+
+import errno
+import json
+import os
+
+import pytest
+from tests.unit.corpus.classifiers import judge
+from tests.unit.corpus.runs import TEXTS, files, run
+
+import mase
+from mase.corpus.engines import ENGINES
+from mase.corpus.engines.here import Here
+from mase.corpus.engines.protocol import QUEUED
+from mase.corpus.opened import open_run
+from mase.errors import CapabilityError, DataError, OptionError, UnknownNameError
+
+
+class LastFirst(Here):
+    """An engine that explains the task that it got last."""
+
+    def submit(self, task):
+        self._tasks.appendleft(task)
+
+
+def test_tables_are_those_of_the_explainer(tmp_path):
+    made = run(tmp_path / "run")
+    explainer = mase.Explainer(judge, n_samples=8)
+    assert made.is_complete
+    assert made.texts()["row"].to_pylist() == list(range(len(TEXTS)))
+    scores = [score for text in TEXTS for score in explainer(text).scores.tolist()]
+    assert made.units()["score"].to_pylist() == scores
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
+        "locks", "responses", "run.json", "texts", "timings", "units",
+    ]  # fmt: skip
+    assert not list((tmp_path / "run" / "locks").iterdir())
+
+
+def test_the_order_of_tasks_does_not_matter(tmp_path, expected, monkeypatch):
+    monkeypatch.setitem(ENGINES.entries, "here", LastFirst)
+    assert QUEUED > 1
+    run(tmp_path / "run")
+    assert files(tmp_path / "run") == expected
+
+
+def test_shards_make_the_whole(tmp_path, expected):
+    for number in (2, 1):
+        made = run(tmp_path / "both", shard=f"{number}/2")
+    assert made.is_complete
+    assert files(tmp_path / "both") == expected
+    parts = [run(tmp_path / f"shard-{number}", shard=f"{number}/3") for number in (1, 2, 3)]
+    assert sum(len(part.parts) for part in parts) == made.plan.n_parts
+    copied = {name: content for number in (1, 2, 3) for name, content in files(tmp_path / f"shard-{number}").items()}
+    assert copied == expected
+
+
+def test_a_shard_without_parts_leaves_a_run(tmp_path):
+    assert run(tmp_path / "run", shard="9/9").parts == ()
+
+
+def test_finished_parts_are_not_explained_again(tmp_path, expected, monkeypatch):
+    run(tmp_path / "run")
+    (tmp_path / "run" / "texts" / "part-00002.parquet").unlink()
+    explained = []
+    call = mase.Explainer.__call__
+
+    def counted(explainer, text, **options):
+        explained.append(text)
+        return call(explainer, text, **options)
+
+    monkeypatch.setattr(mase.Explainer, "__call__", counted)
+    run(tmp_path / "run")
+    assert explained == TEXTS[8:12]
+    assert files(tmp_path / "run") == expected
+
+
+@pytest.mark.parametrize("n_before", [0, 1, 9, 18])
+def test_a_full_disk_leaves_a_run_that_goes_on(tmp_path, expected, monkeypatch, n_before):
+    calls = []
+    fsync = os.fsync
+
+    def full(descriptor):
+        calls.append(descriptor)
+        if len(calls) > n_before:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(DataError, match="No space left"):
+        run(tmp_path / "run")
+    monkeypatch.setattr(os, "fsync", fsync)
+    run(tmp_path / "run")
+    assert files(tmp_path / "run") == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "difference"),
+    [
+        ({"n_samples": 16}, r"method.n_samples 8, got 16"),
+        ({"seed": 1}, r"seed 0, got 1"),
+        ({"target": "1"}, r"target None, got '1'"),
+        ({"part_size": 5}, r"part_size 4, got 5"),
+        ({"keep_texts": False}, r"documents True, got False"),
+        ({"texts": [*TEXTS[:-1], "another"]}, r"input\.tables"),
+        ({"model": lambda texts: judge(texts)}, r"model.name"),
+    ],
+)
+def test_another_command_is_refused_with_the_difference(tmp_path, expected, options, difference):
+    run(tmp_path / "run")
+    with pytest.raises(DataError, match=difference):
+        run(tmp_path / "run", **options)
+    assert files(tmp_path / "run") == expected
+
+
+def test_fresh_begins_beside_the_run(tmp_path, expected):
+    run(tmp_path / "run")
+    assert run(tmp_path / "run", seed=1, fresh=True).folder.place == str(tmp_path / "run-2")
+    assert files(tmp_path / "run") == expected
+
+
+def test_other_versions_are_refused_or_recorded(tmp_path, expected):
+    run(tmp_path / "run")
+    (tmp_path / "run" / "texts" / "part-00001.parquet").unlink()
+    manifest = json.loads((tmp_path / "run" / "run.json").read_text())
+    manifest["made_with"]["numpy"] = "1.0"
+    (tmp_path / "run" / "run.json").write_text(json.dumps(manifest))
+    with pytest.raises(DataError, match=r"numpy '1.0', got"):
+        run(tmp_path / "run")
+    made = run(tmp_path / "run", allow_other_versions=True)
+    assert made.is_complete
+    metadata = [made.folder.read("texts", part).schema.metadata for part in (0, 1)]
+    assert not metadata[0]
+    assert json.loads(metadata[1][b"made_with"])[0]["numpy"] != "1.0"
+
+
+def test_texts_that_cannot_be_explained_are_rows(tmp_path):
+    texts = ["raises", "", *TEXTS[:3], "unsuited"]
+    failed = run(tmp_path / "run", texts).texts().to_pylist()
+    assert [row["error"] for row in failed] == ["ModelError", "EmptyTextError", None, None, None, "CapabilityError"]
+    assert "not this one" in failed[0]["message"]
+
+
+@pytest.mark.parametrize("n_before", [0, 4])
+def test_an_error_of_the_command_ends_the_run(tmp_path, n_before):
+    texts = ["raises"] * n_before + ["unsuited"] * 8
+    for _ in range(2):
+        with pytest.raises(CapabilityError, match="never with this method"):
+            run(tmp_path / "run", texts)
+    assert (tmp_path / "run" / "run.json").exists() == bool(n_before)
+
+
+def test_an_error_of_the_command_is_recorded_where_others_were_explained(tmp_path):
+    texts = [*TEXTS[:4], *["unsuited"] * 4]
+    run(tmp_path / "run", texts)
+    (tmp_path / "run" / "texts" / "part-00001.parquet").unlink()
+    assert run(tmp_path / "run", texts).texts()["error"].to_pylist()[4:] == ["CapabilityError"] * 4
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"jobs": 0}, OptionError),
+        ({"shard": "3/2"}, OptionError),
+        ({"engine": "nowhere"}, UnknownNameError),
+        ({"address": "cluster"}, OptionError),
+        ({"timeout": 1.0}, OptionError),
+        ({"timeout": 0.0, "engine": "local"}, OptionError),
+        ({"target": "third"}, UnknownNameError),
+        ({"model": mase.Explainer(judge)}, OptionError),
+    ],
+)
+def test_invalid_options_leave_nothing(tmp_path, options, error):
+    with pytest.raises(error):
+        run(tmp_path / "run", **options)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_of_something_else_is_refused(tmp_path):
+    (tmp_path / "letter.txt").write_text("of the user")
+    with pytest.raises(DataError, match=r"no run\.json"):
+        run(tmp_path)
+
+
+def test_drafts_that_a_killed_process_left_are_no_hindrance(tmp_path, expected):
+    drafts = [f"{name}.0123456789abcdef" for name in (".run.json", "texts/.part-00001.parquet", "locks/.run.json")]
+    for name in drafts:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"half")
+    run(tmp_path)
+    assert files(tmp_path) == expected
+    assert not list((tmp_path / "locks").iterdir())
+
+
+def test_a_function_that_cannot_be_sent_runs_here(tmp_path, expected):
+    with pytest.warns(UserWarning, match="this process explains the texts"):
+        made = run(tmp_path / "run", model=lambda texts: judge(texts), engine="local")
+    assert made.is_complete
+    assert set(made.timings()["worker"].to_pylist()) == {"here"}
+
+
+def test_an_explainer_is_run_as_it_is(tmp_path, expected):
+    mase.run(TEXTS, tmp_path / "run", model=mase.Explainer(judge, n_samples=8), engine="here", part_size=4)
+    assert files(tmp_path / "run") == expected
+    assert open_run(tmp_path / "run").manifest.asked.method["n_samples"] == 8
+
+
+def test_a_text_whose_batches_were_halved_for_memory_has_a_note(tmp_path):
+    def hungry(texts):
+        if len(texts) > 4:
+            raise MemoryError
+        return judge(texts)
+
+    made = run(tmp_path / "run", [TEXTS[0], "good film"], model=hungry, n_samples=64)
+    notes = made.texts()["notes"].to_pylist()
+    assert [[note["code"] for note in of_text if note["code"] == "batch-halved"] for of_text in notes] == [
+        ["batch-halved"], [],
+    ]  # fmt: skip

@@ -1,0 +1,100 @@
+"""Tests of `mase.models.code_reference`."""
+
+import hashlib
+import pickle
+import sys
+
+import pytest
+
+import mase
+from mase.errors import DataError, MaseError, OptionError, UnknownNameError
+from mase.models import load
+from mase.models.code_reference import code_sha256, is_code, open_code
+from mase.models.portable import dumps
+
+CODE = """
+import torch
+from mase.models import Callable, TorchModule
+from mase.models.wrapper import Wrapper
+from mase.testing import SmallLSTM, whitespace_ids
+
+def predict(texts):
+    return [[0.5 + 0.25 * ("good" in text), 0.5 - 0.25 * ("good" in text)] for text in texts]
+
+class Net(SmallLSTM):
+    pass
+
+class Own(Wrapper):
+    def bind(self, binding):
+        return self.model.bind(binding)
+
+own = Own(Callable(predict))
+
+torch.manual_seed(0)
+fixed = TorchModule(Net(), tokenize=whitespace_ids)
+torch.seed()
+different = TorchModule(Net(), tokenize=whitespace_ids)
+"""
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A folder with code, which is the working directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "own_classifier.py").write_text(CODE)
+    yield tmp_path
+    sys.modules.pop("own_classifier", None)
+
+
+@pytest.mark.parametrize(
+    "typed", [f"own_classifier{name}" for name in (".py:predict", ":predict", ".py:fixed", ".py:own")]
+)
+def test_code_is_pickled_as_its_reference(typed, place, monkeypatch):
+    explainer = mase.Explainer(open_code(typed), n_samples=32)
+    content = dumps(explainer)
+    assert code_sha256(explainer.model) == hashlib.sha256(CODE.encode()).hexdigest()
+    monkeypatch.chdir(place.parent)  # as in a process that begins elsewhere
+    sys.path.remove(str(place))
+    sys.modules.pop("own_classifier", None)
+    again = pickle.loads(content)
+    assert again.model.name == explainer.model.name
+    assert again("a good film").scores.tolist() == explainer("a good film").scores.tolist()
+    assert len(dumps(again)) < 5000
+
+
+@pytest.mark.parametrize("typed", ["own_classifier.py:predict", "own_classifier:predict"])
+def test_code_that_has_changed_is_refused(typed, place):
+    content = dumps(open_code(typed))
+    (place / "own_classifier.py").write_text(CODE + "\n# changed")
+    sys.modules.pop("own_classifier", None)
+    with pytest.raises(DataError, match=hashlib.sha256(CODE.encode()).hexdigest()) as caught:
+        pickle.loads(content)
+    assert hashlib.sha256((CODE + "\n# changed").encode()).hexdigest() in str(caught.value)
+
+
+def test_code_that_makes_other_weights_each_time_is_refused(place):
+    content = dumps(open_code("own_classifier.py:different"))
+    with pytest.raises(DataError, match="sha256"):
+        pickle.loads(content)
+
+
+def test_code_that_is_gone_is_reported(place):
+    content = dumps(open_code("own_classifier.py:predict"))
+    (place / "own_classifier.py").unlink()
+    with pytest.raises(UnknownNameError, match=r"own_classifier\.py"):
+        pickle.loads(content)
+
+
+def test_what_is_code(place):
+    assert is_code("own_classifier.py:predict")
+    assert is_code("package.module:name")
+    assert not is_code("lstm-imdb")
+    assert not is_code("C:\\models\\mine")
+    (place / "a:b").mkdir()
+    assert not is_code("a:b")
+    assert code_sha256(load("lstm-imdb")) is None
+    with pytest.raises(OptionError, match=r"file\.py:name"):
+        open_code("lstm-imdb")
+    with pytest.raises(MaseError, match="predict"):
+        open_code("own_classifier.py:predicted")

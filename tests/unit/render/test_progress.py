@@ -1,0 +1,29 @@
+"""Tests of progress where there is no terminal."""
+
+import pytest
+
+from mase.render import progress as module
+from mase.render.progress import Progress
+
+
+def test_a_line_now_and_then_and_one_at_the_end(capsys, monkeypatch):
+    monkeypatch.setattr(module, "_BETWEEN_LINES", 0.0)
+    with Progress(10, earlier=4) as progress:
+        progress.step(3, failed=1)
+        state = progress.state()
+    assert (state["done"], state["failed"], state["total"]) == (7, 1, 10)
+    assert state["seconds_left"] == pytest.approx(3 / state["per_second"], rel=0.5)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("explaining: 7 of 10 texts, ")
+    assert lines[0].endswith("left, 1 failed")
+    assert lines[1].startswith("2 texts explained, 1 failed, ")
+
+
+def test_no_line_before_it_is_due_and_none_if_hidden(capsys, monkeypatch):
+    with Progress(10) as progress:
+        progress.step()
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(module, "_BETWEEN_LINES", 0.0)
+    with Progress(10, shown=False) as progress:
+        progress.step(5)
+    assert capsys.readouterr().err == ""

@@ -1,0 +1,96 @@
+"""Tests of `mase.report.entries`: texts of a run with their words, flags and errors."""
+
+from dataclasses import replace
+
+import pytest
+from tests.attributions import attribution
+from tests.runs import run_of
+
+from mase.attribution import Field, Unit
+from mase.corpus.columns import schema
+from mase.corpus.folder import Folder
+from mase.errors import DataError, InvalidTextError
+from mase.report.entries import FAILED, LOW_CONFIDENCE, NOTED, WRONG, Flags, entries
+
+
+def marked(entry):
+    """Return the shown words with their scores."""
+    unit = entry.shading.unit
+    return {
+        entry.text[start : start + length]: round(score * unit, 3)
+        for start, length, score, _, _ in entry.shading.words.tolist()
+    }
+
+
+def test_words_have_their_scores(tmp_path):
+    run = run_of(tmp_path, [(attribution(), ()), (attribution("So 😀 good", [0.1, 0.2, 0.3]), ())])
+    plain, emoji = entries(run, Flags())
+    assert marked(plain) == dict(zip(attribution().words, attribution().scores, strict=True))
+    assert marked(emoji) == {"So": 0.1, "😀": 0.2, "good": 0.3}
+
+
+def test_control_characters_move_the_words_after_them(tmp_path):
+    text = "a\u202eb good\r\n\x1bend"
+    made = attribution(text, [0.5, 0.25], spans=[(4, 8), (11, 14)])
+    (entry,) = entries(run_of(tmp_path, [(made, ())]), Flags())
+    assert entry.text == "a⟨202E⟩b good\n␛end"
+    assert marked(entry) == {"good": 0.5, "end": 0.25}
+
+
+def test_flags_and_errors(tmp_path):
+    failed = ("bad", InvalidTextError("no \x1b text"))
+    run = run_of(
+        tmp_path,
+        [
+            (attribution(label="pos"), ("pos",)),
+            (attribution(label="pos"), ("neg",)),
+            (attribution(label="neg", notes=[("few-samples", "few")]), (None,)),
+            (failed, ("pos",)),
+        ],
+        kept=["label"],
+    )
+    found = list(entries(run, Flags("label", 0.5)))
+    confident = found[0].probability >= 0.5
+    low = 0 if confident else LOW_CONFIDENCE
+    assert [entry.flags for entry in found] == [low, low | WRONG, low | NOTED, FAILED]
+    assert next(entry.flags for entry in entries(run, Flags("label", 1.1))) == LOW_CONFIDENCE
+    assert [entry.kept for entry in found] == [("pos",), ("neg",), (None,), ("pos",)]
+    assert (found[3].error, found[3].message, found[3].text) == ("InvalidTextError", "no ␛ text", "bad")
+    assert found[2].notes == (("few-samples", "few"),)
+
+
+def test_the_response_of_the_predicted_class_is_shown(tmp_path):
+    made = attribution("good", [0.5], label="pos")
+    other = replace(made.responses[0], name="neg", scores=(-0.5,))
+    both = replace(made, responses=(other, made.responses[0]))
+    (entry,) = entries(run_of(tmp_path, [(both, ())]), Flags())
+    assert (entry.response, marked(entry)) == ("pos", {"good": 0.5})
+
+
+def test_fields_are_below_each_other(tmp_path):
+    made = attribution("good", [0.5, 0.25], spans=[(0, 4), (0, 4)])
+    units = (Unit("query", 0, 3, "why"), Unit("text", 0, 4, "good"))
+    made = replace(made, document=(Field("query", "why?"), Field("text", "good")), units=units, tokens=())
+    (entry,) = entries(run_of(tmp_path, [(made, ())]), Flags())
+    assert entry.text == "why?\ngood"
+    assert marked(entry) == {"why": 0.5, "good": 0.25}
+
+
+def test_long_texts_are_cut(tmp_path):
+    text = "word " * 10_000
+    (entry,) = entries(run_of(tmp_path, [(attribution(text, [0.1] * 10_000), ())]), Flags())
+    assert (len(entry.text), entry.n_characters) == (20_000, 50_000)
+    assert len(entry.shading.words) == 4_000
+
+
+def test_a_document_that_is_none_is_refused(tmp_path):
+    run = run_of(tmp_path, [(attribution(), ())])
+    texts = run.texts()
+    column = schema("texts").get_field_index("document")
+    changed = texts.set_column(column, "document", [["[3]"]])
+    folder = Folder(run.folder.storage)
+    folder.write(
+        0, {"texts": changed, "responses": run.responses(), "units": run.units(), "timings": run.timings()}, {}
+    )
+    with pytest.raises(DataError, match="not a list of fields"):
+        list(entries(run, Flags()))

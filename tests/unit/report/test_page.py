@@ -1,0 +1,147 @@
+"""Tests of `mase.report.page`: what the page says, what it allows, and how large it gets."""
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+from urllib.parse import unquote
+
+import pytest
+from tests.attributions import attribution
+from tests.runs import run_of
+from tests.summaries import example, summary, word
+
+from mase.errors import InvalidTextError
+from mase.report import page as module
+from mase.report.entries import Flags, entries
+from mase.report.page import page
+
+HOSTILE = """</script><script>alert(1)</script>"><img src=x onerror=alert(1)>' onclick='x' {{ 7*7 }} "the nonce" """
+
+
+class Page(HTMLParser):
+    """Tags, attributes and text of a page, without its script and style."""
+
+    def __init__(self, source):
+        super().__init__(convert_charrefs=True)
+        self.tags, self.attributes, self.text, self.inside = [], [], "", ""
+        self.feed(source)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+        self.inside = tag if tag in ("script", "style") else ""
+
+    def handle_data(self, data):
+        self.text += "" if self.inside else data
+
+    def values(self, name):
+        return [value for key, value in self.attributes if key == name]
+
+
+def made(tmp_path, attributions=None, *, texts=True, found=None, **changes):
+    run = run_of(tmp_path, attributions or [(attribution(), ("pos", "web"))], kept=["label", "source"], **changes)
+    first = list(entries(run, Flags("label", 0.6))) if texts else []
+    return page(found or summary(n=len(run)), run, first, texts=texts)
+
+
+def test_the_page_says_what_the_summary_says(tmp_path):
+    read = Page(made(tmp_path))
+    for said in (
+        "75.0 % of 4 labelled texts", "at least 70 % of the variance", "InvalidTextError", "few-samples", "wonderful",
+        "+0.500 ± 0.100", "45 %", "Phrases away from", "this is a good film, and so on…", "Predicted pos",
+        "mobile, towards neg", "at least 20 texts", "At most 5 %", "6 of 300 words", "below 60.0 %",
+    ):  # fmt: skip
+        assert said in read.text, said
+
+
+def test_every_link_of_the_page_leads_somewhere(tmp_path):
+    read = Page(made(tmp_path))
+    places = {f"#{name}" for name in read.values("id")}
+    queries = {href for href in read.values("href") if href.startswith("#texts?")}
+    assert set(read.values("href")) - queries <= places
+    assert '#texts?q="good"' in {unquote(href) for href in queries}
+    assert "#texts?row=0" in queries
+    assert len(read.values("id")) == len(places)
+
+
+def test_the_policy_allows_nothing_but_the_page(tmp_path):
+    source = made(tmp_path)
+    policy = re.search(r'Content-Security-Policy content="([^"]+)"', source)[1]
+    style = re.search(r"<style>(.*?)</style>", source, re.DOTALL)[1]
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    nonce = re.search(r"<script nonce=([0-9a-f]{32})>", source)[1]
+    assert policy == (
+        f"default-src 'none'; style-src 'sha256-{digest}'; script-src 'nonce-{nonce}'; "
+        "require-trusted-types-for 'script'; trusted-types mase; base-uri 'none'; form-action 'none'"
+    )
+    assert not re.search(r"https?:|url\(|@import|<link|innerHTML|eval\(", source)
+    assert not [name for name, _ in Page(source).attributes if name.startswith("on") or name in ("style", "src")]
+
+
+def test_another_page_has_another_nonce(tmp_path):
+    nonces = {
+        re.search(r"nonce=([0-9a-f]+)", made(tmp_path / name, [(attribution(label=name), ("pos", "web"))]))[1]
+        for name in ("a", "b")
+    }
+    assert len(nonces) == 2
+
+
+def test_everything_from_outside_is_escaped(tmp_path):
+    hostile = attribution(HOSTILE, label=HOSTILE, notes=[(HOSTILE, HOSTILE)], link=HOSTILE)
+    failed = (HOSTILE, InvalidTextError(HOSTILE))
+    texts = [(hostile, (HOSTILE, HOSTILE), HOSTILE), (failed, (HOSTILE, HOSTILE), HOSTILE)]
+    words = [word(HOSTILE, HOSTILE)]
+    source = made(
+        tmp_path, texts, model=HOSTILE,
+        found=summary(labels=[HOSTILE, "pos"], words=words, message=HOSTILE, model=HOSTILE, group_column=HOSTILE),
+    )  # fmt: skip
+    read, plain = Page(source), Page(made(tmp_path / "plain"))
+    assert set(read.tags) <= set(plain.tags) | {"i", "b"}
+    assert source.count("<script") == 1
+    assert not [name for name, _ in read.attributes if name.startswith("on") or name in ("style", "src")]
+    assert read.text.count("<script>alert(1)</script>") > 8
+
+
+def test_the_first_texts_are_shaded(tmp_path):
+    source = made(tmp_path)
+    assert "<b f title=+0.250±0.020>superb</b>" in source
+    assert "<i c title=−0.125±0.020>dull</i>" in source
+
+
+@pytest.mark.parametrize("documents", [True, False])
+def test_a_page_without_texts_shows_none(tmp_path, documents):
+    source = made(tmp_path, texts=False, documents=documents)
+    read = Page(source)
+    assert "<script" not in source
+    assert "superb" not in source
+    assert "this is a" not in read.text
+    assert not [href for href in read.values("href") if "?" in href]
+    assert "wonderful" in read.text
+
+
+def test_an_unfinished_run_says_so(tmp_path):
+    assert "3 not yet computed" in made(tmp_path, n_texts=4, found=summary(n=1))
+
+
+def test_a_page_that_gets_too_large_shows_less_and_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "LARGEST_PAGE", 100_000)
+    labels = [f"class {number}" for number in range(5)]
+    words = [word(f"word {i}", label, side) for label in labels for side in ("towards", "away") for i in range(30)]
+    source = made(tmp_path, found=summary(labels=labels, words=words))
+    assert 40_000 < len(source.encode()) < 100_000
+    assert re.search(r"\d+ more rows are not shown", Page(source).text)
+
+
+def test_bars_begin_at_0_and_whiskers_stay_inside(tmp_path):
+    source = made(tmp_path, found=summary(words=[word("a", effect=0.01), word("b", effect=2.0)]))
+    places = [float(x) for path in re.findall(r'<path class="?[wpn]"? d="([^"]+)"', source) for x in
+              re.findall(r"[MH]([0-9.-]+)", path)]  # fmt: skip
+    assert places
+    assert min(places) >= 0
+    assert max(places) <= 100
+
+
+def test_the_example_leads_to_its_text(tmp_path):
+    assert f"#texts?row={example(2).row}" in made(tmp_path)

@@ -1,0 +1,68 @@
+"""Small runs for the tests of summaries: made-up texts and models with known answers, written by the real writer."""
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+
+import mase
+from mase.corpus.columns import Rows
+from mase.corpus.folder import Folder
+from mase.corpus.manifest import Asked, Manifest
+from mase.corpus.opened import Run, open_run
+from mase.corpus.source import Item
+from mase.corpus.storage import storage_of
+
+KEPT = ("label", "group")
+PART_SIZE = 64
+
+
+def texts(rng: np.random.Generator, n: int, *, vocabulary: int = 60, longest: int = 12) -> list[str]:
+    """Return n texts of up to `longest` words, some words much more frequent than others."""
+    share = 1 / np.arange(1, vocabulary + 1)
+    lengths = rng.integers(4, longest + 1, n)
+    return [" ".join(f"w{i}" for i in rng.choice(vocabulary, size, p=share / share.sum())) for size in lengths]
+
+
+def hashed(k: int, salt: int):
+    """Return a model of k classes that answers at random: probabilities that depend only on the hash of the text."""
+
+    def model(inputs):
+        digests = [hashlib.blake2b(text.encode(), salt=salt.to_bytes(8, "big")).digest() for text in inputs]
+        logits = np.array([np.frombuffer(digest, np.uint32)[:k] / 2.0**31 for digest in digests])
+        exponents = np.exp(3 * logits)
+        return exponents / exponents.sum(axis=1, keepdims=True)
+
+    return model
+
+
+def write(
+    folder: Path,
+    explainer: mase.Explainer,
+    inputs: list[str],
+    kept: list[tuple[str | None, ...]] | None = None,
+    *,
+    documents: bool = True,
+) -> Run:
+    """Explain the texts into a run folder."""
+    target = Folder(storage_of(folder))
+    names = KEPT if kept else ()
+    target.create(
+        Manifest(
+            asked=Asked(
+                model={"name": "made-up"}, method={"name": "mase"}, seed=0, target=None, input={}, n_texts=len(inputs),
+                part_size=PART_SIZE, kept=names, documents=documents,
+            ),
+            made_with={}, labels=tuple(explainer.model.labels), created="2026-01-01",
+        )
+    )  # fmt: skip
+    for part, first in enumerate(range(0, len(inputs), PART_SIZE)):
+        rows = Rows(names, documents=documents, worker="1")
+        for row in range(first, min(first + PART_SIZE, len(inputs))):
+            item = Item(row, f"id{row}", inputs[row], kept[row] if kept else ())
+            try:
+                rows.add(item, explainer(inputs[row]))
+            except mase.MaseError as error:
+                rows.add_failure(item, type(error).__name__, str(error), 0.0)
+        target.write(part, rows.tables(), {})
+    return open_run(folder)

@@ -1,0 +1,75 @@
+"""Tests of means, intervals and q-values against scipy, and of the interval against a bootstrap."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from mase.summary.statistics import Mean, first_in_groups, passing, q_values
+
+
+def mean_of(*samples):
+    return Mean.of(*(np.array([f(x) for x in samples], dtype=float) for f in (len, np.sum, lambda x: np.sum(x**2))))
+
+
+@pytest.fixture
+def samples():
+    rng = np.random.default_rng(0)
+    return [rng.normal(0.3, 1, 25), rng.exponential(1, 60) - 1, rng.normal(-2, 0.1, 5)]
+
+
+def test_one_mean_is_students_test(samples):
+    mean = mean_of(*samples)
+    expected = [stats.ttest_1samp(x, 0) for x in samples]
+    np.testing.assert_allclose(mean.p_values(), [test.pvalue for test in expected], rtol=1e-9)
+    intervals = [test.confidence_interval(0.95) for test in expected]
+    np.testing.assert_allclose(np.transpose(mean.interval()), [(i.low, i.high) for i in intervals], rtol=1e-9)
+
+
+def test_a_difference_is_welchs_test(samples):
+    difference = mean_of(samples[0]) - mean_of(samples[1])
+    expected = stats.ttest_ind(samples[0], samples[1], equal_var=False)
+    interval = expected.confidence_interval(0.95)
+    assert difference.p_values()[0] == pytest.approx(expected.pvalue)
+    np.testing.assert_allclose(np.ravel(difference.interval()), [interval.low, interval.high])
+
+
+def test_the_interval_agrees_with_a_bootstrap():
+    rng = np.random.default_rng(1)
+    effects = rng.gamma(2, 0.5, 200)  # skew, as effects are
+    bootstrap = stats.bootstrap((effects,), np.mean, n_resamples=4000, method="percentile", rng=rng)
+    low, high = (bound[0] for bound in mean_of(effects).interval())
+    width = high - low
+    assert low == pytest.approx(bootstrap.confidence_interval.low, abs=0.1 * width)
+    assert high == pytest.approx(bootstrap.confidence_interval.high, abs=0.1 * width)
+
+
+def test_means_of_equal_numbers_and_of_too_few():
+    mean = mean_of(np.full(30, 0.1), np.zeros(30), np.ones(1))
+    low, high = mean.interval()
+    assert (mean.p_values()[0] < 1e-6, mean.p_values()[1], mean.p_values()[2]) == (True, 1.0, 1.0)
+    assert low[0] == pytest.approx(0.1)
+    assert np.isnan([low[2], high[2]]).all()
+    assert (mean - mean).p_values().tolist() == [1.0, 1.0, 1.0]
+
+
+def test_sums_of_dependent_means_have_at_least_the_error_of_any_correlation(samples):
+    a = samples[0]
+    same = mean_of(a).plus(mean_of(a))
+    np.testing.assert_allclose(same.interval(), mean_of(2 * a).interval())
+
+
+def test_all_means_must_pass_in_the_same_direction(samples):
+    up, down = mean_of(samples[0] + 2), mean_of(samples[0] - 2)
+    assert passing(up, mean_of(samples[0]))[0] == mean_of(samples[0]).p_values()[0]
+    assert passing(up, down)[0] == 1
+
+
+def test_q_values_are_those_of_scipy():
+    p = np.random.default_rng(2).random(50) ** 3
+    np.testing.assert_allclose(q_values(p), stats.false_discovery_control(p))
+    assert len(q_values(np.array([]))) == 0
+
+
+def test_the_first_of_equal_entries_is_kept():
+    assert first_in_groups(np.zeros(3), np.ones(3), 2).tolist() == [0, 1]
+    assert len(first_in_groups(np.zeros(0), np.zeros(0), 2)) == 0

@@ -1,0 +1,220 @@
+"""Tests of summaries on runs with known answers, made by the real pipeline."""
+
+import json
+
+import numpy as np
+import pytest
+from tests.unit.summary import corpora
+
+import mase
+from mase.errors import OptionError, UnknownNameError
+from mase.testing import LogisticClassifier
+
+FILLERS = tuple(f"filler{i}" for i in range(30))
+# Weights for the second class, "1".
+WEIGHTS = {"superb": 3.0, "good": 1.5, "dull": -2.0, "awful": -3.5}
+
+
+def planted(rng, n):
+    """Return texts of fillers, most of which have one or two planted words."""
+    words = [*WEIGHTS]
+    return [
+        " ".join(rng.permutation([*rng.choice(FILLERS, 6), *rng.choice(words, rng.integers(0, 3))])) for _ in range(n)
+    ]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    texts = planted(rng, 300)
+    texts[1] = texts[0]  # a repeated text
+    texts[2] = ""  # has no words
+    explainer = mase.Explainer(LogisticClassifier(WEIGHTS), n_samples=32)
+    kept = [(str(rng.integers(2)), str(rng.choice(["a", "b", "c"]))) for _ in texts]
+    return corpora.write(tmp_path_factory.mktemp("planted") / "run", explainer, texts, kept)
+
+
+@pytest.fixture(scope="module")
+def summary(run):
+    return mase.summarise(run, label_column="label", group_column="group", min_texts=20)
+
+
+def test_planted_words_have_the_right_sign_rank_and_interval(summary):
+    for response, sign in (("1", 1), ("0", -1)):
+        listed = [row for row in summary.words if row.response == response]
+        for row in listed:
+            assert row.low - 1e-9 <= sign * WEIGHTS[row.word] <= row.high + 1e-9
+        for direction in ("towards", "away"):
+            effects = [abs(row.effect) for row in listed if row.direction == direction]
+            assert effects == sorted(effects, reverse=True)
+        assert {row.word for row in listed if row.direction == "towards"} == {
+            word for word, weight in WEIGHTS.items() if sign * weight > 0
+        }
+
+
+def test_counts_are_those_of_the_run(summary, run):
+    counts = summary.overview
+    assert (counts.n_texts, counts.n_explained, counts.n_failed) == (300, 299, 1)
+    documents = [text for text in run.texts()["document"].to_pylist() if text]
+    assert counts.n_distinct < counts.n_explained
+    assert counts.n_distinct == len(set(documents)) - 1  # but for the one without words
+    assert counts.n_queries == sum(n or 0 for n in run.texts()["n_queries"].to_pylist())
+    assert counts.n_units == len(run.units())
+    assert [(row.error, row.n_texts, row.id) for row in summary.failures] == [("EmptyTextError", 1, "id2")]
+    assert sum(row.n_texts for row in summary.confusion) == 299
+    right = sum(row.n_texts for row in summary.confusion if row.label == row.prediction)
+    assert counts.accuracy == pytest.approx(right / 299)
+    assert sum(row.n_texts for row in summary.predictions) == 299
+
+
+def test_effects_are_means_over_texts_of_means_over_occurrences(summary, run):
+    units, texts = run.units().to_pandas(), run.texts().to_pandas()
+    first = texts.drop_duplicates("document")["row"]
+    for row in summary.words:
+        own = units[(units.text.str.lower() == row.word) & (units.response == row.response) & units.row.isin(first)]
+        by_text = own.groupby("row")
+        effects = by_text.score.mean()
+        assert (row.n_texts, row.n_occurrences) == (len(effects), len(own))
+        assert row.effect == pytest.approx(effects.mean())
+        sizes = units.groupby("row").size()
+        ranks = by_text["rank"]
+        top = ranks.min() <= 5 if row.effect > 0 else ranks.max() > sizes[effects.index] - 5
+        assert row.share_top == pytest.approx(top.mean())
+
+
+def test_random_labels_and_groups_differ_in_no_word(summary):
+    assert (summary.wrong, summary.groups) == ((), ())
+    assert {family.table for family in summary.families if family.n_tested} >= {"words", "wrong", "groups"}
+
+
+def test_examples_are_in_context(summary, run):
+    documents = dict(zip(run.texts()["row"].to_pylist(), run.texts()["document"].to_pylist(), strict=True))
+    for row in summary.words:
+        scores = [example.score for example in row.examples]
+        assert scores[0] == (max(scores) if row.direction == "towards" else min(scores))
+        for example in row.examples:
+            assert example.text.lower() == row.word
+            assert example.before + example.text + example.after in documents[example.row]
+            assert example.cut_before or len(example.before) < 40
+            assert example.id == f"id{example.row}"
+
+
+@pytest.mark.parametrize(("k", "method"), [(2, "mase"), (4, "occlusion")])
+def test_a_model_that_answers_at_random_has_empty_lists(tmp_path, k, method):
+    rng = np.random.default_rng(k)
+    texts = corpora.texts(rng, 150)
+    kept = [(str(label), None) for label in rng.integers(0, k, len(texts))]
+    run = corpora.write(
+        tmp_path / "run", mase.Explainer(corpora.hashed(k, 5), method=method, n_samples=40), texts, kept
+    )
+    summary = mase.summarise(run, label_column="label", min_texts=5)
+    assert (summary.words, summary.phrases, summary.wrong, summary.low_confidence) == ((), (), (), ())
+    if method == "occlusion":  # the response at the text was selected and is in every score: all words are lifted
+        scores = run.units()["score"].to_numpy()
+        assert scores.mean() > 3 * scores.std() / len(scores) ** 0.5
+
+
+def test_a_phrase_is_listed_if_it_says_more_than_its_words(tmp_path):
+    rng = np.random.default_rng(1)
+    middles = ("good", "not good", "not", "good plot", "not there", "")
+    texts = [
+        " ".join([rng.choice(("superb", "awful")), *rng.choice(FILLERS[:9], 2), middles[rng.integers(6)], "end"])
+        for _ in range(300)
+    ]
+
+    def model(inputs):
+        odds = [
+            2.0 * ("good" in text) - 4.0 * ("not good" in text) + 5.0 * ("superb" in text) - 5.0 * ("awful" in text)
+            for text in inputs
+        ]
+        return [[1 / (1 + np.exp(odd)), 1 / (1 + np.exp(-odd))] for odd in odds]
+
+    explainer = mase.Explainer(model, n_samples=32)
+    summary = mase.summarise(corpora.write(tmp_path / "run", explainer, texts), min_texts=10)
+    assert {row.phrase for row in summary.phrases} == {"not good"}
+    for row in summary.phrases:
+        effects = {word.word: word.effect for word in summary.words if word.response == row.response}
+        assert row.difference_low <= row.effect - row.expected <= row.difference_high
+        assert row.difference == pytest.approx(row.effect - row.expected)
+        assert all("not good" in example.text for example in row.examples)
+        if {"not", "good"} <= set(effects):
+            assert row.expected == pytest.approx(effects["not"] + effects["good"])
+
+
+def test_words_behind_wrong_and_low_confidence_predictions(tmp_path):
+    rng = np.random.default_rng(2)
+    texts, kept = [], []
+    for _ in range(300):
+        fillers = [str(word) for word in rng.choice(FILLERS[:10], 4)]
+        trap, good, bad = (rng.random() < share for share in (0.3, 0.6, 0.15))
+        texts.append(" ".join([*fillers, *["trap"] * trap, *["good"] * good, *["bad"] * bad]))
+        # The model takes "trap" for a reason, which it is not; in one group it does not occur.
+        kept.append(("1" if good and not trap else "0", "a"))
+    model = LogisticClassifier({"trap": 1.5, "good": 1.5, "bad": -1.2, FILLERS[0]: 0.01})
+    run = corpora.write(tmp_path / "run", mase.Explainer(model, n_samples=32), texts, kept)
+    summary = mase.summarise(run, label_column="label", min_texts=10)
+    wrong = [row for row in summary.wrong if row.prediction == "1"]
+    assert [row.word for row in wrong] == ["trap"]
+    assert wrong[0].low > 0
+    assert wrong[0].share > wrong[0].share_others
+    # As a sum over its parts: share times effect.
+    push = wrong[0].share * wrong[0].effect - wrong[0].share_others * np.nan_to_num(wrong[0].effect_others)
+    assert wrong[0].difference == pytest.approx(push, rel=1e-6)
+
+
+def test_words_whose_effect_differs_between_groups(tmp_path):
+    rng = np.random.default_rng(3)
+    texts, kept = [], []
+    for row in range(240):
+        group = "ab"[row % 2]
+        marker = "loud" if group == "a" else "calm"
+        texts.append(" ".join([marker, *rng.choice(FILLERS[:10], 4), *["word"] * int(rng.random() < 0.7), "good"]))
+        kept.append((None, group))
+
+    def model(inputs):
+        odds = [2.0 * ("good" in text) + 2.0 * ("word" in text) * ("loud" in text) for text in inputs]
+        return [[1 / (1 + np.exp(odd)), 1 / (1 + np.exp(-odd))] for odd in odds]
+
+    run = corpora.write(tmp_path / "run", mase.Explainer(model, n_samples=32), texts, kept)
+    summary = mase.summarise(run, group_column="group")
+    assert summary.settings.groups == ("a", "b")
+    first = next(row for row in summary.groups if row.word == "word")
+    assert (first.group, first.difference > 0) == ("a", True)
+    assert first.difference == pytest.approx(first.effect - first.effect_others)
+    assert {row.group for row in summary.groups} == {"a"}  # the rest of two groups is the other one
+    assert summary.overview.accuracy is None
+
+
+def test_a_run_without_documents_has_the_same_words_without_context(run, summary, tmp_path):
+    documents = run.texts()["document"].to_pylist()
+    inputs = [json.loads(document)[0]["text"] for document in documents]
+    explainer = mase.Explainer(LogisticClassifier(WEIGHTS), n_samples=32)
+    other = mase.summarise(corpora.write(tmp_path / "run", explainer, inputs, documents=False))
+    assert {(row.response, row.word) for row in other.words} == {(row.response, row.word) for row in summary.words}
+    assert other.overview.n_distinct == other.overview.n_explained
+    assert {(example.before, example.after) for row in other.words for example in row.examples} == {("", "")}
+
+
+def test_the_same_run_has_the_same_summary(run, summary):
+    assert mase.summarise(run, label_column="label", group_column="group") == summary
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"label_column": "labels"}, UnknownNameError),
+        ({"group_column": 'x" OR 1=1; DROP TABLE text; --'}, UnknownNameError),
+        ({"label_column": "group"}, OptionError),
+        ({"min_texts": 1}, OptionError),
+        ({"top": 0}, OptionError),
+        ({"top": True}, OptionError),
+    ],
+)
+def test_options_are_checked(run, options, error):
+    with pytest.raises(error):
+        mase.summarise(run, **options)
+
+
+def test_a_folder_that_is_no_run(tmp_path):
+    with pytest.raises(mase.MaseError, match=r"run\.json"):
+        mase.summarise(tmp_path)
