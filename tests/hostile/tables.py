@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from tests.hostile.folders import nested
 
-__all__ = ["TABLES", "Table"]
+__all__ = ["RUN_TABLES", "TABLES", "Table"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,3 +126,38 @@ TABLES: dict[str, Table] = {
     "lines: UTF-8 cut within a character": Table("a.txt", "good film é".encode()[:-1], None),
     "lines: column of no table": Table("a.txt", b"good film\n", None, ("--text-column", "text")),
 }
+
+
+def _run(name: str, content: bytes | Callable[[], bytes], results: int | None, *arguments: str) -> Table:
+    """Return a table with the arguments of `mase run`, whose results are rows of the run."""
+    return Table(name, content, results, arguments)
+
+
+_IDS = ("--id-column", "id")
+# Tables for `mase run`, where ids and kept columns join the texts.
+RUN_TABLES: dict[str, Table] = {
+    "ids: twice": _run("a.csv", b"id,text\nx,good\ny,bad\nx,dull\n", None, *_IDS),
+    "ids: empty": _run("a.csv", b"id,text\nx,good\n,bad\n", None, *_IDS),
+    "ids: lone surrogate": _run("a.jsonl", b'{"id": "\\ud800", "text": "good"}\n', None, *_IDS),
+    "ids: mixed types": _run("a.jsonl", _rows({"id": 1, "text": "good"}, {"id": "1", "text": "bad"}), None, *_IDS),
+    "ids: no column": _run("a.csv", b"text\ngood\n", None, *_IDS),
+    "ids: unreadable row": _run("a.jsonl", b'{"id": 1, "text": "good"}\n{"id": 2, "te\n', 2, *_IDS),
+    "texts: missing": _run("a.jsonl", _rows({"text": "good"}, {"text": None}, {}, {"x": 1}), 4),
+    "texts: mixed types": _run("a.jsonl", _rows(*({"text": value} for value in ("good", 5, [], {}, True))), 5),
+    "texts: lone surrogate": _run("a.jsonl", _rows({"text": "good \ud800"}, {"text": "bad"}), 2),
+    "kept: name of ours": _run("a.csv", b"text,error\ngood,x\n", None, "--keep", "error"),
+    "kept: name of ours, renamed": _run("a.csv", b"text,error\ngood,x\n", 1, "--keep", "error=theirs"),
+    "kept: twice": _run("a.csv", b"text,x,y\ngood,1,2\n", None, "--keep", "x,y=x"),
+    "kept: missing": _run("a.csv", b"text\ngood\n", None, "--keep", "label"),
+    "kept: mixed types": _run(
+        "a.jsonl",
+        _rows(*({"text": "good", "x": value} for value in (5, [1, {}], None, "\ud800", 1e999))),
+        5, "--keep", "x",
+    ),
+    "CSV: semicolons": _run("a.csv", b"text;label\ngood film;pos\n", 1, "--keep", "label"),
+    "CSV: formulas": _run("a.csv", b"text,x\n=1+1 good,=cmd()\n", 1, "--keep", "x"),
+    "CSV: cell of 100 MB": _run("a.csv", lambda: b"text\n" + b"good film " * 10_000_000 + b"\nbad film\n", 2),
+    "CSV: quotes never closed": _run("a.csv", b'text\n"bad film\n' + b"x\n" * 50, None),
+    "ending: unknown, one text per line": _run("a.review", b"good film\n\xff\nbad film\n", 3),
+    "ending: of a document": _run("a.xlsx", b"good film\n", None),
+}  # fmt: skip

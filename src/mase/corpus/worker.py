@@ -16,6 +16,8 @@ from mase.corpus.columns import Rows
 from mase.corpus.engines.protocol import Task
 from mase.corpus.source import Item
 from mase.errors import OptionError
+from mase.models.code_reference import code_sha256
+from mase.models.protocol import Model
 from mase.provenance import environment
 from mase.target import target_index
 
@@ -71,13 +73,19 @@ class Description:
                 f"a run records all settings, which is not possible here ({error}); pass a number as sigma"
             ) from error
         return cls(
-            model={"name": model.name, "sha256": model.sha256},
+            model=_identity(model),
             labels=tuple(model.labels),
             method=settings | {"batch_size": explainer.query.batch_size},
             seed=explainer.seed,
             target=None if target is None else model.labels[target_index(model.labels, target, np.empty(0))],
             made_with=environment(model),
         )
+
+
+def _identity(model: Model) -> dict[str, str | None]:
+    """Return the name of a model and the checksum of its weights, and of its source file if it was opened from code."""
+    identity, code = {"name": model.name, "sha256": model.sha256}, code_sha256(model)
+    return identity if code is None else identity | {"code_sha256": code}
 
 
 @dataclass(frozen=True, slots=True)

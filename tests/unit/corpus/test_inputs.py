@@ -188,7 +188,7 @@ def test_only_wanted_rows_are_read_and_places_are_those_of_the_file(tmp_path):
     assert [(item.row, item.text) for item in source.items()] == [(0, "two"), (1, "three"), (2, "four")]
     assert [item.text for item in source.items(1)] == ["three", "four"]
     assert source.describe() != open_source(path).describe()
-    with pytest.raises(DataError, match="row 2 and .*row 4"):
+    with pytest.raises(DataError, match=r"row 2 and .*row 4"):
         open_source(path, where={"split": "test"}, id_column="id")
     with pytest.raises(DataError):
         open_source(path, where={"fold": "1"})
