@@ -1,7 +1,7 @@
 """Test an explanation on its model: mask the best units, keep only the best, and look for a set that flips it."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
 
@@ -9,28 +9,60 @@ import numpy as np
 
 from mase.arrays import Floats, Ints
 from mase.attribution import Changed, Evidence, FlipSet
+from mase.errors import OptionError
 from mase.links import probabilities
+from mase.method import Method
 from mase.models.batching import ask
 from mase.models.protocol import Probe
 from mase.regression.answers import Answers
 
-__all__ = ["MaskedPredictions", "reserved"]
+__all__ = ["MaskedPredictions", "budget", "check_count", "within_budget"]
 
 # Beyond the K best units, so many are masked one after another in search of a set that flips the prediction.
 _FURTHER = 10
+_MOST = 100
 # The largest share of the samples that is kept for evidence.
 _LARGEST_SHARE = 0.2
+_FEW = 50
 
 
-def reserved(k: int, n_samples: int) -> int:
-    """Return how many of `n_samples` evaluations are kept for evidence about the best k units.
+def check_count(k: int) -> int:
+    """Return the number of units to test.
+
+    Raises
+    ------
+    OptionError
+        If it is not an integer from 0 to 100.
+    """
+    if isinstance(k, bool) or not isinstance(k, int) or not 0 <= k <= _MOST:
+        raise OptionError(
+            f"evidence is {k!r}, expected an integer from 0 to {_MOST}: how many of the best units to test"
+        )
+    return k
+
+
+def within_budget(method: Method, k: int) -> Method:
+    """Return the method with as many samples as are left when evidence about the best k units is gathered too.
+
+    A method of fewer than 50 samples, such as one of gradients, keeps them all. Evidence then comes on top.
 
     Examples
     --------
-    >>> reserved(5, 1000), reserved(5, 100), reserved(0, 1000)
-    (35, 20, 0)
+    >>> from mase.methods import resolve
+    >>> within_budget(resolve("mase"), 5).n_samples, within_budget(resolve("mase", n_samples=100), 5).n_samples
+    (965, 80)
     """
-    return min(3 * k + 2 * _FURTHER, int(_LARGEST_SHARE * n_samples)) if k else 0
+    n = method.n_samples
+    return method if not k or n < _FEW else replace(method, n_samples=n - min(_wanted(k), int(_LARGEST_SHARE * n)))
+
+
+def budget(method: Method, k: int) -> int:
+    """Return the number of evaluations for evidence about the best k units."""
+    return _wanted(k) if method.n_samples < _FEW else method.n_samples - within_budget(method, k).n_samples
+
+
+def _wanted(k: int) -> int:
+    return 3 * k + 2 * _FURTHER
 
 
 @dataclass(slots=True)
@@ -54,7 +86,7 @@ class MaskedPredictions:
     batch_size
         Rows per batch; None for the probe's.
     n_asked
-        Number of rows that were asked.
+        Number of rows that were asked, and evaluations of the setup.
     """
 
     probe: Probe
@@ -64,7 +96,7 @@ class MaskedPredictions:
     answers: Answers
     budget: int
     batch_size: int | None = None
-    n_asked: int = field(default=0, init=False)
+    n_asked: int = 0
 
     def evidence(self, order: Sequence[int], k: int) -> Evidence:
         """Return the predictions without the best 1 to k units of an order and from them alone, and a flip set."""

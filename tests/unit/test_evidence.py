@@ -1,9 +1,14 @@
 """Tests of `mase.evidence`: predictions without the best units and from them alone, and sets that flip them."""
 
+import copy
+
 import numpy as np
 import pytest
 
-from mase.evidence import MaskedPredictions, reserved
+import mase
+from mase.errors import DataError, OptionError
+from mase.evidence import MaskedPredictions
+from mase.io.json import from_dict
 from mase.regression.answers import Answers
 from mase.testing import FunctionProbe
 
@@ -86,7 +91,69 @@ def test_there_is_no_flip_set_for_a_class_that_is_not_predicted():
     assert test.evidence((0, 1, 2, 3), 2).flip_set is None
 
 
-def test_a_part_of_the_samples_is_kept():
-    assert reserved(0, 1000) == 0
-    assert 0 < reserved(5, 1000) < 50
-    assert reserved(50, 100) <= 20
+TEXT = "a dull start but a wonderful and warm end of a film that many people like to see with all of their friends"
+
+
+def judge(texts):
+    odds = [2.0 * ("wonderful" in text) + ("warm" in text) - ("dull" in text) - 0.5 for text in texts]
+    p = 1 / (1 + np.exp(-np.array(odds)))
+    return np.stack([1 - p, p], axis=1)
+
+
+@pytest.mark.parametrize("method", ["mase", "lime", "kernel-shap"])
+def test_evidence_is_what_the_model_says_and_stays_within_the_samples(method):
+    found = mase.explain(TEXT, judge, method=method, n_samples=300, evidence=3)
+    assert len(found.evidence.without) == len(found.evidence.only) == 3
+    best = [found.words[unit] for unit in found.evidence.without[1].units]
+    masked = " ".join(word for word in TEXT.split() if word not in best)
+    assert found.evidence.without[1].target_probability == pytest.approx(judge([masked])[0, 1])
+    alone = " ".join(word for word in TEXT.split() if word in best)
+    assert found.evidence.only[1].target_probability == pytest.approx(judge([alone])[0, 1])
+    assert [found.words[unit] for unit in found.evidence.flip_set.units] == ["wonderful"]
+    assert found.fit.n_queries <= 300 + 3
+    assert found.method["evidence"] == 3
+
+
+def test_no_evidence_is_gathered_unless_asked_for():
+    found = mase.explain(TEXT, judge, n_samples=100)
+    assert found.evidence is None
+    assert "evidence" not in found.method
+
+
+@pytest.mark.parametrize("method", ["mase-nlgp", "gradient-x-input"])
+def test_methods_that_scale_vectors_are_tested_by_masking_whole_words(method):
+    text = "What a wonderful, warm film."
+    found = mase.explain(text, method=method, reference="unk", evidence=1)
+    alone = mase.explain(text, method="occlusion", reference="unk", evidence=0, link="probability")
+    (best,) = found.evidence.without[0].units
+    expected = found.target_probability - alone.scores[best]
+    assert found.evidence.without[0].target_probability == pytest.approx(expected, abs=1e-6)
+
+
+def test_evidence_survives_json_and_damage_is_found():
+    found = mase.explain(TEXT, judge, n_samples=100, evidence=2)
+    plain = found.to_dict()
+    assert from_dict(plain) == found
+    for change in (
+        lambda evidence: evidence["without"][0].update(units=[999]),
+        lambda evidence: evidence["only"][0].update(units=[]),
+        lambda evidence: evidence["only"][0].update(units=[1, 1]),
+        lambda evidence: evidence["flip_set"].update(label="none of them"),
+        lambda evidence: evidence["without"][1].update(target_probability=1.5),
+    ):
+        damaged = copy.deepcopy(plain)
+        change(damaged["evidence"])
+        with pytest.raises(DataError):
+            from_dict(damaged)
+
+
+@pytest.mark.parametrize("wrong", [-1, 101, True, 1.5, "5"])
+def test_the_number_of_units_is_checked(wrong):
+    with pytest.raises(OptionError):
+        mase.Explainer(judge, evidence=wrong)
+
+
+def test_evidence_is_shown():
+    found = mase.explain(TEXT, judge, n_samples=100, evidence=2)
+    assert "“wonderful”" in repr(found)
+    assert "“wonderful”" in found.to_html()
