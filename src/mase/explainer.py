@@ -1,27 +1,31 @@
 """The pipeline: text -> tokens -> probe -> strategy -> attribution."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Unpack, overload
 
 import numpy as np
 
 from mase.arrays import Ints
 from mase.attribution import Attribution, Field, Prediction, Unit
-from mase.coordinates import coordinates
+from mase.coordinates import coordinates, members
 from mase.errors import EmptyTextError, MaseError, ModelError, OptionError
+from mase.evidence import MaskedPredictions, budget, check_count, within_budget
 from mase.links import Link, probabilities
 from mase.measure import measure
 from mase.methods import Method, describe, resolve, suited
 from mase.models import adapt
 from mase.models.batching import check_start
 from mase.models.protocol import Binding, Model, Probe
-from mase.options import MoreOptions, Units, merged
+from mase.options import ExplainerOptions, MoreOptions, Units, merged
 from mase.provenance import installed
+from mase.regression.answers import Answers
 from mase.regression.precision import AUTO, QueryOptions
 from mase.regression.stopping import NEVER, Stopping
 from mase.results import FIELD, fit_of, response_of, tokens_of
 from mase.rng import generator, seeded, stream_key
+from mase.spaces.token_mask import TokenMask
 from mase.target import target_index
 from mase.text import Tokens, check_text, check_texts, group_words
 
@@ -50,6 +54,10 @@ class Explainer:
         "mask", "unk" or "pad", or "delete" for a function of texts.
     seed
         Seed of the perturbations. The same seed, text and settings give the same scores, whatever the order of texts.
+    evidence
+        Number K of units to test on the model: the predictions without the best 1 to K units and from them alone, and a
+        set of units whose masking changes the prediction (`Attribution.evidence`). The evaluations are part of
+        `n_samples`. 0 for no test.
     query
         How to evaluate the model: batch size and precision.
     stopping
@@ -87,6 +95,7 @@ class Explainer:
         reference: str | None = None,
         link: Link | None = None,
         seed: int = 0,
+        evidence: int = 0,
         query: QueryOptions = AUTO,
         stopping: Stopping = NEVER,
         show_progress: bool = False,
@@ -97,7 +106,8 @@ class Explainer:
         self.model: Model = adapt(model, tokenizer)
         overrides = {"n_samples": n_samples, "sigma": sigma, "reference": reference, "link": link} | parts
         self.method = suited(method, self.model, overrides)
-        self.seed, self.show_progress = int(seed), show_progress
+        self.seed, self.show_progress, self.n_tested = int(seed), show_progress, check_count(evidence)
+        self._measured = within_budget(self.method, self.n_tested)
 
     @overload
     def __call__(self, texts: str, *, target: str | int | None = None) -> Attribution: ...  # type: ignore[overload-overlap]
@@ -164,28 +174,53 @@ class Explainer:
         tokens = self.model.encode(text)
         words = group_words(tokens)
         of_token = coordinates(words, per_token=self.per_token)
-        try:
-            probe = self.model.bind(self._binding(tokens, of_token))
-        except MemoryError as error:
-            message = "the model ran out of memory on a single text; shorten the text or use a device with more memory"
-            raise ModelError(message) from error
+        binding = self._binding(tokens, of_token)
+        probe = self._bound(binding)
         probability = probabilities(check_start(probe.start), probe.output)[0]
         index = target_index(self.model.labels, target, probability)
         label = self.model.labels[index]
-        solution = measure(probe, self.method, index, generator(self.seed, text), self.query, self.stopping)
+        answers = Answers() if self.n_tested else None
+        solution = measure(probe, self._measured, index, generator(self.seed, text), self.query, self.stopping, answers)
+        response = response_of(solution, label, self.method.link, words, of_token, per_token=self.per_token)
+        tested = self._tested(probe, binding, members(words, of_token), index, answers)
+        evidence = None if tested is None else tested.evidence(response.order, self.n_tested)
         return Attribution(
             document=(Field(FIELD, text),),
             units=tuple(Unit(FIELD, start, end, text[start:end]) for start, end in words.spans),
-            responses=(response_of(solution, label, self.method.link, words, of_token, per_token=self.per_token),),
+            responses=(response,),
             tokens=tokens_of(tokens, words),
             prediction=Prediction.of(self.model.labels, probability),
-            fit=fit_of(solution, time.perf_counter() - start),
+            fit=fit_of(solution, 0 if tested is None else tested.n_asked, time.perf_counter() - start),
             notes=solution.notes,
             method=self._described(probe),
             model={"name": self.model.name, "sha256": self.model.sha256},
             seed=self.seed,
             versions=dict(installed()),
             truncation=tokens.truncation,
+            evidence=evidence,
+        )
+
+    def _bound(self, binding: Binding) -> Probe:
+        try:
+            return self.model.bind(binding)
+        except MemoryError as error:
+            message = "the model ran out of memory on a single text; shorten the text or use a device with more memory"
+            raise ModelError(message) from error
+
+    def _tested(
+        self, probe: Probe, binding: Binding, members: Sequence[Ints], target: int, answers: Answers | None
+    ) -> MaskedPredictions | None:
+        """Return the predictions of the model with units masked, for the evidence; None if none is asked for."""
+        if answers is None:
+            return None
+        n_setup = 0
+        if not self.method.space.binary:
+            reference = self.method.space.reference or self.model.references[0]
+            probe = self._bound(replace(binding, space=TokenMask(reference), sigma=0.0))
+            n_setup = probe.n_setup
+        left = budget(self.method, self.n_tested) - n_setup
+        return MaskedPredictions(
+            probe, members, self.model.labels, target, answers, left, self.query.rows, n_asked=n_setup
         )
 
     @property
@@ -222,6 +257,7 @@ class Explainer:
             "stable_top": self.stopping.stable_top,
             "confidence": self.stopping.confidence,
             "precision": self.query.precision,
+            **({"evidence": self.n_tested} if self.n_tested else {}),
         }
 
     def _described(self, probe: Probe) -> dict[str, Any]:
@@ -238,16 +274,7 @@ def explain(
     tokenizer: Any = None,
     *,
     target: str | int | None = None,
-    method: str | Method = "mase",
-    units: Units = "word",
-    n_samples: int | None = None,
-    sigma: Any = None,
-    reference: str | None = None,
-    link: Link | None = None,
-    seed: int = 0,
-    query: QueryOptions = AUTO,
-    stopping: Stopping = NEVER,
-    **more: Unpack[MoreOptions],
+    **options: Unpack[ExplainerOptions],
 ) -> Attribution:
     """Return the attribution of one text.
 
@@ -262,38 +289,12 @@ def explain(
         scikit-learn estimator, or an adapter from `mase.models`.
     target
         The class to explain: a label or an index. The default is the predicted class.
-    method
-        The name of a method in `mase.METHODS`, or a `Method`.
-    units
-        The units that are perturbed: "word" or "token".
-    n_samples, sigma, reference, link
-        Replace that part of the method; None keeps it.
-    seed
-        Seed of the perturbations.
-    query
-        How to evaluate the model: `mase.QueryOptions(batch_size, precision)`.
-    stopping
-        When to stop before `n_samples`: `mase.Stopping(tolerance, stable_top)`.
-    **more
-        Further options of `Explainer`, such as `design` and `estimator`.
+    **options
+        Options of `Explainer`, such as `method`, `units`, `n_samples` and `seed`.
 
     Raises
     ------
     MaseError
         If an option, the model or the text is invalid (see `Explainer`).
     """
-    explainer = Explainer(
-        model,
-        tokenizer,
-        method=method,
-        units=units,
-        n_samples=n_samples,
-        sigma=sigma,
-        reference=reference,
-        link=link,
-        seed=seed,
-        query=query,
-        stopping=stopping,
-        **more,
-    )
-    return explainer(text, target=target)
+    return Explainer(model, tokenizer, **options)(text, target=target)

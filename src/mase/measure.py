@@ -8,6 +8,7 @@ from mase.attribution import Note
 from mase.errors import OptionError
 from mase.methods import Method
 from mase.models.protocol import Probe
+from mase.regression.answers import Answers
 from mase.regression.covariance import no_scatter
 from mase.regression.oracle import Oracle
 from mase.regression.precision import AUTO, QueryOptions
@@ -26,8 +27,11 @@ def measure(
     rng: np.random.Generator,
     options: QueryOptions = AUTO,
     stopping: Stopping = NEVER,
+    answers: Answers | None = None,
 ) -> Solution:
     """Run a method on a probe and return the coefficients `(p,)`; inactive coordinates get exactly 0.
+
+    The answers to rows of zeros and ones are added to `answers`, if given.
 
     Raises
     ------
@@ -44,6 +48,7 @@ def measure(
         )
     moving = probe.scale > 0 if strategy.needs_reference else np.ones(p, dtype=bool)
     oracle = Oracle.of(probe, method.name, method.link, target, moving, binary=method.space.binary, options=options)
+    oracle.answers = answers
     if not oracle.size:
         return _constant(oracle, p)
     solution = Repeated(strategy).run(oracle, method.n_samples, rng, stopping)

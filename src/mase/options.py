@@ -39,6 +39,7 @@ class ExplainerOptions(MoreOptions, total=False):
     reference: str | None
     link: Link | None
     seed: int
+    evidence: int
     query: QueryOptions
     stopping: Stopping
 
@@ -47,7 +48,7 @@ _PARTS = ("design", "estimator", "space", "center")
 _QUERY = ("batch_size", "precision")
 _STOPPING = ("tolerance", "stable_top")
 # The keywords that the signatures name, for the hint about a misspelt one; a test compares them.
-_NAMED = ("method", "units", "n_samples", "sigma", "reference", "link", "seed", "query", "stopping")
+_NAMED = ("method", "units", "n_samples", "sigma", "reference", "link", "seed", "evidence", "query", "stopping")
 
 
 def merged(

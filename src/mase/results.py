@@ -31,12 +31,12 @@ def response_of(
     )
 
 
-def fit_of(solution: Solution, seconds: float) -> Fit:
-    """Return how well the scores describe the model, and what they cost."""
+def fit_of(solution: Solution, n_tested: int, seconds: float) -> Fit:
+    """Return how well the scores describe the model, and what they cost together with `n_tested` evaluations."""
     return Fit(
         split_half=solution.split_half,
         condition=solution.condition,
-        n_queries=solution.cost.n_queries,
+        n_queries=solution.cost.n_queries + n_tested,
         n_gradients=solution.cost.n_gradients,
         seconds=seconds,
         precision=solution.precision,

@@ -38,7 +38,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"baselines", "designs", "estimators", "spaces", "models"}),
     frozenset({"method"}),
     frozenset({"methods"}),
-    frozenset({"measure", "options", "results", "target"}),
+    frozenset({"evidence", "measure", "options", "results", "target"}),
     frozenset({"explainer"}),
     frozenset({"datasets", "io", "render"}),
     frozenset({"metrics", "outputs"}),

@@ -2,6 +2,7 @@
 
 from mase.attribution.attribution import LISTED, Attribution, Word
 from mase.attribution.document import Field, Token, Unit
+from mase.attribution.evidence import Changed, Evidence, FlipSet
 from mase.attribution.fit import Fit, Note, Precision
 from mase.attribution.prediction import Prediction
 from mase.attribution.response import Response, ranking
@@ -9,8 +10,11 @@ from mase.attribution.response import Response, ranking
 __all__ = [
     "LISTED",
     "Attribution",
+    "Changed",
+    "Evidence",
     "Field",
     "Fit",
+    "FlipSet",
     "Note",
     "Precision",
     "Prediction",

@@ -10,6 +10,7 @@ import numpy as np
 
 from mase.arrays import Floats, Ints, frozen
 from mase.attribution.document import Field, Token, Unit
+from mase.attribution.evidence import Evidence
 from mase.attribution.fit import Fit, Note
 from mase.attribution.frame import frame
 from mase.attribution.prediction import Prediction
@@ -68,6 +69,7 @@ class Attribution:
     seed: int
     versions: Mapping[str, str] = field(hash=False)
     truncation: Truncation | None
+    evidence: Evidence | None = None
 
     @property
     def text(self) -> str:

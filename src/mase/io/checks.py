@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from mase.attribution import Attribution, Prediction, Response
+from mase.attribution import Attribution, Changed, Evidence, FlipSet, Prediction, Response
 from mase.errors import DataError
 
 __all__ = ["check"]
@@ -41,6 +41,8 @@ def _problems(attribution: Attribution) -> Iterator[str]:
     for index, response in enumerate(attribution.responses):
         yield from _response(f"responses[{index}]", response, attribution)
     yield from _conditions(attribution)
+    if attribution.evidence is not None:
+        yield from _evidence(attribution.evidence, attribution)
 
 
 def _document(attribution: Attribution) -> Iterator[str]:
@@ -174,6 +176,29 @@ def _conditions(attribution: Attribution) -> Iterator[str]:
     cut = attribution.truncation
     if cut is not None and not 0 <= cut.n_kept <= cut.n_total:
         yield f"truncation: 'n_kept' is {cut.n_kept!r:.20} of {cut.n_total!r:.20}, expected 0 to 'n_total'"
+
+
+def _evidence(evidence: Evidence, attribution: Attribution) -> Iterator[str]:
+    """Yield the problems of the predictions for changed documents."""
+    changed: dict[str, Changed | FlipSet] = {
+        f"evidence: {name}[{index}]": one
+        for name, many in (("without", evidence.without), ("only", evidence.only))
+        for index, one in enumerate(many)
+    }
+    if evidence.flip_set is not None:
+        changed["evidence: flip_set"] = evidence.flip_set
+    labels = attribution.prediction.probabilities
+    for path, one in changed.items():
+        for unit in one.units:
+            yield from _unit(path, unit, attribution)
+        if not one.units or len(set(one.units)) < len(one.units):
+            yield f"{path}: 'units' is {list(one.units)!r:.60}, expected at least one, each once"
+        if one.label not in labels:
+            yield f"{path}: 'label' is {one.label!r:.40}, expected one of {_listed(labels)}"
+        low, high = -_HALF_PRECISION, 1 + _HALF_PRECISION
+        yield from _within(f"{path}: 'probability'", one.probability, low, high)
+        if isinstance(one, Changed):
+            yield from _within(f"{path}: 'target_probability'", one.target_probability, low, high)
 
 
 def _named(path: str, settings: Mapping[str, Any]) -> Iterator[str]:

@@ -151,7 +151,7 @@ def _strict(value: Attribution | Failure) -> str:
             return json.dumps({"schema": ERROR_SCHEMA} | fields, ensure_ascii=False)
         for plain, response in zip(fields["responses"], value.responses, strict=True):
             plain.update(intercept=response.intercept, interactions=[])
-        return json.dumps({"schema": SCHEMA} | fields | {"evidence": None}, ensure_ascii=False, allow_nan=False)
+        return json.dumps({"schema": SCHEMA} | fields, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise DataError(f"the result cannot be written as JSON ({error}), expected plain and finite values") from error
 

@@ -20,7 +20,8 @@ from mase.models.protocol import (
     Probe,
     RememberingProbe,
     SeededProbe,
-)
+)  # fmt: skip
+from mase.regression.answers import Answers
 from mase.regression.consistency import Consistency
 from mase.regression.cost import Cost
 from mase.regression.precision import AUTO, NO_INSTRUCTIONS, Precision, QueryOptions, too_noisy, trial_rows
@@ -43,11 +44,12 @@ class Oracle:
     options
         Batch size and requested precision. Half precision is tested on rows of the first call.
     consistency
-        Where to record whether the model is consistent; None for no check. In a `binary` space the first call evaluates
-        the text itself as one more row, whose response must equal that of the text alone. In other spaces the last row
-        of the first call is evaluated again, alone.
+        Where to record whether the model is consistent; None for no check. The first call evaluates the text itself
+        once more with the other rows or, if the space is not `binary`, its own last row once more, alone.
     text_response
         The response at the text, if it was evaluated again; None for the response from when the text was bound.
+    answers
+        Where to keep the answers to rows of zeros and ones in full precision; None to keep none.
     """
 
     probe: Probe
@@ -59,6 +61,7 @@ class Oracle:
     options: QueryOptions = AUTO
     consistency: Consistency | None = None
     text_response: float | None = None
+    answers: Answers | None = None
     cost: Cost = field(default_factory=Cost)
     n_rows: int = 0
     half: bool | None = None
@@ -101,9 +104,8 @@ class Oracle:
     @property
     def notes(self) -> tuple[Note, ...]:
         """Notes about the evaluations so far."""
-        if self.full_because is None:
-            return self.cost.notes
-        return (*self.cost.notes, Note("float32-instead", f"{self.full_because}: float32 was used"))
+        full = self.full_because
+        return (*self.cost.notes, *([] if full is None else [Note("float32-instead", f"{full}: float32 was used")]))
 
     def responses(self, coordinates: Floats) -> Floats:
         """Return the responses `(n,)` at coordinates `(n, p)`: 1 is a word of the text, 0 its reference."""
@@ -115,7 +117,10 @@ class Oracle:
             self._compare_last(rows, scores, first)
             return self._respond(scores)
         evaluate = partial(ask, self.probe, batch_size=self.options.rows, first=first, halved=self.cost.halved)
-        return self._respond(self._checked(evaluate, rows, _text(self.probe)))
+        scores = self._checked(evaluate, rows, np.ones((1, rows.shape[1])))
+        if self.answers is not None and not self.half:
+            self.answers.add(rows, scores)
+        return self._respond(scores)
 
     def response_at(self, level: float) -> float:
         """Return the response with every coordinate at `level`, in full precision; the row gets no number."""
@@ -198,7 +203,7 @@ class Oracle:
         """Return a copy that starts again at row 0, for which the text itself was evaluated again, alone."""
         probe = self.probe.seeded(seed) if isinstance(self.probe, SeededProbe) else self.probe
         oracle = self.again(probe)
-        oracle.text_response = oracle._response_alone(_text(probe), 0, probe)
+        oracle.text_response = oracle._response_alone(np.ones((1, len(probe.scale))), 0, probe)
         return oracle
 
     def _try_half_precision(self, rows: Floats | None = None) -> None:
@@ -233,7 +238,7 @@ class Oracle:
         # The text goes into the first batch, where no row is cached. It is the second row, because a first row would
         # get the same random numbers as the text alone.
         scores = evaluate(np.insert(rows, 1, text[0], axis=0))
-        again = partial(self._repeats_alone, _text(self.probe), 0)
+        again = partial(self._repeats_alone, np.ones((1, len(self.probe.scale))), 0)
         consistency.compare(self._response(self.probe.start), self._response(scores[1:2]), again)
         return np.delete(scores, 1, axis=0)
 
@@ -293,8 +298,3 @@ class Oracle:
         rows = np.ones((len(coordinates), len(self.probe.scale)))
         rows[:, self.active] = coordinates
         return rows
-
-
-def _text(probe: Probe) -> Floats:
-    """Return the coordinates `(1, p)` of the text itself."""
-    return np.ones((1, len(probe.scale)))

@@ -11,6 +11,7 @@ __all__ = [
     "counted",
     "cut_off",
     "duration",
+    "evidence_facts",
     "fit_facts",
     "link_meaning",
     "meaning",
@@ -132,6 +133,28 @@ def fit_facts(attribution: Attribution) -> list[str]:
     facts += [counted(fit.n_queries, "evaluation")]
     facts += [counted(fit.n_gradients, "gradient")] if fit.n_gradients else []
     return [*facts, duration(fit.seconds)]
+
+
+def evidence_facts(attribution: Attribution) -> list[str]:
+    """Return what the model predicts without the best words, and from them alone; nothing if it was not asked."""
+    evidence = attribution.evidence
+    if evidence is None or not evidence.without:
+        return []
+    without, only, flip = evidence.without[-1], evidence.only[-1], evidence.flip_set
+    n = counted(len(without.units), "best word")
+    facts = [
+        f"without the {n}: {inline(without.label)} {percent(without.probability)}",
+        f"the {n} alone: {inline(only.label)} {percent(only.probability)}",
+    ]
+    if flip is None:
+        return facts
+    kind = "the smallest set" if flip.smallest else "a small set"
+    words = _listed([f"“{inline(attribution.units[unit].text)}”" for unit in flip.units])
+    return [f"without {words}: {inline(flip.label)} {percent(flip.probability)}, {kind} that flips it", *facts]
+
+
+def _listed(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def cut_off(attribution: Attribution) -> str | None:

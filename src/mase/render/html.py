@@ -12,7 +12,18 @@ from markupsafe import Markup
 
 from mase.attribution import Attribution, Word
 from mase.files import write_text
-from mase.render.facts import counted, cut_off, fit_facts, link_meaning, meaning, origin, percent, top_classes, unit
+from mase.render.facts import (
+    counted,
+    cut_off,
+    evidence_facts,
+    fit_facts,
+    link_meaning,
+    meaning,
+    origin,
+    percent,
+    top_classes,
+    unit,
+)
 from mase.render.legend import heading, how_to_read, legend
 from mase.render.palette import (
     FAINT_SHADES,
@@ -132,6 +143,7 @@ class _View:
     text: Markup
     classes: Sequence[_ClassRow]
     words: Sequence[_WordRow]
+    evidence: Sequence[str]
     facts: str
     cut: str | None
     notes: Sequence[str]
@@ -154,6 +166,7 @@ def _view(attribution: Attribution, *, number: int, hints: bool) -> _View:
         text=Markup("").join(_piece(piece, scale, hints=hints) for piece in shown),
         classes=_class_rows(a),
         words=_word_rows(strongest(a, _n_listed(len(a.words))), scale),
+        evidence=[f"{fact[0].upper()}{fact[1:]}." for fact in evidence_facts(a)],
         facts=" · ".join([f"Scores: {unit(a)}", *fit_facts(a)]),
         cut=cut_off(a),
         notes=[inline(note.message) for note in a.notes],

@@ -9,7 +9,7 @@ from rich.style import Style
 from rich.text import Text
 
 from mase.attribution import LISTED, Attribution, Word
-from mase.render.facts import counted, cut_off, fit_facts, link_meaning, measured, percent, top_classes
+from mase.render.facts import counted, cut_off, evidence_facts, fit_facts, link_meaning, measured, percent, top_classes
 from mase.render.palette import (
     BLUE,
     NEUTRAL,
@@ -208,6 +208,6 @@ def _closing(attribution: Attribution, shown: int) -> list[str]:
     listed = f"{shown} strongest of {len(a.words)} words" if shown < len(a.words) else counted(len(a.words), "word")
     method = f"{inline(str(a.method.get('name')))}, seed {a.seed}"
     link, cut = link_meaning(a), cut_off(a)
-    lines = [f"{listed}; {measured(a)}", *([] if link is None else [link])]
+    lines = [f"{listed}; {measured(a)}", *([] if link is None else [link]), *evidence_facts(a)]
     lines += [" · ".join([*fit_facts(a), method]), *([] if cut is None else [f"cut off: {cut}"])]
     return lines + [f"warning: {inline(note.message)} [{inline(note.code)}]" for note in a.notes]

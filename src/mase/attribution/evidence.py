@@ -1,0 +1,68 @@
+"""Evidence: what the model predicts without the best units, and from them alone."""
+
+from dataclasses import dataclass
+
+__all__ = ["Changed", "Evidence", "FlipSet"]
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """The prediction for a changed document.
+
+    Attributes
+    ----------
+    units
+        Indices of the units that are masked (or kept, while all others are masked), best first.
+    label, probability
+        The most probable class and its probability.
+    target_probability
+        Probability of the explained class.
+    """
+
+    units: tuple[int, ...]
+    label: str
+    probability: float
+    target_probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class FlipSet:
+    """A small set of units whose masking changes the prediction.
+
+    It is the shortest beginning of the order that changes the prediction, without the units that are not needed for
+    that. All units of it are needed.
+
+    Attributes
+    ----------
+    units
+        Their indices, in the order of the response.
+    label, probability
+        The most probable class without them, and its probability.
+    smallest
+        Whether the model was asked for every smaller set, and none changes the prediction.
+    """
+
+    units: tuple[int, ...]
+    label: str
+    probability: float
+    smallest: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A test of the scores on the model itself.
+
+    Attributes
+    ----------
+    without
+        Predictions with the best 1, 2, ... K units masked.
+    only
+        Predictions with only the best 1, 2, ... K units kept.
+    flip_set
+        A small set of units whose masking changes the prediction. None if none was found, or if the explained class is
+        not the predicted one.
+    """
+
+    without: tuple[Changed, ...]
+    only: tuple[Changed, ...]
+    flip_set: FlipSet | None

@@ -1,0 +1,199 @@
+"""Test an explanation on its model: mask the best units, keep only the best, and look for a set that flips it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from math import comb
+
+import numpy as np
+
+from mase.arrays import Floats, Ints
+from mase.attribution import Changed, Evidence, FlipSet
+from mase.errors import OptionError
+from mase.links import probabilities
+from mase.method import Method
+from mase.models.batching import ask
+from mase.models.protocol import Probe
+from mase.regression.answers import Answers
+
+__all__ = ["MaskedPredictions", "budget", "check_count", "within_budget"]
+
+# Beyond the K best units, so many are masked one after another in search of a set that flips the prediction.
+_FURTHER = 10
+_MOST = 100
+# The largest share of the samples that is kept for evidence.
+_LARGEST_SHARE = 0.2
+_FEW = 50
+
+
+def check_count(k: int) -> int:
+    """Return the number of units to test.
+
+    Raises
+    ------
+    OptionError
+        If it is not an integer from 0 to 100.
+    """
+    if isinstance(k, bool) or not isinstance(k, int) or not 0 <= k <= _MOST:
+        raise OptionError(
+            f"evidence is {k!r}, expected an integer from 0 to {_MOST}: how many of the best units to test"
+        )
+    return k
+
+
+def within_budget(method: Method, k: int) -> Method:
+    """Return the method with as many samples as are left when evidence about the best k units is gathered too.
+
+    A method of fewer than 50 samples, such as one of gradients, keeps them all. Evidence then comes on top.
+
+    Examples
+    --------
+    >>> from mase.methods import resolve
+    >>> within_budget(resolve("mase"), 5).n_samples, within_budget(resolve("mase", n_samples=100), 5).n_samples
+    (965, 80)
+    """
+    n = method.n_samples
+    return method if not k or n < _FEW else replace(method, n_samples=n - min(_wanted(k), int(_LARGEST_SHARE * n)))
+
+
+def budget(method: Method, k: int) -> int:
+    """Return the number of evaluations for evidence about the best k units."""
+    return _wanted(k) if method.n_samples < _FEW else method.n_samples - within_budget(method, k).n_samples
+
+
+def _wanted(k: int) -> int:
+    return 3 * k + 2 * _FURTHER
+
+
+@dataclass(slots=True)
+class MaskedPredictions:
+    """Predictions of a model for one document with some of its units masked.
+
+    Attributes
+    ----------
+    probe
+        The model bound to the document, in a space in which coordinate 0 masks a unit.
+    coordinates
+        The coordinates of each unit.
+    labels
+        Names of the k classes.
+    target
+        Index of the explained class.
+    answers
+        Rows that were asked before; they cost nothing. New ones are added.
+    budget
+        Number of rows that may still be asked.
+    batch_size
+        Rows per batch; None for the probe's.
+    n_asked
+        Number of rows that were asked, and evaluations of the setup.
+    """
+
+    probe: Probe
+    coordinates: Sequence[Ints]
+    labels: Sequence[str]
+    target: int
+    answers: Answers
+    budget: int
+    batch_size: int | None = None
+    n_asked: int = 0
+
+    def evidence(self, order: Sequence[int], k: int) -> Evidence:
+        """Return the predictions without the best 1 to k units of an order and from them alone, and a flip set."""
+        best = [tuple(order[:size]) for size in range(1, min(k, len(order), self.budget // 2) + 1)]
+        scores = self._scores([*map(self._without, best), *map(self._only, best)])
+        return Evidence(
+            tuple(map(self._changed, best, scores[: len(best)])),
+            tuple(map(self._changed, best, scores[len(best) :])),
+            self._flip_set(order, k),
+        )
+
+    def _flip_set(self, order: Sequence[int], k: int) -> FlipSet | None:
+        """Return the shortest beginning of the order that flips the prediction, without the units it does not need."""
+        if int(np.argmax(self.probe.start)) != self.target:
+            return None
+        beginnings = self._affordable([tuple(order[:size]) for size in range(1, min(k + _FURTHER, len(order)) + 1)])
+        flips = self._flips(beginnings)
+        first = next((units for units, flip in zip(beginnings, flips, strict=True) if flip), None)
+        return None if first is None else self._smallest(order, self._needed(first))
+
+    def _needed(self, units: tuple[int, ...]) -> tuple[int, ...]:
+        """Return a set that flips the prediction without the units that it does not need, while the budget lasts."""
+        tried: set[tuple[int, ...]] = set()
+        for unit in units[::-1] * len(units):
+            rest = tuple(other for other in units if other != unit)
+            if unit not in units or rest in tried or not rest or not self.budget:
+                continue
+            tried.add(rest)
+            if self._flips([rest])[0]:
+                units = rest
+        return units
+
+    def _smallest(self, order: Sequence[int], units: tuple[int, ...]) -> FlipSet:
+        """Return these units as a flip set, or a smaller one if the model was asked for all smaller ones."""
+        smallest = True
+        for size in range(1, len(units)):
+            if comb(len(order), size) > len(self.answers):
+                smallest = False
+                break
+            smaller = list(combinations(order, size))
+            known = self.answers.get(self._table([self._without(some) for some in smaller]))
+            found = (
+                some
+                for some, scores in zip(smaller, known, strict=True)
+                if scores is not None and self._is_other(scores)
+            )
+            units = next(found, units)
+            if len(units) == size:
+                break
+            smallest = all(scores is not None for scores in known)
+            if not smallest:
+                break
+        changed = self._changed(units, self._scores([self._without(units)])[0])
+        return FlipSet(units, changed.label, changed.probability, smallest)
+
+    def _affordable(self, sets: Sequence[tuple[int, ...]]) -> Sequence[tuple[int, ...]]:
+        """Return the first sets, as many as can be masked within the budget."""
+        known = self.answers.get(self._table([self._without(units) for units in sets]))
+        new = np.cumsum([scores is None for scores in known])
+        return sets[: int(np.searchsorted(new, self.budget, side="right"))]
+
+    def _flips(self, sets: Sequence[tuple[int, ...]]) -> list[bool]:
+        return [self._is_other(scores) for scores in self._scores([self._without(units) for units in sets])]
+
+    def _is_other(self, scores: Floats) -> bool:
+        return int(np.argmax(scores)) != self.target
+
+    def _changed(self, units: tuple[int, ...], scores: Floats) -> Changed:
+        probability = probabilities(scores[None], self.probe.output)[0]
+        best = int(np.argmax(probability))
+        return Changed(units, self.labels[best], float(probability[best]), float(probability[self.target]))
+
+    def _without(self, units: Iterable[int]) -> Floats:
+        row = np.ones(len(self.probe.scale))
+        for unit in units:
+            row[self.coordinates[unit]] = 0.0
+        return row
+
+    def _only(self, units: Iterable[int]) -> Floats:
+        row = np.zeros(len(self.probe.scale))
+        for unit in units:
+            row[self.coordinates[unit]] = 1.0
+        return row
+
+    def _scores(self, rows: Sequence[Floats]) -> list[Floats]:
+        """Return the class scores `(k,)` of each row; those that were not asked are asked in one batch."""
+        if not rows:
+            return []
+        table = self._table(rows)
+        known = self.answers.get(table)
+        new = np.unique(table[[index for index, scores in enumerate(known) if scores is None]], axis=0)
+        if len(new):
+            self.answers.add(new, ask(self.probe, new, self.batch_size, 0))
+            self.n_asked += len(new)
+            self.budget = max(0, self.budget - len(new))
+        return [scores for scores in self.answers.get(table) if scores is not None]
+
+    def _table(self, rows: Sequence[Floats]) -> Floats:
+        """Return rows as a matrix, with 1 for the coordinates without effect, as where they were asked before."""
+        return np.where(self.probe.scale == 0, 1.0, np.array(rows))

@@ -1,0 +1,159 @@
+"""Tests of `mase.evidence`: predictions without the best units and from them alone, and sets that flip them."""
+
+import copy
+
+import numpy as np
+import pytest
+
+import mase
+from mase.errors import DataError, OptionError
+from mase.evidence import MaskedPredictions
+from mase.io.json import from_dict
+from mase.regression.answers import Answers
+from mase.testing import FunctionProbe
+
+LABELS = ("class", "other")
+
+
+def probe_and_test(function, p, *, answers=None, budget=35):
+    probe = FunctionProbe(function, p)
+    units = [np.array([index]) for index in range(p)]
+    return probe, MaskedPredictions(probe, units, LABELS, 0, answers or Answers(), budget)
+
+
+def asked(probe):
+    """Return the number of rows that a probe was asked for, without the text itself, whose scores it knows."""
+    return sum(probe.batches) - 1
+
+
+def either_of_two(rows):
+    """Return the logit of a class that holds while unit 0 or unit 1 is there; unit 2 helps a little."""
+    return 4 * np.maximum(rows[:, 0], rows[:, 1]) + 0.5 * rows[:, 2] - 2
+
+
+def test_predictions_without_and_with_only_the_best_units():
+    _, test = probe_and_test(either_of_two, 6)
+    found = test.evidence((0, 2, 1, 3, 4, 5), 3)
+    assert [changed.units for changed in found.without] == [(0,), (0, 2), (0, 2, 1)]
+    assert [changed.label for changed in found.without] == ["class", "class", "other"]
+    assert [changed.label for changed in found.only] == ["class", "class", "class"]
+    logit = either_of_two(np.array([[0, 1, 0, 1, 1, 1]]))[0]
+    assert found.without[1].target_probability == pytest.approx(1 / (1 + np.exp(-logit)))
+
+
+def test_a_flip_set_has_only_the_units_that_it_needs():
+    _, test = probe_and_test(either_of_two, 6)
+    flip_set = test.evidence((0, 2, 1, 3, 4, 5), 3).flip_set
+    assert flip_set.units == (0, 1)
+    assert flip_set.label == "other"
+    assert flip_set.probability > 0.5
+    assert not flip_set.smallest
+
+
+def test_a_single_unit_is_the_smallest_set():
+    _, test = probe_and_test(lambda rows: 4 * rows[:, 3] - 2, 6)
+    flip_set = test.evidence((3, 0, 1, 2, 4, 5), 2).flip_set
+    assert (flip_set.units, flip_set.smallest) == ((3,), True)
+
+
+def every_row(p):
+    return np.array(np.meshgrid(*[[0.0, 1.0]] * p)).reshape(p, -1).T
+
+
+def test_what_was_asked_costs_nothing_and_shows_the_smallest_set():
+    answers, rows = Answers(), every_row(6)
+    logits = either_of_two(rows)
+    answers.add(rows, np.column_stack([logits, np.zeros(len(rows))]))
+    model, test = probe_and_test(either_of_two, 6, answers=answers, budget=35)
+    flip_set = test.evidence((0, 2, 1, 3, 4, 5), 3).flip_set
+    assert (flip_set.units, flip_set.smallest) == ((0, 1), True)
+    assert (asked(model), test.n_asked) == (0, 0)
+
+
+def test_a_smaller_set_that_was_asked_is_found_although_the_order_is_bad():
+    answers, rows = Answers(), every_row(5)
+    function = lambda rows: 4 * rows[:, 4] + np.minimum(rows[:, 0], rows[:, 1]) * 6 - 7  # noqa: E731
+    answers.add(rows, np.column_stack([function(rows), np.zeros(len(rows))]))
+    _, test = probe_and_test(function, 5, answers=answers)
+    flip_set = test.evidence((2, 3, 0, 1, 4), 2).flip_set
+    assert (len(flip_set.units), flip_set.smallest) == (1, True)
+
+
+@pytest.mark.parametrize("budget", [0, 1, 2, 5, 11, 20, 35])
+def test_no_more_is_asked_than_the_budget(budget):
+    model, test = probe_and_test(lambda rows: rows.sum(axis=1) - 30.5, 40, budget=budget)
+    test.evidence(tuple(range(40)), 5)
+    assert asked(model) == test.n_asked <= budget
+
+
+def test_there_is_no_flip_set_for_a_class_that_is_not_predicted():
+    _, test = probe_and_test(lambda rows: rows[:, 0] - 5, 4)
+    assert test.evidence((0, 1, 2, 3), 2).flip_set is None
+
+
+TEXT = "a dull start but a wonderful and warm end of a film that many people like to see with all of their friends"
+
+
+def judge(texts):
+    odds = [2.0 * ("wonderful" in text) + ("warm" in text) - ("dull" in text) - 0.5 for text in texts]
+    p = 1 / (1 + np.exp(-np.array(odds)))
+    return np.stack([1 - p, p], axis=1)
+
+
+@pytest.mark.parametrize("method", ["mase", "lime", "kernel-shap"])
+def test_evidence_is_what_the_model_says_and_stays_within_the_samples(method):
+    found = mase.explain(TEXT, judge, method=method, n_samples=300, evidence=3)
+    assert len(found.evidence.without) == len(found.evidence.only) == 3
+    best = [found.words[unit] for unit in found.evidence.without[1].units]
+    masked = " ".join(word for word in TEXT.split() if word not in best)
+    assert found.evidence.without[1].target_probability == pytest.approx(judge([masked])[0, 1])
+    alone = " ".join(word for word in TEXT.split() if word in best)
+    assert found.evidence.only[1].target_probability == pytest.approx(judge([alone])[0, 1])
+    assert [found.words[unit] for unit in found.evidence.flip_set.units] == ["wonderful"]
+    assert found.fit.n_queries <= 300 + 3
+    assert found.method["evidence"] == 3
+
+
+def test_no_evidence_is_gathered_unless_asked_for():
+    found = mase.explain(TEXT, judge, n_samples=100)
+    assert found.evidence is None
+    assert "evidence" not in found.method
+
+
+@pytest.mark.parametrize("method", ["mase-nlgp", "gradient-x-input"])
+def test_methods_that_scale_vectors_are_tested_by_masking_whole_words(method):
+    text = "What a wonderful, warm film."
+    found = mase.explain(text, method=method, reference="unk", evidence=1)
+    alone = mase.explain(text, method="occlusion", reference="unk", evidence=0, link="probability")
+    (best,) = found.evidence.without[0].units
+    expected = found.target_probability - alone.scores[best]
+    assert found.evidence.without[0].target_probability == pytest.approx(expected, abs=1e-6)
+
+
+def test_evidence_survives_json_and_damage_is_found():
+    found = mase.explain(TEXT, judge, n_samples=100, evidence=2)
+    plain = found.to_dict()
+    assert from_dict(plain) == found
+    for change in (
+        lambda evidence: evidence["without"][0].update(units=[999]),
+        lambda evidence: evidence["only"][0].update(units=[]),
+        lambda evidence: evidence["only"][0].update(units=[1, 1]),
+        lambda evidence: evidence["flip_set"].update(label="none of them"),
+        lambda evidence: evidence["without"][1].update(target_probability=1.5),
+    ):
+        damaged = copy.deepcopy(plain)
+        change(damaged["evidence"])
+        with pytest.raises(DataError):
+            from_dict(damaged)
+
+
+@pytest.mark.parametrize("wrong", [-1, 101, True, 1.5, "5"])
+def test_the_number_of_units_is_checked(wrong):
+    with pytest.raises(OptionError):
+        mase.Explainer(judge, evidence=wrong)
+
+
+def test_evidence_is_shown():
+    found = mase.explain(TEXT, judge, n_samples=100, evidence=2)
+    assert "“wonderful”" in repr(found)
+    assert "“wonderful”" in found.to_html()
