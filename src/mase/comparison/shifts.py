@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Set
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 
 from mase.comparison.comparison import Example, Shift, Shifts
 from mase.corpus.database import Database
+from mase.corpus.documents import fields_of
 from mase.corpus.opened import Run
 from mase.statistics import Mean, q_values
 
@@ -97,20 +97,6 @@ def _example(
     first: float,
     second: float,
 ) -> Example:
-    text = _text(documents[row], field)
+    text = dict(fields_of(documents[row], row)).get(field, "")
     before, after = text[max(0, start - _CONTEXT) : start], text[end : end + _CONTEXT]
     return Example(identity, before, text[start:end], after, first, second)
-
-
-def _text(document: str | None, field: str) -> str:
-    """Return the text of a field; empty if the run has no documents, or one that is not in the form of ours."""
-    try:
-        fields = msgspec.json.decode(document or "[]", type=list[_Field])
-    except (msgspec.MsgspecError, RecursionError):
-        return ""
-    return next((part.text for part in fields if part.name == field), "")
-
-
-class _Field(msgspec.Struct):
-    name: str
-    text: str

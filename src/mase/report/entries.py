@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import numpy as np
 
+from mase.corpus.documents import fields_of
 from mase.corpus.opened import Run
-from mase.errors import DataError
 from mase.render.pieces import inline, visible
 from mase.report.shading import Shading, shading
-from mase.report.units import FieldText, Units, Words
+from mase.report.units import Units, Words
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -123,20 +122,12 @@ def entries(run: Run, flags: Flags) -> Iterator[Entry]:
             yield _entry(text, by_row.get(text["row"], []), words, flags, kept)
 
 
-class _Field(msgspec.Struct):
-    name: str
-    text: str
-
-
-_DOCUMENT = msgspec.json.Decoder(list[_Field])
-
-
 def _entry(
     text: Mapping[str, Any], responses: Sequence[Mapping[str, Any]], units: Units, flags: Flags, kept: Sequence[str]
 ) -> Entry:
     response = next((found for found in responses if found["response"] == text["prediction"]), None)
     response = response or next(iter(responses), {})
-    fields = _fields(text["document"])
+    fields = fields_of(text["document"], text["row"])
     content = "\n".join(field for _, field in fields)
     shown, words = _shown(content[:_LONGEST], units.of_text(text["row"], response.get("response"), fields))
     notes = tuple(
@@ -176,14 +167,6 @@ def _shortened(text: str | None, longest: int = 100) -> str | None:
 
 def _finite(value: float | None) -> float | None:
     return value if value is not None and np.isfinite(value) else None
-
-
-def _fields(document: str | None) -> list[FieldText]:
-    try:
-        fields = [] if document is None else _DOCUMENT.decode(document)
-        return [(field.name, field.text) for field in fields]
-    except msgspec.MsgspecError as error:
-        raise DataError(f"a document of the run is not a list of fields as in docs/run.md: {error!s:.300}") from error
 
 
 def _shown(text: str, words: Words) -> tuple[str, Shading]:

@@ -5,13 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any
 
-import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from mase.corpus.database import Database
+from mase.corpus.documents import fields_of
 from mase.corpus.opened import Run
-from mase.errors import DataError
 from mase.summary.batches import batches
 from mase.summary.effects import Example
 from mase.summary.totals import CONTRASTS, place
@@ -93,11 +92,6 @@ class _Picked:
     word: str
 
 
-class _Field(msgspec.Struct):
-    name: str
-    text: str
-
-
 def examples(database: Database, run: Run, sought: Sequence[Sought]) -> list[tuple[Example, ...]]:
     """Return the examples of each entry: at most three, since one occurrence may be the strongest and the weakest.
 
@@ -131,7 +125,7 @@ def _in_context(run: Run, picked: Sequence[_Picked]) -> Mapping[int, list[Exampl
     rows = pa.array(sorted(by_row), pa.int64())
     for texts in run.tables("texts"):
         for text in texts.filter(pc.is_in(texts["row"], rows)).select(["id", "row", "document"]).to_pylist():
-            fields = _fields(run, text["row"], text["document"])
+            fields = dict(fields_of(text["document"], text["row"]))
             for occurrence in by_row[text["row"]]:
                 by_row[text["row"]][occurrence] = _example(occurrence, text["id"], fields.get(occurrence.field))
     found: dict[int, list[Example]] = defaultdict(list)
@@ -140,17 +134,6 @@ def _in_context(run: Run, picked: Sequence[_Picked]) -> Mapping[int, list[Exampl
         if example is not None:
             found[occurrence.number].append(example)
     return found
-
-
-def _fields(run: Run, row: int, document: str | None) -> Mapping[str, str]:
-    """Return the text of each field of a document; none if the run has no documents."""
-    try:
-        fields = [] if document is None else msgspec.json.decode(document, type=list[_Field])
-    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise DataError(
-            f"row {row} of the run at {run.folder.place!r} has no valid document: {error!s:.200}"
-        ) from error
-    return {field.name: field.text for field in fields}
 
 
 def _example(occurrence: _Picked, id: Any, text: str | None) -> Example:
