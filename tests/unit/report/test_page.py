@@ -122,7 +122,7 @@ def test_a_page_without_texts_shows_none(tmp_path, documents):
 
 
 def test_an_unfinished_run_says_so(tmp_path):
-    assert "3 not yet computed" in made(tmp_path, n_texts=4, found=summary(n=1))
+    assert "3 not yet computed" in made(tmp_path, n_texts=4, part_size=1, found=summary(n=1))
 
 
 def test_a_page_that_gets_too_large_shows_less_and_says_so(tmp_path, monkeypatch):
