@@ -117,6 +117,8 @@ class Folder:
     def opened(self, table: str, part: int) -> Iterator[pq.ParquetFile]:
         """Open the file of a table of a finished part, of which the block reads what it needs.
 
+        It must read with `use_threads=False`: a thread of Arrow that still holds the file when Python ends aborts it.
+
         Raises
         ------
         DataError
@@ -124,7 +126,7 @@ class Folder:
         """
         name = f"{table}/{part_name(part)}"
         try:
-            with self.storage.open(name) as stream, pq.ParquetFile(stream) as file:
+            with self.storage.open(name) as stream, pq.ParquetFile(stream, pre_buffer=False) as file:
                 yield file
         except DataError:
             raise
