@@ -61,6 +61,21 @@ class Folder:
             raise DataError(f"{place!r} has {size:,} bytes, expected at most {_LARGEST_MANIFEST:,}")
         return Manifest.decode(self.storage.read(MANIFEST), repr(place))
 
+    def check_own(self) -> None:
+        """Check that it is new, or the folder of a run.
+
+        Raises
+        ------
+        DataError
+            If it has other files, or cannot be read.
+        """
+        names = [name for name in self.storage.names("") if not name.startswith(".")]  # without drafts
+        if MANIFEST not in names and (names or self.finished()):
+            raise DataError(
+                f"{self.place!r} has files, but no {MANIFEST}, expected a new folder or that of a run; choose another "
+                "output"
+            )
+
     def create(self, manifest: Manifest) -> bool:
         """Write `run.json` if there is none, and return whether that was so.
 

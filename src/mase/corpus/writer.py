@@ -124,12 +124,6 @@ class Writer:
 
     def _compare(self, found: Manifest | None) -> None:
         if found is None:
-            names = [name for name in self.folder.storage.names("") if not name.startswith(".")]  # without drafts
-            if self.finished or names:
-                raise DataError(
-                    f"{self.folder.place!r} has files, but no {MANIFEST}, expected a new folder or that of a run; "
-                    "choose another output"
-                )
             return
         got, expected = (msgspec.to_builtins(manifest.asked) for manifest in (self._manifest, found))
         check_same("input", {"input": got.pop("input")}, {"input": expected.pop("input")}, _OTHER_INPUT)
