@@ -9,12 +9,11 @@ import pyarrow as pa
 
 from mase.corpus.engines.protocol import Ready
 from mase.corpus.failures import count_failures
-from mase.corpus.folder import MANIFEST, Folder
+from mase.corpus.folder import Folder
 from mase.corpus.lock import Lock
 from mase.corpus.manifest import Asked, Manifest, check_same
 from mase.corpus.opened import Run
 from mase.corpus.worker import Description
-from mase.errors import DataError
 
 __all__ = ["MADE_WITH", "Writer", "manifest_of"]
 

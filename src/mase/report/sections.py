@@ -79,9 +79,10 @@ def verdict(summary: Summary, run: Run) -> list[str]:
         )
     fit = next((found for found in summary.quality if found.name == "r2"), None)
     if fit is not None:
+        least = math.floor(100 * max(0.0, fit.q10))
         sentences.append(
-            f"In nine of ten texts the scores account for at least {math.floor(100 * max(0.0, fit.q10))} % of the variance of the "
-            f"explained number (R² ≥ {fit.q10:.2f}, median {fit.median:.2f})."
+            f"In nine of ten texts the scores account for at least {least} % of the variance of the explained number "
+            f"(R² ≥ {fit.q10:.2f}, median {fit.median:.2f})."
         )
     noted = sum(note.n_texts for note in summary.notes)
     if noted:
