@@ -86,6 +86,6 @@ def _check_equal(texts: Texts) -> None:
     if any(unequal.values()):
         counts = ", ".join(f"{count:,} {what}" for what, count in unequal.items() if count)
         raise DataError(
-            f"the runs have different texts: {counts}; expected the same, or common_only='True' to compare the "
+            f"the runs have different texts: {counts}; expected the same, or common_only=True to compare the "
             f"{texts.compared:,} that are equal"
         )
