@@ -23,7 +23,6 @@ from mase.corpus.manifest import Asked, Manifest
 from mase.corpus.opened import Run, open_run
 from mase.corpus.plan import Plan, automatic_part_size
 from mase.corpus.storage import storage_of
-from mase.report.folder import write_report
 from mase.summary.summarising import summarise
 from timing import provenance, write
 
@@ -110,7 +109,7 @@ def main() -> None:
         summary = summarise(run, label_column="label")
         summarised = time.perf_counter() - start
         start = time.perf_counter()
-        page = write_report(summary, run, Path(scratch) / "report")
+        page = summary.to_html(Path(scratch) / "report")
         written = time.perf_counter() - start
         size = sum(path.stat().st_size for path in page.parent.rglob("*") if path.is_file())
         seconds = {"summarise": summarised, "write the report": written} | opened(page, chromium, summary.words[0].word)

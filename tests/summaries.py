@@ -73,5 +73,6 @@ def summary(
         "low_confidence": tuple(push(prediction=label, difference=-0.1) for label in labels),
         "groups": tuple(group(response=label) for label in labels),
         "families": (Family("words", 300, 6), Family("phrases", 80, 2)),
+        "run": None,
     }
     return Summary(**values | changed)

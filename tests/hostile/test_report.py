@@ -25,9 +25,9 @@ def report(folder, payloads):
     run = run_of(folder / "run", texts, kept=kept, model=payloads[0])
     found = summary(
         labels=payloads, words=words, model=payloads[0], message=payloads[0], label_column="__proto__",
-        group_column="constructor", n=len(texts),
+        group_column="constructor", n=len(texts), run=run,
     )  # fmt: skip
-    write_report(found, run, folder / "report")
+    write_report(found, folder / "report")
     return folder / "report"
 
 

@@ -31,7 +31,7 @@ SOURCES = {"mase": SOURCE, "mase_paper": ROOT / "paper" / "src" / "mase_paper"}
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"errors", "platforms"}),
     frozenset({"arrays", "choices", "files", "lazy", "registry", "rng", "text"}),
-    frozenset({"attribution", "coordinates", "links", "provenance", "spaces.protocol"}),
+    frozenset({"attribution", "coordinates", "links", "provenance", "spaces.protocol", "statistics"}),
     frozenset({"models.protocol"}),
     frozenset({"models.batching"}),
     frozenset({"regression"}),
@@ -53,8 +53,14 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"mase_paper.cli"}),
     frozenset({"mase_paper"}),
 )
-# Against the arrows, and only inside a function: methods of the result that hand it to a renderer or a writer.
-LAZY_EXCEPTIONS = frozenset({("mase.attribution.attribution", "io"), ("mase.attribution.attribution", "render")})
+# Against the arrows, and only inside a function: methods of results that hand them to a renderer or a writer.
+LAZY_EXCEPTIONS = frozenset(
+    {
+        ("mase.attribution.attribution", "io"),
+        ("mase.attribution.attribution", "render"),
+        ("mase.summary.summary", "report"),
+    }
+)
 # The only places, as prefixes of module names, that may import a framework, lazily or not.
 FRAMEWORKS: dict[str, tuple[str, ...]] = {
     "torch": ("mase.models", "mase.testing.modules", "mase_paper.training"),
@@ -64,7 +70,7 @@ FRAMEWORKS: dict[str, tuple[str, ...]] = {
     "transformers": ("mase.models.transformers", "mase.models.pretrained", "mase.models.bundled.minilm"),
     "matplotlib": ("mase.render.figure", "mase_paper.experiments.plots"),
     "pandas": ("mase.attribution", "mase.summary.summary"),
-    "duckdb": ("mase.corpus.database", "mase.summary.database"),
+    "duckdb": ("mase.corpus.database",),
     "pyarrow": ("mase.datasets", "mase.corpus", "mase.comparison", "mase.report", "mase.summary"),
     "ray": ("mase.corpus.engines.ray",),
 }

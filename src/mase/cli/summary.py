@@ -51,19 +51,21 @@ def summary(
     from mase.cli.explanation_run import open_console
     from mase.cli.group import tell
     from mase.cli.summary_tables import show
-    from mase.corpus.opened import open_run
-    from mase.report.folder import check_free, write_report
+    from mase.corpus.export import Form, check_free, write_tables
+    from mase.report.folder import check_free as check_report
     from mase.summary.summarising import summarise
-    from mase.summary.tables import write_csv, write_parquet
+    from mase.summary.tables import ROWS
 
     if html_folder is not None:
-        check_free(html_folder)
-    opened = open_run(run)
-    found = summarise(opened, label_column=label_column, group_column=group_column, min_texts=min_texts, top=top)
+        check_report(html_folder)
+    forms: tuple[tuple[Form, str | None], ...] = (("csv", csv_folder), ("parquet", parquet_folder))
+    folders = [(form, folder) for form, folder in forms if folder is not None]
+    for form, folder in folders:
+        check_free(folder, ROWS, form)
+    found = summarise(run, label_column=label_column, group_column=group_column, min_texts=min_texts, top=top)
     show(found, open_console())
-    for folder, write in ((csv_folder, write_csv), (parquet_folder, write_parquet)):
-        if folder is not None:
-            write(found, folder)
-            tell(f"wrote the tables to {click.format_filename(folder)}")
+    for form, folder in folders:
+        write_tables(folder, found.tables, form)
+        tell(f"wrote the tables to {click.format_filename(folder)}")
     if html_folder is not None:
-        tell(f"wrote {click.format_filename(write_report(found, opened, html_folder))}")
+        tell(f"wrote {click.format_filename(found.to_html(html_folder))}")

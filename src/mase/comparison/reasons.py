@@ -4,8 +4,8 @@ import numpy as np
 import pyarrow as pa
 
 from mase.comparison.comparison import Noise, Reasons
-from mase.comparison.discoveries import critical_value, critical_z
 from mase.corpus.database import Database
+from mase.statistics import critical_value, critical_z
 
 __all__ = ["TOP", "compare_reasons"]
 

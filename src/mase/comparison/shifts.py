@@ -5,12 +5,11 @@ from collections.abc import Mapping, Set
 import msgspec
 import numpy as np
 import pyarrow as pa
-from scipy.special import stdtr, stdtrit
 
 from mase.comparison.comparison import Example, Shift, Shifts
-from mase.comparison.discoveries import significant
 from mase.corpus.database import Database
 from mase.corpus.opened import Run
+from mase.statistics import Mean, q_values
 
 __all__ = ["compare_words"]
 
@@ -52,13 +51,12 @@ def compare_words(database: Database, first: Run, min_texts: int, rate: float) -
     found = database.table(_MEANS.format(min_texts=max(min_texts, 2)))
     n = found.column("n_texts").to_numpy()
     mean, deviation = found.column("difference").to_numpy(), found.column("deviation").to_numpy()
-    error = np.where(deviation <= 1e-9 * np.abs(mean), 0.0, deviation / np.sqrt(np.maximum(n, 1)))
-    sure = np.where(mean == 0, 1.0, 0.0)  # the same difference in every text
-    ratio = np.divide(np.abs(mean), error, out=np.zeros_like(mean), where=error > 0)
-    p_values = np.where(error > 0, 2 * stdtr(n - 1, -ratio), sure)
-    shifted = significant(p_values, rate)
-    half = stdtrit(n - 1, 0.975) * error if len(n) else error
-    columns = {"low": mean - half, "high": mean + half, "p_value": p_values, "shifted": shifted}
+    # The same difference in every text, but for rounding, has no error.
+    error = np.where(deviation <= 1e-9 * np.abs(mean), 0.0, deviation / np.sqrt(n))
+    difference = Mean(mean, error**2, n - 1.0)
+    p_values, (low, high) = difference.p_values(), difference.interval()
+    shifted = q_values(p_values) <= rate
+    columns = {"low": low, "high": high, "p_value": p_values, "shifted": shifted}
     table = found.drop_columns(["deviation"])
     for name, values in columns.items():
         table = table.append_column(name, pa.array(values))

@@ -15,7 +15,7 @@ from mase.lazy import require
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-__all__ = ["Database", "database"]
+__all__ = ["Database", "database", "joined"]
 
 _MEMORY = "1GB"
 _LOADED, _FETCHED = 64 << 20, 1 << 17
@@ -55,7 +55,7 @@ class Database:
     def load(self, name: str, schema: pa.Schema, tables: Iterable[pa.Table], columns: str = "*") -> None:
         """Make a table of columns (SQL) of the rows of Arrow tables with this schema."""
         self.run(f"CREATE TEMP TABLE {name} AS SELECT {columns} FROM empty", empty=schema.empty_table())
-        for rows in _joined(tables):
+        for rows in joined(tables):
             self.run(f"INSERT INTO {name} SELECT {columns} FROM rows", rows=rows)
 
     @contextmanager
@@ -69,18 +69,18 @@ class Database:
                 self._connection.unregister(name)
 
 
-def _joined(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """Yield the tables, several at a time in one, so that each is large enough to be worth a statement."""
+def joined(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Yield the tables, several at a time in one, of at least 64 MB each but for the last one."""
     waiting: list[pa.Table] = []
     size = 0
     for table in tables:
         waiting.append(table)
         size += table.nbytes
         if size >= _LOADED:
-            yield pa.concat_tables(waiting)
+            yield pa.concat_tables(waiting).combine_chunks()
             waiting, size = [], 0
     if waiting:
-        yield pa.concat_tables(waiting)
+        yield pa.concat_tables(waiting).combine_chunks()
 
 
 @contextmanager

@@ -6,7 +6,6 @@ import shutil
 from itertools import islice
 from pathlib import Path
 
-from mase.corpus.opened import Run
 from mase.errors import DataError
 from mase.files import cannot_write, writing
 from mase.report.entries import Entry, Flags, entries
@@ -20,8 +19,8 @@ PAGE = "index.html"
 _HEAD = 1_000
 
 
-def write_report(summary: Summary, run: Run, folder: str | os.PathLike[str], *, texts: bool = True) -> Path:
-    """Write the report of a run to a folder, and return its page.
+def write_report(summary: Summary, folder: str | os.PathLike[str], *, texts: bool = True) -> Path:
+    """Write the report of the run of a summary to a folder, and return its page.
 
     The page is less than 3 MB. The texts are streamed from the run, so that memory does not grow with their number.
 
@@ -29,8 +28,6 @@ def write_report(summary: Summary, run: Run, folder: str | os.PathLike[str], *, 
     ----------
     summary
         The summary of the run.
-    run
-        The run.
     folder
         The folder of the report. It is new, empty, or a former report, which is replaced.
     texts
@@ -41,14 +38,14 @@ def write_report(summary: Summary, run: Run, folder: str | os.PathLike[str], *, 
     DataError
         If the folder has files that are not of a report, if it cannot be written, or if the run cannot be read.
     """
-    target = check_free(folder)
+    target, run = check_free(folder), summary.run
     listed = texts and run.manifest.asked.documents
     draft = target.parent / f".{target.name[:40]}.{secrets.token_hex(8)}"
     with writing(folder):
         try:
             draft.mkdir(parents=True)
-            first = _write_list(summary, run, draft / FOLDER) if listed else []
-            (draft / PAGE).write_text(page(summary, run, first, texts=listed), encoding="utf-8")
+            first = _write_list(summary, draft / FOLDER) if listed else []
+            (draft / PAGE).write_text(page(summary, first, texts=listed), encoding="utf-8")
             _replace(target, draft)
         finally:
             shutil.rmtree(draft, ignore_errors=True)
@@ -80,12 +77,12 @@ def check_free(folder: str | os.PathLike[str]) -> Path:
     return target
 
 
-def _write_list(summary: Summary, run: Run, folder: Path) -> list[Entry]:
+def _write_list(summary: Summary, folder: Path) -> list[Entry]:
     """Write the list of texts, and return the first of them."""
     folder.mkdir()
     flags = Flags(summary.settings.label_column, summary.settings.low_confidence)
-    writer = ListWriter(folder, run.manifest.asked.kept)
-    stream = entries(run, flags)
+    writer = ListWriter(folder, summary.run.manifest.asked.kept)
+    stream = entries(summary.run, flags)
     first = list(islice(stream, FIRST_TEXTS))
     for entry in first:
         writer.add(entry)

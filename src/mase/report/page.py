@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from mase.corpus.opened import Run
 from mase.render.facts import counted, percent, percent_of_all
 from mase.render.legend import legend
 from mase.render.palette import FAINT_SHADES, SHADES
@@ -40,15 +39,13 @@ _MARKS = frozenset({"for", "against", "insignificant for", "insignificant agains
 _BADGES = ((FAILED, "failed"), (WRONG, "wrong"), (LOW_CONFIDENCE, "low confidence"), (NOTED, "note"))
 
 
-def page(summary: Summary, run: Run, first: Sequence[Entry], *, texts: bool) -> str:
+def page(summary: Summary, first: Sequence[Entry], *, texts: bool) -> str:
     """Return the page as HTML, of less than `LARGEST_PAGE` bytes.
 
     Parameters
     ----------
     summary
         The summary.
-    run
-        The run that it is of.
     first
         The first texts of the list.
     texts
@@ -56,7 +53,7 @@ def page(summary: Summary, run: Run, first: Sequence[Entry], *, texts: bool) -> 
     """
     shown = [_text(entry) for entry in first]
     for limits in _LIMITS:
-        content = _rendered(summary, run, shown, limits if texts else Limits(limits.rows, 0, limits.lists), texts=texts)
+        content = _rendered(summary, shown, limits if texts else Limits(limits.rows, 0, limits.lists), texts=texts)
         if len(content.encode()) < LARGEST_PAGE:
             break
     return content
@@ -78,10 +75,11 @@ class _Text:
     warnings: tuple[str, ...]
 
 
-def _rendered(summary: Summary, run: Run, first: Sequence[_Text], limits: Limits, *, texts: bool) -> str:
+def _rendered(summary: Summary, first: Sequence[_Text], limits: Limits, *, texts: bool) -> str:
     style = (
         resource("mase.render", "style.css") + resource("mase.render", "page.css") + resource(_PACKAGE, "report.css")
     )
+    run = summary.run
     asked = run.manifest.asked
     content = (
         templates(_PACKAGE)
@@ -93,7 +91,7 @@ def _rendered(summary: Summary, run: Run, first: Sequence[_Text], limits: Limits
             style_hash=checksum(style),
             script=Markup(resource(_PACKAGE, "report.js")) if texts else "",
             title=f"{shortened(summary.overview.model)} on {counted(len(run), 'text')}",
-            verdict=verdict(summary, run),
+            verdict=verdict(summary),
             facts=facts(summary, texts=texts),
             spreads=spreads(summary.quality),
             notes=[
@@ -114,7 +112,7 @@ def _rendered(summary: Summary, run: Run, first: Sequence[_Text], limits: Limits
             settings=summary.settings,
             group_column=shortened(summary.settings.group_column or ""),
             rules=[rule for rule in rules(summary) if rule],
-            origin=list(_origin(summary, run)),
+            origin=list(_origin(summary)),
             texts=texts,
             documents=asked.documents,
             first=first,
@@ -130,8 +128,8 @@ def _rendered(summary: Summary, run: Run, first: Sequence[_Text], limits: Limits
 _NONCE = '"the nonce"'
 
 
-def _origin(summary: Summary, run: Run) -> Iterator[str]:
-    asked, made_with = run.manifest.asked, run.manifest.made_with
+def _origin(summary: Summary) -> Iterator[str]:
+    asked, made_with = summary.run.manifest.asked, summary.run.manifest.made_with
     checksum_of_model = str(asked.model.get("sha256") or "")[:12]
     yield f"model {shortened(summary.overview.model)}" + (f" (sha256 {checksum_of_model})" if checksum_of_model else "")
     yield f"method {shortened(summary.overview.method)}"
@@ -140,7 +138,7 @@ def _origin(summary: Summary, run: Run) -> Iterator[str]:
     version = versions.get("mase-xai") if isinstance(versions, dict) else None
     if version:
         yield f"mase {shortened(str(version))}"
-    yield f"run begun {shortened(run.manifest.created)}"
+    yield f"run begun {shortened(summary.run.manifest.created)}"
 
 
 def _text(entry: Entry) -> _Text:

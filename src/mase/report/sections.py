@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from mase.corpus.opened import Run
 from mase.render.facts import counted, percent, percent_of_all
 from mase.render.palette import Scale
 from mase.report.entries import shortened
@@ -65,12 +64,12 @@ class ClassSection:
     lists: tuple[RowList, ...]
 
 
-def verdict(summary: Summary, run: Run) -> list[str]:
+def verdict(summary: Summary) -> list[str]:
     """Return sentences that say what was explained, and how far the scores can be trusted."""
-    overview = summary.overview
-    said = f"{overview.n_explained:,} of {counted(len(run), 'text')} explained"
+    overview, n_texts = summary.overview, len(summary.run)
+    said = f"{overview.n_explained:,} of {counted(n_texts, 'text')} explained"
     said += f", {overview.n_failed:,} failed" if overview.n_failed else ""
-    missing = len(run) - overview.n_texts
+    missing = n_texts - overview.n_texts
     said += f", {missing:,} not yet computed (the run is not finished)" if missing > 0 else ""
     sentences = [f"{said}."]
     if overview.accuracy is not None:

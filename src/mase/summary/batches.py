@@ -1,6 +1,6 @@
 """The tables of a run in batches of a bounded size, with words as numbers."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
@@ -8,26 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mase.corpus.database import joined
 from mase.corpus.opened import Run
 
-__all__ = ["Batch", "batches", "joined"]
+__all__ = ["Batch", "batches"]
 
-_LARGEST = 64 << 20
 _UNITS = ("row", "response", "position", "field", "start", "end", "text", "score", "rank")
-
-
-def joined(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """Yield the tables, several at a time in one, of at least 64 MB each but for the last one."""
-    waiting: list[pa.Table] = []
-    size = 0
-    for table in tables:
-        waiting.append(table)
-        size += table.nbytes
-        if size >= _LARGEST:
-            yield pa.concat_tables(waiting).combine_chunks()
-            waiting, size = [], 0
-    if waiting:
-        yield pa.concat_tables(waiting).combine_chunks()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """What a run holds and how far it can be trusted, counted in the database."""
 
+from mase.corpus.database import Database
 from mase.corpus.opened import Run
-from mase.summary.database import Database
 from mase.summary.overview import Confusion, Distribution, Failures, NoteCount, Overview, PredictedClass
 
 __all__ = ["confusion", "failures", "notes", "overview", "predictions", "quality"]

@@ -9,10 +9,10 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mase.corpus.database import Database
 from mase.corpus.opened import Run
 from mase.errors import DataError
 from mase.summary.batches import batches
-from mase.summary.database import Database
 from mase.summary.effects import Example
 from mase.summary.totals import CONTRASTS, place
 

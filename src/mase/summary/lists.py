@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from mase.arrays import Bools, Floats, Ints
-from mase.summary.database import Database
+from mase.corpus.database import Database
+from mase.statistics import Mean, passing, q_values
 from mase.summary.effects import Example, Family, GroupDifference, PhraseEffect, PushDifference, WordEffect
 from mase.summary.examples import Sought
-from mase.summary.statistics import Mean, first_in_groups, passing, q_values
 from mase.summary.totals import CONTRASTS
 
 __all__ = ["FALSE_DISCOVERY_RATE", "Entry", "group_list", "phrase_list", "push_list", "word_list"]
@@ -181,7 +181,18 @@ class _Tested:
     def largest(self, size: Floats, lists: Floats, top: int) -> Ints:
         """Return the indices of the entries that pass, the `top` of largest absolute size of each list in order."""
         found = np.flatnonzero(self.found)
-        return found[first_in_groups(lists[found], np.abs(size[found]), top)]
+        return found[_first_in_groups(lists[found], np.abs(size[found]), top)]
+
+
+def _first_in_groups(groups: Floats, size: Floats, limit: int) -> Ints:
+    """Return the indices of the entries of largest size, at most `limit` of each group, by group and then by size.
+
+    Of entries of equal size, the first comes first.
+    """
+    order = np.lexsort((np.arange(len(size)), -size, groups))
+    _, starts, counts = np.unique(groups[order], return_index=True, return_counts=True)
+    place = np.arange(len(order)) - np.repeat(starts, counts)
+    return order[place < limit]
 
 
 def _contrasted(database: Database, contrast: str, sides: Sequence[int], min_texts: int, min_others: int) -> Columns:

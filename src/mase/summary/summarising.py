@@ -3,11 +3,11 @@
 import os
 from typing import Any
 
+from mase.corpus.database import database
 from mase.corpus.opened import Run, open_run
 from mase.errors import OptionError
 from mase.summary.batches import batches
 from mase.summary.counts import confusion, failures, notes, overview, predictions, quality
-from mase.summary.database import database
 from mase.summary.effects import Example
 from mase.summary.examples import examples
 from mase.summary.lists import FALSE_DISCOVERY_RATE, Entry, group_list, phrase_list, push_list, word_list
@@ -90,6 +90,7 @@ def summarise(
             low_confidence=low_confidence,
             groups=groups,
             families=tuple(family for _, family in lists),
+            run=opened,
         )  # fmt: skip
 
 

@@ -1,6 +1,9 @@
 """The summary of a run: frozen tables that can be printed, written and turned into data frames."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mase.lazy import require
@@ -10,6 +13,9 @@ from mase.summary.overview import Confusion, Distribution, Failures, NoteCount, 
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
+
+    from mase.corpus.opened import Run
 
 __all__ = ["Settings", "Summary"]
 
@@ -71,6 +77,26 @@ class Summary:
     low_confidence: tuple[PushDifference, ...]
     groups: tuple[GroupDifference, ...]
     families: tuple[Family, ...]
+    run: "Run" = field(repr=False, hash=False, compare=False)
+
+    @property
+    def tables(self) -> "Mapping[str, pa.Table]":
+        """The tables as Arrow tables by name, such as ``"words"``, with a column for each field of their rows."""
+        from mase.summary.tables import ROWS, table
+
+        return {name: table(self, name) for name in ROWS}
+
+    def to_html(self, folder: str | PathLike[str], *, texts: bool = True) -> Path:
+        """Write a report for a browser to a folder, and return its page; see `mase.report.folder.write_report`.
+
+        Raises
+        ------
+        DataError
+            If the folder has files that are not of a report, if it cannot be written, or if the run cannot be read.
+        """
+        from mase.report.folder import write_report
+
+        return write_report(self, folder, texts=texts)
 
     def to_frame(self, table: str) -> "pd.DataFrame":
         """Return a table as a pandas data frame, such as ``"words"``: one row per row, one column per field.
@@ -82,10 +108,8 @@ class Summary:
         MissingDependencyError
             If pandas is not installed.
         """
-        from mase.summary.tables import ROWS
-        from mase.summary.tables import table as arrow_table
-
-        if table not in ROWS:
-            raise unknown("table", table, list(ROWS))
+        tables = self.tables
+        if table not in tables:
+            raise unknown("table", table, list(tables))
         require("pandas", "data")
-        return arrow_table(self, table).to_pandas()
+        return tables[table].to_pandas()

@@ -1,24 +1,17 @@
-"""The tables of a summary as columns, and as CSV and Parquet files."""
+"""The tables of a summary as Arrow tables."""
 
-import csv
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from io import BytesIO, StringIO
-from pathlib import Path
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, get_args, get_type_hints
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from mase.files import write_stream, write_text
-from mase.outputs.csv import cell
 from mase.summary.effects import Example, Family, GroupDifference, PhraseEffect, PushDifference, WordEffect
 from mase.summary.overview import Confusion, Distribution, Failures, NoteCount, Overview, PredictedClass
 from mase.summary.summary import Summary
 
-__all__ = ["ROWS", "table", "write_csv", "write_parquet"]
+__all__ = ["ROWS", "table"]
 
 # The kind of the rows of each table.
 ROWS: Mapping[str, Any] = MappingProxyType(
@@ -64,46 +57,6 @@ def table(summary: Summary, name: str) -> pa.Table:
         [pa.array(column.values, column.type) for column in columns],
         schema=pa.schema([(column.name, column.type) for column in columns]),
     )
-
-
-def write_csv(summary: Summary, folder: str | os.PathLike[str]) -> list[Path]:
-    """Write each table to a CSV file of its name in a folder, and return the files.
-
-    Text that a spreadsheet would take for a formula is prefixed with an apostrophe.
-
-    Raises
-    ------
-    DataError
-        If a file cannot be written.
-    """
-    paths = []
-    for name in ROWS:
-        content = table(summary, name)
-        text = StringIO(newline="")
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(content.column_names)
-        writer.writerows([cell(value) for value in row.values()] for row in content.to_pylist())
-        paths.append(Path(folder) / f"{name}.csv")
-        write_text(paths[-1], text.getvalue())
-    return paths
-
-
-def write_parquet(summary: Summary, folder: str | os.PathLike[str]) -> list[Path]:
-    """Write each table to a Parquet file of its name in a folder, and return the files.
-
-    Raises
-    ------
-    DataError
-        If a file cannot be written.
-    """
-    paths = []
-    for name in ROWS:
-        content = BytesIO()
-        pq.write_table(table(summary, name), content, compression="zstd")
-        content.seek(0)
-        paths.append(Path(folder) / f"{name}.parquet")
-        write_stream(paths[-1], content)
-    return paths
 
 
 def _columns(kind: Any, name: str, rows: Sequence[Any]) -> list[_Column]:

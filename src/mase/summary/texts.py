@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 
+from mase.corpus.database import Database, joined
 from mase.corpus.opened import Run
 from mase.errors import OptionError
 from mase.registry import unknown
-from mase.summary.batches import joined
-from mase.summary.database import Database
 
 __all__ = ["Compared", "check_columns", "load"]
 

@@ -6,8 +6,8 @@ are also taken relative to the mean score of all units of the text: `relative` a
 
 from collections.abc import Iterable
 
+from mase.corpus.database import Database
 from mase.summary.batches import Batch
-from mase.summary.database import Database
 
 __all__ = ["CONTRASTS", "collect", "place"]
 

@@ -52,3 +52,11 @@ def test_a_column_that_was_not_kept(run):
     result = CliRunner().invoke(main, ["summary", run, "--group-column", "country"])
     assert result.exit_code == 1
     assert "country" in result.stderr
+
+
+def test_no_file_of_the_user_is_replaced(run, tmp_path):
+    (tmp_path / "words.csv").write_text("mine")
+    result = CliRunner().invoke(main, ["summary", run, "--csv", str(tmp_path)])
+    assert result.exit_code == 1
+    assert "words.csv" in result.stderr
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("words.csv", "mine")]

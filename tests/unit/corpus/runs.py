@@ -1,11 +1,14 @@
-"""Runs for the tests: texts, and the bytes of the files that no two runs may differ in."""
+"""Runs for the tests: texts, what an engine makes of tasks, and the files that no two runs may differ in."""
 
+import time
 from pathlib import Path
 
 from tests.unit.corpus.classifiers import judge
 
 import mase
 from mase.corpus.columns import COMPARED
+from mase.corpus.engines import ENGINES
+from mase.corpus.engines.protocol import Died, Done, Resources
 
 TEXTS = [f"a {word} film number {number}" for number, word in enumerate(("good", "dull", "superb", "plain") * 5)]
 
@@ -19,3 +22,19 @@ def files(folder):
     """Return the bytes of all files of tables that runs have in common, by name."""
     found = [path for table in COMPARED for path in sorted((Path(folder) / table).iterdir())]
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+
+
+def explained(engine, recipe, tasks, act=lambda event: None):
+    """Return everything that one worker of an engine reports until all tasks are over; `act` is told at once."""
+    workers, waiting, found, deadline = ENGINES[engine](Resources(1)), list(tasks), [], time.monotonic() + 60
+    try:
+        workers.start(recipe)
+        while sum(isinstance(event, Done | Died) for event in found) < len(tasks) and time.monotonic() < deadline:
+            while waiting and workers.free > 0:
+                workers.submit(waiting.pop(0))
+            for event in workers.events(1.0):
+                act(event)
+                found.append(event)
+    finally:
+        workers.close()
+    return found

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from urllib.parse import unquote
 
@@ -43,7 +44,7 @@ class Page(HTMLParser):
 def made(tmp_path, attributions=None, *, texts=True, found=None, **changes):
     run = run_of(tmp_path, attributions or [(attribution(), ("pos", "web"))], kept=["label", "source"], **changes)
     first = list(entries(run, Flags("label", 0.6))) if texts else []
-    return page(found or summary(n=len(run)), run, first, texts=texts)
+    return page(replace(found or summary(n=len(run)), run=run), first, texts=texts)
 
 
 def test_the_page_says_what_the_summary_says(tmp_path):
@@ -122,7 +123,8 @@ def test_a_page_without_texts_shows_none(tmp_path, documents):
 
 
 def test_an_unfinished_run_says_so(tmp_path):
-    assert "3 not yet computed" in made(tmp_path, n_texts=4, part_size=1, found=summary(n=1))
+    texts = [(attribution(), ("pos", "web"))] * 2
+    assert "4 not yet computed" in made(tmp_path, texts, n_texts=6, found=summary(n=2))
 
 
 def test_a_page_that_gets_too_large_shows_less_and_says_so(tmp_path, monkeypatch):

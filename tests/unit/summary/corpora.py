@@ -4,9 +4,11 @@ import hashlib
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+from msgspec.structs import replace
 
 import mase
-from mase.corpus.columns import Rows
+from mase.corpus.columns import TABLES, Rows
 from mase.corpus.folder import Folder
 from mase.corpus.manifest import Asked, Manifest
 from mase.corpus.opened import Run, open_run
@@ -41,8 +43,6 @@ def write(
     explainer: mase.Explainer,
     inputs: list[str],
     kept: list[tuple[str | None, ...]] | None = None,
-    *,
-    documents: bool = True,
 ) -> Run:
     """Explain the texts into a run folder."""
     target = Folder(storage_of(folder))
@@ -51,13 +51,13 @@ def write(
         Manifest(
             asked=Asked(
                 model={"name": "made-up"}, method={"name": "mase"}, seed=0, target=None, input={}, n_texts=len(inputs),
-                part_size=PART_SIZE, kept=names, documents=documents,
+                part_size=PART_SIZE, kept=names,
             ),
             made_with={}, labels=tuple(explainer.model.labels), created="2026-01-01",
         )
     )  # fmt: skip
     for part, first in enumerate(range(0, len(inputs), PART_SIZE)):
-        rows = Rows(names, documents=documents, worker="1")
+        rows = Rows(names, documents=True, worker="1")
         for row in range(first, min(first + PART_SIZE, len(inputs))):
             item = Item(row, f"id{row}", inputs[row], kept[row] if kept else ())
             try:
@@ -65,4 +65,18 @@ def write(
             except mase.MaseError as error:
                 rows.add_failure(item, type(error).__name__, str(error), 0.0)
         target.write(part, rows.tables(), {})
+    return open_run(folder)
+
+
+def without_documents(run: Run, folder: Path) -> Run:
+    """Write a copy of a run without its texts."""
+    target = Folder(storage_of(folder))
+    asked = replace(run.manifest.asked, documents=False)
+    target.create(replace(run.manifest, asked=asked))
+    for part in run.parts:
+        tables = {name: run.part(name, part) for name in TABLES}
+        texts = tables["texts"]
+        nothing = pa.nulls(len(texts), pa.string())
+        tables["texts"] = texts.set_column(texts.schema.get_field_index("document"), "document", nothing)
+        target.write(part, tables, {})
     return open_run(folder)

@@ -1,7 +1,5 @@
 """Tests of summaries on runs with known answers, made by the real pipeline."""
 
-import json
-
 import numpy as np
 import pytest
 from tests.unit.summary import corpora
@@ -10,6 +8,7 @@ import mase
 from mase.errors import OptionError, UnknownNameError
 from mase.testing import LogisticClassifier
 
+N_TEXTS, MIN_TEXTS = 120, 8
 FILLERS = tuple(f"filler{i}" for i in range(30))
 # Weights for the second class, "1".
 WEIGHTS = {"superb": 3.0, "good": 1.5, "dull": -2.0, "awful": -3.5}
@@ -26,7 +25,7 @@ def planted(rng, n):
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     rng = np.random.default_rng(0)
-    texts = planted(rng, 300)
+    texts = planted(rng, N_TEXTS)
     texts[1] = texts[0]  # a repeated text
     texts[2] = ""  # has no words
     explainer = mase.Explainer(LogisticClassifier(WEIGHTS), n_samples=32)
@@ -36,7 +35,7 @@ def run(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def summary(run):
-    return mase.summarise(run, label_column="label", group_column="group", min_texts=20)
+    return mase.summarise(run, label_column="label", group_column="group", min_texts=MIN_TEXTS)
 
 
 def test_planted_words_have_the_right_sign_rank_and_interval(summary):
@@ -54,17 +53,17 @@ def test_planted_words_have_the_right_sign_rank_and_interval(summary):
 
 def test_counts_are_those_of_the_run(summary, run):
     counts = summary.overview
-    assert (counts.n_texts, counts.n_explained, counts.n_failed) == (300, 299, 1)
+    assert (counts.n_texts, counts.n_explained, counts.n_failed) == (N_TEXTS, N_TEXTS - 1, 1)
     documents = [text for text in run.texts()["document"].to_pylist() if text]
     assert counts.n_distinct < counts.n_explained
     assert counts.n_distinct == len(set(documents)) - 1  # but for the one without words
     assert counts.n_queries == sum(n or 0 for n in run.texts()["n_queries"].to_pylist())
     assert counts.n_units == len(run.units())
     assert [(row.error, row.n_texts, row.id) for row in summary.failures] == [("EmptyTextError", 1, "id2")]
-    assert sum(row.n_texts for row in summary.confusion) == 299
+    assert sum(row.n_texts for row in summary.confusion) == N_TEXTS - 1
     right = sum(row.n_texts for row in summary.confusion if row.label == row.prediction)
-    assert counts.accuracy == pytest.approx(right / 299)
-    assert sum(row.n_texts for row in summary.predictions) == 299
+    assert counts.accuracy == pytest.approx(right / (N_TEXTS - 1))
+    assert sum(row.n_texts for row in summary.predictions) == N_TEXTS - 1
 
 
 def test_effects_are_means_over_texts_of_means_over_occurrences(summary, run):
@@ -119,7 +118,7 @@ def test_a_phrase_is_listed_if_it_says_more_than_its_words(tmp_path):
     middles = ("good", "not good", "not", "good plot", "not there", "")
     texts = [
         " ".join([rng.choice(("superb", "awful")), *rng.choice(FILLERS[:9], 2), middles[rng.integers(6)], "end"])
-        for _ in range(300)
+        for _ in range(150)
     ]
 
     def model(inputs):
@@ -144,7 +143,7 @@ def test_a_phrase_is_listed_if_it_says_more_than_its_words(tmp_path):
 def test_words_behind_wrong_and_low_confidence_predictions(tmp_path):
     rng = np.random.default_rng(2)
     texts, kept = [], []
-    for _ in range(300):
+    for _ in range(150):
         fillers = [str(word) for word in rng.choice(FILLERS[:10], 4)]
         trap, good, bad = (rng.random() < share for share in (0.3, 0.6, 0.15))
         texts.append(" ".join([*fillers, *["trap"] * trap, *["good"] * good, *["bad"] * bad]))
@@ -165,7 +164,7 @@ def test_words_behind_wrong_and_low_confidence_predictions(tmp_path):
 def test_words_whose_effect_differs_between_groups(tmp_path):
     rng = np.random.default_rng(3)
     texts, kept = [], []
-    for row in range(240):
+    for row in range(120):
         group = "ab"[row % 2]
         marker = "loud" if group == "a" else "calm"
         texts.append(" ".join([marker, *rng.choice(FILLERS[:10], 4), *["word"] * int(rng.random() < 0.7), "good"]))
@@ -186,17 +185,14 @@ def test_words_whose_effect_differs_between_groups(tmp_path):
 
 
 def test_a_run_without_documents_has_the_same_words_without_context(run, summary, tmp_path):
-    documents = run.texts()["document"].to_pylist()
-    inputs = [json.loads(document)[0]["text"] for document in documents]
-    explainer = mase.Explainer(LogisticClassifier(WEIGHTS), n_samples=32)
-    other = mase.summarise(corpora.write(tmp_path / "run", explainer, inputs, documents=False))
+    other = mase.summarise(corpora.without_documents(run, tmp_path / "run"), min_texts=MIN_TEXTS)
     assert {(row.response, row.word) for row in other.words} == {(row.response, row.word) for row in summary.words}
     assert other.overview.n_distinct == other.overview.n_explained
     assert {(example.before, example.after) for row in other.words for example in row.examples} == {("", "")}
 
 
 def test_the_same_run_has_the_same_summary(run, summary):
-    assert mase.summarise(run, label_column="label", group_column="group") == summary
+    assert mase.summarise(run, label_column="label", group_column="group", min_texts=MIN_TEXTS) == summary
 
 
 @pytest.mark.parametrize(

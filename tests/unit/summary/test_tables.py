@@ -1,15 +1,12 @@
 """Tests of the files of a summary."""
 
-import csv
-
-import pyarrow.parquet as pq
 import pytest
 
-from mase.errors import DataError, UnknownNameError
+from mase.errors import UnknownNameError
 from mase.summary.effects import Example, Family, WordEffect
 from mase.summary.overview import Overview
 from mase.summary.summary import Settings, Summary
-from mase.summary.tables import ROWS, table, write_csv, write_parquet
+from mase.summary.tables import ROWS, table
 
 WORD = WordEffect(
     "=pos", "away", "+1", 30, 31, -0.5, -0.6, -0.4, 0.1, 0.001, 0.002,
@@ -18,27 +15,23 @@ WORD = WordEffect(
 SUMMARY = Summary(
     Settings(None, None, 20, 20, 0.01), Overview("m", "-mase", 3, 2, 1, 2, 10, 100), predictions=(), quality=(),
     notes=(), failures=(), words=(WORD,), phrases=(), confusion=(), wrong=(), low_confidence=(), groups=(),
-    families=(Family("words", 5, 1),),
+    families=(Family("words", 5, 1),), run=None,
 )  # fmt: skip
 
 
-def test_csv_has_every_table_and_no_formula(tmp_path):
-    paths = write_csv(SUMMARY, tmp_path / "new")
-    assert {path.stem for path in paths} == set(ROWS)
-    with (tmp_path / "new" / "words.csv").open(encoding="utf-8", newline="") as file:
-        (row,) = csv.DictReader(file)
-    assert (row["response"], row["word"], row["effect"]) == ("'=pos", "'+1", "-0.5")
-    assert (row["example_1"], row["example_2"], row["example_3"]) == ("…@not [+1] film", "[+1]", "")
+def test_a_table_has_a_column_for_each_field_and_example():
+    (row,) = table(SUMMARY, "words").to_pylist()
+    assert (row["response"], row["word"], row["effect"]) == ("=pos", "+1", -0.5)
+    assert (row["example_1"], row["example_2"], row["example_3"]) == ("…@not [+1] film", "[+1]", None)
 
 
-def test_parquet_has_the_same_tables_with_types(tmp_path):
-    for path in write_parquet(SUMMARY, tmp_path):
-        assert pq.read_table(path).equals(table(SUMMARY, path.stem))
-    words = table(SUMMARY, "words")
+def test_tables_have_types_even_if_they_are_empty():
+    words = SUMMARY.tables["words"]
     assert [str(words.schema.field(name).type) for name in ("word", "n_texts", "effect")] == [
         "string", "int64", "double",
     ]  # fmt: skip
-    assert table(SUMMARY, "wrong").schema.field("difference").type == words.schema.field("effect").type
+    assert SUMMARY.tables["wrong"].schema.field("difference").type == words.schema.field("effect").type
+    assert set(SUMMARY.tables) == set(ROWS)
 
 
 def test_a_table_is_a_data_frame():
@@ -46,9 +39,3 @@ def test_a_table_is_a_data_frame():
     assert SUMMARY.to_frame("overview")["accuracy"].isna().all()
     with pytest.raises(UnknownNameError, match="words"):
         SUMMARY.to_frame("word")
-
-
-def test_a_folder_that_cannot_be_written(tmp_path):
-    (tmp_path / "file").touch()
-    with pytest.raises(DataError):
-        write_csv(SUMMARY, tmp_path / "file")

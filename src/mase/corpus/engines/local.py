@@ -1,14 +1,14 @@
 """Worker processes on this machine."""
 
 import time
-from collections import deque
 from collections.abc import Sequence
 from queue import Empty, SimpleQueue
 from typing import Any
 
 from mase.corpus.engines.child import Unable
+from mase.corpus.engines.pool import Pool
 from mase.corpus.engines.process import Process
-from mase.corpus.engines.protocol import QUEUED, Done, Event, Ready, Resources, Task, as_error
+from mase.corpus.engines.protocol import Done, Event, Ready, Resources, Task, as_error
 from mase.corpus.worker import Recipe
 from mase.errors import OptionError, WorkerError
 from mase.models.portable import dumps
@@ -49,15 +49,13 @@ class Local:
         self._timeout: float | None = None
         self._recipe = b""
         self._inbox: SimpleQueue[Any] = SimpleQueue()
-        self._workers: list[Process] = []
-        self._waiting: deque[Task] = deque()
+        self._pool: Pool[Process] = Pool()
         self._n_started = self._failed_starts = 0
 
     @property
     def free(self) -> int:
         """Number of tasks that workers which are ready can take."""
-        ready = [worker for worker in self._workers if worker.is_ready]
-        return QUEUED * len(ready) - sum(len(worker.tasks) for worker in ready) - len(self._waiting)
+        return self._pool.free
 
     def start(self, recipe: Recipe, most: int | None = None) -> int:
         """Begin to start the workers, and return their number, which is `most` at most.
@@ -75,8 +73,7 @@ class Local:
 
     def submit(self, task: Task) -> None:
         """Give a task to a worker."""
-        self._waiting.append(task)
-        self._assign()
+        self._pool.submit(task)
 
     def events(self, timeout: float) -> Sequence[Event]:
         """Return what has happened since the last call; wait up to `timeout` seconds if nothing has.
@@ -97,19 +94,19 @@ class Local:
                 if left <= 0:
                     break
                 continue
-            if worker in self._workers:
+            if worker in self._pool.workers:
                 events.extend(self._handled(worker, message))
-        self._assign()
+        self._pool.assign()
         return events
 
     def close(self) -> None:
         """End the workers: those that have nothing to do by themselves, all within seconds."""
-        for worker in self._workers:
+        for worker in self._pool.workers:
             worker.close()
         until = time.monotonic() + _GRACE
-        for worker in self._workers:
+        for worker in self._pool.workers:
             worker.end(max(0.0, until - time.monotonic()))
-        self._workers.clear()
+        self._pool.workers.clear()
 
     def _handled(self, worker: Process, message: Any) -> list[Event]:
         if message is None:
@@ -125,12 +122,12 @@ class Local:
 
     def _replaced(self, worker: Process) -> list[Event]:
         """Start another worker instead of one that has ended, and return what became of its tasks."""
-        self._workers.remove(worker)
+        self._pool.workers.remove(worker)
         events: list[Event] = []
         if worker.tasks:
             events.append(worker.death(self._timeout))
             worker.tasks.popleft()
-            self._waiting.extendleft(reversed(worker.tasks))
+            self._pool.return_first(worker.tasks)
         else:
             self._failed_starts += 1
             if self._failed_starts >= _MOST_FAILED_STARTS:
@@ -142,18 +139,10 @@ class Local:
         return events
 
     def _notice_ends(self) -> None:
-        for worker in self._workers:
+        for worker in self._pool.workers:
             if worker.has_ended:
                 self._inbox.put((worker, None))
 
-    def _assign(self) -> None:
-        """Give waiting tasks to the workers that have the fewest."""
-        while self._waiting:
-            ready = [worker for worker in self._workers if worker.is_ready and len(worker.tasks) < QUEUED]
-            if not ready:
-                return
-            min(ready, key=lambda worker: len(worker.tasks)).give(self._waiting.popleft())
-
     def _start_one(self) -> None:
         self._n_started += 1
-        self._workers.append(Process(f"{self._prefix}{self._n_started}", self._recipe, self._inbox))
+        self._pool.workers.append(Process(f"{self._prefix}{self._n_started}", self._recipe, self._inbox))

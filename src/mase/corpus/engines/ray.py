@@ -22,7 +22,8 @@ from typing import Any
 
 from mase.corpus.engines.actor import Actor, Pickled
 from mase.corpus.engines.child import Unable
-from mase.corpus.engines.protocol import QUEUED, Died, Event, Resources, Task, as_error
+from mase.corpus.engines.pool import Pool
+from mase.corpus.engines.protocol import Died, Event, Resources, Task, as_error
 from mase.corpus.worker import Recipe
 from mase.errors import OptionError, WorkerError
 from mase.lazy import require
@@ -40,10 +41,29 @@ _QUIET = {"RAY_DEDUP_LOGS_SKIP_REGEX": ".*", "RAY_USAGE_STATS_ENABLED": "0"}
 
 
 class _Handle:
-    """An actor seen from the driver: the tasks that it has, in order, and whether it has opened the explainer."""
+    """An actor seen from the driver, and the tasks that it has.
 
-    def __init__(self, actor: Any) -> None:
+    Parameters
+    ----------
+    actor
+        The actor.
+    inbox
+        Gets `(handle, future)` for every call of the actor that has ended.
+    """
+
+    def __init__(self, actor: Any, inbox: "SimpleQueue[Any]") -> None:
         self.actor, self.tasks, self.is_ready = actor, deque[Task](), False
+        self._inbox = inbox
+        self._follow(actor.open.remote())
+
+    def give(self, task: Task) -> None:
+        """Give a task to the actor."""
+        self.tasks.append(task)
+        self._follow(self.actor.explain.remote(task))
+
+    def _follow(self, reference: Any) -> None:
+        """Put the result of a call into the inbox when it is there. No call of Ray waits meanwhile."""
+        reference.future().add_done_callback(lambda future: self._inbox.put((self, future)))
 
 
 class Ray:
@@ -68,16 +88,14 @@ class Ray:
         require("ray", "ray")
         self._resources = resources
         self._inbox: SimpleQueue[tuple[_Handle, Future[Any]]] = SimpleQueue()
-        self._workers: list[_Handle] = []
-        self._waiting: deque[Task] = deque()
+        self._pool: Pool[_Handle] = Pool()
         self._connected = False
         self._failed_starts = 0
 
     @property
     def free(self) -> int:
         """Number of tasks that workers which are ready can take."""
-        ready = [worker for worker in self._workers if worker.is_ready]
-        return QUEUED * len(ready) - sum(len(worker.tasks) for worker in ready) - len(self._waiting)
+        return self._pool.free
 
     def start(self, recipe: Recipe, most: int | None = None) -> int:
         """Connect to the cluster, or start one, ask it for at most `most` workers, and return their number.
@@ -107,8 +125,7 @@ class Ray:
 
     def submit(self, task: Task) -> None:
         """Give a task to a worker."""
-        self._waiting.append(task)
-        self._assign()
+        self._pool.submit(task)
 
     def events(self, timeout: float) -> Sequence[Event]:
         """Return what has happened since the last call; wait up to `timeout` seconds if nothing has.
@@ -125,19 +142,19 @@ class Ray:
                 worker, future = self._inbox.get(timeout=max(0.0, until - time.monotonic()))
             except Empty:
                 break
-            if worker in self._workers:
+            if worker in self._pool.workers:
                 events.extend(self._handled(worker, future))
-        self._assign()
+        self._pool.assign()
         return events
 
     def close(self) -> None:
         """End the actors, and the cluster if it was started here. Their worker processes end with them."""
         import ray
 
-        for worker in self._workers:
+        for worker in self._pool.workers:
             with suppress(Exception):  # it may be gone, and so may the cluster
                 ray.kill(worker.actor)
-        self._workers.clear()
+        self._pool.workers.clear()
         if self._connected:
             self._connected = False
             ray.shutdown()
@@ -189,23 +206,8 @@ class Ray:
         return self._resources.jobs or max(1, room)
 
     def _start_one(self) -> None:
-        worker = _Handle(self._class.remote(self._recipe, str(Path.cwd()), list(sys.path)))
-        self._workers.append(worker)
-        self._follow(worker, worker.actor.open.remote())
-
-    def _follow(self, worker: _Handle, reference: Any) -> None:
-        """Put the result of a call of an actor into the inbox when it is there. No call of Ray waits meanwhile."""
-        reference.future().add_done_callback(lambda future: self._inbox.put((worker, future)))
-
-    def _assign(self) -> None:
-        """Give waiting tasks to the workers that have the fewest."""
-        while self._waiting:
-            ready = [worker for worker in self._workers if worker.is_ready and len(worker.tasks) < QUEUED]
-            if not ready:
-                return
-            worker, task = min(ready, key=lambda worker: len(worker.tasks)), self._waiting.popleft()
-            worker.tasks.append(task)
-            self._follow(worker, worker.actor.explain.remote(task))
+        actor = self._class.remote(self._recipe, str(Path.cwd()), list(sys.path))
+        self._pool.workers.append(_Handle(actor, self._inbox))
 
     def _handled(self, worker: _Handle, future: "Future[Any]") -> list[Event]:
         error = future.exception()
@@ -228,7 +230,7 @@ class Ray:
         """
         import ray
 
-        self._workers.remove(worker)
+        self._pool.workers.remove(worker)
         with suppress(Exception):
             ray.kill(worker.actor)
         events: list[Event] = []
@@ -238,7 +240,7 @@ class Ray:
                 events.append(Died(worker.tasks.popleft().number, "ray", death))
             else:
                 self._count_failed_start(error)
-        self._waiting.extendleft(reversed(worker.tasks))
+        self._pool.return_first(worker.tasks)
         self._start_one()
         return events
 

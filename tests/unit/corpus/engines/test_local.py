@@ -5,21 +5,27 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 from tests.unit.corpus.classifiers import judge
-from tests.unit.corpus.runs import TEXTS, files, run
+from tests.unit.corpus.runs import TEXTS, explained, files, run
 
 import mase
-from mase.errors import OptionError, WorkerError
+from mase.corpus.engines.protocol import Ready, Task
+from mase.corpus.source import Item
+from mase.corpus.worker import Recipe
+from mase.errors import OptionError, TextTimeoutError, WorkerError
 
 ROOT = Path(__file__).parents[4]
 # A script without `if __name__ == "__main__"`, with its model in a module.
 SCRIPT = """
 from tests.unit.corpus.runs import run
-run({folder!r}, engine="local", jobs=1)
+run({folder!r}, engine="local", jobs=1, model={model!r})
 """
+# Opened by the workers.
+CODE = "tests.unit.corpus.classifiers:judge"
 
 
 def wait_for(condition, seconds=30.0):
@@ -37,20 +43,16 @@ def is_running(pid):
     return stat.rpartition(")")[2].split()[0] != "Z"
 
 
-def test_each_text_fails_alone_and_the_others_are_as_expected(tmp_path, expected, capfd):
-    bad = {5: "this one exits", 9: "this one hangs", 14: "this one raises"}
-    texts = [bad.get(number, text) for number, text in enumerate(TEXTS)]
-    made = run(tmp_path / "run", texts, engine="local", jobs=2, timeout=1.5)
-    rows = made.texts().to_pylist()
-    assert {row["row"]: row["error"] for row in rows if row["error"]} == {
-        5: "WorkerError", 9: "TextTimeoutError", 14: "ModelError",
-    }  # fmt: skip
-    assert "exit code 3" in rows[5]["message"]
-    assert "1.5 s" in rows[9]["message"]
-    got = files(tmp_path / "run")
-    untouched = [name for name in expected if name.endswith(("part-00000.parquet", "part-00004.parquet"))]
-    assert len(untouched) == 6
-    assert all(got[name] == expected[name] for name in untouched)
+def test_each_text_fails_alone(capfd):
+    texts = {0: "this one exits", 1: "a good film", 2: "this one hangs", 3: "this one raises"}
+    tasks = [Task(row, [Item(row, str(row), text)]) for row, text in texts.items()]
+    recipe = Recipe(partial(mase.Explainer, judge, n_samples=8), timeout=1.0)
+    found = {event.task: event for event in explained("local", recipe, tasks) if not isinstance(event, Ready)}
+    assert (found[0].row, found[2].row) == (0, 2)
+    assert "exit code 3" in str(found[0].error)
+    assert isinstance(found[2].error, TextTimeoutError)
+    assert found[1].tables["texts"]["error"].to_pylist() == [None]
+    assert found[3].tables["texts"]["error"].to_pylist() == ["ModelError"]
     assert capfd.readouterr().out == ""
 
 
@@ -60,7 +62,8 @@ def test_a_run_survives_its_driver(tmp_path, expected):
     environment = os.environ | {"MASE_TEST_PAUSE": str(pids), "PYTHONPATH": os.pathsep.join(sys.path)}
     for number, code in ((signal.SIGTERM, 143), (signal.SIGKILL, -9)):
         n_before = len(list(folder.glob("texts/part*")))
-        driver = subprocess.Popen([sys.executable, "-c", SCRIPT.format(folder=str(folder))], cwd=ROOT, env=environment)
+        script = SCRIPT.format(folder=str(folder), model=CODE)
+        driver = subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, env=environment)
         wait_for(lambda n=n_before: len(list(folder.glob("texts/part*"))) > n)
         (pids / "hang").touch()
         time.sleep(0.1)
@@ -75,13 +78,14 @@ def test_a_run_survives_its_driver(tmp_path, expected):
             [] if number == signal.SIGTERM else [folder / "locks" / "run.json"]
         )
         assert len(list(folder.glob("texts/part*"))) < 5
-    run(folder)
+    made = run(folder, model=CODE)
+    assert made.manifest.asked.model["name"] == CODE
     assert files(folder) == expected
 
 
 def test_an_error_of_opening_is_the_callers(tmp_path):
     with pytest.raises(OptionError, match="n_samples"):
-        mase.run(TEXTS, tmp_path / "run", model="tests.unit.corpus.classifiers:judge", jobs=1, n_samples=-1)
+        mase.run(TEXTS, tmp_path / "run", model=CODE, jobs=1, n_samples=-1)
     assert not (tmp_path / "run").exists()
 
 
@@ -90,11 +94,3 @@ def test_a_model_that_ends_its_workers_ends_the_run(tmp_path):
     with pytest.raises(WorkerError, match="exit code 7"):
         mase.run(TEXTS, tmp_path / "run", model=f"{tmp_path / 'model.py'}:model", jobs=1)
     assert not (tmp_path / "run").exists()
-
-
-def test_code_is_opened_by_the_workers(tmp_path):
-    made = run(tmp_path / "run", TEXTS[:2], model="tests.unit.corpus.classifiers:judge", engine="local", jobs=1)
-    assert made.manifest.asked.model["name"] == "tests.unit.corpus.classifiers:judge"
-    assert made.units()["score"].to_pylist() == [
-        score for text in TEXTS[:2] for score in mase.Explainer(judge, n_samples=8)(text).scores.tolist()
-    ]

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
-from mase.summary.statistics import Mean, first_in_groups, passing, q_values
+from mase.statistics import Mean, critical_value, critical_z, passing, q_values
 
 
 def mean_of(*samples):
@@ -70,6 +70,17 @@ def test_q_values_are_those_of_scipy():
     assert len(q_values(np.array([]))) == 0
 
 
-def test_the_first_of_equal_entries_is_kept():
-    assert first_in_groups(np.zeros(3), np.ones(3), 2).tolist() == [0, 1]
-    assert len(first_in_groups(np.zeros(0), np.zeros(0), 2)) == 0
+@pytest.mark.parametrize("seed", range(5))
+def test_critical_deviates_are_those_of_scipy(seed):
+    rng = np.random.default_rng(seed)
+    p_values = np.where(rng.random(200) < 0.2, rng.random(200) * 1e-3, rng.random(200))
+    expected = stats.false_discovery_control(p_values) <= 0.05
+    assert expected.any()
+    sizes = -special.ndtri(p_values / 2)
+    candidates = np.sort(sizes[sizes >= critical_value(0.05)])
+    batches = np.array_split(candidates, 7)
+    assert (sizes >= critical_z(batches, len(candidates), len(sizes), 0.05)).tolist() == expected.tolist()
+
+
+def test_nothing_is_significant_among_nothing():
+    assert critical_z([], 0, 10, 0.05) == np.inf

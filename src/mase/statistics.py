@@ -1,17 +1,18 @@
 """Means over texts with t intervals, tests of one and of two means, and control of the false discovery rate.
 
-All functions work on arrays `(m,)`: one entry per word.
+Arrays `(m,)` have one entry per word.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
-from mase.arrays import Floats, Ints
+from mase.arrays import Floats
 
-__all__ = ["LEVEL", "Mean", "first_in_groups", "passing", "q_values"]
+__all__ = ["LEVEL", "Mean", "critical_value", "critical_z", "passing", "q_values"]
 
 LEVEL = 0.95
 
@@ -90,17 +91,32 @@ def q_values(p: Floats) -> Floats:
     return np.minimum(q, 1.0)
 
 
-def first_in_groups(groups: Floats, size: Floats, limit: int) -> Ints:
-    """Return the indices of the entries of largest size, at most `limit` of each group, by group and then by size.
+def critical_value(rate: float) -> float:
+    """Return the size of a standard normal deviate below which no test can be significant, however many are."""
+    return float(-ndtri(rate / 2))
 
-    Of entries of equal size, the first comes first.
 
-    Examples
-    --------
-    >>> first_in_groups(np.array([2, 1, 2, 2]), np.array([0.1, 0.2, 0.3, 0.4]), 2).tolist()
-    [1, 3, 2]
+def critical_z(candidates: Iterable[Floats], n_candidates: int, m: int, rate: float) -> float:
+    """Return the least size of a standard normal deviate that is significant among m; infinity if none is.
+
+    The procedure of Benjamini and Hochberg as in `q_values`, for tests that do not fit into memory.
+
+    Parameters
+    ----------
+    candidates
+        The sizes of at least `critical_value`, in ascending order, in batches.
+    n_candidates
+        How many these are.
+    m
+        Number of all tests.
+    rate
+        False discovery rate.
     """
-    order = np.lexsort((np.arange(len(size)), -size, groups))
-    _, starts, counts = np.unique(groups[order], return_index=True, return_counts=True)
-    place = np.arange(len(order)) - np.repeat(starts, counts)
-    return order[place < limit]
+    left = n_candidates
+    for sizes in candidates:
+        allowed = rate * np.arange(left, left - len(sizes), -1) / m
+        found = np.flatnonzero(2 * ndtr(-sizes) <= allowed)
+        if len(found):
+            return float(sizes[found[0]])
+        left -= len(sizes)
+    return float("inf")
