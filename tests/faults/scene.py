@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from mase.corpus import open_run
+import pyarrow.parquet as pq
+
 from mase.corpus.columns import COMPARED
 from mase.corpus.folder import part_name
 from tests.faults.command import finished, start
@@ -65,7 +66,8 @@ class Scene:
 
     def rows(self, run: Path) -> tuple[int, int]:
         """Return how many texts have no row in a run, and how many have a row too many."""
-        found = open_run(run).texts()["row"].to_pylist()
+        # Not with open_run, which refuses a part with a row too many.
+        found = pq.read_table(run / "texts", columns=["row"])["row"].to_pylist()
         return len(set(range(self.n)) - set(found)), len(found) - len(set(found))
 
 

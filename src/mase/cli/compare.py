@@ -69,6 +69,10 @@ def compare(
       mase compare runs/v1 runs/v2 --max-flipped 0.01 --max-reasons-changed 0.05 --min-top-overlap 0.8
       mase compare runs/v1 runs/v2 --json > comparison.json
     """
+    from mase.lazy import require
+
+    for package in ("pyarrow", "duckdb"):
+        require(package, "corpora")
     from mase.cli.group import complain, tell
     from mase.comparison.compare import compare as compared
     from mase.comparison.comparison import TABLES

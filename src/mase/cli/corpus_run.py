@@ -39,6 +39,8 @@ def sources(inputs: Sequence[str], output: str | None) -> list[Path]:
     """
     if "" in inputs:
         raise click.UsageError("got an empty file name, expected INPUT...; is a variable of your shell not set?")
+    if output == "":
+        raise click.UsageError("got an empty --output, expected --output RUN; is a variable of your shell not set?")
     paths = list(map(Path, inputs))
     for path in paths if output is not None and "://" not in output else ():
         if path.is_dir() and Path(output or "").resolve().is_relative_to(path.resolve()):

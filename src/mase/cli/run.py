@@ -97,6 +97,9 @@ def run(
     """
     if output is None and not dry_run:
         raise click.UsageError("got no --output, expected --output RUN, the folder to write; or --dry-run")
+    from mase.lazy import require
+
+    require("pyarrow", "corpora")
     from mase.cli.code import open_model
     from mase.cli.corpus_run import explain_corpus, report_estimate, sources
     from mase.cli.streams import aside

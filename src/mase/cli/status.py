@@ -25,6 +25,9 @@ def status(run: str, *, as_json: bool) -> None:
 
     It only reads, and may be called while the run is under way, from any machine that sees the folder.
     """
+    from mase.lazy import require
+
+    require("pyarrow", "corpora")
     from mase.corpus.status import read_status
     from mase.render.pieces import inline
 

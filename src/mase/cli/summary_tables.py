@@ -8,7 +8,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from mase.render.facts import counted, percent
+from mase.render.facts import counted, percent, percent_of_all
 from mase.render.pieces import inline
 from mase.summary.effects import GroupDifference, PhraseEffect, PushDifference, WordEffect
 from mase.summary.summary import Summary
@@ -51,15 +51,17 @@ def _facts(summary: Summary) -> Iterator[RenderableType]:
     for failed in summary.failures[:_MOST]:
         grid.add_row("failed", f"{failed.n_texts:,} × {inline(failed.error)}, as {inline(failed.id)}")
     for found in summary.predictions[:_MOST]:
-        share = f"{percent(found.share)} of the texts, mean probability {percent(found.probability)}"
+        share = f"{percent_of_all(found.share)} of the texts, mean probability {percent(found.probability)}"
         grid.add_row("predicted", f"{inline(found.prediction)}: {share}")
     if counts.accuracy is not None:
-        grid.add_row("accuracy", f"{percent(counts.accuracy)} of {counted(counts.n_labelled, 'text')} with a label")
+        grid.add_row(
+            "accuracy", f"{percent_of_all(counts.accuracy)} of {counted(counts.n_labelled, 'text')} with a label"
+        )
     for measure in summary.quality:
         spread = f"median {measure.median:.2f}, lowest tenth below {measure.q10:.2f}"
         grid.add_row(inline(measure.name), f"{spread} ({measure.n:,})")
     for note in summary.notes[:_MOST]:
-        grid.add_row("note", f"{inline(note.code)} in {percent(note.share)} of the texts")
+        grid.add_row("note", f"{inline(note.code)} in {percent_of_all(note.share)} of the texts")
     yield grid
 
 

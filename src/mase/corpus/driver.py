@@ -133,6 +133,8 @@ class Driver:
         task = self._given.pop(event.task)
         if isinstance(event, Done):
             self._check_command(event.tables["texts"])
+            if self._any_explained:
+                self._writer.begin()
             self._add(task, event.worker, event.tables)
         else:
             self._try_again(task, event)

@@ -44,7 +44,7 @@ def read_failures(folder: Folder, parts: Iterable[int]) -> Iterator[Failure]:
     """
     for part in parts:
         with folder.opened("texts", part) as file:
-            rows = file.read(list(_COLUMNS)).to_pylist() if _count(file) else []
+            rows = file.read(list(_COLUMNS), use_threads=False).to_pylist() if _count(file) else []
         yield from (Failure(*(row[name] for name in _COLUMNS)) for row in rows if row["error"] is not None)
 
 
@@ -53,6 +53,6 @@ def _count(file: pq.ParquetFile) -> int:
     groups = (file.metadata.row_group(number) for number in range(file.metadata.num_row_groups))
     nulls = [(group.num_rows, group.column(index).statistics) for group in groups]
     if any(statistics is None or not statistics.has_null_count for _, statistics in nulls):
-        column = file.read(["error"]).column(0)
+        column = file.read(["error"], use_threads=False).column(0)
         return int(len(column) - column.null_count)
     return sum(int(rows - statistics.null_count) for rows, statistics in nulls)

@@ -61,6 +61,21 @@ class Folder:
             raise DataError(f"{place!r} has {size:,} bytes, expected at most {_LARGEST_MANIFEST:,}")
         return Manifest.decode(self.storage.read(MANIFEST), repr(place))
 
+    def check_own(self) -> None:
+        """Check that it is new, or the folder of a run.
+
+        Raises
+        ------
+        DataError
+            If it has other files, or cannot be read.
+        """
+        names = [name for name in self.storage.names("") if not name.startswith(".")]  # without drafts
+        if MANIFEST not in names and (names or self.finished()):
+            raise DataError(
+                f"{self.place!r} has files, but no {MANIFEST}, expected a new folder or that of a run; choose another "
+                "output"
+            )
+
     def create(self, manifest: Manifest) -> bool:
         """Write `run.json` if there is none, and return whether that was so.
 
@@ -117,6 +132,8 @@ class Folder:
     def opened(self, table: str, part: int) -> Iterator[pq.ParquetFile]:
         """Open the file of a table of a finished part, of which the block reads what it needs.
 
+        It must read with `use_threads=False`: a thread of Arrow that still holds the file when Python ends aborts it.
+
         Raises
         ------
         DataError
@@ -124,7 +141,7 @@ class Folder:
         """
         name = f"{table}/{part_name(part)}"
         try:
-            with self.storage.open(name) as stream, pq.ParquetFile(stream) as file:
+            with self.storage.open(name) as stream, pq.ParquetFile(stream, pre_buffer=False) as file:
                 yield file
         except DataError:
             raise

@@ -190,8 +190,10 @@ def execute(source: Source, output: str | os.PathLike[str], recipe: Recipe, sett
         As for `run`.
     """
     recipe = replace(recipe, kept=tuple(source.kept))
-    plan = Plan(len(source), settings.part_size or automatic_part_size(len(source)), settings.shard)
+    size = automatic_part_size(len(source)) if settings.part_size is None else settings.part_size
+    plan = Plan(len(source), size, settings.shard)
     folder = _folder(output, fresh=settings.fresh)
+    folder.check_own()
     check_free(folder.storage, plan.shard)
     finished = folder.finished()
     counts = {part: len(plan.rows(part)) for part in plan.parts}

@@ -146,7 +146,9 @@ class TableSource:
 
     def _check(self, ids: Ids) -> None:
         if not len(self):
-            raise EmptyTextError("the input has no text, expected at least one")
+            wanted = " and ".join(f"{value!r:.80} in column {column!r:.80}" for column, value in self._columns.where)
+            having = f" whose row has {wanted}" if wanted else ""
+            raise EmptyTextError(f"the input has no text{having}, expected at least one")
         repeated = ids.repeated(item.id for item in self.items())
         if repeated is not None:
             earlier, later = map(self._place, repeated)

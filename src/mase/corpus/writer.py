@@ -9,12 +9,11 @@ import pyarrow as pa
 
 from mase.corpus.engines.protocol import Ready
 from mase.corpus.failures import count_failures
-from mase.corpus.folder import MANIFEST, Folder
+from mase.corpus.folder import Folder
 from mase.corpus.lock import Lock
 from mase.corpus.manifest import Asked, Manifest, check_same
 from mase.corpus.opened import Run
 from mase.corpus.worker import Description
-from mase.errors import DataError
 
 __all__ = ["MADE_WITH", "Writer", "manifest_of"]
 
@@ -124,12 +123,6 @@ class Writer:
 
     def _compare(self, found: Manifest | None) -> None:
         if found is None:
-            names = [name for name in self.folder.storage.names("") if not name.startswith(".")]  # without drafts
-            if self.finished or names:
-                raise DataError(
-                    f"{self.folder.place!r} has files, but no {MANIFEST}, expected a new folder or that of a run; "
-                    "choose another output"
-                )
             return
         got, expected = (msgspec.to_builtins(manifest.asked) for manifest in (self._manifest, found))
         check_same("input", {"input": got.pop("input")}, {"input": expected.pop("input")}, _OTHER_INPUT)

@@ -13,16 +13,20 @@ def differences(got: Mapping[str, Any], expected: Mapping[str, Any]) -> Iterator
     --------
     >>> list(differences({"a": {"b": 1}, "c": 2}, {"a": {"b": 3}, "c": 2}))
     [('a.b', 1, 3)]
+    >>> list(differences({"files": [{"rows": 1}]}, {"files": [{"rows": 1}, {"rows": 2}]}))
+    [('files.1.rows', None, 2)]
     """
     one, other = flat(got), flat(expected)
     yield from ((key, one.get(key), other.get(key)) for key in other | one if one.get(key) != other.get(key))
 
 
 def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return nested settings by dotted names."""
+    """Return nested settings by dotted names; those in a list have its positions, from 0, in their names."""
     found: dict[str, Any] = {}
     for key, value in settings.items():
-        found |= flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
+        is_list = isinstance(value, list) and any(isinstance(one, dict) for one in value)
+        nested = {str(index): one for index, one in enumerate(value)} if is_list else value
+        found |= flat(nested, f"{prefix}{key}.") if isinstance(nested, dict) else {f"{prefix}{key}": value}
     return found
 
 

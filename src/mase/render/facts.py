@@ -18,6 +18,7 @@ __all__ = [
     "measured",
     "origin",
     "percent",
+    "percent_of_all",
     "top_classes",
     "unit",
 ]
@@ -34,6 +35,17 @@ def percent(probability: float) -> str:
     if probability > 0.999:
         return "> 99.9 %"
     return "< 0.1 %" if 0 < probability < 0.001 else f"{100 * probability:.1f} %"
+
+
+def percent_of_all(share: float) -> str:
+    """Return a share of counted things in percent: 100 % if it is all of them, never rounded to 0 or 100 otherwise.
+
+    Examples
+    --------
+    >>> percent_of_all(1.0), percent_of_all(0.9999), percent_of_all(0.0)
+    ('100 %', '> 99.9 %', '0.0 %')
+    """
+    return "100 %" if share == 1 else percent(share)
 
 
 def duration(seconds: float) -> str:

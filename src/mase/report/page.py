@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from mase.render.facts import counted, percent
+from mase.render.facts import counted, percent, percent_of_all
 from mase.render.legend import legend
 from mase.render.palette import FAINT_SHADES, SHADES
 from mase.render.templates import checksum, resource, templates
@@ -104,7 +104,7 @@ def _rendered(summary: Summary, first: Sequence[_Text], limits: Limits, *, texts
             classes=class_sections(summary, limits),
             n_classes=len(summary.predictions),
             confusion=[
-                (shortened(c.label), shortened(c.prediction), f"{c.n_texts:,}", percent(c.share))
+                (shortened(c.label), shortened(c.prediction), f"{c.n_texts:,}", percent_of_all(c.share))
                 for c in sorted(summary.confusion, key=lambda found: -found.n_texts)
                 if c.label != c.prediction
             ][:_MOST_LINES],

@@ -1,11 +1,12 @@
 """The sections of the report: verdict, trust, classes, wrong and uncertain predictions, groups, and the rules."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from mase.render.facts import counted, percent
+from mase.render.facts import counted, percent, percent_of_all
 from mase.render.palette import Scale
 from mase.report.entries import shortened
 from mase.report.rows import Limits, Line, RowList, group_line, phrase_line, push_line, row_list, share, word_line
@@ -72,12 +73,15 @@ def verdict(summary: Summary) -> list[str]:
     said += f", {missing:,} not yet computed (the run is not finished)" if missing > 0 else ""
     sentences = [f"{said}."]
     if overview.accuracy is not None:
-        sentences.append(f"{percent(overview.accuracy)} of {overview.n_labelled:,} labelled texts are predicted right.")
+        sentences.append(
+            f"{percent_of_all(overview.accuracy)} of {overview.n_labelled:,} labelled texts are predicted right."
+        )
     fit = next((found for found in summary.quality if found.name == "r2"), None)
     if fit is not None:
+        least = math.floor(100 * max(0.0, fit.q10))
         sentences.append(
-            f"In nine of ten texts the scores account for at least {share(max(0.0, fit.q10))} of the variance of the "
-            f"explained number (R² ≥ {fit.q10:.2f}, median {fit.median:.2f})."
+            f"In nine of ten texts the scores account for at least {least} % of the variance of the explained number "
+            f"(R² ≥ {fit.q10:.2f}, median {fit.median:.2f})."
         )
     noted = sum(note.n_texts for note in summary.notes)
     if noted:
@@ -96,7 +100,7 @@ def facts(summary: Summary, *, texts: bool) -> list[Fact]:
     found = [Fact("texts", f"{overview.n_texts:,}", link("sort=order"))]
     found += [Fact("failed", f"{overview.n_failed:,}", link("only=failed") if overview.n_failed else "")]
     if overview.accuracy is not None:
-        found.append(Fact("predicted right", percent(overview.accuracy)))
+        found.append(Fact("predicted right", percent_of_all(overview.accuracy)))
         wrong = round((1 - overview.accuracy) * overview.n_labelled)
         found.append(Fact("predicted wrong", f"{wrong:,}", link("only=wrong") if wrong else ""))
     threshold = summary.settings.low_confidence

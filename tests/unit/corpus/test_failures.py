@@ -1,5 +1,8 @@
 """Tests of `mase.corpus.failures`."""
 
+import io
+import threading
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -46,3 +49,21 @@ def test_files_that_are_no_table(folder, tmp_path, content):
     pq.write_table(pa.table({"id": ["a"]}), path)
     with pytest.raises(DataError, match="not a table of a run"):
         list(failures.read_failures(folder, [1]))
+
+
+def test_no_other_thread_reads_a_file(folder, tmp_path, monkeypatch):
+    """A thread of Arrow that holds a file object while Python ends would abort the process (exit code 134)."""
+    threads = set()
+
+    class File(io.FileIO):
+        def readinto(self, buffer):
+            threads.add(threading.get_ident())
+            return super().readinto(buffer)
+
+        def read(self, size=-1):
+            threads.add(threading.get_ident())
+            return super().read(size)
+
+    monkeypatch.setattr(folder.storage, "open", lambda name: File(tmp_path / name))
+    assert len(list(failures.read_failures(folder, (0, 1)))) == 1
+    assert threads == {threading.get_ident()}

@@ -4,6 +4,7 @@ import errno
 import hashlib
 import json
 import os
+from contextlib import nullcontext
 
 import pytest
 from tests.unit.corpus.classifiers import judge
@@ -113,6 +114,27 @@ def test_another_command_is_refused_with_the_difference(tmp_path, expected, opti
     assert files(tmp_path / "run") == expected
 
 
+def test_the_difference_of_a_table_is_named(tmp_path):
+    (tmp_path / "table.csv").write_text("text\na\nb\nc\n")
+    for limit, refused in ((3, None), (2, r"input\.tables\.0\.rows 3, got 2")):
+        with nullcontext() if refused is None else pytest.raises(DataError, match=refused):
+            run(tmp_path / "run", tmp_path / "table.csv", limit=limit)
+
+
+def test_a_run_is_there_once_a_text_was_explained(tmp_path, monkeypatch):
+    """So that its status can be read before the first part is finished."""
+    monkeypatch.setattr("mase.corpus.driver._MOST_TEXTS", 1)
+    begun = []
+
+    def predict(texts):
+        begun.append((tmp_path / "run" / "run.json").exists())
+        return judge(texts)
+
+    run(tmp_path / "run", TEXTS[:4], model=predict, part_size=4)
+    assert begun.index(True) < len(begun) - 1
+    assert not begun[0]
+
+
 def test_fresh_begins_beside_the_run(tmp_path, expected):
     run(tmp_path / "run")
     assert run(tmp_path / "run", seed=1, fresh=True).folder.place == str(tmp_path / "run-2")
@@ -169,6 +191,7 @@ def test_an_error_of_the_command_is_recorded_where_others_were_explained(tmp_pat
         ({"address": "cluster"}, OptionError),
         ({"timeout": 1.0}, OptionError),
         ({"timeout": 0.0, "engine": "local"}, OptionError),
+        ({"part_size": 0}, OptionError),
         ({"target": "third"}, UnknownNameError),
         ({"model": mase.Explainer(judge)}, OptionError),
     ],
@@ -183,6 +206,7 @@ def test_a_folder_of_something_else_is_refused(tmp_path):
     (tmp_path / "letter.txt").write_text("of the user")
     with pytest.raises(DataError, match=r"no run\.json"):
         run(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
 
 
 def test_drafts_that_a_killed_process_left_are_no_hindrance(tmp_path, expected):

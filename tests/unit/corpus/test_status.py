@@ -1,7 +1,15 @@
 """Tests of `mase.corpus.status`."""
 
+import os
+
+import pytest
+
 import mase
+from mase.corpus.lock import hold
+from mase.corpus.plan import Shard
 from mase.corpus.status import read_status
+from mase.corpus.storage import storage_of
+from mase.errors import DataError
 
 
 def predict(texts):
@@ -14,3 +22,13 @@ def test_a_finished_run(tmp_path):
     assert (found.n_texts, found.n_texts_done, found.n_parts_done, found.n_failed) == (3, 3, 1, 1)
     assert found.is_complete
     assert (found.drivers, found.texts_per_second, found.seconds_left) == ((), None, None)
+
+
+def test_a_run_without_an_explained_text(tmp_path):
+    with (
+        hold(storage_of(tmp_path), Shard(), dict),
+        pytest.raises(DataError, match=rf"process {os.getpid()} .* has not explained a text so far"),
+    ):
+        read_status(tmp_path)
+    with pytest.raises(DataError, match="expected the folder of a run"):
+        read_status(tmp_path)

@@ -8,7 +8,17 @@ from tests.attributions import attribution
 
 from mase.attribution import Fit, Prediction
 from mase.links import LINKS
-from mase.render.facts import duration, fit_facts, link_meaning, meaning, origin, percent, top_classes, unit
+from mase.render.facts import (
+    duration,
+    fit_facts,
+    link_meaning,
+    meaning,
+    origin,
+    percent,
+    percent_of_all,
+    top_classes,
+    unit,
+)
 from mase.render.terminal import summary
 
 MASKED = {"name": "mase", "space": {"name": "token-mask"}, "design": {"name": "focused"}}
@@ -20,6 +30,7 @@ SCALED = {"name": "mase-nlgp", "space": {"name": "token-scale"}, "design": {"nam
 def test_facts():
     assert percent(1.0) == "> 99.9 %"
     assert percent(0.0) == "0.0 %"
+    assert [percent_of_all(share) for share in (1.0, 0.99999, 0.5)] == ["100 %", "> 99.9 %", "50.0 %"]
     assert duration(0.0004) == "0 ms"
     assert [duration(seconds) for seconds in (0.9996, 59.96, 119.7)] == ["1.0 s", "1 min 0 s", "2 min 0 s"]
     assert fit_facts(attribution(r2=0.999, fit=Fit(1.0, 1.0, 12_345, 7, 61.0))) == [

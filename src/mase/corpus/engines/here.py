@@ -28,7 +28,7 @@ class Here:
     def __init__(self, resources: Resources) -> None:
         if resources.address is not None or resources.gpus_per_worker is not None:
             raise OptionError(
-                "got address or gpus_per_worker with the engine 'here', expected neither; use engine='ray'"
+                "got an address or GPUs per worker with the engine 'here', expected neither; use engine='ray'"
             )
         self._stack = ExitStack()
         self._tasks: deque[Task] = deque()

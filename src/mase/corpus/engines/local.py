@@ -43,7 +43,7 @@ class Local:
     def __init__(self, resources: Resources, prefix: str = "") -> None:
         if resources.address is not None or resources.gpus_per_worker is not None:
             raise OptionError(
-                "got address or gpus_per_worker with the engine 'local', expected neither; use engine='ray'"
+                "got an address or GPUs per worker with the engine 'local', expected neither; use engine='ray'"
             )
         self._jobs, self._prefix = resources.jobs or usable_cores(), prefix
         self._timeout: float | None = None
