@@ -107,8 +107,8 @@ def read_status(path: str | os.PathLike[str]) -> Status:
     begun = next((owner for owner in owners(folder.storage) if owner.is_alive), None)
     if begun is not None and folder.manifest() is None:
         raise DataError(
-            f"{folder.place!r} has no {MANIFEST} yet: process {begun.pid} on {begun.host!r:.100} works on it and has not "
-            "explained a text so far; ask again later"
+            f"{folder.place!r} has no {MANIFEST} yet: process {begun.pid} on {begun.host!r:.100} works on it and has "
+            "not explained a text so far; ask again later"
         )
     run = open_run(path)
     parts = run.parts
