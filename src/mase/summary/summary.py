@@ -52,7 +52,7 @@ class Settings:
     n_groups_left_out: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Summary:
     """What the explanations of a run say together: about the model, and about how far they can be trusted.
 
@@ -77,7 +77,12 @@ class Summary:
     low_confidence: tuple[PushDifference, ...]
     groups: tuple[GroupDifference, ...]
     families: tuple[Family, ...]
-    run: "Run" = field(repr=False, hash=False, compare=False)
+    run: "Run" = field(hash=False, compare=False)
+
+    def __repr__(self) -> str:
+        lists = ("words", "phrases", "wrong", "low_confidence", "groups")
+        found = ", ".join(f"{len(getattr(self, name)):,} {name}" for name in lists)
+        return f"<Summary of {self.overview.n_explained:,} explained texts: {found}>"
 
     @property
     def tables(self) -> "Mapping[str, pa.Table]":

@@ -40,6 +40,7 @@ def test_a_run_and_itself_are_equal(runs):
     assert (reasons.top_overlap, reasons.sign_agreement, reasons.noise.words_changed) == (1, 1, 0)
     assert reasons.rank_correlation == pytest.approx(1)
     assert found.shifts.shifted == 0
+    assert f"{len(TEXTS)} texts compared" in repr(found)
 
 
 def test_agreement_is_that_of_the_metrics(runs):

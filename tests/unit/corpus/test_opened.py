@@ -66,6 +66,17 @@ def test_what_is_written_is_read_back_in_order(folder):
     assert len(run.timings()) == 3
 
 
+def test_a_run_says_what_it_is(folder, monkeypatch):
+    run = open_run(folder.place)
+    assert "3 texts, judge explained with mase; 2 of 2 parts finished" in repr(run)
+
+    def unreachable(_):
+        raise DataError("the network is down")
+
+    monkeypatch.setattr(Folder, "finished", unreachable)
+    assert "cannot be read" in repr(run)
+
+
 def test_equal_tables_make_equal_files(folder, tmp_path):
     before = {table: folder.storage.read(f"{table}/{part_name(0)}") for table in COMPARED}
     folder.write(0, tables([0, 1], worker="another"), {})

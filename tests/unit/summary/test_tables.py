@@ -39,3 +39,7 @@ def test_a_table_is_a_data_frame():
     assert SUMMARY.to_frame("overview")["accuracy"].isna().all()
     with pytest.raises(UnknownNameError, match="words"):
         SUMMARY.to_frame("word")
+
+
+def test_a_summary_says_how_much_it_found():
+    assert repr(SUMMARY).startswith("<Summary of 2 explained texts: 1 words, 0 phrases")

@@ -17,7 +17,7 @@ from mase.platforms import usable_cores
 __all__ = ["Local"]
 
 # Workers that may end one after another before any text is explained.
-_MOST_FAILED_STARTS = 3
+_MOST_FAILED_STARTS = 5
 # Seconds that workers have to end by themselves.
 _GRACE = 1.0
 # Seconds between checks for workers whose end was not noticed, because a process that a model started holds the pipe.
@@ -113,10 +113,10 @@ class Local:
             return self._replaced(worker)
         if isinstance(message, Unable):
             raise as_error(*message)
+        self._failed_starts = 0
         if isinstance(message, Ready):
             worker.is_ready = True
         elif isinstance(message, Done):
-            self._failed_starts = 0
             worker.done()
         return [message]
 

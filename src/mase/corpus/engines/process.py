@@ -13,7 +13,7 @@ from threading import Thread
 from typing import Any
 
 from mase.corpus.engines.child import Begun
-from mase.corpus.engines.protocol import Died, Task
+from mase.corpus.engines.protocol import Died, Done, Task
 from mase.errors import TextTimeoutError, WorkerError
 from mase.models.runtime import ONE_THREAD
 
@@ -144,7 +144,9 @@ class Process:
                     message = pickle.load(pipe)
                     if isinstance(message, Begun):
                         self._row, self._begun = int(message), time.monotonic()
-                    else:
-                        self._inbox.put((self, message))
+                        continue
+                    if isinstance(message, Done):
+                        self._row = None  # here, because the worker may have begun its next task when this is handled
+                    self._inbox.put((self, message))
         except (EOFError, OSError, pickle.UnpicklingError):  # it has ended, perhaps in the middle of a message
             self._inbox.put((self, None))

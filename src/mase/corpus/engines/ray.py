@@ -33,7 +33,7 @@ from mase.platforms import usable_cores
 __all__ = ["Ray"]
 
 # Actors that may be lost one after another before any text is explained.
-_MOST_FAILED_STARTS = 3
+_MOST_FAILED_STARTS = 5
 # Seconds in which a cluster has to answer.
 _CONNECT = 10.0
 # Ray reads these when it is imported. It would print what the logs of its machines say to standard output.
@@ -216,8 +216,8 @@ class Ray:
         found = future.result()
         if isinstance(found, Unable):
             raise as_error(*found)
+        self._failed_starts = 0
         if worker.is_ready:
-            self._failed_starts = 0
             worker.tasks.popleft()
         worker.is_ready = True
         return list(found)

@@ -1,5 +1,6 @@
 """The Ray engine, on a cluster of this machine that is started once."""
 
+import signal
 import sys
 from functools import partial
 from importlib import import_module
@@ -38,7 +39,9 @@ def cluster(tmp_path_factory):
     """Start Ray with one processor."""
     import ray
 
+    handler = signal.getsignal(signal.SIGTERM)
     ray.init(address="local", num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    signal.signal(signal.SIGTERM, handler)  # Ray has put its own in this place
     yield
     ray.shutdown()
 
