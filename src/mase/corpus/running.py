@@ -216,7 +216,7 @@ def execute(source: Source, output: str | os.PathLike[str], recipe: Recipe, sett
             writer = Writer(folder, lock, manifest, allow_other_versions=settings.allow_other_versions)
             for worker in ready:
                 writer.admit(worker)
-            if writer.finished and not ready[0].description.has_checksum:
+            if earlier and not ready[0].description.has_checksum:
                 warnings.warn(
                     f"the model {manifest.asked.model['name']!r:.100} has no checksum: whether it is the one of the "
                     f"finished parts of {folder.place!r}, which are kept, is not known; pass fresh=True if it is not",
