@@ -66,12 +66,12 @@ def open_source(
     if limit is not None and limit < 1:
         raise OptionError(f"limit is {limit}, expected an integer >= 1")
     tables = _tables(source)
-    kept = kept_columns(keep)
+    kept, wanted = kept_columns(keep), {column: str(value) for column, value in (where or {}).items()}
     columns = {
         "text_column": text_column,
         "id_column": id_column,
         "keep": ",".join(name for name, _ in kept) or None,
-        "where": where or None,
+        "where": wanted or None,
     }
     option = next((f"{name}={value!r}" for name, value in columns.items() if value is not None), None)
     plain = next((table for table in tables if not table.has_columns), None)
@@ -79,9 +79,7 @@ def open_source(
         what = f"a {type(plain.values).__name__}" if isinstance(plain, Texts | Pairs) else plain.place(0)
         raise OptionError(f"got {option}, but {what} has no columns; leave it out, or give a table")
     identifiers = _ID if isinstance(plain, Pairs) else id_column
-    return TableSource(
-        tables, Columns(text_column or _TEXT, identifiers, kept, tuple((where or {}).items())), limit, known
-    )
+    return TableSource(tables, Columns(text_column or _TEXT, identifiers, kept, tuple(wanted.items())), limit, known)
 
 
 @runtime_checkable

@@ -216,6 +216,12 @@ def execute(source: Source, output: str | os.PathLike[str], recipe: Recipe, sett
             writer = Writer(folder, lock, manifest, allow_other_versions=settings.allow_other_versions)
             for worker in ready:
                 writer.admit(worker)
+            if earlier and not ready[0].description.has_checksum:
+                warnings.warn(
+                    f"the model {manifest.asked.model['name']!r:.100} has no checksum: whether it is the one of the "
+                    f"finished parts of {folder.place!r}, which are kept, is not known; pass fresh=True if it is not",
+                    stacklevel=3,
+                )
             folder.clean(plan.parts)
             stack.enter_context(progress)
             Driver(engine, recipe, plan, writer, progress).run(source, n_workers)

@@ -56,6 +56,11 @@ class Description:
     target: str | None
     made_with: Mapping[str, Any]
 
+    @property
+    def has_checksum(self) -> bool:
+        """Whether the model has a checksum, by which it is known again."""
+        return any(value is not None for key, value in self.model.items() if key != "name")
+
     @classmethod
     def of(cls, explainer: "Explainer", target: str | int | None) -> "Description":
         """Return the description of an explainer in this process.

@@ -9,6 +9,8 @@ from tests.labelled_texts import TEXTS, predict
 import mase
 from mase.cli import main
 
+pytestmark = pytest.mark.filterwarnings("ignore:the model .* has no checksum")
+
 
 @pytest.fixture
 def cli(monkeypatch, tmp_path):

@@ -9,6 +9,8 @@ from mase.corpus.engines.here import Here
 from mase.corpus.engines.protocol import Died
 from mase.errors import DataError, TextTimeoutError, WorkerError
 
+pytestmark = pytest.mark.filterwarnings("ignore:the model .* has no checksum")
+
 
 class Mortal(Here):
     """This process, which reports a death instead of explaining a task with a deadly text.

@@ -117,6 +117,11 @@ def test_a_folder_with_something_else_is_refused(tmp_path):
         open_source(tmp_path)
 
 
+def test_values_to_look_for_are_compared_as_strings():
+    table = {"text": ["a", "b"], "fold": [1, 2]}
+    assert [item.text for item in open_source(pa.table(table), where={"fold": 2}).items()] == ["b"]
+
+
 def test_limit(tmp_path):
     paths = [write(tmp_path / name) for name in ("a.csv", "b.csv")]
     source = open_source(paths, limit=4)

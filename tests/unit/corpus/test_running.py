@@ -4,6 +4,7 @@ import errno
 import hashlib
 import json
 import os
+import warnings
 from contextlib import nullcontext
 
 import pytest
@@ -16,6 +17,8 @@ from mase.corpus.engines.here import Here
 from mase.corpus.engines.protocol import QUEUED
 from mase.corpus.opened import open_run
 from mase.errors import CapabilityError, DataError, OptionError, UnknownNameError
+
+pytestmark = pytest.mark.filterwarnings("ignore:the model .* has no checksum")
 
 
 class LastFirst(Here):
@@ -58,6 +61,15 @@ def test_shards_make_the_whole(tmp_path, expected):
 
 def test_a_shard_without_parts_leaves_a_run(tmp_path):
     assert run(tmp_path / "run", shard="9/9").parts == ()
+
+
+def test_finished_parts_of_a_model_without_a_checksum_are_kept_with_a_warning(tmp_path, expected):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run(tmp_path / "run")
+    with pytest.warns(UserWarning, match=r"model 'judge' has no checksum.*fresh=True"):
+        run(tmp_path / "run")
+    assert files(tmp_path / "run") == expected
 
 
 def test_finished_parts_are_not_explained_again(tmp_path, expected, monkeypatch):

@@ -96,9 +96,11 @@ class Process:
         """Return what to report of the first task after the worker has ended."""
         seconds = time.monotonic() - self._begun
         error = WorkerError(self.reason())
-        if timeout is not None and self._row is not None and seconds >= timeout:
+        # The last text that was begun may still be one of the task before.
+        row = self._row if any(item.row == self._row for item in self.tasks[0].items) else None
+        if timeout is not None and row is not None and seconds >= timeout:
             error = TextTimeoutError(f"explaining the text took longer than the timeout of {timeout:g} s")
-        return Died(self.tasks[0].number, self.name, error, self._row)
+        return Died(self.tasks[0].number, self.name, error, row)
 
     def reason(self) -> str:
         """Return how the process ended."""
