@@ -17,7 +17,8 @@ from mase.platforms import usable_cores
 __all__ = ["Local"]
 
 # Workers that may end one after another before any text is explained.
-_MOST_FAILED_STARTS = 5
+# A system that is short of memory may end all workers at once, perhaps more than once.
+_MOST_FAILED_STARTS = 10
 # Seconds that workers have to end by themselves.
 _GRACE = 1.0
 # Seconds between checks for workers whose end was not noticed, because a process that a model started holds the pipe.
@@ -130,7 +131,7 @@ class Local:
             self._pool.return_first(worker.tasks)
         else:
             self._failed_starts += 1
-            if self._failed_starts >= _MOST_FAILED_STARTS:
+            if self._failed_starts >= max(_MOST_FAILED_STARTS, 2 * self._jobs):
                 raise WorkerError(
                     f"{self._failed_starts} workers ended before they had explained a text ({worker.reason()}); use "
                     "fewer jobs if memory is short"

@@ -33,7 +33,8 @@ from mase.platforms import usable_cores
 __all__ = ["Ray"]
 
 # Actors that may be lost one after another before any text is explained.
-_MOST_FAILED_STARTS = 5
+# A system that is short of memory may end all workers at once, perhaps more than once.
+_MOST_FAILED_STARTS = 10
 # Seconds in which a cluster has to answer.
 _CONNECT = 10.0
 # Ray reads these when it is imported. It would print what the logs of its machines say to standard output.
@@ -246,7 +247,7 @@ class Ray:
 
     def _count_failed_start(self, error: BaseException) -> None:
         self._failed_starts += 1
-        if self._failed_starts >= _MOST_FAILED_STARTS:
+        if self._failed_starts >= max(_MOST_FAILED_STARTS, 2 * len(self._pool.workers)):
             reason = " ".join(str(error).split())
             raise WorkerError(
                 f"{self._failed_starts} Ray actors ended before they had explained a text ({reason:.300}); use fewer "
