@@ -40,9 +40,12 @@ class Run:
         """Return the number of texts of the whole corpus."""
         return self.manifest.asked.n_texts
 
-    @property
+    @cached_property
     def parts(self) -> tuple[int, ...]:
-        """The finished parts, in order."""
+        """The parts that were finished when they were first asked for, in order.
+
+        A run that is under way is read as it was at that moment, so that its tables have the same texts.
+        """
         return tuple(sorted(part for part in self.folder.finished() if part in self.plan.parts))
 
     @property

@@ -176,3 +176,12 @@ def test_a_plan_of_any_size_is_opened(tmp_path):
     folder = Folder(storage_of(tmp_path / "run"))
     folder.create(manifest(n_texts=10**15))
     assert open_run(folder.place).parts == ()
+
+
+def test_the_tables_of_a_run_that_is_under_way_have_the_same_texts(folder):
+    folder.storage.delete(f"texts/{part_name(0)}")
+    run = open_run(folder.place)
+    assert run.texts().column("row").to_pylist() == [2]
+    folder.write(0, tables([0, 1]), {})
+    assert set(run.units().column("row").to_pylist()) == {2}
+    assert open_run(folder.place).is_complete
