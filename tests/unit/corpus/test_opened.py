@@ -67,8 +67,8 @@ def test_what_is_written_is_read_back_in_order(folder):
 
 
 def test_a_run_says_what_it_is(folder, monkeypatch):
+    assert "3 texts, judge explained with mase; 2 of 2 parts finished" in repr(open_run(folder.place))
     run = open_run(folder.place)
-    assert "3 texts, judge explained with mase; 2 of 2 parts finished" in repr(run)
 
     def unreachable(_):
         raise DataError("the network is down")
