@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pyarrow as pa
@@ -120,13 +121,17 @@ class Folder:
         DataError
             If a file cannot be written. The part is then not finished.
         """
-        for table in sorted(TABLES, key=_LAST.__eq__):
-            sink = pa.BufferOutputStream()
-            content = tables[table].combine_chunks()
-            if table == _LAST:
-                content = content.replace_schema_metadata(dict(metadata))
-            pq.write_table(content, sink, compression="zstd")
-            self.storage.write(f"{table}/{part_name(part)}", sink.getvalue())
+        with ThreadPoolExecutor(len(TABLES)) as pool:  # to wait for the disk once, and not for each file
+            list(pool.map(lambda table: self._write(table, part, tables[table]), set(TABLES) - {_LAST}))
+        self._write(_LAST, part, tables[_LAST], metadata)
+
+    def _write(self, table: str, part: int, content: pa.Table, metadata: Mapping[str, str] | None = None) -> None:
+        sink = pa.BufferOutputStream()
+        content = content.combine_chunks()
+        if metadata is not None:
+            content = content.replace_schema_metadata(dict(metadata))
+        pq.write_table(content, sink, compression="zstd")
+        self.storage.write(f"{table}/{part_name(part)}", sink.getvalue())
 
     @contextmanager
     def opened(self, table: str, part: int) -> Iterator[pq.ParquetFile]:
