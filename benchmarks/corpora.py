@@ -137,6 +137,7 @@ def driver(folder: Path) -> Figures:
     exec(FREE_MODEL, free)
     cases = {
         "lstm-imdb": (mase.Explainer("lstm-imdb", n_samples=N_SAMPLES), 600, 40),
+        "lstm-imdb, all that it reads": (mase.Explainer("lstm-imdb", n_samples=N_SAMPLES), 300, 80),
         "free": (mase.Explainer(free["probabilities"], method="occlusion"), 10_000, 8),
     }
     for name, (explainer, n, words) in cases.items():
