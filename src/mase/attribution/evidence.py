@@ -29,8 +29,8 @@ class Changed:
 class FlipSet:
     """A small set of units whose masking changes the prediction.
 
-    It is the shortest beginning of the order that changes the prediction, without the units that are not needed for
-    that. All units of it are needed.
+    It is the shortest beginning of the order that changes the prediction, without units that are not needed for that.
+    Units are put back one at a time until no evaluations are left for it, so one that is not needed may remain.
 
     Attributes
     ----------
