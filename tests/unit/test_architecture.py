@@ -47,6 +47,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"report"}),
     frozenset({"testing"}),
     frozenset({"mase"}),  # the package itself: all names of the public API
+    frozenset({"serve", "widget"}),
     frozenset({"cli"}),
     frozenset({"__main__"}),
     frozenset({"mase_paper.experiments", "mase_paper.training"}),
@@ -73,6 +74,9 @@ FRAMEWORKS: dict[str, tuple[str, ...]] = {
     "duckdb": ("mase.corpus.database",),
     "pyarrow": ("mase.datasets", "mase.corpus", "mase.comparison", "mase.report", "mase.summary"),
     "ray": ("mase.corpus.engines.ray",),
+    "starlette": ("mase.serve",),
+    "uvicorn": ("mase.serve",),
+    "anywidget": ("mase.widget",),
 }
 LONGEST_MODULE = 300
 LONGEST_TEST_FILE = 400
