@@ -12,6 +12,7 @@ from mase.lazy import lazy_names
 if TYPE_CHECKING:
     from mase import models as models
     from mase.attribution import Attribution as Attribution
+    from mase.attribution import Attributions as Attributions
     from mase.comparison.compare import compare as compare
     from mase.corpus.opened import open_run as open_run
     from mase.corpus.running import run as run
@@ -30,6 +31,7 @@ __version__ = "0.2.0"
 __all__ = [
     "METHODS",
     "Attribution",
+    "Attributions",
     "Explainer",
     "MaseError",
     "Method",
@@ -50,6 +52,7 @@ __getattr__ = lazy_names(
     __name__,
     {
         "Attribution": "mase.attribution",
+        "Attributions": "mase.attribution",
         "Explainer": "mase.explainer",
         "METHODS": "mase.methods",
         "MaseError": "mase.errors",

@@ -59,6 +59,8 @@ LAZY_EXCEPTIONS = frozenset(
     {
         ("mase.attribution.attribution", "io"),
         ("mase.attribution.attribution", "render"),
+        ("mase.attribution.attributions", "io"),
+        ("mase.attribution.attributions", "render"),
         ("mase.summary.summary", "report"),
     }
 )
