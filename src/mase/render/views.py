@@ -40,10 +40,7 @@ class _ClassRow:
 class _WordRow:
     word: str
     number: str
-    side: str
-    bar: str
-    whisker: str
-    zero: str
+    bar: Markup
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,24 +187,17 @@ def _word_rows(words: Sequence[Word], scale: Scale) -> list[_WordRow]:
     low, high = min([0.0, *ends]), max([0.0, *ends])
     width = (high - low) or 1.0
 
-    def at(value: float) -> str:
-        return f"{1 + 98 * (value - low) / width:.3g}"
+    def box(kind: str, one: float, other: float) -> Markup:
+        left, right = (1 + 98 * (value - low) / width for value in sorted((one, other)))
+        shape = '<rect class={} x="{:.3g}%" width="{:.3g}%"/>'
+        return Markup(shape).format(kind, left, right - left)
 
-    def whisker(word: Word) -> str:
+    def bar(word: Word) -> Markup:
         error = error95(word)
-        return "" if error is None else f"M{at(word.score - error)} 6H{at(word.score + error)}"
+        whisker = "" if error is None else box("w", word.score - error, word.score + error)
+        return box("p" if word.score > 0 else "n", 0.0, word.score) + box("z", 0.0, 0.0) + whisker
 
-    return [
-        _WordRow(
-            word=inline(word.text),
-            number=scale.interval(word),
-            side="p" if word.score > 0 else "n",
-            bar=f"M{at(0.0)} 2H{at(word.score)}v8H{at(0.0)}z",
-            whisker=whisker(word),
-            zero=f"M{at(0.0)} 0v12",
-        )
-        for word in words
-    ]
+    return [_WordRow(inline(word.text), scale.interval(word), bar(word)) for word in words]
 
 
 def _n_listed(n_words: int) -> int:
