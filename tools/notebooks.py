@@ -1,7 +1,7 @@
 """Execute notebooks in this process and write their outputs into them: `python tools/notebooks.py [FILE...]`.
 
-Without a name, all notebooks of the repository are executed. Outputs are the same on every run of one machine: times are
-left out, and a path of the machine is an error. Each notebook runs in its own folder, as in Jupyter.
+Without a name, all notebooks of the repository are executed. Outputs are the same on every run of one machine: times
+are left out, and a path of the machine is an error. Each notebook runs in its own folder, as in Jupyter.
 """
 
 import ast

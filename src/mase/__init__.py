@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mase.regression.precision import QueryOptions as QueryOptions
     from mase.regression.stopping import Stopping as Stopping
     from mase.summary.summarising import summarise as summarise
+    from mase.widget.widget import Widget as Widget
 
 __version__ = "0.2.0"
 
@@ -39,6 +40,7 @@ __all__ = [
     "Progress",
     "QueryOptions",
     "Stopping",
+    "Widget",
     "__version__",
     "compare",
     "explain",
@@ -62,6 +64,7 @@ __getattr__ = lazy_names(
         "Progress": "mase.progress",
         "QueryOptions": "mase.regression.precision",
         "Stopping": "mase.regression.stopping",
+        "Widget": "mase.widget.widget",
         "compare": "mase.comparison.compare",
         "explain": "mase.explainer",
         "load": "mase.io.json",
@@ -71,7 +74,8 @@ __getattr__ = lazy_names(
         "summarise": "mase.summary.summarising",
     },
     needs={name: [("pyarrow", "corpora"), ("duckdb", "corpora")] for name in ("compare", "summarise")}
-    | {name: [("pyarrow", "corpora")] for name in ("open_run", "run")},
+    | {name: [("pyarrow", "corpora")] for name in ("open_run", "run")}
+    | {"Widget": [("anywidget", "notebook")]},
 )
 
 

@@ -2,15 +2,18 @@
 
 from collections.abc import Sequence
 
+from markupsafe import Markup
 from rich.cells import cell_len, set_cell_size
 
 from mase.attribution import Attribution
 from mase.render.facts import counted, percent
-from mase.render.html import fragment
+from mase.render.html import style
 from mase.render.palette import is_significant, scale_of, strongest
 from mase.render.pieces import inline
+from mase.render.templates import templates
+from mase.render.views import view_of
 
-__all__ = ["listing", "listing_html"]
+__all__ = ["headline", "listing", "listing_html"]
 
 _LINES, _ARTICLES = 20, 10
 _WORDS, _LONGEST_WORD, _LONGEST_LABEL = 3, 20, 24
@@ -19,25 +22,41 @@ _WORDS, _LONGEST_WORD, _LONGEST_LABEL = 3, 20, 24
 def listing(attributions: Sequence[Attribution]) -> str:
     """Return a line of plain text for each attribution, at most 20: number, prediction and strongest words."""
     shown = attributions[:_LINES]
-    predictions = [f"{_cut(a.prediction.label, _LONGEST_LABEL)} {percent(a.prediction.probability)}" for a in shown]
+    predictions = list(map(_prediction, shown))
     width, digits = max(map(cell_len, predictions), default=0), len(str(len(shown)))
     lines = [
-        f" {number:>{digits}}  {set_cell_size(prediction, width)}  {_words(a)}".rstrip()
-        for number, (prediction, a) in enumerate(zip(predictions, shown, strict=True), 1)
+        f" {number:>{digits}}  {set_cell_size(prediction, width)}  {_words(attribution)}"
+        for number, (prediction, attribution) in enumerate(zip(predictions, shown, strict=True), 1)
     ]
     left = len(attributions) - len(shown)
     return "\n".join([counted(len(attributions), "attribution"), *lines, *([f" … {left:,} more"] if left else [])])
 
 
+def headline(attribution: Attribution) -> str:
+    """Return prediction and strongest words of an attribution on one line."""
+    return f"{_prediction(attribution)}  {_words(attribution)}"
+
+
 def listing_html(attributions: Sequence[Attribution]) -> str:
     """Return the articles of at most 10 attributions as a piece of HTML, and say how to see the others."""
-    articles = "".join(fragment(attribution) for attribution in attributions[:_ARTICLES])
-    left = len(attributions) - _ARTICLES
-    more = (
-        f"<p>{counted(left, 'more text')}: a slice such as <code>found[{_ARTICLES}:{2 * _ARTICLES}]</code> shows the "
-        "next ones, and <code>found.to_html(path)</code> writes a page of all.</p>"
+    shown = attributions[:_ARTICLES]
+    n_left = len(attributions) - len(shown)
+    views = [view_of(attribution, number=number, hints=True) for number, attribution in enumerate(shown, 1)]
+    return (
+        templates("mase.render")
+        .get_template("listing.html")
+        .render(
+            style=Markup(style()),
+            views=views,
+            more=counted(n_left, "more text") if n_left else "",
+            start=len(shown),
+        )
     )
-    return articles + (more if left > 0 else "") or "<p>0 attributions</p>"
+
+
+def _prediction(attribution: Attribution) -> str:
+    predicted = attribution.prediction
+    return f"{_cut(predicted.label, _LONGEST_LABEL)} {percent(predicted.probability)}"
 
 
 def _words(attribution: Attribution) -> str:

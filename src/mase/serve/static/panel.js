@@ -33,7 +33,11 @@ export class Panel {
     this.explanation = new Explanation();
     this.attribution = null;
     const result = part(root, "result");
-    this.trial = new Trial(root, (units) => on.change({ out: units.join(",") }));
+    this.trial = new Trial(
+      root,
+      (units) => on.change({ out: units.join(",") }),
+      (units, signal) => server.without(this.explanation.id, units, signal),
+    );
     this.words = new Words(result, {
       toggle: (unit) => this.trial.flip(unit),
       replace: (unit) => this.#replace(unit),
@@ -172,7 +176,7 @@ export class Panel {
     this.copies = { python, command };
     this.#article(html);
     this.words.enable();
-    this.trial.open(this.explanation.id, attribution);
+    this.trial.open(attribution);
     part(this.root, "copies").hidden = false;
     part(this.root, "download").href = server.page(this.explanation.id);
     this.#say("", null);

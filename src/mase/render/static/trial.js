@@ -3,17 +3,20 @@
 
 import { error95, percent, signed } from "./numbers.js";
 import { part, row } from "./parts.js";
-import * as server from "./server.js";
 
 const HINT = "Click a word, or press Enter on it, to take it out and see whether the scores hold.";
 
 export class Trial {
   #asking = null;
 
-  /** @param {HTMLElement} root the panel; `choose` is called with the units that shall be out */
-  constructor(root, choose) {
+  /**
+   * @param {HTMLElement} root the panel
+   * @param {(units: number[]) => void} choose called with the units that shall be out
+   * @param {(units: number[], signal: AbortSignal) => Promise<object>} ask answers what the model predicts without units
+   */
+  constructor(root, choose, ask) {
     this.root = part(root, "trial");
-    this.choose = choose;
+    [this.choose, this.ask] = [choose, ask];
     this.units = [];
     part(root, "actions").addEventListener("click", (event) => {
       if (event.target.dataset.part === "toggle") this.flip(this.told);
@@ -21,8 +24,8 @@ export class Trial {
   }
 
   /** Show the test of a new explanation. */
-  open(id, attribution) {
-    [this.id, this.attribution, this.units, this.other] = [id, attribution, [], null];
+  open(attribution) {
+    [this.attribution, this.units, this.other] = [attribution, [], null];
     this.root.hidden = false;
     this.tell(null);
     this.#flipSet();
@@ -66,7 +69,7 @@ export class Trial {
     this.#asking = new AbortController();
     const { signal } = this.#asking;
     try {
-      const found = await server.without(this.id, this.units, signal);
+      const found = await this.ask(this.units, signal);
       if (!signal.aborted) this.#outcome(found);
     } catch (error) {
       if (!signal.aborted) outcome.textContent = error.message;

@@ -1,0 +1,87 @@
+// The widget in a notebook: a list of attributions, the article of one of them, and the test of its scores. It stands
+// behind the shared scripts in one module, and lives in a shadow root, so that no style leaks in or out.
+
+const TRIAL = `
+<p class=readout data-part=readout></p>
+<div data-part=actions hidden><button type=button data-part=toggle>Take out</button></div>
+<p data-part=outcome role=status></p>
+<table class=outcome data-part=bars hidden></table>
+<p data-part=flip hidden></p>`;
+
+function render({ model, el }) {
+  const host = document.createElement("div"), shadow = host.attachShadow({ mode: "open" });
+  host.dataset.lmSuppressShortcuts = "true"; // JupyterLab would take the arrow keys and Enter.
+  const style = document.createElement("style");
+  style.textContent = model.get("css");
+  const body = element("div", { class: "mase widget" }), shown = element("div"), trial = element("div", { class: "trial", "data-part": "trial", hidden: "" });
+  trial.innerHTML = TRIAL;
+  shadow.append(style, body);
+  el.append(host);
+
+  const list = chooser(model);
+  const choose = (units) => set(model, "out", units);
+  body.append(trial);
+  const test = new Trial(body, choose, (units, signal) => answer(model, units, signal));
+  const words = new Words(shown, { toggle: (unit) => test.flip(unit), replace() {}, tell: (unit) => model.get("can_ask") && test.tell(unit) });
+  body.replaceChildren(...(list ? [list] : []), shown);
+
+  const mark = () => list && (list.selectedIndex = model.get("index"));
+  const show = () => {
+    shown.innerHTML = model.get("article");
+    if (!model.get("can_ask")) return plain(shown);
+    shown.querySelector(".text").after(trial);
+    test.open(model.get("attribution"));
+    press();
+  };
+  const press = () => {
+    words.press(model.get("out"));
+    if (model.get("can_ask")) test.show(model.get("out"));
+  };
+  mark();
+  show();
+  const handlers = { "change:index": mark, "change:article": show, "change:out": press };
+  for (const [event, handler] of Object.entries(handlers)) model.on(event, handler);
+  return () => {
+    for (const [event, handler] of Object.entries(handlers)) model.off(event, handler);
+  };
+}
+
+/** Return the list of attributions, or null if there is only one. */
+function chooser(model) {
+  const headlines = model.get("headlines");
+  if (!headlines.length) return null;
+  const list = element("select", { size: Math.min(8, headlines.length), "aria-label": "Texts" });
+  list.append(...headlines.map((headline, index) => element("option", { dir: "auto" }, `${index + 1}. ${headline}`)));
+  list.addEventListener("change", () => set(model, "index", list.selectedIndex));
+  return list;
+}
+
+/** Make the words of an article ordinary text: nobody can answer what the model predicts without them. */
+function plain(root) {
+  for (const word of root.querySelectorAll("[data-unit]")) {
+    for (const name of ["role", "tabindex", "aria-pressed"]) word.removeAttribute(name);
+  }
+}
+
+function set(model, name, value) {
+  model.set(name, value);
+  model.save_changes();
+}
+
+/** Return what Python answers for these units. */
+function answer(model, units, signal) {
+  return new Promise((resolve, reject) => {
+    const look = () => {
+      const found = model.get("answer");
+      if (signal.aborted || String(found.units) !== String(units)) return;
+      model.off("change:answer", look);
+      if (found.error) reject(new Error(found.error));
+      else resolve(found);
+    };
+    signal.addEventListener("abort", () => model.off("change:answer", look));
+    model.on("change:answer", look);
+    look();
+  });
+}
+
+export default { render };
