@@ -48,7 +48,7 @@ export class Trial {
     if (unit === null && !this.attribution?.units[this.told]) this.told = null;
     actions.hidden = this.told === null;
     this.root.classList.toggle("active", this.told !== null || this.units.length > 0);
-    if (this.told === null) return void (readout.textContent = HINT);
+    if (this.told === null) return void (readout.textContent = this.units.length ? "" : HINT);
     const word = element("bdi", { class: "name" }, this.attribution.units[this.told].text);
     const there = this.other?.get(this.told);
     readout.replaceChildren(word, " " + score(this.attribution, this.told), there ? ` (the other: ${there})` : "");
