@@ -101,8 +101,8 @@ def test_a_word_is_clicked_out_and_in(show, explainer):
     word(page, 1).click()
     expect(word(page, 1)).to_have_attribute("aria-pressed", "true")
     expect(page.get_by_role("status")).to_contain_text("Without “good”: yes 30.0 % instead of 90.0 %.")
-    expect(page.locator(".outcome tr")).to_have_text(["the model says30.0 %", "expected from the scores30.0 %"])
-    page.get_by_role("button", name="Put it back").click()
+    expect(page.locator(".outcome tr")).to_have_text(["the model says30.0 %", "the scores say30.0 %"])
+    page.get_by_role("button", name="Put back").click()
     expect(word(page, 1)).to_have_attribute("aria-pressed", "false")
     expect(page.locator(".outcome")).to_be_hidden()
 

@@ -1,11 +1,13 @@
 // The widget in a notebook: a list of attributions, the article of one of them, and the test of its scores. It stands
 // behind the shared scripts in one module, and lives in a shadow root, so that no style leaks in or out.
 
-const TRIAL = `
+const TEST = `
+<div class=trial data-part=trial hidden>
 <p class=readout data-part=readout></p>
 <div data-part=actions hidden><button type=button data-part=toggle>Take out</button></div>
 <p data-part=outcome role=status></p>
 <table class=outcome data-part=bars hidden></table>
+</div>
 <p data-part=flip hidden></p>`;
 
 function render({ model, el }) {
@@ -13,14 +15,14 @@ function render({ model, el }) {
   host.dataset.lmSuppressShortcuts = "true"; // JupyterLab would take the arrow keys and Enter.
   const style = document.createElement("style");
   style.textContent = model.get("css");
-  const body = element("div", { class: "mase widget" }), shown = element("div"), trial = element("div", { class: "trial", "data-part": "trial", hidden: "" });
-  trial.innerHTML = TRIAL;
+  const body = element("div", { class: "mase widget" }), shown = element("div");
+  body.innerHTML = TEST;
+  const parts = [part(body, "trial"), part(body, "flip")];
   shadow.append(style, body);
   el.append(host);
 
   const list = chooser(model);
   const choose = (units) => set(model, "out", units);
-  body.append(trial);
   const test = new Trial(body, choose, (units, signal) => answer(model, units, signal));
   const words = new Words(shown, { toggle: (unit) => test.flip(unit), replace() {}, tell: (unit) => model.get("can_ask") && test.tell(unit) });
   body.replaceChildren(...(list ? [list] : []), shown);
@@ -29,7 +31,7 @@ function render({ model, el }) {
   const show = () => {
     shown.innerHTML = model.get("article");
     if (!model.get("can_ask")) return plain(shown);
-    shown.querySelector(".text").after(trial);
+    shown.querySelector(".text").after(...parts);
     test.open(model.get("attribution"));
     press();
   };

@@ -2,8 +2,8 @@
 
 /** Return a probability in percent, never rounded to 0 or 100. */
 export function percent(probability) {
-  if (probability > 0.999) return "> 99.9 %";
-  return probability > 0 && probability < 0.001 ? "< 0.1 %" : (100 * probability).toFixed(1) + " %";
+  if (probability > 0.999) return "> 99.9\u00a0%";
+  return probability > 0 && probability < 0.001 ? "< 0.1\u00a0%" : (100 * probability).toFixed(1) + "\u00a0%";
 }
 
 /** Return a number with its sign and two decimals, and with more if it is small. */

@@ -19,11 +19,9 @@ export function element(tag, attributes = {}, ...children) {
 
 /** Return a row of a table: a name, a bar, and a probability. */
 export function row(name, probability, chosen = false) {
-  const svg = document.createElementNS(SVG, "svg"), bar = document.createElementNS(SVG, "path");
-  svg.setAttribute("viewBox", "0 0 100 12");
-  svg.setAttribute("preserveAspectRatio", "none");
+  const svg = document.createElementNS(SVG, "svg"), bar = document.createElementNS(SVG, "rect");
   svg.setAttribute("aria-hidden", "true");
-  bar.setAttribute("d", `M0 2h${(100 * probability).toFixed(2)}v8H0z`);
+  bar.setAttribute("width", `${(100 * probability).toFixed(2)}%`);
   svg.append(bar);
   const made = element("tr", {}, element("th", { scope: "row", title: name }, element("bdi", {}, name)), element("td", {}, svg), element("td", {}, percent(probability)));
   if (chosen) made.className = "chosen";

@@ -2,7 +2,7 @@
 // expect.
 
 import { error95, percent, signed } from "./numbers.js";
-import { part, row } from "./parts.js";
+import { element, part, row } from "./parts.js";
 
 const HINT = "Click a word, or press Enter on it, to take it out and see whether the scores hold.";
 
@@ -16,6 +16,7 @@ export class Trial {
    */
   constructor(root, choose, ask) {
     this.root = part(root, "trial");
+    this.flipLine = part(root, "flip");
     [this.choose, this.ask] = [choose, ask];
     this.units = [];
     part(root, "actions").addEventListener("click", (event) => {
@@ -34,7 +35,7 @@ export class Trial {
 
   close() {
     this.#asking?.abort();
-    this.root.hidden = true;
+    this.root.hidden = this.flipLine.hidden = true;
     this.attribution = null;
   }
 
@@ -49,10 +50,9 @@ export class Trial {
     const actions = part(this.root, "actions"), readout = part(this.root, "readout");
     if (unit === null && !this.attribution?.units[this.told]) this.told = null;
     actions.hidden = this.told === null;
-    if (this.told === null) return void (readout.textContent = HINT);
-    const word = document.createElement("bdi");
-    word.className = "name";
-    word.textContent = this.attribution.units[this.told].text;
+    this.root.classList.toggle("active", this.told !== null || this.units.length > 0);
+    if (this.told === null) return void (readout.textContent = this.units.length ? "" : HINT);
+    const word = element("bdi", { class: "name" }, this.attribution.units[this.told].text);
     const there = this.other?.get(this.told);
     readout.replaceChildren(word, " " + score(this.attribution, this.told), there ? ` (the other: ${there})` : "");
     part(this.root, "toggle").textContent = this.units.includes(this.told) ? "Put back" : "Take out";
@@ -79,42 +79,38 @@ export class Trial {
   #outcome(found) {
     const { prediction, responses } = this.attribution, [response] = responses;
     const before = prediction.probabilities[response.name];
-    const words = document.createElement("bdi");
-    words.textContent = listed(this.units.map((unit) => this.attribution.units[unit].text));
-    const back = document.createElement("button");
-    back.type = "button";
-    back.textContent = this.units.length > 1 ? "Put all back" : "Put it back";
-    back.addEventListener("click", () => this.choose([]));
+    const words = element("bdi", {}, listed(this.units.map((unit) => this.attribution.units[unit].text)));
     const flips = found.label === prediction.label ? "" : ` The prediction changes to ${found.label} ${percent(found.probability)}.`;
     const sentence = ["Without ", words, `: ${response.name} ${percent(found.target_probability)} instead of ${percent(before)}.`, flips];
     const bars = part(this.root, "bars");
     bars.hidden = false;
     const rows = [row("the model says", found.target_probability)];
-    if (found.expected_probability === null) {
+    if (found.expected_probability !== null) rows.push(row("the scores say", found.expected_probability));
+    else if (found.expected_response !== null) {
       sentence.push(` The scores lead to expect a ${response.link} of ${signed(found.expected_response)} instead of ${signed(response.value)}.`);
-    } else rows.push(row("expected from the scores", found.expected_probability));
+    }
     bars.replaceChildren(...rows);
-    part(this.root, "outcome").replaceChildren(...sentence, " ", back);
+    if (this.units.length > 1 || this.told !== this.units[0]) sentence.push(" ", this.#back());
+    part(this.root, "outcome").replaceChildren(...sentence);
+  }
+
+  #back() {
+    const back = element("button", { type: "button" }, this.units.length > 1 ? "Put all back" : "Put it back");
+    back.addEventListener("click", () => this.choose([]));
+    return back;
   }
 
   #flipSet() {
-    const { evidence, prediction, responses } = this.attribution, line = part(this.root, "flip");
+    const { evidence, prediction, responses } = this.attribution, line = this.flipLine;
     line.hidden = !evidence || prediction.label !== responses[0].name;
     if (line.hidden) return;
     if (!evidence.flip_set) return void (line.textContent = "No small set of words was found that changes the prediction.");
     const { units, label, probability, smallest } = evidence.flip_set;
-    const chips = document.createElement("button");
-    chips.type = "button";
-    chips.className = "chip";
-    chips.append(...units.flatMap((unit, place) => {
-      const word = document.createElement("bdi");
-      word.textContent = this.attribution.units[unit].text;
-      return place ? [" + ", word] : [word];
-    }));
-    chips.addEventListener("click", () => this.choose([...units]));
-    const end = document.createElement("span");
-    end.textContent = ` out: ${label} ${percent(probability)}, ${smallest ? "the smallest set" : "a small set"} that flips it`;
-    line.replaceChildren("What flips it: ", chips, end);
+    const words = units.flatMap((unit, place) => [place ? " + " : "", element("bdi", {}, this.attribution.units[unit].text)]);
+    const chip = element("button", { type: "button", class: "chip" }, ...words);
+    chip.addEventListener("click", () => this.choose([...units]));
+    const size = smallest ? "the smallest set" : "a small set";
+    line.replaceChildren("What flips it: without ", chip, ` ${label} ${percent(probability)} (${size})`);
   }
 }
 

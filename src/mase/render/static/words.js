@@ -24,13 +24,8 @@ export class Words {
     return [...this.root.querySelectorAll(SELECTOR)];
   }
 
-  /** Make the words buttons. One of them is in the order of Tab; the arrow keys go on from there. */
-  enable() {
-    this.all.forEach((word, place) => {
-      word.setAttribute("role", "button");
-      word.setAttribute("aria-pressed", "false");
-      word.tabIndex = place ? -1 : 0;
-    });
+  /** Name the group of the words. One of them is in the order of Tab; the arrow keys go on from there. */
+  adopt() {
     const text = this.root.querySelector(".text");
     text?.setAttribute("role", "group");
     text?.setAttribute("aria-label", "Words of the text; press one to take it out");
@@ -59,7 +54,7 @@ export class Words {
 
   #at(target, then) {
     const word = target.closest?.(SELECTOR);
-    if (word?.hasAttribute("role")) then(Number(word.dataset.unit));
+    if (word) then(Number(word.dataset.unit));
   }
 
   #tabStop(target) {

@@ -39,12 +39,13 @@ export class Panel {
       (units, signal) => server.without(this.explanation.id, units, signal),
     );
     this.words = new Words(result, {
-      toggle: (unit) => this.trial.flip(unit),
+      toggle: (unit) => this.attribution && this.trial.flip(unit),
       replace: (unit) => this.#replace(unit),
       tell: (unit) => this.attribution && this.trial.tell(unit),
     });
     this.replacement = new Replacement(root, this.words, on.replaced);
     part(root, "replace").addEventListener("click", () => this.#replace(this.trial.told));
+    part(root, "fold").addEventListener("click", () => this.#fold(part(root, "settings").hidden));
     part(root, "stop").addEventListener("click", () => this.stop());
     part(root, "copies").addEventListener("click", (event) => this.#copy(event.target.dataset.copy));
     this.form.addEventListener("submit", (event) => event.preventDefault());
@@ -100,9 +101,14 @@ export class Panel {
     for (const name of ["units", "link", "reference"]) choose(controls[name], settings[name] ?? (name === "units" ? values.units : ""));
     for (const name of ["n_samples", "seed"]) controls[name].value = settings[name] ?? "";
     if (this.text.value !== (settings.text ?? "")) this.text.value = settings.text ?? "";
-    const set = FOLDED.filter((name) => settings[name] !== undefined).map((name) => `${name.replace("n_", "")} ${settings[name]}`);
-    part(this.root, "changed").textContent = set.length ? " · " + set.join(" · ") : "";
+    const n = FOLDED.filter((name) => settings[name] !== undefined).length;
+    part(this.root, "changed").textContent = n ? ` · ${n} changed` : "";
     part(this.root, "summary").textContent = choices.methods.find(({ name }) => name === method)?.summary ?? "";
+  }
+
+  #fold(open) {
+    part(this.root, "settings").hidden = !open;
+    part(this.root, "fold").setAttribute("aria-expanded", String(open));
   }
 
   #classes(model) {
@@ -175,12 +181,11 @@ export class Panel {
     this.attribution = attribution;
     this.copies = { python, command };
     this.#article(html);
-    this.words.enable();
     this.trial.open(attribution);
     part(this.root, "copies").hidden = false;
     part(this.root, "download").href = server.page(this.explanation.id);
     this.#say("", null);
-    part(this.root, "status").textContent = "Explained.";
+    part(this.root, "facts").textContent = facts(attribution);
     this.#test();
     this.on.settled();
   }
@@ -195,8 +200,10 @@ export class Panel {
   #article(html) {
     const result = part(this.root, "result"), trial = this.trial.root;
     const focused = this.words.focused();
+    const flip = part(this.root, "flip");
     result.replaceChildren(markup(html));
-    result.querySelector(".text")?.after(trial);
+    result.querySelector(".text")?.after(trial, flip);
+    this.words.adopt();
     result.classList.remove("stale");
     part(this.root, "problem").hidden = true;
     if (focused !== null) this.words.focus(focused);
@@ -217,7 +224,7 @@ export class Panel {
   #say(message, progress) {
     const bar = part(this.root, "progress"), running = progress !== null;
     part(this.root, "status").textContent = message;
-    part(this.root, "counter").textContent = "";
+    part(this.root, "counter").textContent = part(this.root, "facts").textContent = "";
     bar.hidden = part(this.root, "stop").hidden = !running;
     bar.value = progress ?? 0;
   }
@@ -236,7 +243,7 @@ export class Panel {
     this.#say("", null);
     this.#clear();
     const problem = part(this.root, "problem");
-    problem.replaceChildren(element("b", {}, type), " ", message);
+    problem.replaceChildren(element("strong", {}, type), " ", message);
     problem.hidden = false;
   }
 
@@ -250,8 +257,9 @@ export class Panel {
   }
 
   #clear() {
-    this.root.append(this.trial.root);
+    this.root.append(this.trial.root, part(this.root, "flip"));
     part(this.root, "result").replaceChildren();
+    part(this.root, "result").classList.remove("stale");
   }
 
   #empty() {
@@ -278,6 +286,11 @@ export class Panel {
       said.textContent = `Not copied: ${error.message}`;
     }
   }
+}
+
+function facts({ fit, responses: [{ r2 }] }) {
+  const cost = `${fit.n_queries.toLocaleString("en")} evaluations in ${fit.seconds < 1 ? `${Math.round(1000 * fit.seconds)} ms` : `${fit.seconds.toFixed(1)} s`}`;
+  return r2 === null ? cost : `R² ${r2 >= 0.995 && r2 < 1 ? "> 0.99" : r2.toFixed(2).replace("-", "−")} · ${cost}`;
 }
 
 /** Choose a value; one that is not offered is added, and the server says what it makes of it. */

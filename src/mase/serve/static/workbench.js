@@ -19,7 +19,7 @@ let state = null;
 function panel(side, root) {
   return new Panel(root, choices, {
     change: (patch, options) => change(side, patch, options),
-    replaced: (text) => change("b", { text }),
+    replaced: (text) => change("b", { text, target: panels[side].attribution.responses[0].name }),
     settled: () => mark(),
   });
 }
@@ -73,14 +73,14 @@ function openSecond() {
   panels.b = panel("b", row.lastElementChild);
   part(panels.b, "close").addEventListener("click", toggle);
   row.classList.add("two");
-  compare.setAttribute("aria-expanded", "true");
+  compare.hidden = true;
 }
 
 function closeSecond() {
   panels.b.close();
   panels.b = null;
   row.classList.remove("two");
-  compare.setAttribute("aria-expanded", "false");
+  compare.hidden = false;
   mark();
 }
 
@@ -116,11 +116,16 @@ function mark() {
 }
 
 function sentence({ units, alone, comparable, n }) {
-  const rule = comparable ? "their 95 % intervals have no value in common" : "one explanation has them among its five strongest words, and the other has not";
-  const count = comparable ? units.a.size : units.a.size;
-  const some = count ? `${count} of ${n} words ${count === 1 ? "differs" : "differ"} (framed): ${rule}.` : `No word differs: of none ${comparable ? "are the 95 % intervals apart" : "can it be said that only one explanation has it among its five strongest words"}.`;
+  const rule = comparable
+    ? "their 95 % intervals have no value in common"
+    : "only one explanation has them among its five strongest words";
+  const none = comparable
+    ? "No score differs by more than the 95 % intervals allow."
+    : "Both have the same words among their five strongest.";
+  const count = units.a.size;
+  const some = count ? `${count} of ${n} words ${count === 1 ? "differs" : "differ"} (framed): ${rule}.` : none;
   const only = alone.a.size + alone.b.size ? " Words with a dotted frame have no counterpart in the other text." : "";
-  const scale = comparable ? "" : " The two explain different numbers, so their scores have no common unit.";
+  const scale = comparable ? "" : " The scores themselves have no common unit, since the two explain different numbers.";
   return some + only + scale;
 }
 
