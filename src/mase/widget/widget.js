@@ -32,6 +32,7 @@ function render({ model, el }) {
     shown.innerHTML = model.get("article");
     if (!model.get("can_ask")) return plain(shown);
     shown.querySelector(".text").after(...parts);
+    words.adopt();
     test.open(model.get("attribution"));
     press();
   };
