@@ -33,7 +33,7 @@ export class Panel {
     this.explanation = new Explanation();
     this.attribution = null;
     const result = part(root, "result");
-    this.trial = new Trial(root, (units) => on.change({ out: units.join(",") }));
+    this.trial = new Trial(root, (unit) => this.words.describe(unit), (units) => on.change({ out: units.join(",") }));
     this.words = new Words(result, {
       toggle: (unit) => this.attribution && this.trial.flip(unit),
       replace: (unit) => this.#replace(unit),

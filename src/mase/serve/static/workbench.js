@@ -4,7 +4,6 @@ import { differences } from "./differences.js";
 import { Panel } from "./panel.js";
 import * as server from "./server.js";
 import { changed, inherited, read, write } from "./state.js";
-import { score } from "./trial.js";
 
 const SETTLED = 400; // ms without a key before a text enters the history
 const ONE_EDIT = 4000; // ms in which texts that follow each other are one entry of it
@@ -110,7 +109,7 @@ function mark() {
   for (const [side, one, two] of [["a", a, b], ["b", b, a]]) {
     for (const unit of found.units[side]) one.words.element(unit)?.classList.add("differs");
     for (const unit of found.alone[side]) one.words.element(unit)?.classList.add("alone");
-    one.trial.other = new Map([...found.other[side]].map(([unit, there]) => [unit, score(two.attribution, there)]));
+    one.trial.other = new Map([...found.other[side]].map(([unit, there]) => [unit, two.words.describe(there)]));
   }
   legend.textContent = sentence(found);
 }
