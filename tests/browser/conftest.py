@@ -78,6 +78,12 @@ class Page:
         """Wait for an explanation that is done."""
         self.part("copies", side).wait_for()
 
+    def compared(self):
+        """Wait for two explanations that are done, and return what is said of their differences."""
+        for side in "ab":
+            self.explained(side)
+        return self.tab.locator("#differences").inner_text()
+
     def violations(self):
         """Return what axe finds wrong with the page."""
         if not AXE.is_file():

@@ -116,7 +116,7 @@ def test_a_replaced_word_opens_the_other_text_beside_the_first(browse):
     page.tab.keyboard.press("r")
     page.tab.keyboard.type("thank")
     page.tab.keyboard.press("Enter")
-    page.tab.locator("#differences").wait_for()
+    page.compared()
     assert page.tab.locator("#b-text").input_value() == COMPLAINT.replace("refund", "thank")
     assert page.tab.locator("#a-text").input_value() == COMPLAINT
     alone = page.tab.locator(".alone").all_inner_texts()
@@ -129,8 +129,7 @@ def test_a_replaced_word_opens_the_other_text_beside_the_first(browse):
 def test_two_methods_stand_side_by_side(browse):
     page = browse()
     page.open(second({"model": REFUNDS, "text": COMPLAINT, **FEW}, method="random"))
-    page.tab.locator("#differences").wait_for()
-    assert "five strongest" in page.tab.locator("#differences").inner_text()
+    assert "five strongest" in page.compared()
     boxes = [page.tab.locator(f"[data-side={side}]").bounding_box() for side in "ab"]
     assert boxes[0]["y"] == boxes[1]["y"]
     assert boxes[0]["x"] < boxes[1]["x"]
@@ -167,7 +166,7 @@ def test_nothing_of_a_text_or_a_label_runs(browse, model):
     page = browse()
     text = " ".join(PAYLOADS)[:15_000]
     page.open(second({"model": model, "text": text, **FEW}, text=text + " refund"))
-    page.tab.locator("#differences").wait_for()
+    page.compared()
     page.word(3).click()
     page.part("outcome").locator("bdi").wait_for()
     assert page.tab.locator("#a-text").input_value() == text
@@ -209,7 +208,7 @@ def test_axe_finds_nothing(browse, scheme):
     page = browse(color_scheme=scheme)
     page.open(second({"model": LSTM, "text": TEXT, "out": "8", **FEW}, method="lime"))
     page.part("bars").wait_for()
-    page.tab.locator("#differences").wait_for()
+    page.compared()
     page.part("fold").click()
     for palette in page.tab.locator("#palette option").evaluate_all("options => options.map((one) => one.value)"):
         page.tab.evaluate("value => (document.documentElement.dataset.palette = value)", palette)
@@ -221,7 +220,7 @@ def test_nothing_is_wider_than_the_window(browse, width):
     page = browse(viewport={"width": width, "height": 800})
     text = f"{COMPLAINT} {'W' * 300} {'word ' * 100}"
     page.open(second({"model": REFUNDS, "text": text, **FEW}, text=text + " more"))
-    page.tab.locator("#differences").wait_for()
+    page.compared()
     for part in ("fold", "flip"):
         page.part(part).first.scroll_into_view_if_needed()
     page.part("fold").click()

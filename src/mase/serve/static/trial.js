@@ -27,16 +27,17 @@ export class Trial {
 
   /** Show the test of a new explanation. */
   open(id, attribution) {
-    [this.id, this.attribution, this.units, this.other] = [id, attribution, [], null];
+    const text = JSON.stringify(attribution.document);
+    if (text !== this.text) this.told = null;
+    [this.id, this.attribution, this.text, this.units, this.other] = [id, attribution, text, [], null];
     this.root.hidden = false;
-    this.tell(null);
     this.#flipSet();
     this.show([]);
   }
 
+  /** Forget the explanation. */
   close() {
     this.#asking?.abort();
-    this.root.hidden = this.flipLine.hidden = true;
     this.attribution = null;
   }
 

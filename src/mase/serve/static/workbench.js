@@ -98,13 +98,14 @@ function part(panel, name) {
 // ------------------------------------------------------------------ differences
 function mark() {
   const legend = document.getElementById("differences");
-  const { a, b } = panels ?? {};
-  legend.hidden = !(a?.attribution && b?.attribution);
+  const { a, b } = panels;
+  legend.hidden = !b;
+  legend.textContent = "Words that differ will be framed.";
   for (const one of [a, b]) {
     one?.root.querySelectorAll(".differs, .alone").forEach((word) => word.classList.remove("differs", "alone"));
     if (one) one.trial.other = null;
   }
-  if (legend.hidden) return;
+  if (!a?.attribution || !b?.attribution) return;
   const found = differences(a.attribution, b.attribution);
   for (const [side, one, two] of [["a", a, b], ["b", b, a]]) {
     for (const unit of found.units[side]) one.words.element(unit)?.classList.add("differs");
