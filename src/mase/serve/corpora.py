@@ -99,7 +99,8 @@ class Corpus:
         """
         with self._lock:
             if self._job is not None and self._job.done():
-                found, self._job = self._job.result(), None
+                job, self._job = self._job, None
+                found = job.result()
                 if isinstance(found, Failure):
                     return found
                 self._versions[found.number] = found
