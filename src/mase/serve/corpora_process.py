@@ -15,7 +15,7 @@ from mase.serve.corpora_message import Message
 
 __all__ = ["Reading"]
 
-# `-P`: modules in the current folder are not imported; the path for imports is then the server's.
+# The path for imports is the server's, before anything is imported: by default it begins with the current folder.
 _PROGRAM = """\
 import sys
 sys.path[:] = {path!r}
@@ -46,7 +46,7 @@ class Reading:
         scratch = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), os.fspath(folder))  # which the server deletes in any case
         try:
             self._popen = subprocess.Popen(
-                [os.fsdecode(spawn.get_executable()), "-P", "-c", program, *arguments],
+                [os.fsdecode(spawn.get_executable()), "-c", program, *arguments],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

@@ -46,9 +46,9 @@ def test_what_a_link_cannot_hold_has_none(tmp_path):
     assert link(run, 1) == {}
 
 
-def rendered(run, address):
+def rendered(run, address, n=2):
     workbench = None if address is None else Workbench.of(address, run)
-    return page(summary(n=2, run=run), list(entries(run, Flags())), texts=True, workbench=workbench)
+    return page(summary(n=n, run=run), list(entries(run, Flags())), texts=True, workbench=workbench)
 
 
 def test_a_page_of_a_server_leads_to_the_workbench(tmp_path):
@@ -58,6 +58,7 @@ def test_a_page_of_a_server_leads_to_the_workbench(tmp_path):
     assert [parse_qs(urlsplit(href).fragment).get("text") for href in hrefs] == [[attribution().text]] * 2 + [None]
     assert '<a href="/">Workbench</a>' in served
     assert "Reload this page" in served
+    assert "Reload this page" not in rendered(run, "/", n=9)
     assert "workbench" not in re.sub(r"<script.*</script>", "", alone, flags=re.DOTALL).lower()
     assert "Reload" not in alone
 

@@ -123,6 +123,7 @@ def test_one_corpus_is_read_at_a_time(reader, tmp_path):
         first.look()
         until_half(first)
         assert [second.look() for _ in range(3)] == [Preparing(0.0, None)] * 3
+        time.sleep(0.05)
         assert len(reader.sources) == 1
         reader.go.set()
         settled(second)

@@ -18,12 +18,18 @@ from mase.serve.corpora_pages import routes
 
 
 @pytest.fixture
-def client(reader, tmp_path):
-    """Return a client of a server with a file that can be read, and one that cannot."""
+def corpora(reader, tmp_path):
+    """Return a file that can be read, and one that cannot."""
     (tmp_path / "good").touch()
-    corpora = Corpora([tmp_path / "good", f"{tmp_path}/bad <i>\x1b"])
-    yield TestClient(Starlette(routes=routes(corpora)), follow_redirects=False)
-    corpora.close()
+    made = Corpora([tmp_path / "good", f"{tmp_path}/bad <i>\x1b"])
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def client(corpora):
+    """Return a client of a server with these corpora."""
+    return TestClient(Starlette(routes=routes(corpora)), follow_redirects=False)
 
 
 def shown(client, corpus):
@@ -107,6 +113,12 @@ def test_nothing_else_has_an_address(client, path):
     shown(client, 0)
     assert client.get(f"/corpora/{path}").status_code in (303, 307, 404)
     assert client.get(f"/corpora/{path}", follow_redirects=True).text in ("Not Found", "page 1")
+
+
+def test_nothing_but_slices_is_served_from_the_list(client, corpora):
+    shown(client, 0)
+    (corpora.by_number["0"].newest.folder / "list" / "notes.txt").touch()
+    assert client.get("/corpora/0/1/list/notes.txt").status_code == 404
 
 
 def test_a_page_of_a_former_server_leads_to_that_of_today(client):
