@@ -9,6 +9,7 @@ __all__ = [
     "DataError",
     "EmptyTextError",
     "InvalidTextError",
+    "LimitError",
     "LockedError",
     "MaseError",
     "MissingDependencyError",
@@ -83,6 +84,10 @@ class DataError(MaseError, OSError):
 
 class LockedError(DataError):
     """The folder of a run is in use by another process."""
+
+
+class LimitError(MaseError, ValueError):
+    """A request to `mase serve` exceeds one of its limits."""
 
 
 class WorkerError(MaseError, RuntimeError):

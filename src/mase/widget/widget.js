@@ -22,8 +22,12 @@ function render({ model, el }) {
   el.append(host);
 
   const list = chooser(model);
-  const choose = (units) => set(model, "out", units);
-  const test = new Trial(body, choose, (units, signal) => answer(model, units, signal));
+  const test = new Trial(
+    body,
+    (unit) => words.describe(unit),
+    (units) => set(model, "out", units),
+    (units, signal) => answer(model, units, signal),
+  );
   const words = new Words(shown, { toggle: (unit) => test.flip(unit), replace() {}, tell: (unit) => model.get("can_ask") && test.tell(unit) });
   body.replaceChildren(...(list ? [list] : []), shown);
 

@@ -1,7 +1,7 @@
 // The test of an explanation: words are taken out, and the model's probability stands beside what the scores led to
 // expect.
 
-import { error95, percent, signed } from "./numbers.js";
+import { percent, signed } from "./numbers.js";
 import { element, part, row } from "./parts.js";
 
 const HINT = "Click a word, or press Enter on it, to take it out and see whether the scores hold.";
@@ -11,13 +11,14 @@ export class Trial {
 
   /**
    * @param {HTMLElement} root the panel
-   * @param {(units: number[]) => void} choose called with the units that shall be out
-   * @param {(units: number[], signal: AbortSignal) => Promise<object>} ask answers what the model predicts without units
+   * @param {(unit: number) => string} describe the score of a unit
+   * @param {(units: number[]) => void} choose is called with the units that shall be out
+   * @param {(units: number[], signal: AbortSignal) => Promise<object>} ask answers what the model predicts without them
    */
-  constructor(root, choose, ask) {
+  constructor(root, describe, choose, ask) {
     this.root = part(root, "trial");
     this.flipLine = part(root, "flip");
-    [this.choose, this.ask] = [choose, ask];
+    [this.describe, this.choose, this.ask] = [describe, choose, ask];
     this.units = [];
     part(root, "actions").addEventListener("click", (event) => {
       if (event.target.dataset.part === "toggle") this.flip(this.told);
@@ -26,16 +27,17 @@ export class Trial {
 
   /** Show the test of a new explanation. */
   open(attribution) {
-    [this.attribution, this.units, this.other] = [attribution, [], null];
+    const text = JSON.stringify(attribution.document);
+    if (text !== this.text) this.told = null;
+    [this.attribution, this.text, this.units, this.other] = [attribution, text, [], null];
     this.root.hidden = false;
-    this.tell(null);
     this.#flipSet();
     this.show([]);
   }
 
+  /** Forget the explanation. */
   close() {
     this.#asking?.abort();
-    this.root.hidden = this.flipLine.hidden = true;
     this.attribution = null;
   }
 
@@ -54,7 +56,7 @@ export class Trial {
     if (this.told === null) return void (readout.textContent = this.units.length ? "" : HINT);
     const word = element("bdi", { class: "name" }, this.attribution.units[this.told].text);
     const there = this.other?.get(this.told);
-    readout.replaceChildren(word, " " + score(this.attribution, this.told), there ? ` (the other: ${there})` : "");
+    readout.replaceChildren(word, " " + this.describe(this.told), there ? ` (the other: ${there})` : "");
     part(this.root, "toggle").textContent = this.units.includes(this.told) ? "Put back" : "Take out";
   }
 
@@ -87,7 +89,8 @@ export class Trial {
     const rows = [row("the model says", found.target_probability)];
     if (found.expected_probability !== null) rows.push(row("the scores say", found.expected_probability));
     else if (found.expected_response !== null) {
-      sentence.push(` The scores lead to expect a ${response.link} of ${signed(found.expected_response)} instead of ${signed(response.value)}.`);
+      const [expected, whole] = [signed(found.expected_response), signed(response.value)];
+      sentence.push(` The scores lead to expect a ${response.link} of ${expected} instead of ${whole}.`);
     }
     bars.replaceChildren(...rows);
     if (this.units.length > 1 || this.told !== this.units[0]) sentence.push(" ", this.#back());
@@ -112,13 +115,6 @@ export class Trial {
     const size = smallest ? "the smallest set" : "a small set";
     line.replaceChildren("What flips it: without ", chip, ` ${label} ${percent(probability)} (${size})`);
   }
-}
-
-/** Return the score of a unit with its interval. */
-export function score(attribution, unit) {
-  const { scores, standard_errors: errors } = attribution.responses[0];
-  const error = errors.length ? error95(errors[unit]) : null;
-  return signed(scores[unit]) + (error === null ? "" : ` ± ${error < 0.01 ? "0.01" : error.toFixed(2)}`);
 }
 
 function listed(words) {
