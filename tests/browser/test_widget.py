@@ -1,15 +1,11 @@
 """The widget's script in a real browser, with the widget of Python behind it and no Jupyter between them."""
 
-from shutil import which
-
 import pytest
 
 import mase
 
 pytest.importorskip("anywidget")
 playwright = pytest.importorskip("playwright.sync_api")
-CHROMIUM = which("chromium")
-pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")]
 
 # The part of the model of Jupyter that the widget uses. What it saves goes to Python, whose state comes back.
 MODEL = """async ([source, state]) => {
@@ -46,16 +42,8 @@ PAGE = (
 NAMES = ("css", "headlines", "can_ask", "index", "article", "attribution", "out", "answer")
 
 
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
-def show(browser):
+def show(chromium):
     """Return a function that opens a page with a widget. Errors and requests of the pages fail the test."""
     problems, pages = [], []
 
@@ -65,7 +53,7 @@ def show(browser):
                 setattr(widget, name, value)
             return {name: getattr(widget, name) for name in NAMES}
 
-        page = browser.new_page(viewport={"width": 360, "height": 700})
+        page = chromium.new_page(viewport={"width": 360, "height": 700})
         pages.append(page)
         page.on("pageerror", lambda error: problems.append(str(error)))
         page.on("request", lambda request: problems.append(request.url) if request.url[:5] != "blob:" else None)

@@ -86,7 +86,15 @@ def test_the_keyboard_is_enough(browse):
 
 def test_a_reload_gives_the_same_page_and_back_goes_back(browse):
     page = browse()
-    settings = {"model": REFUNDS, "text": COMPLAINT, "target": "praise", "method": "lime", "seed": "4", **FEW, "out": "1"}
+    settings = {
+        "model": REFUNDS,
+        "text": COMPLAINT,
+        "target": "praise",
+        "method": "lime",
+        "seed": "4",
+        **FEW,
+        "out": "1",
+    }
     page.open(state(**settings))
     page.part("bars").wait_for()
 
@@ -170,7 +178,9 @@ def test_nothing_of_a_text_or_a_label_runs(browse, model):
     page.word(3).click()
     page.part("outcome").locator("bdi").wait_for()
     assert page.tab.locator("#a-text").input_value() == text
-    foreign = "main :is(script, iframe, object, embed, img, style, link, base, meta, a:not([download]), [onerror], [onload])"
+    foreign = (
+        "main :is(script, iframe, object, embed, img, style, link, base, meta, a:not([download]), [onerror], [onload])"
+    )
     assert page.tab.locator(foreign).count() == 0
     assert not page.errors
 
@@ -195,7 +205,9 @@ def test_copies_are_what_was_explained(browse):
     copied = {}
     for kind in ("python", "command", "json", "html"):
         page.tab.click(f"[data-copy={kind}]")
-        page.tab.wait_for_function(f"document.querySelector('[data-part=copied]').textContent.toLowerCase().includes('{kind}')")
+        page.tab.wait_for_function(
+            f"document.querySelector('[data-part=copied]').textContent.toLowerCase().includes('{kind}')"
+        )
         copied[kind] = page.tab.evaluate("navigator.clipboard.readText()")
     assert json.loads(copied["json"])["document"][0]["text"] == COMPLAINT
     assert copied["html"].startswith("<!doctype html>")

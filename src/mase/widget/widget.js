@@ -13,44 +13,62 @@ const TEST = `
 function render({ model, el }) {
   const host = document.createElement("div"), shadow = host.attachShadow({ mode: "open" });
   host.dataset.lmSuppressShortcuts = "true"; // JupyterLab would take the arrow keys and Enter.
-  const style = document.createElement("style");
-  style.textContent = model.get("css");
-  const body = element("div", { class: "mase widget" }), shown = element("div");
-  body.innerHTML = TEST;
-  const parts = [part(body, "trial"), part(body, "flip")];
-  shadow.append(style, body);
+  const style = element("style", {}, model.get("css")), list = chooser(model), shown = element("div");
+  shadow.append(style, element("div", { class: "mase widget" }, ...(list ? [list] : []), shown));
   el.append(host);
 
-  const list = chooser(model);
-  const test = new Trial(
-    body,
-    (unit) => words.describe(unit),
-    (units) => set(model, "out", units),
-    (units, signal) => answer(model, units, signal),
-  );
-  const words = new Words(shown, { toggle: (unit) => test.flip(unit), replace() {}, tell: (unit) => model.get("can_ask") && test.tell(unit) });
-  body.replaceChildren(...(list ? [list] : []), shown);
-
-  const mark = () => list && (list.selectedIndex = model.get("index"));
-  const show = () => {
-    shown.innerHTML = model.get("article");
-    if (!model.get("can_ask")) return plain(shown);
-    shown.querySelector(".text").after(...parts);
-    words.adopt();
-    test.open(model.get("attribution"));
-    press();
+  const test = model.get("can_ask") ? new Test(model, shown) : null;
+  const handlers = {
+    "change:index": () => list && (list.selectedIndex = model.get("index")),
+    "change:article": () => {
+      shown.innerHTML = model.get("article");
+      if (test) test.open();
+      else plain(shown);
+    },
+    "change:out": () => test?.press(),
   };
-  const press = () => {
-    words.press(model.get("out"));
-    if (model.get("can_ask")) test.show(model.get("out"));
-  };
-  mark();
-  show();
-  const handlers = { "change:index": mark, "change:article": show, "change:out": press };
+  handlers["change:index"]();
+  handlers["change:article"]();
   for (const [event, handler] of Object.entries(handlers)) model.on(event, handler);
   return () => {
     for (const [event, handler] of Object.entries(handlers)) model.off(event, handler);
   };
+}
+
+/** The test of the words of an article, which Python answers. */
+class Test {
+  constructor(model, shown) {
+    [this.model, this.shown] = [model, shown];
+    const body = element("div");
+    body.innerHTML = TEST;
+    this.parts = [...body.children];
+    this.words = new Words(shown, {
+      toggle: (unit) => this.trial.flip(unit),
+      tell: (unit) => this.trial.tell(unit),
+      replace() {},
+    });
+    this.trial = new Trial(
+      body,
+      (unit) => this.words.describe(unit),
+      (units) => set(model, "out", units),
+      (units, signal) => answer(model, units, signal),
+    );
+  }
+
+  /** Show the test in a new article. */
+  open() {
+    this.shown.querySelector(".text").after(...this.parts);
+    this.words.adopt();
+    this.trial.open(this.model.get("attribution"));
+    this.press();
+  }
+
+  /** Show which words are out. */
+  press() {
+    const units = this.model.get("out");
+    this.words.press(units);
+    this.trial.show(units);
+  }
 }
 
 /** Return the list of attributions, or null if there is only one. */
