@@ -134,8 +134,10 @@ def on_files(files: Files, *, config: MkDocsConfig) -> None:
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Lead links to files of the repository to their page, or to the code host."""
+    """Lead links to files of the repository to their page, or to the code host; and rank the page for searches."""
     here = page.file.src_uri
+    if here.startswith(("api/", "decisions/")):
+        page.meta.setdefault("search", {"boost": 0.5})  # guides come first
     folder = "." if here in ROOT_PAGES else posixpath.dirname(f"docs/{here}")
 
     def replaced(match: re.Match[str]) -> str:
