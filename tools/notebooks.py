@@ -10,6 +10,7 @@ import io
 import json
 import re
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -66,9 +67,9 @@ def outputs(source: str, namespace: dict[str, Any], place: str) -> list[dict[str
 
 def _lines(text: str, place: str) -> list[str]:
     """Return an output as the lines of a notebook, without times."""
-    for path in (ROOT, Path.home()):
-        if path != Path(path.anchor) and f"{path}/" in text:
-            raise ValueError(f"{place}: an output has the path {path}, expected none of this machine")
+    for folder in (ROOT, Path(sys.prefix), Path.home(), Path(tempfile.gettempdir())):
+        if f"{folder}/" in text:
+            raise ValueError(f"{place}: an output has the path {folder}, expected none of this machine")
     return _DURATION.sub("", text).splitlines(keepends=True)
 
 

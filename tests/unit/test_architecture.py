@@ -89,7 +89,7 @@ MIRRORS = (("src/mase", "tests/unit"), ("paper/src/mase_paper", "paper/tests"))
 BEHAVIOURS = frozenset(
     f"test_{name}"
     for name in (
-        "architecture", "benchmarks", "docs", "lines", "long_texts", "lowest", "packages", "peers",
+        "architecture", "benchmarks", "docs", "lines", "long_texts", "lowest", "notebooks", "packages", "peers",
         "plain_install", "propositions", "readme", "theory",
     )
 )  # fmt: skip

@@ -9,7 +9,9 @@ __all__ = ["FOLDER", "markdown", "names"]
 
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
 # What pandas adds to a table, which the site has a style for.
-_PANDAS = re.compile(r'<style scoped>.*?</style>\n?| border="1" class="dataframe"| style="text-align: right;"', re.DOTALL)
+_PANDAS = re.compile(
+    r'<style scoped>.*?</style>\n?| border="1" class="dataframe"| style="text-align: right;"', re.DOTALL
+)
 
 
 def names() -> list[str]:
