@@ -18,6 +18,7 @@ __all__ = [
     "NotPicklableError",
     "OptionError",
     "PluginError",
+    "QueueFullError",
     "ShapeError",
     "TextTimeoutError",
     "TooFewSamplesError",
@@ -88,6 +89,10 @@ class LockedError(DataError):
 
 class LimitError(MaseError, ValueError):
     """A request to `mase serve` exceeds one of its limits."""
+
+
+class QueueFullError(LimitError):
+    """Too many requests wait for a model of `mase serve`."""
 
 
 class WorkerError(MaseError, RuntimeError):

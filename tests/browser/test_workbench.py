@@ -7,12 +7,15 @@ from urllib.parse import urlencode
 import pytest
 
 import mase
+from tests.browser.classifiers import LABELS
 from tests.browser.conftest import MODELS
 from tests.hostile.payloads import PAYLOADS
 
 TEXT = "A dull start, but the last hour is wonderful."
-COMPLAINT = "Please refund me, the film was dull."
-LSTM, REFUNDS, BROKEN, MARKUP = MODELS
+COMPLAINT = "Please refund me because the film was dull"
+LSTM, REFUNDS = MODELS
+# What axe checks: WCAG 2.2 AA, and its own advice.
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 # Quick explanations, where it does not matter how good they are.
 FEW = {"n_samples": "60"}
 
@@ -60,7 +63,7 @@ def test_a_word_that_is_out_shows_what_the_model_says_beside_the_scores(browse):
 
 
 def test_the_keyboard_is_enough(browse):
-    page, press = browse(), None
+    page = browse()
     press = page.tab.keyboard.press
     page.open(state(model=REFUNDS, **FEW))
     press("Tab")
@@ -81,7 +84,7 @@ def test_the_keyboard_is_enough(browse):
     press("Escape")
     assert page.tab.evaluate("document.activeElement.textContent") == "dull"
     press(" ")
-    page.tab.wait_for_url("**out=1%2C6*")
+    page.tab.wait_for_url("**out=1%2C7*")
 
 
 def test_a_reload_gives_the_same_page_and_back_goes_back(browse):
@@ -89,7 +92,7 @@ def test_a_reload_gives_the_same_page_and_back_goes_back(browse):
     settings = {
         "model": REFUNDS,
         "text": COMPLAINT,
-        "target": "praise",
+        "target": LABELS[1],
         "method": "lime",
         "seed": "4",
         **FEW,
@@ -142,7 +145,8 @@ def test_two_methods_stand_side_by_side(browse):
     assert boxes[0]["y"] == boxes[1]["y"]
     assert boxes[0]["x"] < boxes[1]["x"]
     page.tab.fill("#a-text", "refund it")  # the second panel has no text of its own
-    page.tab.wait_for_function("document.querySelector('#b-text').value === 'refund it'")
+    page.tab.locator('[data-side=b] [data-unit="1"]', has_text="it").wait_for()
+    assert page.tab.locator("#b-text").input_value() == "refund it"
 
 
 def test_what_differs_is_beyond_both_intervals(browse):
@@ -169,11 +173,10 @@ def test_what_differs_is_beyond_both_intervals(browse):
     assert differing(six, found("a b c d e f", [6, 5, 4, 3, 1, -2], [0.1] * 6, "logit")) == [[4, 5], [4, 5], [], []]
 
 
-@pytest.mark.parametrize("model", [REFUNDS, MARKUP])
-def test_nothing_of_a_text_or_a_label_runs(browse, model):
+def test_nothing_of_a_text_or_a_label_runs(browse):
     page = browse()
-    text = " ".join(PAYLOADS)[:15_000]
-    page.open(second({"model": model, "text": text, **FEW}, text=text + " refund"))
+    text = " ".join(PAYLOADS)[:15_000].replace("\r", "")  # of which a text area makes a line end
+    page.open(second({"model": REFUNDS, "text": text, **FEW}, text=text + " refund"))
     page.compared()
     page.word(3).click()
     page.part("outcome").locator("bdi").wait_for()
@@ -187,7 +190,7 @@ def test_nothing_of_a_text_or_a_label_runs(browse, model):
 
 def test_a_model_that_fails_says_why_and_goes_on(browse):
     page = browse()
-    page.open(state(model=BROKEN, text="boom, they said", **FEW))
+    page.open(state(model=REFUNDS, text="boom, they said", **FEW))
     page.part("problem").wait_for()
     assert "<b>boom</b>" in page.part("problem").inner_text()
     page.tab.fill("#a-text", COMPLAINT)
@@ -205,9 +208,7 @@ def test_copies_are_what_was_explained(browse):
     copied = {}
     for kind in ("python", "command", "json", "html"):
         page.tab.click(f"[data-copy={kind}]")
-        page.tab.wait_for_function(
-            f"document.querySelector('[data-part=copied]').textContent.toLowerCase().includes('{kind}')"
-        )
+        page.tab.locator("[data-part=copied]", has_text=re.compile(f"Copied as {kind}", re.IGNORECASE)).wait_for()
         copied[kind] = page.tab.evaluate("navigator.clipboard.readText()")
     assert json.loads(copied["json"])["document"][0]["text"] == COMPLAINT
     assert copied["html"].startswith("<!doctype html>")
@@ -215,16 +216,17 @@ def test_copies_are_what_was_explained(browse):
     assert copied["command"].startswith("mase explain ")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(browse, scheme):
-    page = browse(color_scheme=scheme)
+def test_axe_finds_nothing_in_either_scheme_and_any_palette(browse):
+    page = browse(reduced_motion="reduce")
     page.open(second({"model": LSTM, "text": TEXT, "out": "8", **FEW}, method="lime"))
-    page.part("bars").wait_for()
     page.compared()
-    page.part("fold").click()
-    for palette in page.tab.locator("#palette option").evaluate_all("options => options.map((one) => one.value)"):
-        page.tab.evaluate("value => (document.documentElement.dataset.palette = value)", palette)
-        assert page.violations() == [], palette
+    page.part("bars").first.wait_for()
+    page.part("fold").first.click()
+    assert page.violations(RULES) == []
+    palettes = page.tab.locator("#palette option").evaluate_all("options => options.map((one) => one.value)")
+    for chosen in [{"scheme": scheme, "palette": palette} for scheme in ("light", "dark") for palette in palettes][1:]:
+        page.tab.evaluate("chosen => void Object.assign(document.documentElement.dataset, chosen)", chosen)
+        assert page.violations(["color-contrast"]) == [], chosen
 
 
 @pytest.mark.parametrize("width", [360, 2560])

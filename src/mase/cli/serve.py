@@ -14,7 +14,7 @@ _PORT = 8765
 
 
 @click.command(short_help="Open a local page to explain texts and look at corpora.")
-@click.argument("corpora", nargs=-1, metavar="[RUN|FILE.jsonl]...")
+@click.argument("sources", nargs=-1, metavar="[RUN|FILE.jsonl]...")
 @click.option(
     "-m",
     "--model",
@@ -43,10 +43,12 @@ _PORT = 8765
     metavar="ADDRESS",
     help="Address to bind to. Any other than the default opens the server to other machines.",
 )
+@click.option("--label-column", metavar="NAME", help="Kept column of the true classes of runs.")
+@click.option("--group-column", metavar="NAME", help="Kept column of runs whose values are compared.")
 @click.option("--no-browser", is_flag=True, help="Do not open a browser.")
 def serve(
     *,
-    corpora: tuple[str, ...],
+    sources: tuple[str, ...],
     models: tuple[str, ...],
     device: str | None,
     threads: int | None,
@@ -54,6 +56,8 @@ def serve(
     trust_remote_code: bool,
     port: int | None,
     host: str,
+    label_column: str | None,
+    group_column: str | None,
     no_browser: bool,
 ) -> None:
     """Open a local page on which one can explain texts, and look at runs of `mase run` and files of results.
@@ -73,6 +77,8 @@ def serve(
     require("uvicorn", "serve")
     from mase.serve import server
     from mase.serve.app import application
+    from mase.serve.corpora import Corpora
+    from mase.serve.corpora_pages import routes
     from mase.serve.messages import Open
     from mase.serve.security import is_loopback
 
@@ -90,9 +96,13 @@ def serve(
     click.echo(first)
     if not no_browser:
         Thread(target=webbrowser.open, args=(first,), daemon=True).start()
+    corpora = Corpora(sources, label_column, group_column)
     try:
-        server.serve(application(opened, gate), listening)
+        app = application(opened, gate, corpora=corpora.entries, routes=routes(corpora))
+        server.serve(app, listening)
     except Terminated:
         raise
     except KeyboardInterrupt:  # the way to end a server
         tell("mase: ended")
+    finally:
+        corpora.close()

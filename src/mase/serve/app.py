@@ -20,6 +20,7 @@ from mase.errors import (
     LimitError,
     MaseError,
     OptionError,
+    QueueFullError,
     UnknownNameError,
     WorkerError,
 )
@@ -37,7 +38,8 @@ __all__ = ["application"]
 # Seconds after which a line is sent to whoever follows, so that a lost connection is noticed.
 _ALIVE = 15.0
 _STATUS: tuple[tuple[type[Exception], int], ...] = (
-    (LimitError, 429),
+    (QueueFullError, 429),
+    (LimitError, 413),
     (UnknownNameError, 404),
     (WorkerError, 503),
     (OptionError, 400),

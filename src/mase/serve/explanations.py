@@ -77,6 +77,8 @@ class Explanation:
                 if number > seen:
                     seen = number
                     yield event
+            if changed.is_set():  # while a reader took its time
+                continue
             if self.is_over:
                 return
             try:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from itertools import count
 from typing import Any, Literal
 
-from mase.errors import LimitError, MaseError, ModelError, TextTimeoutError, WorkerError
+from mase.errors import MaseError, ModelError, QueueFullError, TextTimeoutError, WorkerError
 from mase.serve.jobs import Job
 from mase.serve.limits import Limits
 from mase.serve.messages import Ask, Cancel, Open, Ready, Request, Unable
@@ -74,13 +74,13 @@ class ServedModel:
         ------
         ModelError
             If the model could not be opened.
-        LimitError
+        QueueFullError
             If the queue is full.
         """
         if self.state == "failed":
             raise ModelError(f"the model {self.name!r} cannot be used: {self.message}")
         if len(self._quick) + len(self._slow) >= self._limits.queue:
-            raise LimitError(
+            raise QueueFullError(
                 f"{self._limits.queue} requests wait for {self.name!r}, expected fewer; wait until some are answered"
             )
         number = next(self._numbers)

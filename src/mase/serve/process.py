@@ -7,6 +7,8 @@ from asyncio.subprocess import Process
 from collections.abc import Callable
 from typing import Self
 
+import msgspec
+
 from mase.errors import WorkerError
 from mase.processes import command, ending
 from mase.serve.messages import FromModel, ToModel, decode, encode
@@ -61,7 +63,7 @@ class ModelProcess:
         try:
             length = int.from_bytes(await pipe.readexactly(4), "big")
             return self._decode(await pipe.readexactly(length))
-        except (asyncio.IncompleteReadError, ConnectionResetError):
+        except (asyncio.IncompleteReadError, ConnectionResetError, msgspec.DecodeError):
             return None
 
     def kill(self) -> None:

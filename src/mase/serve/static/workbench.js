@@ -144,6 +144,10 @@ async function poll() {
 
 // ------------------------------------------------------------------ events
 compare.addEventListener("click", toggle);
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault(); // the fragment is the state
+  panels.a.text.focus();
+});
 addEventListener("popstate", open);
 addEventListener("pagehide", () => typing && history.replaceState(null, "", write(state)));
 document.addEventListener("keydown", (event) => {
