@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from mase.attribution import Attribution, Field, Word
 from mase.text import Span
 
-__all__ = ["Piece", "inline", "pieces", "visible"]
+__all__ = ["Piece", "inline", "isolated", "pieces", "visible"]
 
 # Control characters except tab and line end; marks that change the reading direction; zero-width characters, which a
 # classifier reads but a person cannot see (except joiners, which scripts and emoji need); and surrogates, which cannot
@@ -45,6 +45,11 @@ def visible(text: str) -> str:
 def inline(text: str) -> str:
     """Return `text` visible (see `visible`) and on one line, for labels, names and single words."""
     return visible(text).replace("\n", "␊").replace("\t", "␉")
+
+
+def isolated(text: str) -> str:
+    """Return `text` as `inline` does, kept apart from what is around it if it is read from right to left."""
+    return f"\u2068{inline(text)}\u2069"
 
 
 def _shown(match: re.Match[str]) -> str:
