@@ -181,4 +181,7 @@ def on_page_content(html: str, **_: Any) -> str:
 def _formula(match: re.Match[str]) -> str:
     tag, source = match.groups()
     latex = source.strip()[2:-2].replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">")
-    return convert(latex, display="block" if tag == "div" else "inline")
+    if tag == "span":
+        return convert(latex)
+    # A formula may be wider than the screen and scroll; the keyboard must reach it.
+    return convert(latex, display="block").replace("<math ", '<math tabindex="0" ', 1)
