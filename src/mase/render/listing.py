@@ -25,7 +25,7 @@ def listing(attributions: Sequence[Attribution]) -> str:
     predictions = list(map(_prediction, shown))
     width, digits = max(map(cell_len, predictions), default=0), len(str(len(shown)))
     lines = [
-        f" {number:>{digits}}  {set_cell_size(prediction, width)}  {_words(attribution)}"
+        f" {number:>{digits}}  {set_cell_size(prediction, width)}  {_words(attribution)}{_care(attribution)}"
         for number, (prediction, attribution) in enumerate(zip(predictions, shown, strict=True), 1)
     ]
     left = len(attributions) - len(shown)
@@ -66,6 +66,10 @@ def _words(attribution: Attribution) -> str:
     words = [f"{_cut(word.text, _LONGEST_WORD)} {scale.signed(word.score)}" for word in marked]
     other = "" if attribution.target == attribution.prediction.label else f"for {inline(attribution.target)}: "
     return other + (", ".join(words) or "no word for or against")
+
+
+def _care(attribution: Attribution) -> str:
+    return "" if attribution.verdict.reliable else " (read with care)"
 
 
 def _cut(text: str, width: int) -> str:

@@ -7,7 +7,7 @@ from mase.attribution import Attributions
 
 
 def test_a_line_names_prediction_and_strongest_words():
-    found = Attributions([attribution(), attribution("a dull film", label="neg", other="pos")])
+    found = Attributions([attribution(se=0.001), attribution("a dull film", label="neg", other="pos")])
     assert repr(found).splitlines() == [
         "2 attributions",
         " 1  pos 80.0 %  superb +0.250, dull −0.125, plot −0.040",
@@ -16,7 +16,16 @@ def test_a_line_names_prediction_and_strongest_words():
 
 
 def test_words_that_may_be_noise_are_not_named():
-    assert repr(Attributions([attribution(se=1.0)])).endswith("80.0 %  no word for or against")
+    assert (
+        repr(Attributions([attribution(se=1.0)]))
+        .splitlines()[1]
+        .endswith("80.0 %  no word for or against (read with care)")
+    )
+
+
+def test_results_that_are_not_reliable_say_so():
+    found = Attributions([attribution(se=0.001), attribution(se=0.001, notes=[("poor-fit", "beware")])])
+    assert [line.endswith("(read with care)") for line in repr(found).splitlines()] == [False, False, True]
 
 
 def test_another_class_than_the_predicted_one_is_named():
