@@ -167,8 +167,4 @@ dist:
 	cd dist/mase_xai_paper-*/ && ../../.venv-dist/bin/python -m pytest --import-mode=importlib -q -rs paper/tests
 
 clean:
-# The documentation, as pages that work without a network.
-DOCS := .venv-docs
-DOCS_STAMP := $(DOCS)/.installed
-
-.PHONY: demo docs notebooks test lowest lowest-core planted pin lint format browser browser-tools hostile faults corpora bench bench-peers pages dist clean
+	rm -rf $(VENV) $(DOCS) .venv-dist .venv-lowest .venv-lowest-core dist demo-out docs-out .browser

@@ -3,6 +3,7 @@
 import pytest
 
 import mase
+from tests.browser.conftest import AXE
 
 pytest.importorskip("anywidget")
 playwright = pytest.importorskip("playwright.sync_api")
@@ -151,3 +152,13 @@ def test_without_an_explainer_words_are_text(show, explainer):
     word(page, 1).click()
     assert word(page, 1).get_attribute("role") is None
     assert page.locator("[data-part=trial]").count() == 0
+
+
+@pytest.mark.skipif(not AXE.is_file(), reason="axe-core is not installed: make browser")
+def test_axe_finds_nothing_wrong(show, explainer):
+    page = show(mase.Widget(explainer(TEXTS), explainer))
+    word(page, 1).click()
+    page.evaluate(AXE.read_text("utf-8"))
+    rules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+    run = "rules => axe.run(document.getElementById('here'), { runOnly: rules })"
+    assert page.evaluate(run, rules)["violations"] == []
