@@ -6,6 +6,7 @@ from mase.attribution.evidence import Changed, Evidence, FlipSet
 from mase.attribution.fit import Fit, Note, Precision
 from mase.attribution.prediction import Prediction
 from mase.attribution.response import Response, ranking
+from mase.attribution.verdict import Verdict
 
 __all__ = [
     "LISTED",
@@ -21,6 +22,7 @@ __all__ = [
     "Response",
     "Token",
     "Unit",
+    "Verdict",
     "Word",
     "ranking",
 ]
