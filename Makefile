@@ -10,7 +10,7 @@ export OMP_NUM_THREADS ?= 1
 DOCS := .venv-docs
 DOCS_STAMP := $(DOCS)/.installed
 
-.PHONY: demo docs test lowest lowest-core planted pin lint format hostile faults corpora bench bench-peers pages dist clean
+.PHONY: demo docs notebooks test lowest lowest-core planted pin lint format browser browser-tools hostile faults corpora bench bench-peers pages dist clean
 
 $(STAMP): pyproject.toml paper/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -29,10 +29,14 @@ demo: $(STAMP)
 
 # Build the site from mkdocs.yml and docs/ into docs-out/; warnings are errors. Then check its links and the pages of
 # the API, and run the commands that the guides show. The examples in Python are run by `make test`.
-docs: $(STAMP) $(DOCS_STAMP)
+docs: notebooks $(DOCS_STAMP)
 	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --quiet --strict
 	$(DOCS)/bin/python tools/site/check.py docs-out
 	$(BIN)/python tools/site/examples.py
+
+# Execute the notebooks and write their outputs into them.
+notebooks: $(STAMP)
+	$(BIN)/python tools/notebooks.py
 
 $(DOCS_STAMP): constraints-docs.txt
 	$(PYTHON) -m venv $(DOCS)
@@ -51,6 +55,16 @@ format: $(STAMP)
 
 test: lint
 	$(BIN)/pytest
+
+# The tests of pages in a real browser, with what they need: Chromium from Debian, and axe-core (MPL-2.0) from npm.
+browser: $(STAMP) browser-tools
+	$(BIN)/pytest -rs tests/browser
+
+# What cannot be installed is missing, and the tests that need it are skipped and say so.
+AXE := .browser/node_modules/axe-core
+browser-tools:
+	-command -v chromium > /dev/null || { apt-get -q update && timeout 600 apt-get -qy install --no-install-recommends chromium; }
+	-test -d $(AXE) || timeout 120 npm install --silent --no-audit --no-fund --no-save --prefix .browser axe-core@4.14.1
 
 # Run the unit tests with the lowest versions that pyproject.toml names, in a separate environment. Deprecation warnings
 # of old versions are no failures here. Tests that fail only because of an old version are named below.
@@ -153,4 +167,8 @@ dist:
 	cd dist/mase_xai_paper-*/ && ../../.venv-dist/bin/python -m pytest --import-mode=importlib -q -rs paper/tests
 
 clean:
-	rm -rf $(VENV) $(DOCS) .venv-dist .venv-lowest .venv-lowest-core dist demo-out docs-out
+# The documentation, as pages that work without a network.
+DOCS := .venv-docs
+DOCS_STAMP := $(DOCS)/.installed
+
+.PHONY: demo docs notebooks test lowest lowest-core planted pin lint format browser browser-tools hostile faults corpora bench bench-peers pages dist clean

@@ -30,7 +30,7 @@ SOURCES = {"mase": SOURCE, "mase_paper": ROOT / "paper" / "src" / "mase_paper"}
 # package have its name before them.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"errors", "platforms"}),
-    frozenset({"arrays", "choices", "files", "lazy", "registry", "rng", "text"}),
+    frozenset({"arrays", "choices", "files", "lazy", "processes", "registry", "rng", "text"}),
     frozenset({"attribution", "coordinates", "links", "provenance", "spaces.protocol", "statistics"}),
     frozenset({"models.protocol"}),
     frozenset({"models.batching"}),
@@ -38,7 +38,8 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"baselines", "designs", "estimators", "spaces", "models"}),
     frozenset({"method"}),
     frozenset({"methods"}),
-    frozenset({"evidence", "measure", "options", "results", "target"}),
+    frozenset({"evidence", "measure", "options", "progress", "results", "target"}),
+    frozenset({"bound_text"}),
     frozenset({"explainer"}),
     frozenset({"datasets", "io", "render"}),
     frozenset({"metrics", "outputs"}),
@@ -59,6 +60,8 @@ LAZY_EXCEPTIONS = frozenset(
     {
         ("mase.attribution.attribution", "io"),
         ("mase.attribution.attribution", "render"),
+        ("mase.attribution.attributions", "io"),
+        ("mase.attribution.attributions", "render"),
         ("mase.summary.summary", "report"),
     }
 )
@@ -86,7 +89,7 @@ MIRRORS = (("src/mase", "tests/unit"), ("paper/src/mase_paper", "paper/tests"))
 BEHAVIOURS = frozenset(
     f"test_{name}"
     for name in (
-        "architecture", "benchmarks", "docs", "lines", "long_texts", "lowest", "packages", "peers",
+        "architecture", "benchmarks", "docs", "lines", "long_texts", "lowest", "notebooks", "packages", "peers",
         "plain_install", "propositions", "readme", "theory",
     )
 )  # fmt: skip

@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import notebooks
 from latex2mathml.converter import convert
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -107,6 +108,8 @@ def expanded(entry: Any) -> Any:
         return [expanded(below) for below in entry]
     if entry == "api/*":
         return [f"api/{name}.md" for name in MODULES]
+    if entry == "notebooks/*":
+        return [f"notebooks/{name}.md" for name in notebooks.names()]
     if entry == "decisions/*":
         return ["decisions/index.md", *(f"decisions/{name}" for name in decisions())]
     if entry.endswith("/*"):
@@ -130,6 +133,8 @@ def on_files(files: Files, *, config: MkDocsConfig) -> None:
         files.append(File.generated(config, name, content=(ROOT / name).read_text(encoding="utf-8")))
     for name in MODULES:
         files.append(File.generated(config, f"api/{name}.md", content=api_page(name)))
+    for name in notebooks.names():
+        files.append(File.generated(config, f"notebooks/{name}.md", content=notebooks.markdown(name)))
     files.append(File.generated(config, "decisions/index.md", content=index_of_decisions()))
 
 

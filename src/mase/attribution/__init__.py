@@ -1,8 +1,10 @@
 """The result of an explanation: an `Attribution` has scores for words, their error bars, and their provenance."""
 
 from mase.attribution.attribution import LISTED, Attribution, Word
+from mase.attribution.attributions import Attributions
 from mase.attribution.document import Field, Token, Unit
 from mase.attribution.evidence import Changed, Evidence, FlipSet
+from mase.attribution.expected import chosen
 from mase.attribution.fit import Fit, Note, Precision
 from mase.attribution.prediction import Prediction
 from mase.attribution.response import Response, ranking
@@ -11,6 +13,7 @@ from mase.attribution.verdict import Verdict
 __all__ = [
     "LISTED",
     "Attribution",
+    "Attributions",
     "Changed",
     "Evidence",
     "Field",
@@ -24,5 +27,6 @@ __all__ = [
     "Unit",
     "Verdict",
     "Word",
+    "chosen",
     "ranking",
 ]
