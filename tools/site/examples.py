@@ -1,9 +1,11 @@
 """Run the commands that the guides show, and compare what they print: python tools/site/examples.py [PAGE]...
 
-Every page gets a folder of its own, with a copy of examples/ and the files that its blocks with a title hold. Each
-command of a block `console` must succeed. Output that the page shows must be printed; `...` stands for anything.
+Every page gets a folder of its own, with a copy of examples/, a table reviews.csv that has more columns, and the files
+that its blocks with a title hold. Each command of a block `console` must succeed. Output that the page shows must be
+printed; `...` stands for anything.
 """
 
+import csv
 import doctest
 import os
 import re
@@ -15,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-PAGES = (DOCS / "index.md", DOCS / "start.md", *sorted((DOCS / "guides").glob("*.md")))
+PAGES = (DOCS / "index.md", DOCS / "start.md", DOCS / "corpora.md", *sorted((DOCS / "guides").glob("*.md")))
 
 _FILE = re.compile(r'^```\w+ title="([\w.-]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 _CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -29,12 +31,25 @@ def commands(page: str) -> list[tuple[str, str]]:
     return [(command, output) for command, _, output in (part.partition("\n") for part in parts)]
 
 
-def failures(path: Path, folder: Path) -> list[str]:
-    """Run the commands of one page in a folder, and return what is wrong with them."""
-    page = path.read_text(encoding="utf-8")
+def set_up(page: str, folder: Path) -> None:
+    """Write the files that the commands of a page read."""
     shutil.copytree(ROOT / "examples", folder / "examples")
     for name, content in _FILE.findall(page):
         (folder / name).write_text(content, encoding="utf-8")
+    with (ROOT / "examples" / "reviews.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    with (folder / "reviews.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, ["id", "country", *rows[0]])
+        writer.writeheader()
+        writer.writerows(
+            {"id": number, "country": "IE" if number % 2 else "NZ"} | row for number, row in enumerate(rows)
+        )
+
+
+def failures(path: Path, folder: Path) -> list[str]:
+    """Run the commands of one page in a folder, and return what is wrong with them."""
+    page = path.read_text(encoding="utf-8")
+    set_up(page, folder)
     environment = os.environ | {"COLUMNS": "80", "HF_HUB_OFFLINE": "1"}
     environment["PATH"] = os.pathsep.join([os.fspath(Path(sys.executable).parent), environment["PATH"]])
     wrong = []

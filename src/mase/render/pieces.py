@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from unicodedata import bidirectional
 
 from mase.attribution import Attribution, Field, Word
 from mase.text import Span
@@ -48,8 +49,9 @@ def inline(text: str) -> str:
 
 
 def isolated(text: str) -> str:
-    """Return `text` as `inline` does, kept apart from what is around it if it is read from right to left."""
-    return f"\u2068{inline(text)}\u2069"
+    """Return `text` as `inline` does. If it is read from right to left, marks keep it apart from what is around it."""
+    shown = inline(text)
+    return f"\u2068{shown}\u2069" if any(bidirectional(letter) in ("R", "AL") for letter in shown) else shown
 
 
 def _shown(match: re.Match[str]) -> str:
