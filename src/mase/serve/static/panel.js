@@ -13,6 +13,7 @@ import { Trial } from "./trial.js";
 import { Words } from "./words.js";
 
 const PAUSE = 300; // ms without a key before an explanation begins
+const EXPLAINING = "Explaining …";
 const EXAMPLE = "A dull start, but the last hour is wonderful.";
 const COPIES = { python: "Python", command: "command", json: "JSON", html: "HTML" };
 
@@ -100,9 +101,9 @@ export class Panel {
   }
 
   #explain(request) {
-    this.#say("Explaining …", 0);
+    this.#say(EXPLAINING, 0);
     this.explanation.start(request, {
-      queued: ({ ahead }) => this.#say(ahead ? `Waiting for ${ahead} before it …` : "Explaining …", 0),
+      queued: ({ ahead }) => this.#say(ahead ? `Waiting for ${ahead} before it …` : EXPLAINING, 0),
       progress: ({ asked, of }) => this.#count(asked, of),
       round: ({ html }) => this.#article(html),
       done: (data) => this.#done(data),
@@ -119,7 +120,7 @@ export class Panel {
     part(this.root, "copies").hidden = false;
     part(this.root, "copied").textContent = "";
     part(this.root, "download").href = server.page(this.explanation.id);
-    this.#say(`Explained: ${facts(attribution)}`);
+    this.#say(facts(attribution));
     this.#test();
     this.on.settled();
   }
@@ -166,6 +167,8 @@ export class Panel {
   }
 
   #count(asked, of) {
+    const status = part(this.root, "status");
+    if (status.textContent !== EXPLAINING) status.textContent = EXPLAINING;
     part(this.root, "progress").value = asked / of;
     part(this.root, "counter").textContent = `${asked.toLocaleString("en")} of ${of.toLocaleString("en")} evaluations`;
   }

@@ -15,7 +15,7 @@ async function ask(path, { method = "GET", body, signal } = {}) {
   try {
     response = await fetch(path, { method, signal, ...json });
   } catch (error) {
-    throw error.name === "AbortError" ? error : new Problem("ConnectionError", LOST);
+    throw error.name === "AbortError" ? error : new Problem("No connection.", LOST);
   }
   if (response.ok) return response;
   const failure = await response.json().then((answer) => answer.error).catch(() => null);
@@ -62,7 +62,7 @@ export function follow(id, handlers) {
   source.onerror = () => {
     if (source.readyState !== EventSource.CLOSED && ++failures < 3) return; // it connects again by itself
     source.close();
-    handlers.failed({ type: "ConnectionError", message: LOST });
+    handlers.failed({ type: "No connection.", message: LOST });
   };
   return () => source.close();
 }

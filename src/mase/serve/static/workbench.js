@@ -120,7 +120,7 @@ function sentence({ units, alone, comparable, n }) {
   const count = units.a.size;
   const some = count ? `${count} of ${n} words ${count === 1 ? "differs" : "differ"} (framed): ${rule}.` : none;
   const only = alone.a.size + alone.b.size ? " Words with a dotted frame have no counterpart in the other text." : "";
-  const scale = comparable ? "" : " The scores themselves have no common unit, since the two explain different numbers.";
+  const scale = comparable ? "" : " The scores have no common unit, since the two explain different numbers.";
   return some + only + scale;
 }
 
