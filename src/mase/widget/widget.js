@@ -44,7 +44,8 @@ class Test {
     this.parts = [...body.children];
     this.words = new Words(shown, {
       toggle: (unit) => this.trial.flip(unit),
-      tell: (unit) => this.trial.tell(unit),
+      choose: (unit) => this.trial.choose(unit),
+      point: (unit) => this.trial.tell(unit),
       replace() {},
     });
     this.trial = new Trial(
