@@ -102,8 +102,8 @@ class Rows:
         }
         self._kept, self._documents, self._worker = tuple(kept), documents, worker
 
-    def add(self, item: Item, found: Attribution) -> None:
-        """Add a text that was explained."""
+    def add(self, item: Item, found: Attribution, seconds: float) -> None:
+        """Add a text that was explained, and the time it took."""
         self._add_text(
             item,
             found.document,
@@ -116,7 +116,7 @@ class Rows:
         for response in found.responses:
             self._add_response(item, response)
             self._add_units(item, found, response)
-        self._append("timings", id=item.id, row=item.row, seconds=found.fit.seconds, worker=self._worker)
+        self._append("timings", id=item.id, row=item.row, seconds=seconds, worker=self._worker)
 
     def add_failure(self, item: Item, error: str, message: str, seconds: float) -> None:
         """Add a text that could not be explained: the name of the error's type, its message, and the time it took."""

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pyarrow as pa
@@ -121,8 +120,9 @@ class Folder:
         DataError
             If a file cannot be written. The part is then not finished.
         """
-        with ThreadPoolExecutor(len(TABLES)) as pool:  # to wait for the disk once, and not for each file
-            list(pool.map(lambda table: self._write(table, part, tables[table]), set(TABLES) - {_LAST}))
+        for table in TABLES:
+            if table != _LAST:
+                self._write(table, part, tables[table])
         self._write(_LAST, part, tables[_LAST], metadata)
 
     def _write(self, table: str, part: int, content: pa.Table, metadata: Mapping[str, str] | None = None) -> None:
