@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 
 from mase.attribution import Attribution, Field, Response
@@ -26,6 +27,7 @@ _COLUMNS: dict[str, list[tuple[str, pa.DataType]]] = {
         ("n_queries", pa.int64()),
         ("split_half", pa.float64()),
         ("notes", pa.list_(_NOTE)),
+        ("evidence", pa.string()),
         ("error", pa.string()),
         ("message", pa.string()),
     ],
@@ -112,6 +114,7 @@ class Rows:
             n_queries=found.fit.n_queries,
             split_half=found.fit.split_half,
             notes=[{"code": note.code, "unit": note.unit, "message": note.message} for note in found.notes],
+            evidence=None if found.evidence is None else msgspec.json.encode(found.evidence).decode(),
         )
         for response in found.responses:
             self._add_response(item, response)
