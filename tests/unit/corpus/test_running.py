@@ -174,7 +174,7 @@ def test_other_versions_are_refused_or_recorded(tmp_path, expected):
     assert made.is_complete
     metadata = []
     for part in (0, 1):
-        with made.folder.opened("texts", part) as file:
+        with made.folder.opened("texts", part) as (file, _):
             metadata.append(file.metadata.metadata)
     assert b"made_with" not in metadata[0]
     assert json.loads(metadata[1][b"made_with"])[0]["numpy"] != "1.0"

@@ -68,3 +68,10 @@ def test_a_part_that_cannot_be_written_ends_the_run_soon(tmp_path, monkeypatch, 
     with pytest.raises(DataError, match="no place"):
         run(tmp_path / "run", TEXTS * 10)
     assert len(explained) < len(TEXTS) * 2
+
+
+def test_a_part_that_could_not_be_read_is_not_written(tmp_path, monkeypatch):
+    monkeypatch.setattr("mase.corpus.folder.LARGEST_TABLE", 500)
+    with pytest.raises(DataError, match="smaller part_size"):
+        run(tmp_path / "run")
+    assert run(tmp_path / "small", part_size=1).is_complete
