@@ -72,6 +72,10 @@ def _where() -> str:
 
 
 def _commit() -> str:
-    """Return the commit of the code, with a mark if it has been changed since."""
-    describe = ["git", "describe", "--always", "--exclude=*", "--dirty"]
-    return subprocess.run(describe, cwd=_PAGE.parent, capture_output=True, text=True, check=True).stdout.strip()
+    """Return the commit of the library, with a mark if it has been changed since."""
+    code = _PAGE.parents[1] / "src"
+    last = subprocess.run(
+        ["git", "log", "-1", "--format=%h", "."], cwd=code, capture_output=True, text=True, check=True
+    )
+    changed = subprocess.run(["git", "diff", "--quiet", "HEAD", "."], cwd=code, check=False).returncode
+    return last.stdout.strip() + ("-dirty" if changed else "")
