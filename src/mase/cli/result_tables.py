@@ -95,11 +95,11 @@ def _results(evaluation: Evaluation, batches: Sequence[range] | None) -> list[Re
     """Return a table for each metric with its headline columns."""
     by_method, by_pair = evaluation.every_summary(batches), evaluation.every_difference()
     n_texts = {method: evaluation.n_evaluated(method) for method in evaluation.methods}
-    note = f" ({evaluation.provenance['model']['name']}, operator {evaluation.provenance['operator']})"
+    where = f"{evaluation.provenance['model']['name']}, operator {evaluation.provenance['operator']}"
     tables = []
     for metric in dict.fromkeys(name for name, _ in evaluation.columns):
         columns = tuple(_columns(evaluation, metric, by_method, by_pair))
-        tables.append(ResultTable(metric, columns, n_texts, note))
+        tables.append(ResultTable(metric, columns, n_texts, where))
     return tables
 
 

@@ -14,7 +14,8 @@ __all__ = ["ResultColumn", "ResultTable", "long_table"]
 
 # The columns of `long_table`.
 _LONG = (
-    "table", "column", "better", "method", "n_texts", "mean", "low", "high", "sd_over_batches", "mark", "p_value",
+    "table", "where", "column", "better", "method",
+    "n_texts", "mean", "low", "high", "sd_over_batches", "mark", "p_value",
 )  # fmt: skip
 _MCNEMAR, _PERMUTATION = "McNemar's exact test", "a paired permutation test"
 _MARKS = {"best": "best", "tied": "not worse", "": ""}
@@ -47,19 +48,20 @@ class ResultTable:
         The columns. All have the same methods.
     n_texts
         Number of texts by method: those that it could explain.
-    note
-        Further conditions for the caption, or "".
+    where
+        On what it was measured, for example the model; or "".
     """
 
     name: str
     columns: tuple[ResultColumn, ...]
     n_texts: Mapping[str, int]
-    note: str = ""
+    where: str = ""
 
     @property
     def caption(self) -> str:
         """What the table shows: the texts, the intervals, the marks and the test behind them."""
-        sentences = [f"{self.name}: means over {max(self.n_texts.values()):,} texts with 95 % intervals{self.note}."]
+        where = f" ({self.where})" if self.where else ""
+        sentences = [f"{self.name}{where}: means over {max(self.n_texts.values()):,} texts with 95 % intervals."]
         if any(standing.mark for column in self.columns for standing in column.standings.values()):
             sentences += [
                 "Bold: the best mean of a column.",
@@ -91,7 +93,7 @@ class ResultTable:
                 row = standing.summary
                 cells = [""] * 5 if row is None else [str(row.n), *map(_digits, (row.mean, row.low, row.high, row.sd))]
                 mark = _MARKS[standing.mark]
-                yield self.name, column.name, column.better, method, *cells, mark, _digits(standing.p_value)
+                yield self.name, self.where, column.name, column.better, method, *cells, mark, _digits(standing.p_value)
 
     def _test(self) -> str:
         shares = {column.share for column in self.columns}
@@ -111,7 +113,7 @@ def long_table(tables: Iterable[ResultTable], more: Iterable[Sequence[str]] = ()
         Further rows: table, column, method and value.
     """
     rows = [row for table in tables for row in table.numbers()]
-    rows += [(table, column, "", method, "", value, "", "", "", "", "") for table, column, method, value in more]
+    rows += [(table, "", column, "", method, "", value, "", "", "", "", "") for table, column, method, value in more]
     return Table(_LONG, tuple(tuple(map(Cell, row)) for row in rows))
 
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["Dot", "DotPanel", "dot_plot"]
 
 _COLUMNS = 4  # panels side by side
-_WIDTH, _NAMES, _ROW, _FRAME = 2.3, 2.0, 0.2, 0.9  # inches: a panel, the names of methods, a method, title and axis
+# Inches: a panel, a letter of a method's name, a line, title and axis.
+_WIDTH, _LETTER, _ROW, _FRAME = 2.3, 0.085, 0.2, 0.9
 _LONGEST_NAME = 40
 # Marker, its size and fill, and colour (two of Okabe and Ito 2008) by mark: the shapes alone tell the marks apart.
 _LOOKS = {
@@ -62,7 +63,8 @@ def dot_plot(panels: Sequence[DotPanel]) -> "Figure":
     lines = list(_lines(panels))
     n_columns = max(map(len, lines))
     heights = [_FRAME + _ROW * max(len(panel.dots) for panel in line) for line in lines]
-    figure = new_figure(_NAMES + _WIDTH * n_columns, sum(heights) + 0.3)
+    longest = max(len(_short(dot.method)) for panel in panels for dot in panel.dots)
+    figure = new_figure(_LETTER * longest + _WIDTH * n_columns, sum(heights) + 0.3)
     grid = figure.subplots(len(lines), n_columns, squeeze=False, height_ratios=heights)
     for line, places in zip(lines, grid, strict=True):
         for index, axes in enumerate(places):

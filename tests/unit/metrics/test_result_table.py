@@ -21,7 +21,7 @@ SHARE = ResultColumn(
 MEAN = ResultColumn(
     "mean", "lower", False, {"a": standing(0.5), "b": Standing(None), "c": standing(0.001, "best", n=60, sd=0.02)}
 )
-TABLE = ResultTable("flips", (SHARE, MEAN), {"a": 100, "b": 100, "c": 80}, " (model m)")
+TABLE = ResultTable("flips", (SHARE, MEAN), {"a": 100, "b": 100, "c": 80}, "model m")
 
 
 def test_the_table_marks_the_best_and_those_not_shown_to_be_worse():
@@ -38,7 +38,7 @@ def test_the_table_marks_the_best_and_those_not_shown_to_be_worse():
 
 
 def test_the_caption_names_the_texts_and_the_test():
-    assert TABLE.caption.startswith("flips: means over 100 texts with 95 % intervals (model m).")
+    assert TABLE.caption.startswith("flips (model m): means over 100 texts with 95 % intervals.")
     assert "McNemar's exact test (shares) or a paired permutation test" in TABLE.caption
     for column, other in ((SHARE, "permutation"), (MEAN, "McNemar")):
         assert other not in ResultTable("x", (column,), {"a": 100, "b": 100, "c": 100}).caption
