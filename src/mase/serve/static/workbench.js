@@ -3,8 +3,7 @@
 import { differences } from "./differences.js";
 import { Panel } from "./panel.js";
 import * as server from "./server.js";
-import { changed, inherited, read, write } from "./state.js";
-import { score } from "./trial.js";
+import { changed, read, settingsOf, write } from "./state.js";
 
 const SETTLED = 400; // ms without a key before a text enters the history
 const ONE_EDIT = 4000; // ms in which texts that follow each other are one entry of it
@@ -26,17 +25,12 @@ function panel(side, root) {
 
 // ------------------------------------------------------------------ state and address
 function change(side, patch, { typed = false } = {}) {
-  const before = side === "b" ? inherited({ a: state.a, b: state.b ?? {} }) : state.a;
-  if (Object.entries(patch).every(([name, value]) => (before[name] ?? "") === value) && (side === "a" || state.b)) return;
-  state = { ...state, [side]: side === "b" ? own(changed(before, patch)) : changed(state.a, patch) };
+  const now = settingsOf(state, side);
+  const same = Object.entries(patch).every(([name, value]) => (now[name] ?? "") === value);
+  if (same && (side === "a" || state.b)) return;
+  state = changed(state, side, patch);
   show({ typed });
   remember(typed);
-}
-
-/** Return the settings of the second panel that differ from the first one's. */
-function own(settings) {
-  const first = inherited({ a: state.a, b: {} });
-  return Object.fromEntries(Object.entries(settings).filter(([name, value]) => name === "out" || value !== first[name]));
 }
 
 let typing = 0, edited = -Infinity;
@@ -64,7 +58,7 @@ function show(options) {
   if (state.b && !panels.b) openSecond();
   if (!state.b && panels.b) closeSecond();
   panels.a.show(state.a, options);
-  panels.b?.show(inherited(state), options);
+  panels.b?.show(settingsOf(state, "b"), options);
 }
 
 // ------------------------------------------------------------------ the second panel
@@ -89,7 +83,7 @@ function toggle() {
   state = { ...state, b: opens ? {} : null };
   show();
   remember(false);
-  (opens ? panels.b.form.elements.model : compare).focus();
+  (opens ? panels.b.root.querySelector("select") : compare).focus();
 }
 
 function part(panel, name) {
@@ -99,18 +93,19 @@ function part(panel, name) {
 // ------------------------------------------------------------------ differences
 function mark() {
   const legend = document.getElementById("differences");
-  const { a, b } = panels ?? {};
-  legend.hidden = !(a?.attribution && b?.attribution);
+  const { a, b } = panels;
+  legend.hidden = !b;
+  legend.textContent = "Words that differ will be framed.";
   for (const one of [a, b]) {
     one?.root.querySelectorAll(".differs, .alone").forEach((word) => word.classList.remove("differs", "alone"));
     if (one) one.trial.other = null;
   }
-  if (legend.hidden) return;
+  if (!a?.attribution || !b?.attribution) return;
   const found = differences(a.attribution, b.attribution);
   for (const [side, one, two] of [["a", a, b], ["b", b, a]]) {
     for (const unit of found.units[side]) one.words.element(unit)?.classList.add("differs");
     for (const unit of found.alone[side]) one.words.element(unit)?.classList.add("alone");
-    one.trial.other = new Map([...found.other[side]].map(([unit, there]) => [unit, score(two.attribution, there)]));
+    one.trial.other = new Map([...found.other[side]].map(([unit, there]) => [unit, two.words.describe(there)]));
   }
   legend.textContent = sentence(found);
 }
@@ -125,7 +120,7 @@ function sentence({ units, alone, comparable, n }) {
   const count = units.a.size;
   const some = count ? `${count} of ${n} words ${count === 1 ? "differs" : "differ"} (framed): ${rule}.` : none;
   const only = alone.a.size + alone.b.size ? " Words with a dotted frame have no counterpart in the other text." : "";
-  const scale = comparable ? "" : " The scores themselves have no common unit, since the two explain different numbers.";
+  const scale = comparable ? "" : " The scores have no common unit, since the two explain different numbers.";
   return some + only + scale;
 }
 
@@ -144,6 +139,10 @@ async function poll() {
 
 // ------------------------------------------------------------------ events
 compare.addEventListener("click", toggle);
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault(); // the fragment is the state
+  panels.a.text.focus();
+});
 addEventListener("popstate", open);
 addEventListener("pagehide", () => typing && history.replaceState(null, "", write(state)));
 document.addEventListener("keydown", (event) => {
