@@ -30,7 +30,7 @@ SOURCES = {"mase": SOURCE, "mase_paper": ROOT / "paper" / "src" / "mase_paper"}
 # package have its name before them.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"errors", "platforms"}),
-    frozenset({"arrays", "choices", "files", "lazy", "registry", "rng", "text"}),
+    frozenset({"arrays", "choices", "files", "lazy", "processes", "registry", "rng", "text"}),
     frozenset({"attribution", "coordinates", "links", "provenance", "spaces.protocol", "statistics"}),
     frozenset({"models.protocol"}),
     frozenset({"models.batching"}),
@@ -38,7 +38,8 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"baselines", "designs", "estimators", "spaces", "models"}),
     frozenset({"method"}),
     frozenset({"methods"}),
-    frozenset({"evidence", "measure", "options", "results", "target"}),
+    frozenset({"evidence", "measure", "options", "progress", "results", "target"}),
+    frozenset({"bound_text"}),
     frozenset({"explainer"}),
     frozenset({"datasets", "io", "render"}),
     frozenset({"metrics", "outputs"}),

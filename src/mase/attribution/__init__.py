@@ -3,6 +3,7 @@
 from mase.attribution.attribution import LISTED, Attribution, Word
 from mase.attribution.document import Field, Token, Unit
 from mase.attribution.evidence import Changed, Evidence, FlipSet
+from mase.attribution.expected import chosen
 from mase.attribution.fit import Fit, Note, Precision
 from mase.attribution.prediction import Prediction
 from mase.attribution.response import Response, ranking
@@ -22,5 +23,6 @@ __all__ = [
     "Token",
     "Unit",
     "Word",
+    "chosen",
     "ranking",
 ]

@@ -1,0 +1,128 @@
+"""Count how often a verdict is right: do the strongest words stay the strongest under another seed?
+
+Texts of the four classifiers of the paper are explained by several methods, with several budgets and seeds. The rule of
+`mase.attribution.verdict` was chosen on validation texts. Test texts and a scikit-learn pipeline, which had no part in
+that, check it. Explanations go to RECORDS as lines of JSON, one file for each classifier and split; an interrupted
+run continues where it stopped. The figures go to `experiments/verdict/`.
+
+    python experiments/verdict.py DATA_DIR RECORDS
+"""
+
+import argparse
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import mase
+from mase.datasets import load as load_split
+from mase.io.json import dumps
+from mase.models import adapt, load
+from mase.models.protocol import Model
+from mase.models.runtime import configure
+from mase.text import find_words
+from mase_paper.experiments.selection import choose
+
+METHODS = ("mase", "mase-nlgp", "mase-sparse", "mase-paper", "lime", "kernel-shap", "partition-shap", "occlusion")
+BLACK_BOX = ("mase", "lime", "kernel-shap", "partition-shap", "occlusion")
+SIZES = (100, 300, 1000)
+# The first words of a text that are explained, in turn; None for all of them.
+LENGTHS = (None, 30, 12, None, 20, 8)
+TRAINED_ON = 5000
+
+
+@dataclass(frozen=True)
+class Part:
+    """Texts of one classifier: how many of which split, with how many seeds, and the settings that explain them."""
+
+    target: str
+    dataset: str
+    split: str
+    n_texts: int
+    seeds: int
+    settings: tuple[tuple[str, int], ...]
+    lengths: tuple[int | None, ...] = LENGTHS
+
+    @property
+    def name(self) -> str:
+        """The name of the file of its explanations."""
+        return f"{self.target}-{self.split}"
+
+
+ALL = tuple((method, n) for method in METHODS for n in SIZES)
+FEW = (("mase", 100), ("mase", 300), ("lime", 300), ("kernel-shap", 300), ("mase", 1000))
+SHORT = (20, 8, 12, 30)  # a transformer takes ten times as long for a whole text
+PARTS = (
+    Part("lstm-imdb", "imdb", "validation", 18, 3, ALL),
+    Part("lstm-reuters", "reuters", "validation", 18, 3, ALL),
+    Part("bert-imdb", "imdb", "validation", 12, 2, FEW, SHORT),
+    Part("bert-reuters", "reuters", "validation", 12, 2, FEW, SHORT),
+    Part("lstm-imdb", "imdb", "test", 12, 2, ALL),
+    Part("lstm-reuters", "reuters", "test", 12, 2, ALL),
+    Part("bert-imdb", "imdb", "test", 4, 2, FEW, SHORT),
+    Part("bert-reuters", "reuters", "test", 4, 2, FEW, SHORT),
+    Part("scikit-learn", "imdb", "test", 18, 3, tuple((m, n) for m in BLACK_BOX for n in SIZES)),
+)
+
+
+def model_of(part: Part, data_dir: str) -> Model:
+    """Return the classifier of a part; the pipeline is trained for it."""
+    if part.target != "scikit-learn":
+        return load(part.target)
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    train = load_split(part.dataset, "train", data_dir)
+    rows = range(0, len(train), len(train) // TRAINED_ON)
+    pipeline = make_pipeline(TfidfVectorizer(ngram_range=(1, 2), min_df=3), LogisticRegression(C=10, max_iter=1000))
+    pipeline.fit([train.texts[row] for row in rows], [train.labels[row] for row in rows])
+    return adapt(pipeline)
+
+
+def texts_of(part: Part, model: Model, data_dir: str) -> Iterator[str]:
+    """Yield the texts of a part, whole or cut after so many words."""
+    split = load_split(part.dataset, part.split, data_dir)
+    for chosen in islice(choose(model, split, 0), part.n_texts):
+        length = part.lengths[chosen.number % len(part.lengths)]
+        words = find_words(chosen.text)
+        yield chosen.text if length is None or len(words) <= length else chosen.text[: words[length - 1][1]]
+
+
+def explain(part: Part, data_dir: str, records: Path) -> None:
+    """Write the explanations of a part that its file lacks."""
+    path = records / f"{part.name}.jsonl"
+    done = {key(json.loads(line)) for line in path.open(encoding="utf-8")} if path.exists() else set()
+    model = model_of(part, data_dir)
+    with path.open("a", encoding="utf-8") as file:
+        for text in texts_of(part, model, data_dir):
+            for method, n_samples in part.settings:
+                for seed in range(part.seeds):
+                    if (text, method, n_samples, seed) in done:
+                        continue
+                    found = mase.Explainer(model, method=method, n_samples=n_samples, seed=seed)(text)
+                    file.write(dumps(found) + "\n")
+                    file.flush()
+
+
+def key(line: dict[str, Any]) -> tuple[str, str, int, int]:
+    """Return text, method, number of samples and seed of an explanation."""
+    return line["document"][0]["text"], line["method"]["name"], line["method"]["n_samples"], line["seed"]
+
+
+def main() -> None:
+    """Explain what is missing."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data_dir")
+    parser.add_argument("records", type=Path)
+    args = parser.parse_args()
+    configure(1)
+    args.records.mkdir(parents=True, exist_ok=True)
+    for part in PARTS:
+        explain(part, args.data_dir, args.records)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+// The test of an explanation: words are taken out, and the model's probability stands beside what the scores led to
+// expect.
+
+import { error95, percent, signed } from "./numbers.js";
+import { element, part, row } from "./parts.js";
+import * as server from "./server.js";
+
+const HINT = "Click a word, or press Enter on it, to take it out and see whether the scores hold.";
+
+export class Trial {
+  #asking = null;
+
+  /** @param {HTMLElement} root the panel; `choose` is called with the units that shall be out */
+  constructor(root, choose) {
+    this.root = part(root, "trial");
+    this.flipLine = part(root, "flip");
+    this.choose = choose;
+    this.units = [];
+    part(root, "actions").addEventListener("click", (event) => {
+      if (event.target.dataset.part === "toggle") this.flip(this.told);
+    });
+  }
+
+  /** Show the test of a new explanation. */
+  open(id, attribution) {
+    [this.id, this.attribution, this.units, this.other] = [id, attribution, [], null];
+    this.root.hidden = false;
+    this.tell(null);
+    this.#flipSet();
+    this.show([]);
+  }
+
+  close() {
+    this.#asking?.abort();
+    this.root.hidden = this.flipLine.hidden = true;
+    this.attribution = null;
+  }
+
+  /** Take a unit out, or put it back. */
+  flip(unit) {
+    this.choose(this.units.includes(unit) ? this.units.filter((other) => other !== unit) : [...this.units, unit]);
+  }
+
+  /** Say what the score of a unit is; the last one told stays when the pointer leaves. */
+  tell(unit) {
+    if (unit !== null) this.told = unit;
+    const actions = part(this.root, "actions"), readout = part(this.root, "readout");
+    if (unit === null && !this.attribution?.units[this.told]) this.told = null;
+    actions.hidden = this.told === null;
+    this.root.classList.toggle("active", this.told !== null || this.units.length > 0);
+    if (this.told === null) return void (readout.textContent = HINT);
+    const word = element("bdi", { class: "name" }, this.attribution.units[this.told].text);
+    const there = this.other?.get(this.told);
+    readout.replaceChildren(word, " " + score(this.attribution, this.told), there ? ` (the other: ${there})` : "");
+    part(this.root, "toggle").textContent = this.units.includes(this.told) ? "Put back" : "Take out";
+  }
+
+  /** Take these units out and ask the model. */
+  async show(units) {
+    this.#asking?.abort();
+    this.units = units.filter((unit) => this.attribution.units[unit]);
+    const outcome = part(this.root, "outcome");
+    this.tell(null);
+    part(this.root, "bars").hidden = true;
+    if (!this.units.length) return void outcome.replaceChildren();
+    this.#asking = new AbortController();
+    const { signal } = this.#asking;
+    try {
+      const found = await server.without(this.id, this.units, signal);
+      if (!signal.aborted) this.#outcome(found);
+    } catch (error) {
+      if (!signal.aborted) outcome.textContent = error.message;
+    }
+  }
+
+  #outcome(found) {
+    const { prediction, responses } = this.attribution, [response] = responses;
+    const before = prediction.probabilities[response.name];
+    const words = element("bdi", {}, listed(this.units.map((unit) => this.attribution.units[unit].text)));
+    const flips = found.label === prediction.label ? "" : ` The prediction changes to ${found.label} ${percent(found.probability)}.`;
+    const sentence = ["Without ", words, `: ${response.name} ${percent(found.target_probability)} instead of ${percent(before)}.`, flips];
+    const bars = part(this.root, "bars");
+    bars.hidden = false;
+    const rows = [row("the model says", found.target_probability)];
+    if (found.expected_probability === null) {
+      sentence.push(` The scores lead to expect a ${response.link} of ${signed(found.expected_response)} instead of ${signed(response.value)}.`);
+    } else rows.push(row("the scores say", found.expected_probability));
+    bars.replaceChildren(...rows);
+    if (this.units.length > 1 || this.told !== this.units[0]) sentence.push(" ", this.#back());
+    part(this.root, "outcome").replaceChildren(...sentence);
+  }
+
+  #back() {
+    const back = element("button", { type: "button" }, this.units.length > 1 ? "Put all back" : "Put it back");
+    back.addEventListener("click", () => this.choose([]));
+    return back;
+  }
+
+  #flipSet() {
+    const { evidence, prediction, responses } = this.attribution, line = this.flipLine;
+    line.hidden = !evidence || prediction.label !== responses[0].name;
+    if (line.hidden) return;
+    if (!evidence.flip_set) return void (line.textContent = "No small set of words was found that changes the prediction.");
+    const { units, label, probability, smallest } = evidence.flip_set;
+    const words = units.flatMap((unit, place) => [place ? " + " : "", element("bdi", {}, this.attribution.units[unit].text)]);
+    const chip = element("button", { type: "button", class: "chip" }, ...words);
+    chip.addEventListener("click", () => this.choose([...units]));
+    const size = smallest ? "the smallest set" : "a small set";
+    line.replaceChildren("What flips it: without ", chip, ` ${label} ${percent(probability)} (${size})`);
+  }
+}
+
+/** Return the score of a unit with its interval. */
+export function score(attribution, unit) {
+  const { scores, standard_errors: errors } = attribution.responses[0];
+  const error = errors.length ? error95(errors[unit]) : null;
+  return signed(scores[unit]) + (error === null ? "" : ` ± ${error < 0.01 ? "0.01" : error.toFixed(2)}`);
+}
+
+function listed(words) {
+  const quoted = words.map((word) => `“${word}”`);
+  return quoted.length > 1 ? `${quoted.slice(0, -1).join(", ")} and ${quoted.at(-1)}` : quoted[0];
+}
