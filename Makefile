@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 # One thread per process: two were several times slower when both cores are busy.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lowest lowest-core planted pin lint format hostile faults corpora bench bench-peers pages dist clean
+.PHONY: demo test lowest lowest-core planted pin lint format browser browser-tools hostile faults corpora bench bench-peers pages dist clean
 
 $(STAMP): pyproject.toml paper/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -34,6 +34,16 @@ format: $(STAMP)
 
 test: lint
 	$(BIN)/pytest
+
+# The tests of pages in a real browser, with what they need: Chromium from Debian, and axe-core (MPL-2.0) from npm.
+browser: $(STAMP) browser-tools
+	$(BIN)/pytest -rs tests/browser
+
+# What cannot be installed is missing, and the tests that need it are skipped and say so.
+AXE := .browser/node_modules/axe-core
+browser-tools:
+	-command -v chromium > /dev/null || { apt-get -q update && timeout 600 apt-get -qy install --no-install-recommends chromium; }
+	-test -d $(AXE) || timeout 120 npm install --silent --no-audit --no-fund --no-save --prefix .browser axe-core@4.14.1
 
 # Run the unit tests with the lowest versions that pyproject.toml names, in a separate environment. Deprecation warnings
 # of old versions are no failures here. Tests that fail only because of an old version are named below.
@@ -136,4 +146,4 @@ dist:
 	cd dist/mase_xai_paper-*/ && ../../.venv-dist/bin/python -m pytest --import-mode=importlib -q -rs paper/tests
 
 clean:
-	rm -rf $(VENV) .venv-dist .venv-lowest .venv-lowest-core dist demo-out
+	rm -rf $(VENV) .browser .venv-dist .venv-lowest .venv-lowest-core dist demo-out

@@ -7,6 +7,7 @@ from mase.attribution.expected import chosen
 from mase.attribution.fit import Fit, Note, Precision
 from mase.attribution.prediction import Prediction
 from mase.attribution.response import Response, ranking
+from mase.attribution.verdict import Verdict
 
 __all__ = [
     "LISTED",
@@ -22,6 +23,7 @@ __all__ = [
     "Response",
     "Token",
     "Unit",
+    "Verdict",
     "Word",
     "chosen",
     "ranking",

@@ -17,6 +17,7 @@ from mase.attribution.fit import Fit, Note
 from mase.attribution.frame import frame
 from mase.attribution.prediction import Prediction
 from mase.attribution.response import Response, ranking
+from mase.attribution.verdict import Verdict, verdict_on
 from mase.errors import OptionError
 from mase.registry import unknown
 from mase.text import Span, Truncation
@@ -117,6 +118,11 @@ class Attribution:
     def r2(self) -> float | None:
         """Share of the response's variance that the scores explain; None if there are too few rows to estimate it."""
         return self.responses[0].r2
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the scores are reliable or to be read with care, and why; computed from the errors and the notes."""
+        return verdict_on(self.responses[0], self.notes)
 
     @property
     def signed(self) -> bool:

@@ -1,9 +1,9 @@
 """Texts of the displays: prediction, unit of the scores, fit, truncation and provenance."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from mase.attribution import Attribution
+from mase.attribution import Attribution, Changed, FlipSet, Note
 from mase.render.palette import has_intervals, is_unsigned
 from mase.render.pieces import inline
 
@@ -17,6 +17,7 @@ __all__ = [
     "meaning",
     "measured",
     "origin",
+    "other_notes",
     "percent",
     "percent_of_all",
     "top_classes",
@@ -153,20 +154,30 @@ def evidence_facts(attribution: Attribution) -> list[str]:
     if evidence is None or not evidence.without:
         return []
     without, only, flip = evidence.without[-1], evidence.only[-1], evidence.flip_set
-    n = counted(len(without.units), "best word")
-    facts = [
-        f"without the {n}: {inline(without.label)} {percent(without.probability)}",
-        f"the {n} alone: {inline(only.label)} {percent(only.probability)}",
-    ]
+    best = f"the {counted(len(without.units), 'best word')}"
+    if len(without.units) <= _MOST_NAMED:
+        best = _named(attribution, without.units)
+    tested = f"without {best}: {_predicted(without)}; with {'it' if len(without.units) == 1 else 'them'} alone"
+    facts = [f"{tested}: {_predicted(only)}"]
     if flip is None:
         return facts
     kind = "the smallest set" if flip.smallest else "a small set"
-    words = _listed([f"“{inline(attribution.units[unit].text)}”" for unit in flip.units])
-    return [f"without {words}: {inline(flip.label)} {percent(flip.probability)}, {kind} that flips it", *facts]
+    return [f"without {_named(attribution, flip.units)}: {_predicted(flip)}, {kind} that flips it", *facts]
 
 
-def _listed(words: list[str]) -> str:
+def _named(attribution: Attribution, units: Sequence[int]) -> str:
+    words = [f"“{inline(attribution.units[unit].text)}”" for unit in units]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _predicted(changed: Changed | FlipSet) -> str:
+    return f"{inline(changed.label)} {percent(changed.probability)}"
+
+
+def other_notes(attribution: Attribution) -> list[Note]:
+    """Return the notes that the verdict does not give as reasons."""
+    reasons = attribution.verdict.reasons
+    return [note for note in attribution.notes if note.message not in reasons]
 
 
 def cut_off(attribution: Attribution) -> str | None:
@@ -197,6 +208,7 @@ _LINK_MEANINGS = {
     "log-probability": "log-probability: +0.7 doubles the probability",
 }
 _ROUNDING = 1e-4
+_MOST_NAMED = 3
 _PARTS = ("space", "design", "estimator")
 _SETTINGS = {"sigma": "σ", "n_samples": "n"}
 

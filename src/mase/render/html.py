@@ -4,6 +4,8 @@ Jinja escapes everything that comes from outside (texts, labels, names). The pag
 its own style sheet, by checksum.
 """
 
+import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from os import PathLike
 
@@ -15,13 +17,21 @@ from mase.render.facts import counted, meaning, origin
 from mase.render.legend import how_to_read, legend
 from mase.render.pieces import inline
 from mase.render.templates import checksum, resource, templates
-from mase.render.views import view_of
+from mase.render.views import View, view_of
 
 __all__ = ["article", "fragment", "page", "style", "write_page"]
 
 _PACKAGE = "mase.render"
 # Beyond this many scored words, unmarked words have no tooltip with their score.
 _MANY_WORDS = 1500
+# Characters of a text in the list of texts.
+_BEGINNING = 40
+_PALETTES = (
+    ("red-blue", "red for, blue against"),
+    ("blue-orange", "blue for, orange against"),
+    ("green-purple", "green for, purple against"),
+    ("grey", "grey for, hatched against"),
+)
 
 
 def page(attributions: Iterable[Attribution], *, numbers: Sequence[int] | None = None, n_failed: int = 0) -> str:
@@ -40,8 +50,15 @@ def page(attributions: Iterable[Attribution], *, numbers: Sequence[int] | None =
     several = len(shown) + n_failed > 1
     text_numbers = range(1, len(shown) + 1) if numbers is None else numbers
     hints = sum(len(attribution.word_scores) for attribution in shown) <= _MANY_WORDS
-    views = [view_of(a, number=n if several else 0, hints=hints) for n, a in zip(text_numbers, shown, strict=True)]
-    sheet = style() + resource(_PACKAGE, "page.css")
+    classes = list(dict.fromkeys(attribution.prediction.label for attribution in shown)) if several else []
+    views = [
+        view_of(
+            a, number=n if several else 0, group=1 + classes.index(a.prediction.label) if several else 0, hints=hints
+        )
+        for n, a in zip(text_numbers, shown, strict=True)
+    ]
+    sheet = style() + resource(_PACKAGE, "page.css") + resource(_PACKAGE, "choices.css") + _filters(views)
+    n_reliable = sum(view.verdict.reliable for view in views)
     return (
         templates(_PACKAGE)
         .get_template("page.html")
@@ -51,11 +68,64 @@ def page(attributions: Iterable[Attribution], *, numbers: Sequence[int] | None =
             style_hash=checksum(sheet),
             legend=legend(frozenset().union(*(view.marks for view in views))),
             missing=f"{counted(n_failed, 'more text')} could not be explained." if n_failed else "",
+            several=several and views,
+            verdicts=_verdicts(n_reliable, len(views)),
+            palettes=_PALETTES,
+            classes=_counted_classes(views),
+            mixed=several and 0 < n_reliable < len(views),
+            lists=_lists(views, shown),
             reading=" ".join([*meaning(shown), *how_to_read(shown, hints=hints)]),
             views=views,
             origins=list(dict.fromkeys(" · ".join(origin(attribution)) for attribution in shown)),
         )
     )
+
+
+def _verdicts(n_reliable: int, n: int) -> str:
+    """Return how many of n explanations are reliable."""
+    if n_reliable == n:
+        return "All explanations are reliable."
+    return f"{n_reliable:,} of {counted(n, 'explanation')} {'is' if n_reliable == 1 else 'are'} reliable."
+
+
+def _counted_classes(views: Sequence[View]) -> list[tuple[int, str, int]]:
+    """Return number, label and number of texts of each predicted class; nothing if there is one."""
+    counts = Counter((view.group, view.predicted) for view in views)
+    return [(group, label, n) for (group, label), n in counts.items()] if len(counts) > 1 else []
+
+
+def _filters(views: Sequence[View]) -> str:
+    """Return the rules by which a page shows the texts of one class, or says that none is left."""
+    groups = {view.group for view in views}
+    there = {(view.group, view.verdict.reliable) for view in views}
+    rules = [f".mase:has(#g{group}:checked) .t:not(.g{group}){{display:none}}" for group in sorted(groups)]
+    names = {True: "reliable", False: "careful"}
+    rules += [
+        f".mase:has(#g{group}:checked):has(#{name}:checked) .none{{display:block}}"
+        for group in sorted(groups)
+        for reliable, name in names.items()
+        if (group, reliable) not in there
+    ]
+    return "".join(rules) if len(groups) > 1 else ""
+
+
+def _lists(views: Sequence[View], attributions: Sequence[Attribution]) -> list[tuple[str, list[tuple[View, str]]]]:
+    """Return lists of the texts in several orders; each entry says by what it is ordered."""
+    both = list(zip(views, attributions, strict=True))
+    likely = sorted(both, key=lambda pair: -pair[1].prediction.probability)
+    fitting = sorted(both, key=lambda pair: math.inf if pair[1].r2 is None else pair[1].r2)
+    return [
+        ("text", [(view, f"{view.predicted}: {_beginning(a)}") for view, a in both]),
+        ("probability", [(view, f"{view.predicted} {view.probability}") for view, _ in likely]),
+        (
+            "fit",
+            [(view, f"{view.predicted}, R² {'unknown' if a.r2 is None else f'{a.r2:.2f}'}") for view, a in fitting],
+        ),
+    ]
+
+
+def _beginning(attribution: Attribution) -> str:
+    return inline(" ".join(attribution.text[:_BEGINNING].split()))
 
 
 def write_page(

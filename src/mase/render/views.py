@@ -1,13 +1,22 @@
 """Attributions as their templates show them: marked text, words with bars, classes, facts."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
-from mase.attribution import Attribution, Word
-from mase.attribution.verdict import Verdict, verdict_on
-from mase.render.facts import cut_off, evidence_facts, fit_facts, meaning, origin, percent, top_classes, unit
+from mase.attribution import Attribution, Verdict, Word
+from mase.render.facts import (
+    cut_off,
+    evidence_facts,
+    fit_facts,
+    meaning,
+    origin,
+    other_notes,
+    percent,
+    top_classes,
+    unit,
+)
 from mase.render.legend import heading
 from mase.render.palette import (
     FAINT_SHADES,
@@ -102,14 +111,14 @@ def view_of(
     alone
         Whether the details also say what the scores mean and where they come from, because nothing else does.
     """
-    a, scale = attribution, scale_of(attribution)
+    a, scale, verdict = attribution, scale_of(attribution), attribution.verdict
     shown = pieces(a, longest_unread=_UNREAD_SHOWN)
     marks = frozenset(mark for piece in shown for mark in _marks(a, piece, scale))
     first = next((piece.unit for piece in shown if piece.unit is not None), None)
     return View(
         number=number,
         group=group,
-        verdict=verdict_on(a),
+        verdict=replace(verdict, reasons=tuple(map(inline, verdict.reasons))),
         predicted=inline(a.prediction.label),
         probability=percent(a.prediction.probability),
         target=inline(a.target),
@@ -126,7 +135,7 @@ def view_of(
         evidence=[f"{fact[0].upper()}{fact[1:]}." for fact in evidence_facts(a)],
         facts=[f"scores: {unit(a)}", *fit_facts(a)],
         cut=cut_off(a),
-        notes=[inline(note.message) for note in a.notes],
+        notes=[inline(note.message) for note in other_notes(a)],
         more=[*meaning([a]), " · ".join(origin(a))] if alone else [],
     )
 
@@ -201,5 +210,5 @@ def _word_rows(words: Sequence[Word], scale: Scale) -> list[_WordRow]:
 
 
 def _n_listed(n_words: int) -> int:
-    """Return the number of words to list beside a text: fewer beside a short one."""
-    return max(4, min(6, n_words // 8))
+    """Return the number of words to list beside a text: the five of the verdict, one more beside a long text."""
+    return max(5, min(6, n_words // 8))

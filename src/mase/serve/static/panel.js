@@ -33,7 +33,7 @@ export class Panel {
     this.explanation = new Explanation();
     this.attribution = null;
     const result = part(root, "result");
-    this.trial = new Trial(root, (units) => on.change({ out: units.join(",") }));
+    this.trial = new Trial(root, (unit) => this.words.describe(unit), (units) => on.change({ out: units.join(",") }));
     this.words = new Words(result, {
       toggle: (unit) => this.attribution && this.trial.flip(unit),
       replace: (unit) => this.#replace(unit),
@@ -178,6 +178,7 @@ export class Panel {
     this.copies = { python, command };
     this.#article(html);
     this.trial.open(this.explanation.id, attribution);
+    this.root.classList.remove("waiting");
     part(this.root, "copies").hidden = false;
     part(this.root, "download").href = server.page(this.explanation.id);
     this.#say("", null);
@@ -205,13 +206,14 @@ export class Panel {
     if (focused !== null) this.words.focus(focused);
   }
 
-  /** Forget the explanation; its article stays until there is another one. */
+  /** Forget the explanation. Its article and the room of what is below stay until there is another one. */
   #drop() {
     this.explanation.cancel();
     this.replacement.close();
+    this.root.classList.add("waiting");
     part(this.root, "result").classList.add("stale");
-    part(this.root, "copies").hidden = part(this.root, "problem").hidden = true;
-    if (this.attribution) this.trial.close();
+    part(this.root, "problem").hidden = true;
+    this.trial.close();
     this.attribution = null;
     this.on.settled();
   }
@@ -253,6 +255,7 @@ export class Panel {
   }
 
   #clear() {
+    for (const name of ["trial", "flip", "copies"]) part(this.root, name).hidden = true;
     this.root.append(this.trial.root, part(this.root, "flip"));
     part(this.root, "result").replaceChildren();
     part(this.root, "result").classList.remove("stale");

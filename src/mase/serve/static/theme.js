@@ -1,28 +1,35 @@
 "use strict";
-// Scheme and palette. This is a classic script, so that both are there before the first paint.
+// Scheme and palette on the root of the page. This is a classic script, so that both are there before the first paint.
 {
-  const root = document.documentElement;
-  const stored = (name) => {
+  const root = document.documentElement, dark = matchMedia("(prefers-color-scheme: dark)");
+  const chosen = { scheme: "", palette: "" };
+  for (const name in chosen) {
     try {
-      return localStorage.getItem("mase." + name) ?? "";
+      chosen[name] = localStorage.getItem("mase." + name) ?? "";
     } catch {
-      return ""; // storage is forbidden: the page looks as the system says
+      // Storage is forbidden: a choice lasts as long as the page.
+    }
+  }
+  const apply = () => {
+    root.dataset.scheme = chosen.scheme || (dark.matches ? "dark" : "light");
+    root.dataset.palette = chosen.palette;
+  };
+  const choose = ({ target }) => {
+    chosen[target.id] = target.value;
+    apply();
+    try {
+      localStorage.setItem("mase." + target.id, target.value);
+    } catch {
+      // as above
     }
   };
-  const apply = (name, value) => (value ? (root.dataset[name] = value) : delete root.dataset[name]);
-  for (const name of ["scheme", "palette"]) apply(name, stored(name));
+  apply();
+  dark.addEventListener("change", apply);
   document.addEventListener("DOMContentLoaded", () => {
-    for (const name of ["scheme", "palette"]) {
+    for (const name in chosen) {
       const select = document.getElementById(name);
-      select.value = stored(name);
-      select.addEventListener("change", () => {
-        apply(name, select.value);
-        try {
-          localStorage.setItem("mase." + name, select.value);
-        } catch {
-          // it lasts as long as the page
-        }
-      });
+      select.value = chosen[name];
+      select.addEventListener("change", choose);
     }
   });
 }

@@ -1,7 +1,7 @@
 // The test of an explanation: words are taken out, and the model's probability stands beside what the scores led to
 // expect.
 
-import { error95, percent, signed } from "./numbers.js";
+import { percent, signed } from "./numbers.js";
 import { element, part, row } from "./parts.js";
 import * as server from "./server.js";
 
@@ -10,11 +10,15 @@ const HINT = "Click a word, or press Enter on it, to take it out and see whether
 export class Trial {
   #asking = null;
 
-  /** @param {HTMLElement} root the panel; `choose` is called with the units that shall be out */
-  constructor(root, choose) {
+  /**
+   * @param {HTMLElement} root the panel
+   * @param {(unit: number) => string} describe the score of a unit
+   * @param {(units: number[]) => void} choose is called with the units that shall be out
+   */
+  constructor(root, describe, choose) {
     this.root = part(root, "trial");
     this.flipLine = part(root, "flip");
-    this.choose = choose;
+    [this.describe, this.choose] = [describe, choose];
     this.units = [];
     part(root, "actions").addEventListener("click", (event) => {
       if (event.target.dataset.part === "toggle") this.flip(this.told);
@@ -23,16 +27,17 @@ export class Trial {
 
   /** Show the test of a new explanation. */
   open(id, attribution) {
-    [this.id, this.attribution, this.units, this.other] = [id, attribution, [], null];
+    const text = JSON.stringify(attribution.document);
+    if (text !== this.text) this.told = null;
+    [this.id, this.attribution, this.text, this.units, this.other] = [id, attribution, text, [], null];
     this.root.hidden = false;
-    this.tell(null);
     this.#flipSet();
     this.show([]);
   }
 
+  /** Forget the explanation. */
   close() {
     this.#asking?.abort();
-    this.root.hidden = this.flipLine.hidden = true;
     this.attribution = null;
   }
 
@@ -48,10 +53,10 @@ export class Trial {
     if (unit === null && !this.attribution?.units[this.told]) this.told = null;
     actions.hidden = this.told === null;
     this.root.classList.toggle("active", this.told !== null || this.units.length > 0);
-    if (this.told === null) return void (readout.textContent = HINT);
+    if (this.told === null) return void (readout.textContent = this.units.length ? "" : HINT);
     const word = element("bdi", { class: "name" }, this.attribution.units[this.told].text);
     const there = this.other?.get(this.told);
-    readout.replaceChildren(word, " " + score(this.attribution, this.told), there ? ` (the other: ${there})` : "");
+    readout.replaceChildren(word, " " + this.describe(this.told), there ? ` (the other: ${there})` : "");
     part(this.root, "toggle").textContent = this.units.includes(this.told) ? "Put back" : "Take out";
   }
 
@@ -82,9 +87,11 @@ export class Trial {
     const bars = part(this.root, "bars");
     bars.hidden = false;
     const rows = [row("the model says", found.target_probability)];
-    if (found.expected_probability === null) {
-      sentence.push(` The scores lead to expect a ${response.link} of ${signed(found.expected_response)} instead of ${signed(response.value)}.`);
-    } else rows.push(row("the scores say", found.expected_probability));
+    if (found.expected_probability !== null) rows.push(row("the scores say", found.expected_probability));
+    else if (found.expected_response !== null) {
+      const [expected, whole] = [signed(found.expected_response), signed(response.value)];
+      sentence.push(` The scores lead to expect a ${response.link} of ${expected} instead of ${whole}.`);
+    }
     bars.replaceChildren(...rows);
     if (this.units.length > 1 || this.told !== this.units[0]) sentence.push(" ", this.#back());
     part(this.root, "outcome").replaceChildren(...sentence);
@@ -108,13 +115,6 @@ export class Trial {
     const size = smallest ? "the smallest set" : "a small set";
     line.replaceChildren("What flips it: without ", chip, ` ${label} ${percent(probability)} (${size})`);
   }
-}
-
-/** Return the score of a unit with its interval. */
-export function score(attribution, unit) {
-  const { scores, standard_errors: errors } = attribution.responses[0];
-  const error = errors.length ? error95(errors[unit]) : null;
-  return signed(scores[unit]) + (error === null ? "" : ` ± ${error < 0.01 ? "0.01" : error.toFixed(2)}`);
 }
 
 function listed(words) {

@@ -41,6 +41,11 @@ export class Words {
     return this.root.querySelector(`.text [data-unit="${unit}"]`);
   }
 
+  /** Return the score of a unit as the server wrote it. */
+  describe(unit) {
+    return (this.element(unit)?.title ?? "").replace("±", " ± ");
+  }
+
   focus(unit) {
     this.element(unit)?.focus();
   }

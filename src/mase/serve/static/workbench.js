@@ -4,7 +4,6 @@ import { differences } from "./differences.js";
 import { Panel } from "./panel.js";
 import * as server from "./server.js";
 import { changed, inherited, read, write } from "./state.js";
-import { score } from "./trial.js";
 
 const SETTLED = 400; // ms without a key before a text enters the history
 const ONE_EDIT = 4000; // ms in which texts that follow each other are one entry of it
@@ -99,18 +98,19 @@ function part(panel, name) {
 // ------------------------------------------------------------------ differences
 function mark() {
   const legend = document.getElementById("differences");
-  const { a, b } = panels ?? {};
-  legend.hidden = !(a?.attribution && b?.attribution);
+  const { a, b } = panels;
+  legend.hidden = !b;
+  legend.textContent = "Words that differ will be framed.";
   for (const one of [a, b]) {
     one?.root.querySelectorAll(".differs, .alone").forEach((word) => word.classList.remove("differs", "alone"));
     if (one) one.trial.other = null;
   }
-  if (legend.hidden) return;
+  if (!a?.attribution || !b?.attribution) return;
   const found = differences(a.attribution, b.attribution);
   for (const [side, one, two] of [["a", a, b], ["b", b, a]]) {
     for (const unit of found.units[side]) one.words.element(unit)?.classList.add("differs");
     for (const unit of found.alone[side]) one.words.element(unit)?.classList.add("alone");
-    one.trial.other = new Map([...found.other[side]].map(([unit, there]) => [unit, score(two.attribution, there)]));
+    one.trial.other = new Map([...found.other[side]].map(([unit, there]) => [unit, two.words.describe(there)]));
   }
   legend.textContent = sentence(found);
 }
@@ -144,6 +144,10 @@ async function poll() {
 
 // ------------------------------------------------------------------ events
 compare.addEventListener("click", toggle);
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault(); // the fragment is the state
+  panels.a.text.focus();
+});
 addEventListener("popstate", open);
 addEventListener("pagehide", () => typing && history.replaceState(null, "", write(state)));
 document.addEventListener("keydown", (event) => {
