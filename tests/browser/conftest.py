@@ -10,7 +10,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from tests.browser.reviews import write_reviews
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -43,6 +42,8 @@ def address(tmp_path_factory):
     missing = [name for name in ("starlette", "uvicorn", "torch", "duckdb") if find_spec(name) is None]
     if missing:
         pytest.skip(f"{', '.join(missing)} not installed")
+    from tests.browser.reviews import write_reviews
+
     folder = tmp_path_factory.mktemp("corpora")
     run, broken = write_reviews(folder / "run"), folder / "broken.jsonl"
     broken.write_text("<script>alert(1)</script>\n", encoding="utf-8")
