@@ -35,8 +35,8 @@ function estimates(response) {
 }
 
 function apart(first, second) {
-  return (i, j) =>
-    Math.abs(first.scores[i] - second.scores[j]) > error95(first.standard_errors[i]) + error95(second.standard_errors[j]);
+  const error = (i, j) => error95(first.standard_errors[i]) + error95(second.standard_errors[j]);
+  return (i, j) => Math.abs(first.scores[i] - second.scores[j]) > error(i, j);
 }
 
 function listedOnce(first, second) {
@@ -70,7 +70,8 @@ function longestCommon(one, two) {
   const at = (i, j) => (i - start) * width + (j - start);
   for (let i = m - 1; i >= start; i--) {
     for (let j = n - 1; j >= start; j--) {
-      lengths[at(i, j)] = one[i] === two[j] ? lengths[at(i + 1, j + 1)] + 1 : Math.max(lengths[at(i + 1, j)], lengths[at(i, j + 1)]);
+      const without = Math.max(lengths[at(i + 1, j)], lengths[at(i, j + 1)]);
+      lengths[at(i, j)] = one[i] === two[j] ? lengths[at(i + 1, j + 1)] + 1 : without;
     }
   }
   for (let i = start, j = start; i < m && j < n; ) {

@@ -6,6 +6,11 @@ export function percent(probability) {
   return probability > 0 && probability < 0.001 ? "< 0.1\u00a0%" : (100 * probability).toFixed(1) + "\u00a0%";
 }
 
+/** Return a share with two decimals, never rounded up to 1. */
+export function share(value) {
+  return value >= 0.995 && value < 1 ? "> 0.99" : value.toFixed(2).replace("-", "−");
+}
+
 /** Return a number with its sign and two decimals, and with more if it is small. */
 export function signed(value) {
   const size = Math.abs(value);
@@ -13,7 +18,12 @@ export function signed(value) {
   return (Number(number) === 0 ? "" : value < 0 ? "−" : "+") + number;
 }
 
-/** Return half the width of the 95 % interval of a score, or null if it has none. */
+/** Return a time in a suitable unit. */
+export function duration(seconds) {
+  return seconds < 1 ? `${Math.round(1000 * seconds)} ms` : `${seconds.toFixed(1)} s`;
+}
+
+/** Return half the width of the 95 % interval of a score. */
 export function error95(standardError) {
-  return standardError === null ? null : 1.959964 * standardError;
+  return 1.959964 * standardError;
 }

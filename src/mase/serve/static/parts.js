@@ -23,7 +23,8 @@ export function row(name, probability, chosen = false) {
   svg.setAttribute("aria-hidden", "true");
   bar.setAttribute("width", `${(100 * probability).toFixed(2)}%`);
   svg.append(bar);
-  const made = element("tr", {}, element("th", { scope: "row", title: name }, element("bdi", {}, name)), element("td", {}, svg), element("td", {}, percent(probability)));
+  const heading = element("th", { scope: "row", title: name }, element("bdi", {}, name));
+  const made = element("tr", {}, heading, element("td", {}, svg), element("td", {}, percent(probability)));
   if (chosen) made.className = "chosen";
   return made;
 }

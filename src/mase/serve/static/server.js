@@ -10,12 +10,12 @@ export class Problem extends Error {
 const LOST = "The server does not answer. Is “mase serve” still running?";
 
 async function ask(path, { method = "GET", body, signal } = {}) {
-  const headers = body === undefined ? {} : { "content-type": "application/json" };
+  const json = body && { headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
   let response;
   try {
-    response = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body), signal });
+    response = await fetch(path, { method, signal, ...json });
   } catch (error) {
-    throw error.name === "AbortError" ? error : new Problem("ConnectionError", LOST);
+    throw error.name === "AbortError" ? error : new Problem("No connection.", LOST);
   }
   if (response.ok) return response;
   const failure = await response.json().then((answer) => answer.error).catch(() => null);
@@ -25,10 +25,7 @@ async function ask(path, { method = "GET", body, signal } = {}) {
 const at = (id) => `/api/explanations/${encodeURIComponent(id)}`;
 
 /** Return the models with their states. */
-export const models = async () => {
-  const answer = await (await ask("/api/models")).json();
-  return Array.isArray(answer) ? answer : answer.models;
-};
+export const models = async () => (await (await ask("/api/models")).json()).models;
 
 /** Return `{labels, probabilities}` of a text. */
 export const predict = async (model, text, signal) =>
@@ -65,7 +62,7 @@ export function follow(id, handlers) {
   source.onerror = () => {
     if (source.readyState !== EventSource.CLOSED && ++failures < 3) return; // it connects again by itself
     source.close();
-    handlers.failed({ type: "ConnectionError", message: LOST });
+    handlers.failed({ type: "No connection.", message: LOST });
   };
   return () => source.close();
 }

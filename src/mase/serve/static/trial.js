@@ -82,8 +82,10 @@ export class Trial {
     const { prediction, responses } = this.attribution, [response] = responses;
     const before = prediction.probabilities[response.name];
     const words = element("bdi", {}, listed(this.units.map((unit) => this.attribution.units[unit].text)));
-    const flips = found.label === prediction.label ? "" : ` The prediction changes to ${found.label} ${percent(found.probability)}.`;
-    const sentence = ["Without ", words, `: ${response.name} ${percent(found.target_probability)} instead of ${percent(before)}.`, flips];
+    const sentence = ["Without ", words];
+    sentence.push(`: ${response.name} ${percent(found.target_probability)} instead of ${percent(before)}.`);
+    const flips = found.label !== prediction.label;
+    if (flips) sentence.push(` The prediction changes to ${found.label} ${percent(found.probability)}.`);
     const bars = part(this.root, "bars");
     bars.hidden = false;
     const rows = [row("the model says", found.target_probability)];
@@ -107,9 +109,11 @@ export class Trial {
     const { evidence, prediction, responses } = this.attribution, line = this.flipLine;
     line.hidden = !evidence || prediction.label !== responses[0].name;
     if (line.hidden) return;
-    if (!evidence.flip_set) return void (line.textContent = "No small set of words was found that changes the prediction.");
+    line.textContent = "No small set of words was found that changes the prediction.";
+    if (!evidence.flip_set) return;
     const { units, label, probability, smallest } = evidence.flip_set;
-    const words = units.flatMap((unit, place) => [place ? " + " : "", element("bdi", {}, this.attribution.units[unit].text)]);
+    const text = (unit) => element("bdi", {}, this.attribution.units[unit].text);
+    const words = units.flatMap((unit, place) => [place ? " + " : "", text(unit)]);
     const chip = element("button", { type: "button", class: "chip" }, ...words);
     chip.addEventListener("click", () => this.choose([...units]));
     const size = smallest ? "the smallest set" : "a small set";

@@ -3,7 +3,7 @@
 import { differences } from "./differences.js";
 import { Panel } from "./panel.js";
 import * as server from "./server.js";
-import { changed, inherited, read, write } from "./state.js";
+import { changed, read, settingsOf, write } from "./state.js";
 
 const SETTLED = 400; // ms without a key before a text enters the history
 const ONE_EDIT = 4000; // ms in which texts that follow each other are one entry of it
@@ -25,17 +25,12 @@ function panel(side, root) {
 
 // ------------------------------------------------------------------ state and address
 function change(side, patch, { typed = false } = {}) {
-  const before = side === "b" ? inherited({ a: state.a, b: state.b ?? {} }) : state.a;
-  if (Object.entries(patch).every(([name, value]) => (before[name] ?? "") === value) && (side === "a" || state.b)) return;
-  state = { ...state, [side]: side === "b" ? own(changed(before, patch)) : changed(state.a, patch) };
+  const now = settingsOf(state, side);
+  const same = Object.entries(patch).every(([name, value]) => (now[name] ?? "") === value);
+  if (same && (side === "a" || state.b)) return;
+  state = changed(state, side, patch);
   show({ typed });
   remember(typed);
-}
-
-/** Return the settings of the second panel that differ from the first one's. */
-function own(settings) {
-  const first = inherited({ a: state.a, b: {} });
-  return Object.fromEntries(Object.entries(settings).filter(([name, value]) => name === "out" || value !== first[name]));
 }
 
 let typing = 0, edited = -Infinity;
@@ -63,7 +58,7 @@ function show(options) {
   if (state.b && !panels.b) openSecond();
   if (!state.b && panels.b) closeSecond();
   panels.a.show(state.a, options);
-  panels.b?.show(inherited(state), options);
+  panels.b?.show(settingsOf(state, "b"), options);
 }
 
 // ------------------------------------------------------------------ the second panel
@@ -88,7 +83,7 @@ function toggle() {
   state = { ...state, b: opens ? {} : null };
   show();
   remember(false);
-  (opens ? panels.b.form.elements.model : compare).focus();
+  (opens ? panels.b.root.querySelector("select") : compare).focus();
 }
 
 function part(panel, name) {
@@ -125,7 +120,7 @@ function sentence({ units, alone, comparable, n }) {
   const count = units.a.size;
   const some = count ? `${count} of ${n} words ${count === 1 ? "differs" : "differ"} (framed): ${rule}.` : none;
   const only = alone.a.size + alone.b.size ? " Words with a dotted frame have no counterpart in the other text." : "";
-  const scale = comparable ? "" : " The scores themselves have no common unit, since the two explain different numbers.";
+  const scale = comparable ? "" : " The scores have no common unit, since the two explain different numbers.";
   return some + only + scale;
 }
 
