@@ -129,6 +129,7 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/bert.py
 	$(BIN)/python benchmarks/system.py
 	$(BIN)/python benchmarks/evaluations.py
+	$(BIN)/python benchmarks/serve.py
 	$(MAKE) bench-peers
 
 # The peers have dependencies of their own, so they get an environment of their own.

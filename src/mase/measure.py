@@ -1,5 +1,6 @@
 """Compute the coefficients of a probe (Algorithm 1): draw perturbations, evaluate the model, solve for the saliency."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
@@ -29,8 +30,8 @@ class Follower(Protocol):
         """Take note of a batch of n rows."""
         ...
 
-    def solved(self, solution: Solution) -> None:
-        """Take note of the solution after a round; the last round is not told of."""
+    def solved(self, solution: Callable[[], Solution]) -> None:
+        """Take note of a round, after which `solution()` is the solution so far; the last round is not told of."""
         ...
 
 
@@ -67,7 +68,7 @@ def measure(
     oracle.answers = answers
     if follower is not None:
         oracle.cost.listener = follower.asked
-        oracle.solved = lambda solution: follower.solved(_embedded(solution, oracle.active, p))
+        oracle.solved = lambda so_far: follower.solved(lambda: _embedded(so_far(), oracle.active, p))
     if not oracle.size:
         return _constant(oracle, p)
     solution = Repeated(strategy).run(oracle, method.n_samples, rng, stopping)

@@ -21,13 +21,18 @@ class Progress:
     n_samples
         Number of evaluations for which the method was configured. A stopping rule may end an explanation before. Checks
         of the model, and repetitions for one that is not deterministic, come on top.
-    attribution
-        The attribution so far, after a round; None after a batch.
+    interim
+        After a round, a function that returns the attribution so far; None after a batch.
     """
 
     n_asked: int
     n_samples: int
-    attribution: Attribution | None = None
+    interim: Callable[[], Attribution] | None = None
+
+    @property
+    def attribution(self) -> Attribution | None:
+        """The attribution so far, after a round; None after a batch. It is computed whenever it is read."""
+        return None if self.interim is None else self.interim()
 
 
 Listener = Callable[[Progress], None]
@@ -58,10 +63,10 @@ class Reporter:
     def halved(self, batch_size: int) -> None:
         """Say nothing: the attribution has a note about it."""
 
-    def solved(self, solution: Solution) -> None:
+    def solved(self, solution: Callable[[], Solution]) -> None:
         """Tell of a round."""
-        self._tell(self.interim(solution))
+        self._tell(lambda: self.interim(solution()))
 
-    def _tell(self, attribution: Attribution | None) -> None:
+    def _tell(self, interim: Callable[[], Attribution] | None) -> None:
         with untouched():
-            self.listener(Progress(self.n_asked, self.n_samples, attribution))
+            self.listener(Progress(self.n_asked, self.n_samples, interim))

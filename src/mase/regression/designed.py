@@ -110,11 +110,16 @@ class Regression:
             self._tell(oracle, head, responses, problem)
 
     def _tell(self, oracle: Oracle, sample: Sample, responses: Floats, problem: Problem) -> None:
-        """Pass the solution so far on, if somebody follows."""
+        """Offer the solution so far, if somebody follows; it is computed if it is wanted."""
         if oracle.solved is not None:
-            estimate = self._fit(problem, sample)
-            r2 = adjusted_r2(sample, responses, estimate)
-            oracle.solved(Solution(estimate, oracle.text, replace(oracle.cost), oracle.notes, oracle.precision, r2=r2))
+            cost, notes = replace(oracle.cost), oracle.notes
+
+            def so_far() -> Solution:
+                estimate = self._fit(problem, sample)
+                r2 = adjusted_r2(sample, responses, estimate)
+                return Solution(estimate, oracle.text, cost, notes, oracle.precision, r2=r2)
+
+            oracle.solved(so_far)
 
     def _fit(self, problem: Problem, sample: Sample) -> Estimate:
         """Return the estimate, without sampling error if the sample is exhaustive."""

@@ -51,7 +51,7 @@ class Oracle:
     answers
         Where to keep the answers to rows of zeros and ones in full precision; None to keep none.
     solved
-        Called with the `Solution` so far after every round but the last one; None for nobody.
+        Called after every round but the last one with a function that returns the `Solution` so far; None for nobody.
     """
 
     probe: Probe

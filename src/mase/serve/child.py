@@ -50,7 +50,7 @@ __all__ = ["Worker", "main"]
 # Seconds in which the process may finish what it does after the server has closed the pipe.
 _GRACE = 0.5
 # Seconds between two messages about progress, and between two rounds that are shown: a reader sees no more.
-_PAUSE, _ROUND_PAUSE = 0.05, 0.15
+_PAUSE, _ROUND_PAUSE = 0.1, 0.2
 _CACHED = 16
 
 
@@ -183,9 +183,9 @@ class Worker:
             nonlocal told, shown
             self._check(number)
             now = time.monotonic()
-            if progress.attribution is not None and now - shown >= _ROUND_PAUSE:
-                self._answer(Round(number, article(progress.attribution)))
-                shown = time.monotonic()
+            if now - shown >= _ROUND_PAUSE and (found := progress.attribution) is not None:
+                self._answer(Round(number, article(found)))
+                shown = told = time.monotonic()
             elif now - told >= _PAUSE:
                 self._answer(Asked(number, progress.n_asked, progress.n_samples))
                 told = now
