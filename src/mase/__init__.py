@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mase.io.json import load as load
     from mase.methods import METHODS as METHODS
     from mase.methods import Method as Method
+    from mase.progress import Progress as Progress
     from mase.regression.precision import QueryOptions as QueryOptions
     from mase.regression.stopping import Stopping as Stopping
     from mase.summary.summarising import summarise as summarise
@@ -33,6 +34,7 @@ __all__ = [
     "Explainer",
     "MaseError",
     "Method",
+    "Progress",
     "QueryOptions",
     "Stopping",
     "__version__",
@@ -54,6 +56,7 @@ __getattr__ = lazy_names(
         "METHODS": "mase.methods",
         "MaseError": "mase.errors",
         "Method": "mase.methods",
+        "Progress": "mase.progress",
         "QueryOptions": "mase.regression.precision",
         "Stopping": "mase.regression.stopping",
         "compare": "mase.comparison.compare",

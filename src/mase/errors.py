@@ -9,6 +9,7 @@ __all__ = [
     "DataError",
     "EmptyTextError",
     "InvalidTextError",
+    "LimitError",
     "LockedError",
     "MaseError",
     "MissingDependencyError",
@@ -17,6 +18,7 @@ __all__ = [
     "NotPicklableError",
     "OptionError",
     "PluginError",
+    "QueueFullError",
     "ShapeError",
     "TextTimeoutError",
     "TooFewSamplesError",
@@ -83,6 +85,14 @@ class DataError(MaseError, OSError):
 
 class LockedError(DataError):
     """The folder of a run is in use by another process."""
+
+
+class LimitError(MaseError, ValueError):
+    """A request to `mase serve` exceeds one of its limits."""
+
+
+class QueueFullError(LimitError):
+    """Too many requests wait for a model of `mase serve`."""
 
 
 class WorkerError(MaseError, RuntimeError):

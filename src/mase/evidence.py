@@ -12,7 +12,7 @@ from mase.attribution import Changed, Evidence, FlipSet
 from mase.errors import OptionError
 from mase.links import probabilities
 from mase.method import Method
-from mase.models.batching import ask
+from mase.models.batching import UNWATCHED, Watch, ask
 from mase.models.protocol import Probe
 from mase.regression.answers import Answers
 
@@ -87,6 +87,8 @@ class MaskedPredictions:
         Rows per batch; None for the probe's.
     n_asked
         Number of rows that were asked, and evaluations of the setup.
+    watch
+        Who is told of the batches.
     """
 
     probe: Probe
@@ -97,6 +99,7 @@ class MaskedPredictions:
     budget: int
     batch_size: int | None = None
     n_asked: int = 0
+    watch: Watch = UNWATCHED
 
     def evidence(self, order: Sequence[int], k: int) -> Evidence:
         """Return the predictions without the best 1 to k units of an order and from them alone, and a flip set."""
@@ -107,6 +110,10 @@ class MaskedPredictions:
             tuple(map(self._changed, best, scores[len(best) :])),
             self._flip_set(order, k),
         )
+
+    def without(self, units: tuple[int, ...]) -> Changed:
+        """Return the prediction with these units masked, whatever the budget is."""
+        return self._changed(units, self._scores([self._without(units)])[0])
 
     def _flip_set(self, order: Sequence[int], k: int) -> FlipSet | None:
         """Return the shortest beginning of the order that flips the prediction, without the units it does not need."""
@@ -149,7 +156,7 @@ class MaskedPredictions:
             smallest = all(scores is not None for scores in known)
             if not smallest:
                 break
-        changed = self._changed(units, self._scores([self._without(units)])[0])
+        changed = self.without(units)
         return FlipSet(units, changed.label, changed.probability, smallest)
 
     def _affordable(self, sets: Sequence[tuple[int, ...]]) -> Sequence[tuple[int, ...]]:
@@ -189,7 +196,7 @@ class MaskedPredictions:
         known = self.answers.get(table)
         new = np.unique(table[[index for index, scores in enumerate(known) if scores is None]], axis=0)
         if len(new):
-            self.answers.add(new, ask(self.probe, new, self.batch_size, 0))
+            self.answers.add(new, ask(self.probe, new, self.batch_size, 0, watch=self.watch))
             self.n_asked += len(new)
             self.budget = max(0, self.budget - len(new))
         return [scores for scores in self.answers.get(table) if scores is not None]

@@ -1,33 +1,28 @@
 """The pipeline: text -> tokens -> probe -> strategy -> attribution."""
 
-import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any, Unpack, overload
 
 import numpy as np
 
-from mase.arrays import Ints
-from mase.attribution import Attribution, Field, Prediction, Unit
-from mase.coordinates import coordinates, members
-from mase.errors import EmptyTextError, MaseError, ModelError, OptionError
-from mase.evidence import MaskedPredictions, budget, check_count, within_budget
-from mase.links import Link, probabilities
+from mase.attribution import Attribution, Changed, chosen
+from mase.bound_text import BoundText
+from mase.errors import MaseError, OptionError
+from mase.evidence import budget, check_count, within_budget
+from mase.links import Link
 from mase.measure import measure
 from mase.methods import Method, describe, resolve, suited
 from mase.models import adapt
-from mase.models.batching import check_start
-from mase.models.protocol import Binding, Model, Probe
+from mase.models.batching import UNWATCHED
+from mase.models.protocol import Model, Probe
 from mase.options import ExplainerOptions, MoreOptions, Units, merged
-from mase.provenance import installed
+from mase.progress import Listener, Reporter
 from mase.regression.answers import Answers
 from mase.regression.precision import AUTO, QueryOptions
 from mase.regression.stopping import NEVER, Stopping
-from mase.results import FIELD, fit_of, response_of, tokens_of
 from mase.rng import generator, seeded, stream_key
-from mase.spaces.token_mask import TokenMask
-from mase.target import target_index
-from mase.text import Tokens, check_text, check_texts, group_words
+from mase.text import check_text, check_texts
 
 __all__ = ["Explainer", "explain"]
 
@@ -165,79 +160,82 @@ class Explainer:
 
         return track(texts, "explaining", console=Console(stderr=True))
 
-    def _explain(self, text: str, target: str | int | None) -> Attribution:
+    def follow(self, text: str, listener: Listener, *, target: str | int | None = None) -> Attribution:
+        """Return the attribution of one text, and tell a listener how far it is.
+
+        The listener is called after every batch of evaluations, and after every round but the last one of a design
+        with several rounds, then with the attribution so far. The scores are those of a plain call, bit for bit. What
+        the listener raises ends the explanation and is raised here.
+
+        Raises
+        ------
+        MaseError
+            As for a plain call.
+
+        Examples
+        --------
+        >>> explainer = Explainer(lambda texts: [[0.5, 0.5] for _ in texts])
+        >>> n_asked = []
+        >>> found = explainer.follow("all is well", lambda progress: n_asked.append(progress.n_asked))
+        >>> n_asked[-1] == found.fit.n_queries
+        True
+        """
+        return self._explain(text, target, listener)
+
+    def predict_without(self, found: Attribution, units: Iterable[int]) -> Changed:
+        """Ask the model once what it predicts with some units of an attribution masked.
+
+        They are masked as the method masks them; where it scales or moves their vectors, they are replaced by its
+        reference.
+
+        Parameters
+        ----------
+        found
+            An attribution of this explainer, or of another one of the same model and units.
+        units
+            Indices of the units.
+
+        Raises
+        ------
+        OptionError
+            If a unit does not exist, or the attribution is of another model.
+        ModelError
+            If the model raises an exception or returns something other than finite class scores.
+        """
+        masked = chosen(units, len(found.units))
+        if dict(found.model) != {"name": self.model.name, "sha256": self.model.sha256}:
+            name = found.model.get("name")
+            raise OptionError(f"the attribution is of the model {name!r}, expected one of {self.model.name!r}")
+        with seeded(self.seed, found.text):
+            bound = self._bound(found.text, found.target)
+            return bound.masked(Answers(), 1, self.query.rows).without(masked)
+
+    def _explain(self, text: str, target: str | int | None, listener: Listener | None = None) -> Attribution:
         with seeded(self.seed, check_text(text)):
-            return self._explained(text, target)
+            return self._explained(self._bound(text, target), listener)
 
-    def _explained(self, text: str, target: str | int | None) -> Attribution:
-        start = time.perf_counter()
-        tokens = self.model.encode(text)
-        words = group_words(tokens)
-        of_token = coordinates(words, per_token=self.per_token)
-        binding = self._binding(tokens, of_token)
-        probe = self._bound(binding)
-        probability = probabilities(check_start(probe.start), probe.output)[0]
-        index = target_index(self.model.labels, target, probability)
-        label = self.model.labels[index]
+    def _bound(self, text: str, target: str | int | None) -> BoundText:
+        return BoundText.of(self.model, self.method, text, target, per_token=self.per_token, seed=self.seed)
+
+    def _explained(self, bound: BoundText, listener: Listener | None) -> Attribution:
+        settings, probe = self._described(bound.probe), bound.probe
+        report = None
+        if listener is not None:
+            interim = partial(bound.attribution, settings=settings, seed=self.seed)
+            report = Reporter(listener, interim, self.method.n_samples, probe.n_setup)
         answers = Answers() if self.n_tested else None
-        solution = measure(probe, self._measured, index, generator(self.seed, text), self.query, self.stopping, answers)
-        response = response_of(solution, label, self.method.link, words, of_token, per_token=self.per_token)
-        tested = self._tested(probe, binding, members(words, of_token), index, answers)
-        evidence = None if tested is None else tested.evidence(response.order, self.n_tested)
-        return Attribution(
-            document=(Field(FIELD, text),),
-            units=tuple(Unit(FIELD, start, end, text[start:end]) for start, end in words.spans),
-            responses=(response,),
-            tokens=tokens_of(tokens, words),
-            prediction=Prediction.of(self.model.labels, probability),
-            fit=fit_of(solution, 0 if tested is None else tested.n_asked, time.perf_counter() - start),
-            notes=solution.notes,
-            method=self._described(probe),
-            model={"name": self.model.name, "sha256": self.model.sha256},
-            seed=self.seed,
-            versions=dict(installed()),
-            truncation=tokens.truncation,
-            evidence=evidence,
-        )
-
-    def _bound(self, binding: Binding) -> Probe:
-        try:
-            return self.model.bind(binding)
-        except MemoryError as error:
-            message = "the model ran out of memory on a single text; shorten the text or use a device with more memory"
-            raise ModelError(message) from error
-
-    def _tested(
-        self, probe: Probe, binding: Binding, members: Sequence[Ints], target: int, answers: Answers | None
-    ) -> MaskedPredictions | None:
-        """Return the predictions of the model with units masked, for the evidence; None if none is asked for."""
-        if answers is None:
-            return None
-        n_setup = 0
-        if not self.method.space.binary:
-            reference = self.method.space.reference or self.model.references[0]
-            probe = self._bound(replace(binding, space=TokenMask(reference), sigma=0.0))
-            n_setup = probe.n_setup
-        left = budget(self.method, self.n_tested) - n_setup
-        return MaskedPredictions(
-            probe, members, self.model.labels, target, answers, left, self.query.rows, n_asked=n_setup
-        )
+        rng = generator(self.seed, bound.tokens.text)
+        solution = measure(probe, self._measured, bound.target, rng, self.query, self.stopping, answers, report)
+        tested = None
+        if answers is not None:
+            left = budget(self.method, self.n_tested)
+            tested = bound.masked(answers, left, self.query.rows, report or UNWATCHED)
+        return bound.attribution(solution, settings, self.seed, tested, self.n_tested)
 
     @property
     def per_token(self) -> bool:
         """Whether the coordinates are tokens instead of words."""
         return self.units == "token" or self.method.space.per_token
-
-    def _binding(self, tokens: Tokens, of_token: Ints) -> Binding:
-        if not (of_token >= 0).any():
-            excerpt = tokens.text[:40]
-            raise EmptyTextError(f"text {excerpt!r} has only special tokens for the model, expected at least one word")
-        level = self.method.noise_level
-        if self.method.space.noisy and not level:
-            raise OptionError(
-                "sigma is not a number, expected a single standard deviation for a space with noise in all directions"
-            )
-        return Binding.of(tokens, self.method.space, of_token, seed=self.seed, sigma=level)
 
     @property
     def settings(self) -> dict[str, Any]:

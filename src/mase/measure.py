@@ -1,9 +1,12 @@
 """Compute the coefficients of a probe (Algorithm 1): draw perturbations, evaluate the model, solve for the saliency."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 
+from mase.arrays import Ints
 from mase.attribution import Note
 from mase.errors import OptionError
 from mase.methods import Method
@@ -17,7 +20,19 @@ from mase.regression.repetition import Repeated
 from mase.regression.stopping import NEVER, Stopping
 from mase.regression.strategy import Solution
 
-__all__ = ["measure"]
+__all__ = ["Follower", "measure"]
+
+
+class Follower(Protocol):
+    """Is told how far a measurement is."""
+
+    def asked(self, n: int) -> None:
+        """Take note of a batch of n rows."""
+        ...
+
+    def solved(self, solution: Callable[[], Solution]) -> None:
+        """Take note of a round, after which `solution()` is the solution so far; the last round is not told of."""
+        ...
 
 
 def measure(
@@ -28,10 +43,12 @@ def measure(
     options: QueryOptions = AUTO,
     stopping: Stopping = NEVER,
     answers: Answers | None = None,
+    follower: Follower | None = None,
 ) -> Solution:
     """Run a method on a probe and return the coefficients `(p,)`; inactive coordinates get exactly 0.
 
-    The answers to rows of zeros and ones are added to `answers`, if given.
+    The answers to rows of zeros and ones are added to `answers`, if given. The `follower` is told of batches and
+    rounds, and what it raises ends the measurement.
 
     Raises
     ------
@@ -49,10 +66,18 @@ def measure(
     moving = probe.scale > 0 if strategy.needs_reference else np.ones(p, dtype=bool)
     oracle = Oracle.of(probe, method.name, method.link, target, moving, binary=method.space.binary, options=options)
     oracle.answers = answers
+    if follower is not None:
+        oracle.cost.listener = follower.asked
+        oracle.solved = lambda so_far: follower.solved(lambda: _embedded(so_far(), oracle.active, p))
     if not oracle.size:
         return _constant(oracle, p)
     solution = Repeated(strategy).run(oracle, method.n_samples, rng, stopping)
-    return replace(solution, estimate=solution.estimate.embedded(oracle.active, p))
+    return _embedded(solution, oracle.active, p)
+
+
+def _embedded(solution: Solution, active: Ints, p: int) -> Solution:
+    """Return a solution for all p coordinates."""
+    return replace(solution, estimate=solution.estimate.embedded(active, p))
 
 
 def _constant(oracle: Oracle, p: int) -> Solution:

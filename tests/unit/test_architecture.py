@@ -30,7 +30,7 @@ SOURCES = {"mase": SOURCE, "mase_paper": ROOT / "paper" / "src" / "mase_paper"}
 # package have its name before them.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"errors", "platforms"}),
-    frozenset({"arrays", "choices", "files", "lazy", "registry", "rng", "text"}),
+    frozenset({"arrays", "choices", "files", "lazy", "processes", "registry", "rng", "text"}),
     frozenset({"attribution", "coordinates", "links", "provenance", "spaces.protocol", "statistics"}),
     frozenset({"models.protocol"}),
     frozenset({"models.batching"}),
@@ -38,7 +38,8 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"baselines", "designs", "estimators", "spaces", "models"}),
     frozenset({"method"}),
     frozenset({"methods"}),
-    frozenset({"evidence", "measure", "options", "results", "target"}),
+    frozenset({"evidence", "measure", "options", "progress", "results", "target"}),
+    frozenset({"bound_text"}),
     frozenset({"explainer"}),
     frozenset({"datasets", "io", "render"}),
     frozenset({"metrics", "outputs"}),
@@ -69,7 +70,12 @@ FRAMEWORKS: dict[str, tuple[str, ...]] = {
     "peft": ("mase.models.lora",),
     "safetensors": ("mase.models", "mase_paper.training"),
     "transformers": ("mase.models.transformers", "mase.models.pretrained", "mase.models.bundled.minilm"),
-    "matplotlib": ("mase.render.figure", "mase_paper.experiments.plots"),
+    "matplotlib": (
+        "mase.render.dot_plot",
+        "mase.render.figure",
+        "mase.render.pictures",
+        "mase_paper.experiments.plots",
+    ),
     "pandas": ("mase.attribution", "mase.summary.summary"),
     "duckdb": ("mase.corpus.database",),
     "pyarrow": ("mase.datasets", "mase.corpus", "mase.comparison", "mase.report", "mase.summary"),

@@ -3,9 +3,11 @@
 from mase.attribution.attribution import LISTED, Attribution, Word
 from mase.attribution.document import Field, Token, Unit
 from mase.attribution.evidence import Changed, Evidence, FlipSet
+from mase.attribution.expected import chosen
 from mase.attribution.fit import Fit, Note, Precision
 from mase.attribution.prediction import Prediction
 from mase.attribution.response import Response, ranking
+from mase.attribution.verdict import Verdict
 
 __all__ = [
     "LISTED",
@@ -21,6 +23,8 @@ __all__ = [
     "Response",
     "Token",
     "Unit",
+    "Verdict",
     "Word",
+    "chosen",
     "ranking",
 ]

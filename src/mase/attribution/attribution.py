@@ -1,7 +1,8 @@
 """The result of an explanation: a frozen value that can print, plot and save itself."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from math import fsum
 from numbers import Integral
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -11,10 +12,12 @@ import numpy as np
 from mase.arrays import Floats, Ints, frozen
 from mase.attribution.document import Field, Token, Unit
 from mase.attribution.evidence import Evidence
+from mase.attribution.expected import chosen, expected_probability
 from mase.attribution.fit import Fit, Note
 from mase.attribution.frame import frame
 from mase.attribution.prediction import Prediction
 from mase.attribution.response import Response, ranking
+from mase.attribution.verdict import Verdict, verdict_on
 from mase.errors import OptionError
 from mase.registry import unknown
 from mase.text import Span, Truncation
@@ -117,6 +120,11 @@ class Attribution:
         return self.responses[0].r2
 
     @property
+    def verdict(self) -> Verdict:
+        """Whether the scores are reliable or to be read with care, and why; computed from the errors and the notes."""
+        return verdict_on(self.responses[0], self.notes)
+
+    @property
     def signed(self) -> bool:
         """Whether the sign of a score says if its unit increases or decreases the response."""
         return self.responses[0].signed
@@ -182,6 +190,34 @@ class Attribution:
         order = self.order if by == "order" else ranking(np.abs(self.scores) if by == "magnitude" else self.scores)
         words = self.word_scores
         return tuple(words[index] for index in order[: int(k)])
+
+    def expected_without(self, units: Iterable[int]) -> float | None:
+        """Return the response that the scores lead to expect with these units masked: the response minus their scores.
+
+        `Explainer.predict_without` asks the model, so that one can be compared with the other. None if the scores have
+        no sign.
+
+        Raises
+        ------
+        OptionError
+            If one is not the index of a unit.
+        """
+        scores = [self.responses[0].scores[unit] for unit in chosen(units, len(self.units))]
+        return self.response - fsum(scores) if self.signed else None
+
+    def expected_probability_without(self, units: Iterable[int]) -> float | None:
+        """Return the probability of the explained class that belongs to `expected_without`.
+
+        None if the link cannot be inverted, as the margin of three or more classes. An expected probability below 0 or
+        above 1 is set to 0 or 1.
+
+        Raises
+        ------
+        OptionError
+            If one is not the index of a unit.
+        """
+        response = self.expected_without(units)
+        return None if response is None else expected_probability(self, response)
 
     def as_list(self) -> list[tuple[str, float]]:
         """Return `(word, score)` pairs in reading order."""

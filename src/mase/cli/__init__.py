@@ -15,7 +15,7 @@ COMMANDS = Registry(
     "command",
     {
         name: f"mase.cli.{name}:{name}"
-        for name in ("explain", "run", "status", "summary", "compare", "evaluate", "models", "methods", "data")
+        for name in ("explain", "run", "status", "summary", "compare", "serve", "evaluate", "models", "methods", "data")
     },
     "mase.commands",
 )

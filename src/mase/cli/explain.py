@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from mase.cli.options import device, download, how, model, target, text_column, trust_remote_code
+from mase.cli.options import device, download, evidence, how, model, target, text_column, trust_remote_code
 from mase.outputs import OUTPUTS
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ __all__ = ["explain"]
 @model
 @target
 @how
+@evidence
 @device
 @click.option(
     "--threads",

@@ -13,6 +13,7 @@ from mase.links import LINKS
 __all__ = [
     "device",
     "download",
+    "evidence",
     "how",
     "model",
     "options",
@@ -110,10 +111,6 @@ how = options(
         "--seed", type=click.IntRange(min=0), default=0, show_default=True,
         help="Seed; the same seed and text give the same scores.",
     ),
-    click.option(
-        "--evidence", type=click.IntRange(0, 100), default=0, metavar="K",
-        help="Test the K best words on the model: its prediction without them and from them alone, and what flips it.",
-    ),
     click.option("--tolerance", type=float, metavar="E", help="Stop when the relative standard error is at most E."),
     click.option(
         "--stable-top", type=click.IntRange(min=1), metavar="K", help="Stop when the K highest words are significant."
@@ -124,6 +121,16 @@ how = options(
         help="Perturbed copies per forward pass.",
     ),
 )  # fmt: skip
+
+evidence = click.option(
+    "--evidence",
+    type=click.IntRange(0, 100),
+    default=5,
+    show_default=True,
+    metavar="K",
+    help="Test the K best words on the model: its prediction without them and from them alone, and what flips it. The "
+    "evaluations are part of the samples; 0 for no test.",
+)
 
 
 def pairs(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Evaluate a probe in batches, with smaller batches when memory runs out, and check that the scores are finite."""
 
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -10,17 +10,35 @@ from mase.errors import ModelError, NonFiniteError, OptionError
 from mase.models.protocol import ExchangeProbe, GradientProbe, Probe
 
 __all__ = [
-    "Halved", "ask", "ask_exchanged", "ask_gradients", "ask_norms", "check_batch_size", "check_start", "in_batches",
+    "UNWATCHED", "Watch", "ask", "ask_exchanged", "ask_gradients", "ask_norms", "check_batch_size", "check_start",
+    "in_batches",
 ]  # fmt: skip
 
 R = TypeVar("R", Floats, Ints)
 T = TypeVar("T")
-# Called with the new number of rows when memory ran out, so that a reader can learn that the batches were halved.
-Halved = Callable[[int], None]
 
 
-def _unreported(size: int) -> None:
-    del size
+class Watch(Protocol):
+    """Is told what becomes of the batches."""
+
+    def asked(self, n: int) -> None:
+        """Take note that the model has answered a batch of n rows. An exception ends the evaluation."""
+        ...
+
+    def halved(self, batch_size: int) -> None:
+        """Take note that memory ran out, and that batches have at most `batch_size` rows since."""
+        ...
+
+
+class _Unwatched:
+    def asked(self, n: int) -> None:
+        del n
+
+    def halved(self, batch_size: int) -> None:
+        del batch_size
+
+
+UNWATCHED: Watch = _Unwatched()
 
 
 def check_batch_size(batch_size: int | str) -> int | None:
@@ -39,12 +57,11 @@ def check_batch_size(batch_size: int | str) -> int | None:
 
 
 def ask(
-    probe: Probe, coordinates: Floats, batch_size: int | None = None, first: int = 0, *, halved: Halved = _unreported
+    probe: Probe, coordinates: Floats, batch_size: int | None = None, first: int = 0, *, watch: Watch = UNWATCHED
 ) -> Floats:
     """Return the model's scores `(n, k)` at coordinates `(n, p)`.
 
-    The coordinates are the rows `first`, `first` + 1, ... of a design. When memory runs out, `halved` is called with
-    the new batch size.
+    The coordinates are the rows `first`, `first` + 1, ... of a design.
 
     Raises
     ------
@@ -55,7 +72,7 @@ def ask(
     """
     size = batch_size or probe.batch_size
     with probe.opened() as scores:
-        return _collected(scores, coordinates, size, first, halved)
+        return _collected(scores, coordinates, size, first, watch)
 
 
 def ask_norms(
@@ -66,7 +83,7 @@ def ask_norms(
     batch_size: int,
     first: int = 0,
     *,
-    halved: Halved = _unreported,
+    watch: Watch = UNWATCHED,
 ) -> Floats:
     """Return the norms `(n, p)` of the response's gradient with respect to the vectors of each word; see `ask`.
 
@@ -78,11 +95,11 @@ def ask_norms(
         If a norm is NaN or infinite.
     """
     return _collected(
-        lambda c, rows: probe.gradient_norms(c, rows, link, target), coordinates, batch_size, first, halved
+        lambda c, rows: probe.gradient_norms(c, rows, link, target), coordinates, batch_size, first, watch
     )
 
 
-def ask_exchanged(probe: ExchangeProbe, sources: Ints, batch_size: int, *, halved: Halved = _unreported) -> Floats:
+def ask_exchanged(probe: ExchangeProbe, sources: Ints, batch_size: int, *, watch: Watch = UNWATCHED) -> Floats:
     """Return the model's scores `(n, k)` where word i has the content of word `sources[:, i]`; see `ask`.
 
     `sources` is `(n, p)`.
@@ -94,7 +111,7 @@ def ask_exchanged(probe: ExchangeProbe, sources: Ints, batch_size: int, *, halve
     NonFiniteError
         If the model returns NaN or positive infinity.
     """
-    return _collected(lambda s, _: probe.exchanged(s), sources, batch_size, 0, halved)
+    return _collected(lambda s, _: probe.exchanged(s), sources, batch_size, 0, watch)
 
 
 def ask_gradients(
@@ -105,7 +122,7 @@ def ask_gradients(
     batch_size: int,
     first: int = 0,
     *,
-    halved: Halved = _unreported,
+    watch: Watch = UNWATCHED,
 ) -> tuple[Floats, Floats]:
     """Return the model's scores `(n, k)` and the response's derivatives `(n, p)` at the coordinates; see `ask`.
 
@@ -122,17 +139,17 @@ def ask_gradients(
         return _checked(scores, rows), _checked(slopes, rows)
 
     all_scores, derivatives = np.empty((0, 0)), np.empty(coordinates.shape)
-    for rows, (scores, slopes) in in_batches(gradients, coordinates, batch_size, first, halved=halved):
+    for rows, (scores, slopes) in in_batches(gradients, coordinates, batch_size, first, watch=watch):
         if rows.start == 0:
             all_scores = np.empty((len(coordinates), scores.shape[1]))
         all_scores[rows], derivatives[rows] = scores, slopes
     return all_scores, derivatives
 
 
-def _collected(call: Callable[[R, Ints], Floats], points: R, batch_size: int, first: int, halved: Halved) -> Floats:
+def _collected(call: Callable[[R, Ints], Floats], points: R, batch_size: int, first: int, watch: Watch) -> Floats:
     """Return the checked results `(n, m)` of all rows."""
     results = np.empty((0, 0))
-    for rows, batch in in_batches(lambda c, r: _checked(call(c, r), r), points, batch_size, first, halved=halved):
+    for rows, batch in in_batches(lambda c, r: _checked(call(c, r), r), points, batch_size, first, watch=watch):
         if rows.start == 0:
             results = np.empty((len(points), batch.shape[1]))
         results[rows] = batch
@@ -140,7 +157,7 @@ def _collected(call: Callable[[R, Ints], Floats], points: R, batch_size: int, fi
 
 
 def in_batches(
-    call: Callable[[R, Ints], T], points: R, batch_size: int, first: int = 0, *, halved: Halved = _unreported
+    call: Callable[[R, Ints], T], points: R, batch_size: int, first: int = 0, *, watch: Watch = UNWATCHED
 ) -> Iterator[tuple[slice, T]]:
     """Yield the slice of each batch and the result of `call` for it; halve the batches when memory runs out.
 
@@ -158,8 +175,9 @@ def in_batches(
                     "the model ran out of memory on a single input; shorten the text or use a larger device"
                 ) from error
             batch_size = max(1, min(batch_size, len(rows)) // 2)
-            halved(batch_size)
+            watch.halved(batch_size)
             continue
+        watch.asked(len(rows))
         yield slice(start, start + len(rows)), result
         start += len(rows)
 

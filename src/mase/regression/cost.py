@@ -1,6 +1,7 @@
 """The cost of an explanation: the number of model evaluations."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from mase.attribution import Note
 from mase.links import FLOOR
@@ -10,7 +11,7 @@ __all__ = ["Cost"]
 
 @dataclass(slots=True)
 class Cost:
-    """Counts of model evaluations.
+    """Counts of model evaluations. It watches the batches (`mase.models.batching.Watch`).
 
     Attributes
     ----------
@@ -22,12 +23,20 @@ class Cost:
         Evaluations whose probability was below `mase.links.FLOOR` and was raised to it before taking the logarithm.
     halved_to
         Smallest batch size after memory ran out; None if it never did.
+    listener
+        Called with the number of rows of every batch; None for nobody.
     """
 
     n_queries: int = 0
     n_gradients: int = 0
     n_floored: int = 0
     halved_to: int | None = None
+    listener: Callable[[int], None] | None = field(default=None, repr=False, compare=False)
+
+    def asked(self, n: int) -> None:
+        """Tell the listener of a batch of n rows."""
+        if self.listener is not None:
+            self.listener(n)
 
     def halved(self, batch_size: int) -> None:
         """Record that memory ran out, and that batches have at most `batch_size` rows since."""

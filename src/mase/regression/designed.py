@@ -101,11 +101,25 @@ class Regression:
             problem = head.problem(responses, base, slopes if self.needs_gradients else None)
             if goal < cap and stopping.never:  # No stopping rule: skip the covariance.
                 gamma = coefficients(self.estimator, problem)
+                self._tell(oracle, head, responses, problem)
                 continue
             estimate = self._fit(problem, sample)
             if goal == cap or stopping.enough(estimate):
                 return _Fitted(head, responses, problem, estimate)
             solved, gamma = (problem, estimate), estimate.gamma
+            self._tell(oracle, head, responses, problem)
+
+    def _tell(self, oracle: Oracle, sample: Sample, responses: Floats, problem: Problem) -> None:
+        """Offer the solution so far, if somebody follows; it is computed if it is wanted."""
+        if oracle.solved is not None:
+            cost, notes = replace(oracle.cost), oracle.notes
+
+            def so_far() -> Solution:
+                estimate = self._fit(problem, sample)
+                r2 = adjusted_r2(sample, responses, estimate)
+                return Solution(estimate, oracle.text, cost, notes, oracle.precision, r2=r2)
+
+            oracle.solved(so_far)
 
     def _fit(self, problem: Problem, sample: Sample) -> Estimate:
         """Return the estimate, without sampling error if the sample is exhaustive."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -36,8 +36,8 @@ class Oracle:
     """The response of one class of a probe under one link, as a function of the `active` coordinates `(p,)`.
 
     All other coordinates stay at 1. Rows are evaluated in micro-batches, which are halved if memory runs out. Responses
-    are checked to be finite, and every evaluation is counted. The oracle is mutable. Row numbers continue from call to
-    call, so that a design gets the same noise in one round or in several. Copies made by `again` share its `cost`.
+    are checked to be finite, and every evaluation is counted. Row numbers continue from call to call, so that a design
+    gets the same noise in one round or in several. The oracle is mutable; copies made by `again` share its `cost`.
 
     Attributes
     ----------
@@ -50,6 +50,8 @@ class Oracle:
         The response at the text, if it was evaluated again; None for the response from when the text was bound.
     answers
         Where to keep the answers to rows of zeros and ones in full precision; None to keep none.
+    solved
+        Called after every round but the last one with a function that returns the `Solution` so far; None for nobody.
     """
 
     probe: Probe
@@ -62,6 +64,7 @@ class Oracle:
     consistency: Consistency | None = None
     text_response: float | None = None
     answers: Answers | None = None
+    solved: Callable[[Any], None] | None = None
     cost: Cost = field(default_factory=Cost)
     n_rows: int = 0
     half: bool | None = None
@@ -113,10 +116,10 @@ class Oracle:
         first, rows = self._count(len(coordinates)), self._all_coordinates(coordinates)
         if not self.binary:
             # Rows of such a space are close to the text or add noise, so the last row is the better check.
-            scores = ask(self.probe, rows, self.options.rows, first, halved=self.cost.halved)
+            scores = ask(self.probe, rows, self.options.rows, first, watch=self.cost)
             self._compare_last(rows, scores, first)
             return self._respond(scores)
-        evaluate = partial(ask, self.probe, batch_size=self.options.rows, first=first, halved=self.cost.halved)
+        evaluate = partial(ask, self.probe, batch_size=self.options.rows, first=first, watch=self.cost)
         scores = self._checked(evaluate, rows, np.ones((1, rows.shape[1])))
         if self.answers is not None and not self.half:
             self.answers.add(rows, scores)
@@ -126,7 +129,7 @@ class Oracle:
         """Return the response with every coordinate at `level`, in full precision; the row gets no number."""
         self.cost.n_queries += 1
         row = self._all_coordinates(np.full((1, self.size), level))
-        return self._response(ask(self.probe, row, self.options.rows, 0))
+        return self._response(ask(self.probe, row, self.options.rows, 0, watch=self.cost))
 
     def gradients(self, coordinates: Floats) -> tuple[Floats, Floats]:
         """Return responses `(n,)` and their derivatives `(n, p)` at coordinates `(n, p)`.
@@ -139,7 +142,7 @@ class Oracle:
         probe = self._differentiable()
         first, rows = self._count(len(coordinates), gradients=True), self._all_coordinates(coordinates)
         options = (self.link, self.target, self._batch_size, first)
-        scores, slopes = ask_gradients(probe, rows, *options, halved=self.cost.halved)
+        scores, slopes = ask_gradients(probe, rows, *options, watch=self.cost)
         return self._respond(scores), slopes[:, self.active]
 
     def gradient_norms(self, coordinates: Floats) -> Floats:
@@ -152,8 +155,7 @@ class Oracle:
         """
         probe = self._differentiable()
         first, rows = self._count(len(coordinates), gradients=True), self._all_coordinates(coordinates)
-        norms = ask_norms(probe, rows, self.link, self.target, self._batch_size, first, halved=self.cost.halved)
-        return norms[:, self.active]
+        return ask_norms(probe, rows, self.link, self.target, self._batch_size, first, watch=self.cost)[:, self.active]
 
     def exchanged(self, sources: Ints) -> Floats:
         """Return the responses `(n,)` with word i replaced by word `sources[:, i]`, for sources `(n, p)`.
@@ -172,7 +174,7 @@ class Oracle:
         rows = np.tile(np.arange(len(probe.scale)), (len(sources), 1))
         rows[:, self.active] = self.active[sources]
         self._count(len(sources))
-        evaluate = partial(ask_exchanged, probe, batch_size=self._batch_size, halved=self.cost.halved)
+        evaluate = partial(ask_exchanged, probe, batch_size=self._batch_size, watch=self.cost)
         return self._respond(self._checked(evaluate, rows, np.arange(rows.shape[1])[None]))
 
     def contributions(self) -> Floats:
@@ -188,9 +190,8 @@ class Oracle:
                 f"method {self.method!r} supports the bundled LSTM classifiers only; use method='kernel-shap'"
             )
         self._keep_full_precision()
-        contributions = self.probe.contributions(self.link, self.target)[self.active]
         self._count(2, gradients=True)
-        return contributions
+        return self.probe.contributions(self.link, self.target)[self.active]
 
     def again(self, probe: Probe | None = None, *, rows: int | None = None) -> "Oracle":
         """Return a copy that starts again at row 0, optionally with another probe or other batches of `rows` rows."""
@@ -248,8 +249,7 @@ class Oracle:
         if consistency is not None and not consistency.compared and len(rows):
             row, number = rows[-1:], number + len(rows) - 1
             again = partial(self._repeats_alone, row, number)
-            alone = self._response_alone(row, number, self.probe)
-            consistency.compare(alone, self._response(scores[-1:]), again)
+            consistency.compare(self._response_alone(row, number, self.probe), self._response(scores[-1:]), again)
 
     def _repeats_alone(self, row: Floats, number: int) -> tuple[float, ...]:
         """Return one response to a row `(1, p)` alone, without the cache, or two from a probe that takes seeds."""
@@ -262,7 +262,7 @@ class Oracle:
     def _response_alone(self, row: Floats, number: int, probe: Probe) -> float:
         """Return the response to one row `(1, p)` in a batch of its own."""
         self.cost.n_queries += 1
-        return self._response(ask(probe, row, 1, number))
+        return self._response(ask(probe, row, 1, number, watch=self.cost))
 
     def _response(self, scores: Floats) -> float:
         return float(respond(scores, self.probe.output, self.link, self.target)[0])

@@ -1,9 +1,9 @@
 """Texts of the displays: prediction, unit of the scores, fit, truncation and provenance."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
-from mase.attribution import Attribution
+from mase.attribution import Attribution, Changed, FlipSet, Note
 from mase.render.palette import has_intervals, is_unsigned
 from mase.render.pieces import inline
 
@@ -17,6 +17,7 @@ __all__ = [
     "meaning",
     "measured",
     "origin",
+    "other_notes",
     "percent",
     "percent_of_all",
     "top_classes",
@@ -147,26 +148,40 @@ def fit_facts(attribution: Attribution) -> list[str]:
     return [*facts, duration(fit.seconds)]
 
 
-def evidence_facts(attribution: Attribution) -> list[str]:
-    """Return what the model predicts without the best words, and from them alone; nothing if it was not asked."""
+def evidence_facts(attribution: Attribution, name: Callable[[str], str] = inline) -> list[str]:
+    """Return what the model predicts without the best words, and from them alone; nothing if it was not asked.
+
+    `name` makes words and labels fit for display.
+    """
     evidence = attribution.evidence
     if evidence is None or not evidence.without:
         return []
+
+    def words(units: Sequence[int]) -> str:
+        return _listed([f"“{name(attribution.units[unit].text)}”" for unit in units])
+
+    def predicted(changed: Changed | FlipSet) -> str:
+        return f"{name(changed.label)} {percent(changed.probability)}"
+
     without, only, flip = evidence.without[-1], evidence.only[-1], evidence.flip_set
-    n = counted(len(without.units), "best word")
-    facts = [
-        f"without the {n}: {inline(without.label)} {percent(without.probability)}",
-        f"the {n} alone: {inline(only.label)} {percent(only.probability)}",
-    ]
+    n = len(without.units)
+    best = words(without.units) if n <= _MOST_NAMED else f"the {counted(n, 'best word')}"
+    alone = f"with {'it' if n == 1 else 'them'} alone: {predicted(only)}"
+    facts = [f"without {best}: {predicted(without)}; {alone}"]
     if flip is None:
         return facts
     kind = "the smallest set" if flip.smallest else "a small set"
-    words = _listed([f"“{inline(attribution.units[unit].text)}”" for unit in flip.units])
-    return [f"without {words}: {inline(flip.label)} {percent(flip.probability)}, {kind} that flips it", *facts]
+    return [f"without {words(flip.units)}: {predicted(flip)}, {kind} that flips it", *facts]
 
 
 def _listed(words: list[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def other_notes(attribution: Attribution) -> list[Note]:
+    """Return the notes that the verdict does not give as reasons."""
+    reasons = attribution.verdict.reasons
+    return [note for note in attribution.notes if note.message not in reasons]
 
 
 def cut_off(attribution: Attribution) -> str | None:
@@ -197,6 +212,7 @@ _LINK_MEANINGS = {
     "log-probability": "log-probability: +0.7 doubles the probability",
 }
 _ROUNDING = 1e-4
+_MOST_NAMED = 3
 _PARTS = ("space", "design", "estimator")
 _SETTINGS = {"sigma": "σ", "n_samples": "n"}
 

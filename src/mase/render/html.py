@@ -4,48 +4,34 @@ Jinja escapes everything that comes from outside (texts, labels, names). The pag
 its own style sheet, by checksum.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from os import PathLike
 
 from markupsafe import Markup
 
-from mase.attribution import Attribution, Word
+from mase.attribution import Attribution
 from mase.files import write_text
-from mase.render.facts import (
-    counted,
-    cut_off,
-    evidence_facts,
-    fit_facts,
-    link_meaning,
-    meaning,
-    origin,
-    percent,
-    top_classes,
-    unit,
-)
-from mase.render.legend import heading, how_to_read, legend
-from mase.render.palette import (
-    FAINT_SHADES,
-    SHADES,
-    Scale,
-    error95,
-    has_intervals,
-    is_significant,
-    is_unsigned,
-    scale_of,
-    strongest,
-)
-from mase.render.pieces import Piece, inline, pieces
+from mase.render.facts import counted, meaning, origin
+from mase.render.legend import how_to_read, legend
+from mase.render.pieces import inline, isolated
 from mase.render.templates import checksum, resource, templates
+from mase.render.views import View, view_of
 
-__all__ = ["fragment", "page", "write_page"]
+__all__ = ["article", "fragment", "page", "style", "write_page"]
 
 _PACKAGE = "mase.render"
-_TOP_CLASSES = 4
-_UNREAD_SHOWN = 4000
 # Beyond this many scored words, unmarked words have no tooltip with their score.
 _MANY_WORDS = 1500
+# Characters of a text in the list of texts.
+_BEGINNING = 40
+_PALETTES = (
+    ("red-blue", "red for, blue against"),
+    ("blue-orange", "blue for, orange against"),
+    ("green-purple", "green for, purple against"),
+    ("grey", "grey for, hatched against"),
+)
 
 
 def page(attributions: Iterable[Attribution], *, numbers: Sequence[int] | None = None, n_failed: int = 0) -> str:
@@ -64,22 +50,84 @@ def page(attributions: Iterable[Attribution], *, numbers: Sequence[int] | None =
     several = len(shown) + n_failed > 1
     text_numbers = range(1, len(shown) + 1) if numbers is None else numbers
     hints = sum(len(attribution.word_scores) for attribution in shown) <= _MANY_WORDS
-    views = [_view(a, number=n if several else 0, hints=hints) for n, a in zip(text_numbers, shown, strict=True)]
-    style = resource(_PACKAGE, "style.css") + resource(_PACKAGE, "page.css")
+    classes = list(dict.fromkeys(attribution.prediction.label for attribution in shown)) if several else []
+    views = [
+        view_of(
+            a, number=n if several else 0, group=1 + classes.index(a.prediction.label) if several else 0, hints=hints
+        )
+        for n, a in zip(text_numbers, shown, strict=True)
+    ]
+    sheet = style() + resource(_PACKAGE, "page.css") + resource(_PACKAGE, "choices.css") + _filters(views)
+    n_reliable = sum(view.verdict.reliable for view in views)
     return (
         templates(_PACKAGE)
         .get_template("page.html")
         .render(
             title=_title(shown),
-            style=Markup(style),
-            style_hash=checksum(style),
+            style=Markup(sheet),
+            style_hash=checksum(sheet),
             legend=legend(frozenset().union(*(view.marks for view in views))),
             missing=f"{counted(n_failed, 'more text')} could not be explained." if n_failed else "",
+            several=several and views,
+            verdicts=_verdicts(n_reliable, len(views)),
+            palettes=_PALETTES,
+            classes=_counted_classes(views),
+            mixed=several and 0 < n_reliable < len(views),
+            lists=_lists(views, shown),
             reading=" ".join([*meaning(shown), *how_to_read(shown, hints=hints)]),
             views=views,
             origins=list(dict.fromkeys(" · ".join(origin(attribution)) for attribution in shown)),
         )
     )
+
+
+def _verdicts(n_reliable: int, n: int) -> str:
+    """Return how many of n explanations are reliable."""
+    if n_reliable == n:
+        return "All explanations are reliable."
+    return f"{n_reliable:,} of {counted(n, 'explanation')} {'is' if n_reliable == 1 else 'are'} reliable."
+
+
+def _counted_classes(views: Sequence[View]) -> list[tuple[int, str, int]]:
+    """Return number, label and number of texts of each predicted class; nothing if there is one."""
+    counts = Counter((view.group, view.predicted) for view in views)
+    return [(group, isolated(label), n) for (group, label), n in counts.items()] if len(counts) > 1 else []
+
+
+def _filters(views: Sequence[View]) -> str:
+    """Return the rules by which a page shows the texts of one class, or says that none is left."""
+    groups = {view.group for view in views}
+    there = {(view.group, view.verdict.reliable) for view in views}
+    rules = [f".mase:has(#g{group}:checked) .t:not(.g{group}){{display:none}}" for group in sorted(groups)]
+    names = {True: "reliable", False: "careful"}
+    rules += [
+        f".mase:has(#g{group}:checked):has(#{name}:checked) .none{{display:block}}"
+        for group in sorted(groups)
+        for reliable, name in names.items()
+        if (group, reliable) not in there
+    ]
+    return "".join(rules) if len(groups) > 1 else ""
+
+
+def _lists(views: Sequence[View], attributions: Sequence[Attribution]) -> list[tuple[str, list[tuple[View, str]]]]:
+    """Return lists of the texts in several orders; each entry says by what it is ordered."""
+    both = list(zip(views, attributions, strict=True))
+    likely = sorted(both, key=lambda pair: -pair[1].prediction.probability)
+    fitting = sorted(both, key=lambda pair: math.inf if pair[1].r2 is None else pair[1].r2)
+    names = {view.number: isolated(view.predicted) for view in views}
+
+    def fit(a: Attribution) -> str:
+        return "unknown" if a.r2 is None else f"{a.r2:.2f}"
+
+    return [
+        ("text", [(view, f"{names[view.number]}: {_beginning(a)}") for view, a in both]),
+        ("probability", [(view, f"{names[view.number]} {view.probability}") for view, _ in likely]),
+        ("fit", [(view, f"{names[view.number]}, R² {fit(a)}") for view, a in fitting]),
+    ]
+
+
+def _beginning(attribution: Attribution) -> str:
+    return isolated(" ".join(attribution.text[:_BEGINNING].split()))
 
 
 def write_page(
@@ -103,144 +151,24 @@ def write_page(
 
 def fragment(attribution: Attribution) -> str:
     """Return one attribution as a piece of HTML for a notebook, with the colours of the page around it."""
-    view = _view(attribution, number=0, hints=True)
-    link = link_meaning(attribution)
-    lines = " · ".join([*([] if link is None else [link]), *origin(attribution)])
-    style = Markup(resource(_PACKAGE, "style.css"))
-    return templates(_PACKAGE).get_template("fragment.html").render(style=style, view=view, origin=lines)
+    view = view_of(attribution, hints=True, alone=True)
+    return templates(_PACKAGE).get_template("fragment.html").render(style=Markup(style()), view=view)
 
 
-@dataclass(frozen=True, slots=True)
-class _ClassRow:
-    label: str
-    probability: str
-    width: str
-    chosen: bool
+def article(attribution: Attribution) -> str:
+    """Return one attribution as an `article` without style and script, whose units can be clicked.
 
-
-@dataclass(frozen=True, slots=True)
-class _WordRow:
-    word: str
-    number: str
-    side: str
-    bar: str
-    whisker: str
-
-
-@dataclass(frozen=True, slots=True)
-class _View:
-    """One attribution as its template shows it."""
-
-    number: int
-    predicted: str
-    probability: str
-    target: str
-    other_target: bool
-    heading: Markup
-    unsigned: bool
-    intervals: bool
-    marks: frozenset[str]
-    text: Markup
-    classes: Sequence[_ClassRow]
-    words: Sequence[_WordRow]
-    evidence: Sequence[str]
-    facts: str
-    cut: str | None
-    notes: Sequence[str]
-
-
-def _view(attribution: Attribution, *, number: int, hints: bool) -> _View:
-    a, scale = attribution, scale_of(attribution)
-    shown = pieces(a, longest_unread=_UNREAD_SHOWN)
-    marks = frozenset(mark for piece in shown for mark in _marks(a, piece, scale))
-    return _View(
-        number=number,
-        predicted=inline(a.prediction.label),
-        probability=percent(a.prediction.probability),
-        target=inline(a.target),
-        other_target=a.target != a.prediction.label,
-        heading=heading(marks),
-        unsigned=is_unsigned(a),
-        intervals=has_intervals(a),
-        marks=marks,
-        text=Markup("").join(_piece(piece, scale, hints=hints) for piece in shown),
-        classes=_class_rows(a),
-        words=_word_rows(strongest(a, _n_listed(len(a.words))), scale),
-        evidence=[f"{fact[0].upper()}{fact[1:]}." for fact in evidence_facts(a)],
-        facts=" · ".join([f"Scores: {unit(a)}", *fit_facts(a)]),
-        cut=cut_off(a),
-        notes=[inline(note.message) for note in a.notes],
-    )
-
-
-def _marks(attribution: Attribution, piece: Piece, scale: Scale) -> Iterator[str]:
-    """Yield the names of the marks of a piece, which `legend` explains."""
-    word = piece.word
-    if piece.unread:
-        yield "unread"
-    if word is None or not scale.level(word, len(SHADES)):
-        return
-    side = "for" if word.score > 0 else "against"
-    if not has_intervals(attribution):
-        yield "arbitrary"
-    elif is_unsigned(attribution):
-        yield "strong"
-    else:
-        yield side
-    if not is_significant(word):
-        yield f"insignificant {side}"
-
-
-def _piece(piece: Piece, scale: Scale, *, hints: bool) -> Markup:
-    word = piece.word
-    if word is None:
-        return Markup("<s>{}</s>").format(piece.text) if piece.unread else Markup.escape(piece.text)
-    level, hint = scale.level(word, len(SHADES)), scale.interval(word, "±")
-    if not level:
-        return Markup("<u title={}>{}</u>").format(hint, piece.text) if hints else Markup.escape(piece.text)
-    tag = "b" if word.score > 0 else "i"
-    letter = (SHADES if is_significant(word) else FAINT_SHADES)[level - 1]
-    return Markup("<{0} {1} title={2}>{3}</{0}>").format(tag, letter, hint, piece.text)
-
-
-def _class_rows(attribution: Attribution) -> list[_ClassRow]:
-    target = inline(attribution.target)
-    rows = top_classes(attribution, _TOP_CLASSES)
-    return [
-        _ClassRow(label, percent(probability), f"{100 * probability:.3g}", label == target)
-        for label, probability in rows
-    ]
-
-
-def _word_rows(words: Sequence[Word], scale: Scale) -> list[_WordRow]:
-    """Return rows of words with their bars.
-
-    A bar starts at the middle of a drawing of width 100, and the longest whisker ends at its edge.
+    Each unit of the text that is shown is an element with `data-unit`, its index, and `role=button`, not pressed. The
+    first one can be reached by the Tab key (`tabindex=0`), the others by what moves the focus (`tabindex=-1`). The page
+    around it has an element of the class `mase` and the rules of `style`.
     """
-    widest = max((abs(word.score) + (error95(word) or 0.0) for word in words), default=0.0) or 1.0
-
-    def whisker(word: Word) -> str:
-        error = error95(word)
-        if error is None:
-            return ""
-        low, high = (50 + 49 * value / widest for value in (word.score - error, word.score + error))
-        return f"M{low:.3g} 6H{high:.3g}"
-
-    return [
-        _WordRow(
-            word=inline(word.text),
-            number=scale.interval(word),
-            side="p" if word.score > 0 else "n",
-            bar=f"{49 * word.score / widest:.3g}",
-            whisker=whisker(word),
-        )
-        for word in words
-    ]
+    view = view_of(attribution, hints=True, buttons=True, alone=True)
+    return templates(_PACKAGE).get_template("one.html").render(view=view)
 
 
-def _n_listed(n_words: int) -> int:
-    """Return the number of words to list beside a text: fewer beside a short one."""
-    return max(4, min(6, n_words // 8))
+def style() -> str:
+    """Return the style sheet of articles; all of it concerns only what is inside of an element of the class `mase`."""
+    return resource(_PACKAGE, "style.css")
 
 
 def _title(attributions: Sequence[Attribution]) -> str:

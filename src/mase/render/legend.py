@@ -60,12 +60,12 @@ def how_to_read(attributions: Sequence[Attribution], *, hints: bool) -> Iterator
 
 _SIDES = {"for": "<b d>for</b>", "against": "<i d>against</i>"}
 _KEYS = {
-    "for": "<b e>solid red</b> increases the probability of the class",
-    "against": "<i e>dashed blue</i> decreases the probability of the class",
+    "for": "<b e>solid line</b>: increases the probability of the class",
+    "against": "<i e>dashed line</i>: decreases the probability of the class",
 }
 _INSIGNIFICANT = {"insignificant for": "b", "insignificant against": "i"}
 _UNREAD = "<s>grey</s>: not read by the model"
 _PLAIN = {
-    "strong": "<b e>violet</b> matters to the class, in either direction",
-    "arbitrary": "<b e>violet</b> has a high score, which says nothing about the word",
+    "strong": "<b e>shaded</b>: matters to the class, in either direction",
+    "arbitrary": "<b e>shaded</b>: has a high score, which says nothing about the word",
 }

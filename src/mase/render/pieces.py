@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from unicodedata import bidirectional
 
 from mase.attribution import Attribution, Field, Word
 from mase.text import Span
 
-__all__ = ["Piece", "inline", "pieces", "visible"]
+__all__ = ["Piece", "inline", "isolated", "pieces", "visible"]
 
 # Control characters except tab and line end; marks that change the reading direction; zero-width characters, which a
 # classifier reads but a person cannot see (except joiners, which scripts and emoji need); and surrogates, which cannot
@@ -20,10 +21,14 @@ _UNSEEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of the text, with its scored `word` if it is one; `unread` if the model did not read it."""
+    """A part of the text, with its scored `word` and the index of that `unit` if it is one.
+
+    `unread` says that the model did not read it.
+    """
 
     text: str
     word: Word | None = None
+    unit: int | None = None
     unread: bool = False
 
 
@@ -43,6 +48,12 @@ def inline(text: str) -> str:
     return visible(text).replace("\n", "␊").replace("\t", "␉")
 
 
+def isolated(text: str) -> str:
+    """Return `text` as `inline` does. If it is read from right to left, marks keep it apart from what is around it."""
+    shown = inline(text)
+    return f"\u2068{shown}\u2069" if any(bidirectional(letter) in ("R", "AL") for letter in shown) else shown
+
+
 def _shown(match: re.Match[str]) -> str:
     code = ord(match[0])
     if code < 0x20:
@@ -58,21 +69,21 @@ def pieces(attribution: Attribution, *, longest_unread: int) -> list[Piece]:
     """
     parts: list[Piece] = []
     for index, field in enumerate(attribution.document):
-        words = [word for word in attribution.word_scores if word.field == field.name]
+        words = [(unit, word) for unit, word in enumerate(attribution.word_scores) if word.field == field.name]
         parts += [Piece("\n")] if index else []
         parts += _of_field(field.text, words, _read(attribution, field), longest_unread)
     return [piece for piece in parts if piece.text]
 
 
-def _of_field(text: str, words: Sequence[Word], read: Span, longest_unread: int) -> Iterator[Piece]:
+def _of_field(text: str, words: Sequence[tuple[int, Word]], read: Span, longest_unread: int) -> Iterator[Piece]:
     """Yield the pieces of one field, of which the model read the span `read`."""
     at, end = read
     yield _unread(text[:at], longest_unread, from_end=True)
-    for word in sorted(words, key=lambda word: word.start):
+    for unit, word in sorted(words, key=lambda pair: pair[1].start):
         first, last = max(word.start, at), min(word.end, end)
         if first >= last:
             continue
-        yield from (Piece(visible(text[at:first])), Piece(visible(text[first:last]), word))
+        yield from (Piece(visible(text[at:first])), Piece(visible(text[first:last]), word, unit))
         at = last
     yield from (Piece(visible(text[at:end])), _unread(text[end:], longest_unread, from_end=False))
 

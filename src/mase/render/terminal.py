@@ -9,7 +9,17 @@ from rich.style import Style
 from rich.text import Text
 
 from mase.attribution import LISTED, Attribution, Word
-from mase.render.facts import counted, cut_off, evidence_facts, fit_facts, link_meaning, measured, percent, top_classes
+from mase.render.facts import (
+    counted,
+    cut_off,
+    evidence_facts,
+    fit_facts,
+    link_meaning,
+    measured,
+    other_notes,
+    percent,
+    top_classes,
+)
 from mase.render.palette import (
     BLUE,
     NEUTRAL,
@@ -45,6 +55,8 @@ _STRONG = (
     Style(color="#ffffff", bgcolor="#7446b4", bold=True),
 )
 _FAINT = Style(dim=True)
+_WARNING = Style(color="#b8860b")
+_RELIABLE, _CAREFUL = Style(color="#2e9e63", bold=True), _WARNING + Style(bold=True)
 _WIDEST = 100
 _UNREAD_SHOWN = 160
 _BAR, _LONGEST_WORD = 24, 28
@@ -53,7 +65,8 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 @dataclass(frozen=True, slots=True)
 class HeatMap:
-    """A rich renderable of one attribution: prediction, text, the `top` strongest words and the fit.
+    """A rich renderable of one attribution: prediction, verdict, text, the `top` strongest words, fit
+    and evidence.
 
     Words that increase the response of the target are red and marked ⁺, words that decrease it are blue and marked ⁻.
     Without colours (NO_COLOR, a pipe) one to three marks show the strength. Words whose interval includes 0 are muted
@@ -86,8 +99,12 @@ def summary(attribution: Attribution, *, top: int = LISTED) -> str:
     labels = [inline(word.text) for word in words]
     width = min(_LONGEST_WORD, max(map(cell_len, labels), default=0))
     rows = zip(labels, words, strict=True)
-    lines = [_headline(a), *(f"  {set_cell_size(label, width)}  {scale.interval(word)}" for label, word in rows)]
-    return "\n".join([*lines, *_closing(a, len(words))])
+    lines = [
+        _headline(a),
+        inline(str(a.verdict)),
+        *(f"  {set_cell_size(label, width)}  {scale.interval(word)}" for label, word in rows),
+    ]
+    return "\n".join([*lines, *_closing(a, len(words)), *evidence_facts(a)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +154,7 @@ class _Marker:
 def _parts(attribution: Attribution, top: int, marker: _Marker, narrow: int) -> Iterator[Text]:
     scale = scale_of(attribution)
     yield _prediction(attribution, marker)
+    yield _verdict(attribution)
     yield Text()
     running = Text.assemble(
         *(marker.piece(piece, scale) for piece in pieces(attribution, longest_unread=_UNREAD_SHOWN))
@@ -149,7 +167,8 @@ def _parts(attribution: Attribution, top: int, marker: _Marker, narrow: int) -> 
         yield _rows(words, scale, marker, narrow)
     for line in _closing(attribution, len(words)):
         warning = line.startswith("warning")
-        yield Text(line, Style(color="#b8860b") if warning else _FAINT)
+        yield Text(line, _WARNING if warning else _FAINT)
+    yield from map(Text, evidence_facts(attribution))
 
 
 def _prediction(attribution: Attribution, marker: _Marker) -> Text:
@@ -164,6 +183,13 @@ def _prediction(attribution: Attribution, marker: _Marker) -> Text:
             line.append("   words that ").append("matter", _STRONG[0]).append(" to ").append(inline(a.target), "bold")
         )
     return line.append_text(_sides(a, marker)).append(" ").append(inline(a.target), "bold")
+
+
+def _verdict(attribution: Attribution) -> Text:
+    verdict = attribution.verdict
+    line = Text(inline(str(verdict)))
+    line.stylize(_RELIABLE if verdict.reliable else _CAREFUL, 0, line.plain.index(":"))
+    return line
 
 
 def _sides(attribution: Attribution, marker: _Marker) -> Text:
@@ -208,6 +234,6 @@ def _closing(attribution: Attribution, shown: int) -> list[str]:
     listed = f"{shown} strongest of {len(a.words)} words" if shown < len(a.words) else counted(len(a.words), "word")
     method = f"{inline(str(a.method.get('name')))}, seed {a.seed}"
     link, cut = link_meaning(a), cut_off(a)
-    lines = [f"{listed}; {measured(a)}", *([] if link is None else [link]), *evidence_facts(a)]
+    lines = [f"{listed}; {measured(a)}", *([] if link is None else [link])]
     lines += [" · ".join([*fit_facts(a), method]), *([] if cut is None else [f"cut off: {cut}"])]
-    return lines + [f"warning: {inline(note.message)} [{inline(note.code)}]" for note in a.notes]
+    return lines + [f"warning: {inline(note.message)} [{inline(note.code)}]" for note in other_notes(a)]

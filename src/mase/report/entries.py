@@ -74,6 +74,8 @@ class Entry:
         The start of the text as it is shown, without control characters. Its fields are on lines of their own.
     n_characters
         Length of the whole text.
+    given
+        The text as the model got it, for a link that explains it again; None if it has several fields, or is cut.
     shading
         The words of the shown text.
     unsigned
@@ -98,6 +100,7 @@ class Entry:
     n_queries: int | None
     text: str
     n_characters: int
+    given: str | None
     shading: Shading
     unsigned: bool
     notes: tuple[tuple[str, str], ...]
@@ -147,6 +150,7 @@ def _entry(
         n_queries=text["n_queries"],
         text=shown,
         n_characters=len(content),
+        given=content if len(fields) == 1 and len(content) <= _LONGEST else None,
         shading=words,
         unsigned=not (words.words[:, 3] >= 0).any() or any(code == _UNSIGNED for code, _ in notes),
         notes=notes,

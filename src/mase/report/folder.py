@@ -11,6 +11,7 @@ from mase.files import cannot_write, writing
 from mase.report.entries import Entry, Flags, entries
 from mase.report.page import FIRST_TEXTS, GENERATOR, page
 from mase.report.slices import FILE, FOLDER, ListWriter
+from mase.report.workbench import Workbench
 from mase.summary.summary import Summary
 
 __all__ = ["check_free", "write_report"]
@@ -19,7 +20,9 @@ PAGE = "index.html"
 _HEAD = 1_000
 
 
-def write_report(summary: Summary, folder: str | os.PathLike[str], *, texts: bool = True) -> Path:
+def write_report(
+    summary: Summary, folder: str | os.PathLike[str], *, texts: bool = True, workbench: str | None = None
+) -> Path:
     """Write the report of the run of a summary to a folder, and return its page.
 
     The page is less than 3 MB. The texts are streamed from the run, so that memory does not grow with their number.
@@ -32,6 +35,9 @@ def write_report(summary: Summary, folder: str | os.PathLike[str], *, texts: boo
         The folder of the report. It is new, empty, or a former report, which is replaced.
     texts
         Whether to list the texts and show words in context. A run without texts has neither.
+    workbench
+        Address of the workbench of the server that shows the report, to which each text then leads; None for a report
+        that is opened as a file.
 
     Raises
     ------
@@ -40,12 +46,13 @@ def write_report(summary: Summary, folder: str | os.PathLike[str], *, texts: boo
     """
     target, run = check_free(folder), summary.run
     listed = texts and run.manifest.asked.documents
+    bench = None if workbench is None else Workbench.of(workbench, run)
     draft = target.parent / f".{target.name[:40]}.{secrets.token_hex(8)}"
     with writing(folder):
         try:
             draft.mkdir(parents=True)
             first = _write_list(summary, draft / FOLDER) if listed else []
-            (draft / PAGE).write_text(page(summary, first, texts=listed), encoding="utf-8")
+            (draft / PAGE).write_text(page(summary, first, texts=listed, workbench=bench), encoding="utf-8")
             _replace(target, draft)
         finally:
             shutil.rmtree(draft, ignore_errors=True)

@@ -1,6 +1,7 @@
 """The page of the report: everything that the summary says, and the first texts of the list."""
 
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -13,9 +14,10 @@ from mase.render.templates import checksum, resource, templates
 from mase.report.entries import FAILED, LOW_CONFIDENCE, NOTED, WRONG, Entry, shortened
 from mase.report.rows import Limits
 from mase.report.sections import class_sections, difference_lists, facts, rules, spreads, verdict
+from mase.report.workbench import Workbench
 from mase.summary.summary import Summary
 
-__all__ = ["FIRST_TEXTS", "GENERATOR", "LARGEST_PAGE", "page"]
+__all__ = ["FIRST_TEXTS", "GENERATOR", "LARGEST_PAGE", "page", "policy"]
 
 # By which a folder is recognized as a report.
 GENERATOR = "mase.report/1"
@@ -25,6 +27,7 @@ FIRST_TEXTS = 10
 _PACKAGE = "mase.report"
 _LONGEST_STATIC = 2_000
 _MOST_LINES = 50
+_POLICY = re.compile('http-equiv=Content-Security-Policy content="([^"]+)"')
 # From much to little, until the page is small enough.
 _LIMITS = (
     Limits(rows=50, examples=3, lists=200),
@@ -39,7 +42,7 @@ _MARKS = frozenset({"for", "against", "insignificant for", "insignificant agains
 _BADGES = ((FAILED, "failed"), (WRONG, "wrong"), (LOW_CONFIDENCE, "low confidence"), (NOTED, "note"))
 
 
-def page(summary: Summary, first: Sequence[Entry], *, texts: bool) -> str:
+def page(summary: Summary, first: Sequence[Entry], *, texts: bool, workbench: Workbench | None = None) -> str:
     """Return the page as HTML, of less than `LARGEST_PAGE` bytes.
 
     Parameters
@@ -50,13 +53,23 @@ def page(summary: Summary, first: Sequence[Entry], *, texts: bool) -> str:
         The first texts of the list.
     texts
         Whether there is a list of texts beside the page; else the page shows no text and no context of a word.
+    workbench
+        The workbench to which the texts lead, if a server shows the page.
     """
-    shown = [_text(entry) for entry in first]
+    shown = [_text(entry, workbench) for entry in first]
     for limits in _LIMITS:
-        content = _rendered(summary, shown, limits if texts else Limits(limits.rows, 0, limits.lists), texts=texts)
+        within = limits if texts else Limits(limits.rows, 0, limits.lists)
+        content = _rendered(summary, shown, within, texts=texts, workbench=workbench)
         if len(content.encode()) < LARGEST_PAGE:
             break
     return content
+
+
+def policy(content: str) -> str:
+    """Return the security policy that a page states, for a server that states it as well."""
+    found = _POLICY.search(content)
+    assert found is not None
+    return found[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +85,13 @@ class _Text:
     content: Markup
     plain: bool
     facts: str
+    href: str
     warnings: tuple[str, ...]
 
 
-def _rendered(summary: Summary, first: Sequence[_Text], limits: Limits, *, texts: bool) -> str:
+def _rendered(
+    summary: Summary, first: Sequence[_Text], limits: Limits, *, texts: bool, workbench: Workbench | None
+) -> str:
     style = (
         resource("mase.render", "style.css") + resource("mase.render", "page.css") + resource(_PACKAGE, "report.css")
     )
@@ -115,6 +131,8 @@ def _rendered(summary: Summary, first: Sequence[_Text], limits: Limits, *, texts
             origin=list(_origin(summary)),
             texts=texts,
             documents=asked.documents,
+            workbench=workbench,
+            complete=summary.overview.n_texts == len(run),
             first=first,
             legend=legend(_MARKS),
         )
@@ -134,14 +152,13 @@ def _origin(summary: Summary) -> Iterator[str]:
     yield f"model {shortened(summary.overview.model)}" + (f" (sha256 {checksum_of_model})" if checksum_of_model else "")
     yield f"method {shortened(summary.overview.method)}"
     yield f"seed {asked.seed}"
-    versions = made_with.get("versions")
-    version = versions.get("mase-xai") if isinstance(versions, dict) else None
-    if version:
-        yield f"mase {shortened(str(version))}"
-    yield f"run begun {shortened(summary.run.manifest.created)}"
+    if "mase-xai" in made_with:
+        yield f"mase {shortened(str(made_with['mase-xai']))}"
+    if summary.run.manifest.created:
+        yield f"run begun {shortened(summary.run.manifest.created)}"
 
 
-def _text(entry: Entry) -> _Text:
+def _text(entry: Entry, workbench: Workbench | None) -> _Text:
     found = [f"R² {entry.r2:.2f}".replace("-", "−")] if entry.r2 is not None else []
     found += [f"{entry.link} of {entry.response}"] if entry.response is not None else []
     cut = entry.n_characters > _LONGEST_STATIC
@@ -157,6 +174,7 @@ def _text(entry: Entry) -> _Text:
         facts=" · ".join(
             [*found, *([f"first {_LONGEST_STATIC:,} of {entry.n_characters:,} characters"] if cut else [])]
         ),
+        href="" if workbench is None else workbench.href(entry),
         warnings=(
             *(message for _, message in entry.notes),
             *([f"{entry.error}: {entry.message}"] if entry.error is not None else []),

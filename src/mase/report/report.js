@@ -9,6 +9,7 @@ const mase = (() => {
       return name;
     },
   });
+  const main = document.querySelector("main");
   const section = document.getElementById("texts");
   const form = section.querySelector("form");
   const list = section.querySelector("ol");
@@ -299,6 +300,8 @@ const mase = (() => {
     all.kept.forEach((name, i) => text.kept[i] !== null && facts.push(name + ": " + text.kept[i]));
     if (text.size > 20000) facts.push("first 20,000 of " + text.size.toLocaleString("en") + " characters");
     body.querySelector(".facts").textContent = facts.join(" · ");
+    const link = body.querySelector(".workbench");
+    if (link) link.hidden = !(link.href = workbenchOf(text));
     for (const note of text.notes) addTo(body, "p", "warn", note[1]);
     if (text.error !== null) addTo(body, "p", "warn", text.error + ": " + text.message);
     const readout = body.querySelector(".readout");
@@ -313,6 +316,13 @@ const mase = (() => {
     content.addEventListener("pointerover", (event) => tell(event.target, readout));
     content.addEventListener("focusin", (event) => tell(event.target, readout));
     content.addEventListener("keydown", (event) => walk(event, content));
+  }
+
+  // where a text is explained again; "" if it is not known as the model got it
+  function workbenchOf(text) {
+    const given = text.given === "" ? text.text : text.given;
+    const target = text.response === null ? "" : "&target=" + encodeURIComponent(text.response);
+    return given ? main.dataset.workbench + target + "&text=" + encodeURIComponent(given) : "";
   }
 
   function number(value, scale) {

@@ -136,6 +136,7 @@ def _text(entry: Entry) -> dict[str, Any]:
         "queries": entry.n_queries,
         "text": entry.text,
         "size": entry.n_characters,
+        "given": "" if entry.given == entry.text else entry.given,  # "" for the same, so that it is there once
         "unsigned": entry.unsigned,
         "notes": entry.notes,
         "error": entry.error,

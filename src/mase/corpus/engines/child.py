@@ -2,10 +2,8 @@
 
 import os
 import pickle
-import sys
 import time
 from collections.abc import Callable
-from io import BytesIO, TextIOWrapper
 from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
@@ -13,13 +11,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 from mase.corpus.engines.protocol import Done, Ready
 from mase.errors import MaseError, ModelError
 from mase.platforms import end_with_parent, keep_freed_memory
+from mase.processes import pipes
 
 if TYPE_CHECKING:
     from mase.corpus.worker import Worker
 
 __all__ = ["Begun", "Unable", "main"]
 
-_INPUT, _OUTPUT, _ERRORS = 0, 1, 2
 # Seconds in which a worker may finish what it does after its driver has closed the pipe.
 _GRACE = 0.5
 
@@ -38,7 +36,7 @@ def main(name: str) -> None:
     """Explain the tasks that arrive, after a first message with the pickled recipe."""
     end_with_parent()
     keep_freed_memory()
-    messages, answers = _pipes()
+    messages, answers = pipes()
     inbox: SimpleQueue[Any] = SimpleQueue()
     Thread(target=_receive, args=(messages, inbox), daemon=True).start()
 
@@ -73,21 +71,6 @@ def _opened(recipe: bytes, name: str) -> "Worker | Unable":
     except (Exception, SystemExit) as error:  # noqa: BLE001 (the code of the user may raise anything)
         message = f"a worker cannot open the model: {type(error).__name__}: {' '.join(str(error).split())}"
         return Unable((ModelError.__name__, message))
-
-
-def _pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Return the pipes from and to the driver, and keep other code away from them.
-
-    They are the standard streams at first. The model has an empty standard input instead, and what it prints goes to
-    standard error.
-    """
-    messages, answers = os.fdopen(os.dup(_INPUT), "rb"), os.fdopen(os.dup(_OUTPUT), "wb")
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, _INPUT)
-    os.close(null)
-    os.dup2(_ERRORS, _OUTPUT)
-    sys.stdin = TextIOWrapper(BytesIO(), encoding="utf-8")
-    return messages, answers
 
 
 def _receive(messages: BinaryIO, inbox: "SimpleQueue[Any]") -> NoReturn:

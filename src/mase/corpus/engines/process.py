@@ -2,12 +2,10 @@
 
 import os
 import pickle
-import signal
 import subprocess
 import sys
 import time
 from collections import deque
-from multiprocessing import spawn
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any
@@ -16,20 +14,12 @@ from mase.corpus.engines.child import Begun
 from mase.corpus.engines.protocol import Died, Done, Task
 from mase.errors import TextTimeoutError, WorkerError
 from mase.models.runtime import ONE_THREAD
+from mase.processes import command, ending
 
 __all__ = ["Process"]
 
 # Seconds that a worker has to end after it has closed its pipe.
 _GRACE = 1.0
-# A worker ignores Ctrl-C, which the terminal sends to it as well: its driver ends it. The path for imports is the
-# driver's. The script of the driver is not imported, so that it needs no `if __name__ == "__main__"`.
-_PROGRAM = """\
-import signal, sys
-signal.signal(signal.SIGINT, signal.SIG_IGN)
-sys.path[:] = {path!r}
-from mase.corpus.engines.child import main
-main({name!r})
-"""
 
 
 class Process:
@@ -62,10 +52,9 @@ class Process:
         self._inbox, self._outbox = inbox, SimpleQueue[Any]()
         self._row: int | None = None
         self._begun = time.monotonic()
-        program = _PROGRAM.format(path=sys.path, name=name)
         try:
             self._popen = subprocess.Popen(
-                [os.fsdecode(spawn.get_executable()), "-c", program],
+                command("mase.corpus.engines.child", name),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL if sys.stderr is None else None,
@@ -105,12 +94,7 @@ class Process:
     def reason(self) -> str:
         """Return how the process ended."""
         self.end(_GRACE)  # a model may have closed the pipe of a process that goes on
-        code = self._popen.returncode
-        if code >= 0:
-            return f"the worker process ended with exit code {code} while it explained the text"
-        name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
-        hint = ", as the system does when memory runs out" if name == "SIGKILL" else ""
-        return f"the worker process was ended by {name}{hint}, while it explained the text"
+        return f"the worker process {ending(self._popen.returncode)} while it explained the text"
 
     def close(self) -> None:
         """Close the pipe, at which the worker ends; do not wait for it."""

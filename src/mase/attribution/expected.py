@@ -1,0 +1,61 @@
+"""What the scores lead to expect when units are masked."""
+
+from collections.abc import Callable, Iterable, Mapping
+from math import exp, isclose
+from numbers import Integral
+from typing import TYPE_CHECKING
+
+from mase.errors import OptionError
+
+if TYPE_CHECKING:
+    from mase.attribution.attribution import Attribution
+
+__all__ = ["chosen", "expected_probability"]
+
+# The largest relative difference between a probability and the one that its link leads back to.
+_SAME = 1e-4
+
+
+def chosen(units: Iterable[int], n: int) -> tuple[int, ...]:
+    """Return indices of some of n units, each once.
+
+    Raises
+    ------
+    OptionError
+        If one is not an integer from 0 to n - 1.
+    """
+    found = tuple(dict.fromkeys(units))
+    for unit in found:
+        if isinstance(unit, bool) or not isinstance(unit, Integral) or not 0 <= unit < n:
+            raise OptionError(f"unit is {unit!r}, expected the index of a unit, from 0 to {n - 1}")
+    return tuple(map(int, found))
+
+
+def expected_probability(found: "Attribution", response: float) -> float | None:
+    """Return the probability of the explained class at which its link has the value `response`.
+
+    None if other classes decide it, too: the margin of three or more classes, and the logit of one class out of several
+    whose probabilities sum to 1.
+    """
+    inverse = _INVERSES.get(found.link)
+    if inverse is None or (found.link == "margin" and len(found.prediction.probabilities) > 2):
+        return None
+    if found.link == "logit" and not isclose(inverse(found.response), found.target_probability, rel_tol=_SAME):
+        return None
+    return inverse(response)
+
+
+def _bounded(value: float) -> float:
+    return min(max(value, 0.0), 1.0)
+
+
+def _sigmoid(value: float) -> float:
+    return 1 / (1 + exp(-value)) if value > 0 else exp(value) / (1 + exp(value))
+
+
+_INVERSES: Mapping[str, Callable[[float], float]] = {
+    "probability": _bounded,
+    "log-probability": lambda value: exp(min(value, 0.0)),
+    "logit": _sigmoid,
+    "margin": _sigmoid,
+}

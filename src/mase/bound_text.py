@@ -1,0 +1,142 @@
+"""A text bound to a model for one method: what is measured, and what its attribution is made of."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from mase.arrays import Floats, Ints
+from mase.attribution import Attribution, Evidence, Field, Prediction, Unit
+from mase.coordinates import coordinates, members
+from mase.errors import EmptyTextError, ModelError, OptionError
+from mase.evidence import MaskedPredictions
+from mase.links import probabilities
+from mase.method import Method
+from mase.models.batching import UNWATCHED, Watch, check_start
+from mase.models.protocol import Binding, Model, Probe
+from mase.provenance import installed
+from mase.regression.answers import Answers
+from mase.regression.strategy import Solution
+from mase.results import FIELD, fit_of, response_of, tokens_of
+from mase.spaces.token_mask import TokenMask
+from mase.target import target_index
+from mase.text import Tokens, Words, group_words
+
+__all__ = ["BoundText"]
+
+
+@dataclass(frozen=True, slots=True)
+class BoundText:
+    """A text that is bound to a model for one method and one class.
+
+    Attributes
+    ----------
+    of_token
+        The coordinate of each token `(t,)`; -1 for a token that stays fixed.
+    probability
+        Probabilities of the classes for the text itself `(k,)`.
+    target
+        Index of the explained class.
+    begun
+        When the text was begun, for the time that the explanation takes.
+    """
+
+    model: Model
+    method: Method
+    tokens: Tokens
+    words: Words
+    of_token: Ints
+    per_token: bool
+    binding: Binding
+    probe: Probe
+    probability: Floats
+    target: int
+    begun: float = field(default_factory=time.perf_counter)
+
+    @classmethod
+    def of(
+        cls, model: Model, method: Method, text: str, target: str | int | None, *, per_token: bool, seed: int
+    ) -> Self:
+        """Encode and bind a text; `target` is a label or an index, None for the predicted class.
+
+        Raises
+        ------
+        EmptyTextError
+            If the text has no word.
+        OptionError, UnknownNameError
+            If there is no such class, or the method needs a single standard deviation.
+        ModelError
+            If the model cannot be bound to the text.
+        """
+        begun = time.perf_counter()
+        tokens = model.encode(text)
+        words = group_words(tokens)
+        of_token = coordinates(words, per_token=per_token)
+        binding = _binding(tokens, of_token, method, seed)
+        probe = _bound(model, binding)
+        probability = probabilities(check_start(probe.start), probe.output)[0]
+        index = target_index(model.labels, target, probability)
+        return cls(model, method, tokens, words, of_token, per_token, binding, probe, probability, index, begun)
+
+    def masked(
+        self, answers: Answers, budget: int, batch_size: int | None, watch: Watch = UNWATCHED
+    ) -> MaskedPredictions:
+        """Return the predictions of the model with units masked, from at most `budget` evaluations."""
+        probe, n_setup = self.probe, 0
+        if not self.method.space.binary:
+            reference = self.method.space.reference or self.model.references[0]
+            probe = _bound(self.model, replace(self.binding, space=TokenMask(reference), sigma=0.0))
+            n_setup = probe.n_setup
+            watch.asked(n_setup)
+        units, left = members(self.words, self.of_token), budget - n_setup
+        return MaskedPredictions(
+            probe, units, self.model.labels, self.target, answers, left, batch_size, n_asked=n_setup, watch=watch
+        )
+
+    def attribution(
+        self,
+        solution: Solution,
+        settings: Mapping[str, Any],
+        seed: int,
+        tested: MaskedPredictions | None = None,
+        n_best: int = 0,
+    ) -> Attribution:
+        """Return the attribution of a solution, with evidence about the `n_best` units if they are `tested`."""
+        label, words = self.model.labels[self.target], self.words
+        response = response_of(solution, label, self.method.link, words, self.of_token, per_token=self.per_token)
+        evidence: Evidence | None = None if tested is None else tested.evidence(response.order, n_best)
+        return Attribution(
+            document=(Field(FIELD, self.tokens.text),),
+            units=tuple(Unit(FIELD, start, end, self.tokens.text[start:end]) for start, end in words.spans),
+            responses=(response,),
+            tokens=tokens_of(self.tokens, words),
+            prediction=Prediction.of(self.model.labels, self.probability),
+            fit=fit_of(solution, 0 if tested is None else tested.n_asked, time.perf_counter() - self.begun),
+            notes=solution.notes,
+            method=settings,
+            model={"name": self.model.name, "sha256": self.model.sha256},
+            seed=seed,
+            versions=dict(installed()),
+            truncation=self.tokens.truncation,
+            evidence=evidence,
+        )
+
+
+def _binding(tokens: Tokens, of_token: Ints, method: Method, seed: int) -> Binding:
+    if not (of_token >= 0).any():
+        excerpt = tokens.text[:40]
+        raise EmptyTextError(f"text {excerpt!r} has only special tokens for the model, expected at least one word")
+    level = method.noise_level
+    if method.space.noisy and not level:
+        raise OptionError(
+            "sigma is not a number, expected a single standard deviation for a space with noise in all directions"
+        )
+    return Binding.of(tokens, method.space, of_token, seed=seed, sigma=level)
+
+
+def _bound(model: Model, binding: Binding) -> Probe:
+    try:
+        return model.bind(binding)
+    except MemoryError as error:
+        message = "the model ran out of memory on a single text; shorten the text or use a device with more memory"
+        raise ModelError(message) from error

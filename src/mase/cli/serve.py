@@ -1,0 +1,108 @@
+"""`mase serve`: a local page on which explanations are made, touched and read."""
+
+import webbrowser
+from threading import Thread
+
+import click
+
+from mase.cli.group import Terminated, tell
+from mase.cli.options import device, download, trust_remote_code
+
+__all__ = ["serve"]
+
+_PORT = 8765
+
+
+@click.command(short_help="Open a local page to explain texts and look at corpora.")
+@click.argument("sources", nargs=-1, metavar="[RUN|FILE.jsonl]...")
+@click.option(
+    "-m",
+    "--model",
+    "models",
+    multiple=True,
+    default=("lstm-imdb",),
+    show_default=True,
+    help="Model, as of `mase explain`; can be repeated.",
+)
+@device
+@click.option(
+    "--threads",
+    type=click.IntRange(1, 4096),
+    metavar="N",
+    help="Threads of each model; on a busy machine try 1. [default: torch's]",
+)
+@download
+@trust_remote_code
+@click.option(
+    "--port", type=click.IntRange(0, 65535), metavar="N", help=f"Port. [default: {_PORT}, or a free one if it is taken]"
+)
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="ADDRESS",
+    help="Address to bind to. Any other than the default opens the server to other machines.",
+)
+@click.option("--label-column", metavar="NAME", help="Kept column of the true classes of runs.")
+@click.option("--group-column", metavar="NAME", help="Kept column of runs whose values are compared.")
+@click.option("--no-browser", is_flag=True, help="Do not open a browser.")
+def serve(
+    *,
+    sources: tuple[str, ...],
+    models: tuple[str, ...],
+    device: str | None,
+    threads: int | None,
+    download: bool,
+    trust_remote_code: bool,
+    port: int | None,
+    host: str,
+    label_column: str | None,
+    group_column: str | None,
+    no_browser: bool,
+) -> None:
+    """Open a local page on which one can explain texts, and look at runs of `mase run` and files of results.
+
+    The address is printed on one line. It has a token, so that no other page and no other user of this machine can ask
+    the server. Ctrl-C ends it.
+
+    \b
+    Examples
+      mase serve
+      mase serve -m lstm-imdb -m classifier.py:predict_proba
+      mase serve run reviews.jsonl --port 8000 --no-browser
+    """
+    from mase.lazy import require
+
+    require("starlette", "serve")
+    require("uvicorn", "serve")
+    from mase.serve import server
+    from mase.serve.app import application
+    from mase.serve.corpora import Corpora
+    from mase.serve.corpora_pages import routes
+    from mase.serve.messages import Open
+    from mase.serve.security import is_loopback
+
+    listening = server.bind(host, port, _PORT)
+    number = listening.getsockname()[1]
+    gate = server.gate_of(host, number)
+    opened = [Open(name, download, device, trust_remote_code, threads) for name in dict.fromkeys(models)]
+    if not is_loopback(host):
+        tell(
+            f"mase: --host {host} opens the server to every machine that reaches port {number}. Who has the address "
+            "with the token can use the models and read the corpora that were given, and see all texts that pass by: "
+            "the connection is not encrypted."
+        )
+    first = server.address(host, number, gate.token)
+    click.echo(first)
+    if not no_browser:
+        Thread(target=webbrowser.open, args=(first,), daemon=True).start()
+    corpora = Corpora(sources, label_column, group_column)
+    try:
+        app = application(opened, gate, corpora=corpora.entries, routes=routes(corpora))
+        server.serve(app, listening)
+    except Terminated:
+        raise
+    except KeyboardInterrupt:  # the way to end a server
+        tell("mase: ended")
+    finally:
+        corpora.close()

@@ -1,0 +1,72 @@
+"""How far an explanation is, for who follows it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mase.attribution import Attribution
+from mase.regression.strategy import Solution
+from mase.rng import untouched
+
+__all__ = ["Listener", "Progress", "Reporter"]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an explanation is.
+
+    Attributes
+    ----------
+    n_asked
+        Number of evaluations so far.
+    n_samples
+        Number of evaluations for which the method was configured. A stopping rule may end an explanation before. Checks
+        of the model, and repetitions for one that is not deterministic, come on top.
+    interim
+        After a round, a function that returns the attribution so far; None after a batch.
+    """
+
+    n_asked: int
+    n_samples: int
+    interim: Callable[[], Attribution] | None = None
+
+    @property
+    def attribution(self) -> Attribution | None:
+        """The attribution so far, after a round; None after a batch. It is computed whenever it is read."""
+        return None if self.interim is None else self.interim()
+
+
+Listener = Callable[[Progress], None]
+
+
+@dataclass(slots=True)
+class Reporter:
+    """Tells a listener of batches and rounds. The listener has no effect on random numbers of the model.
+
+    Attributes
+    ----------
+    interim
+        Returns the attribution of a solution.
+    n_asked
+        Number of evaluations so far; at first those of the setup.
+    """
+
+    listener: Listener
+    interim: Callable[[Solution], Attribution]
+    n_samples: int
+    n_asked: int
+
+    def asked(self, n: int) -> None:
+        """Tell of a batch of n rows."""
+        self.n_asked += n
+        self._tell(None)
+
+    def halved(self, batch_size: int) -> None:
+        """Say nothing: the attribution has a note about it."""
+
+    def solved(self, solution: Callable[[], Solution]) -> None:
+        """Tell of a round."""
+        self._tell(lambda: self.interim(solution()))
+
+    def _tell(self, interim: Callable[[], Attribution] | None) -> None:
+        with untouched():
+            self.listener(Progress(self.n_asked, self.n_samples, interim))

@@ -1,0 +1,214 @@
+"""Attributions as their templates show them: marked text, words with bars, classes, facts."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from markupsafe import Markup
+
+from mase.attribution import Attribution, Verdict, Word
+from mase.render.facts import (
+    cut_off,
+    evidence_facts,
+    fit_facts,
+    meaning,
+    origin,
+    other_notes,
+    percent,
+    top_classes,
+    unit,
+)
+from mase.render.legend import heading
+from mase.render.palette import (
+    FAINT_SHADES,
+    SHADES,
+    Scale,
+    error95,
+    has_intervals,
+    is_significant,
+    is_unsigned,
+    scale_of,
+    strongest,
+)
+from mase.render.pieces import Piece, inline, isolated, pieces
+
+__all__ = ["View", "view_of"]
+
+_TOP_CLASSES = 4
+_UNREAD_SHOWN = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class _ClassRow:
+    label: str
+    probability: str
+    width: str
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _WordRow:
+    word: str
+    number: str
+    bar: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One attribution as its template shows it.
+
+    Attributes
+    ----------
+    number
+        Number of the text on a page of several; 0 on a page of one.
+    marks
+        Names of the marks in the text, which `legend` explains.
+    group
+        Number of the predicted class on a page of several texts, by which it can be filtered.
+    """
+
+    number: int
+    group: int
+    verdict: Verdict
+    predicted: str
+    probability: str
+    target: str
+    other_target: bool
+    heading: Markup
+    unsigned: bool
+    intervals: bool
+    marks: frozenset[str]
+    text: Markup
+    classes: Sequence[_ClassRow]
+    words: Sequence[_WordRow]
+    evidence: Sequence[str]
+    facts: Sequence[str]
+    cut: str | None
+    notes: Sequence[str]
+    more: Sequence[str]
+
+
+def view_of(
+    attribution: Attribution,
+    *,
+    number: int = 0,
+    group: int = 0,
+    hints: bool,
+    buttons: bool = False,
+    alone: bool = False,
+) -> View:
+    """Return an attribution as its template shows it.
+
+    Parameters
+    ----------
+    attribution
+        The attribution.
+    number, group
+        Numbers of the text and of its predicted class on a page of several texts.
+    hints
+        Whether unmarked words have a tooltip with their score.
+    buttons
+        Whether the units of the text are buttons.
+    alone
+        Whether the details also say what the scores mean and where they come from, because nothing else does.
+    """
+    a, scale, verdict = attribution, scale_of(attribution), attribution.verdict
+    shown = pieces(a, longest_unread=_UNREAD_SHOWN)
+    marks = frozenset(mark for piece in shown for mark in _marks(a, piece, scale))
+    first = next((piece.unit for piece in shown if piece.unit is not None), None)
+    return View(
+        number=number,
+        group=group,
+        verdict=replace(verdict, reasons=tuple(map(inline, verdict.reasons))),
+        predicted=inline(a.prediction.label),
+        probability=percent(a.prediction.probability),
+        target=inline(a.target),
+        other_target=a.target != a.prediction.label,
+        heading=heading(marks),
+        unsigned=is_unsigned(a),
+        intervals=has_intervals(a),
+        marks=marks,
+        text=Markup("").join(
+            _piece(piece, scale, hints=hints, button=_button(piece, first) if buttons else "") for piece in shown
+        ),
+        classes=_class_rows(a),
+        words=_word_rows(strongest(a, _n_listed(len(a.words))), scale),
+        evidence=[f"{fact[0].upper()}{fact[1:]}." for fact in evidence_facts(a, isolated)],
+        facts=[f"scores: {unit(a)}", *fit_facts(a)],
+        cut=cut_off(a),
+        notes=[inline(note.message) for note in other_notes(a)],
+        more=[*meaning([a]), " · ".join(origin(a))] if alone else [],
+    )
+
+
+def _marks(attribution: Attribution, piece: Piece, scale: Scale) -> Iterator[str]:
+    """Yield the names of the marks of a piece, which `legend` explains."""
+    word = piece.word
+    if piece.unread:
+        yield "unread"
+    if word is None or not scale.level(word, len(SHADES)):
+        return
+    side = "for" if word.score > 0 else "against"
+    if not has_intervals(attribution):
+        yield "arbitrary"
+    elif is_unsigned(attribution):
+        yield "strong"
+    else:
+        yield side
+    if not is_significant(word):
+        yield f"insignificant {side}"
+
+
+def _button(piece: Piece, first: int | None) -> str:
+    """Return the attributes of a unit that is a button; only the first one of a text is reached by the Tab key."""
+    tab = 0 if piece.unit == first else -1
+    return f" data-unit={piece.unit} role=button aria-pressed=false tabindex={tab}"
+
+
+def _piece(piece: Piece, scale: Scale, *, hints: bool, button: str) -> Markup:
+    word = piece.word
+    if word is None:
+        return Markup("<s>{}</s>").format(piece.text) if piece.unread else Markup.escape(piece.text)
+    level, hint = scale.level(word, len(SHADES)), scale.interval(word, "±")
+    if not (level or hints or button):
+        return Markup.escape(piece.text)
+    if not level:
+        return Markup("<u{} title={}>{}</u>").format(Markup(button), hint, piece.text)
+    tag = "b" if word.score > 0 else "i"
+    letter = (SHADES if is_significant(word) else FAINT_SHADES)[level - 1]
+    return Markup("<{0} {1}{2} title={3}>{4}</{0}>").format(tag, letter, Markup(button), hint, piece.text)
+
+
+def _class_rows(attribution: Attribution) -> list[_ClassRow]:
+    target = inline(attribution.target)
+    rows = top_classes(attribution, _TOP_CLASSES)
+    return [
+        _ClassRow(label, percent(probability), f"{100 * probability:.3g}", label == target)
+        for label, probability in rows
+    ]
+
+
+def _word_rows(words: Sequence[Word], scale: Scale) -> list[_WordRow]:
+    """Return rows of words with their bars.
+
+    All bars start at the 0 of a common axis, which is as wide as the longest bars and intervals on either side need.
+    """
+    ends = [word.score + sign * (error95(word) or 0.0) for word in words for sign in (-1, 1)]
+    low, high = min([0.0, *ends]), max([0.0, *ends])
+    width = (high - low) or 1.0
+
+    def box(kind: str, one: float, other: float) -> Markup:
+        left, right = (1 + 98 * (value - low) / width for value in sorted((one, other)))
+        shape = '<rect class={} x="{:.3g}%" width="{:.3g}%"/>'
+        return Markup(shape).format(kind, left, right - left)
+
+    def bar(word: Word) -> Markup:
+        error = error95(word)
+        whisker = "" if error is None else box("w", word.score - error, word.score + error)
+        return box("p" if word.score > 0 else "n", 0.0, word.score) + box("z", 0.0, 0.0) + whisker
+
+    return [_WordRow(inline(word.text), scale.interval(word), bar(word)) for word in words]
+
+
+def _n_listed(n_words: int) -> int:
+    """Return the number of words to list beside a text: the five of the verdict, one more beside a long text."""
+    return max(5, min(6, n_words // 8))

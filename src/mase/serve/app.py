@@ -1,0 +1,248 @@
+"""The application: the page of the workbench, and the requests that it makes."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp
+
+from mase.errors import (
+    CapabilityError,
+    EmptyTextError,
+    InvalidTextError,
+    LimitError,
+    MaseError,
+    OptionError,
+    QueueFullError,
+    UnknownNameError,
+    WorkerError,
+)
+from mase.render.html import page
+from mase.serve.choices import choices
+from mase.serve.explanations import Explanations, answer_of
+from mase.serve.limits import Limits
+from mase.serve.messages import Explain, Open, Predict, Settings, Without
+from mase.serve.models import ServedModel
+from mase.serve.pages import files, workbench
+from mase.serve.security import Gate, Guard
+
+__all__ = ["application"]
+
+# Seconds after which a line is sent to whoever follows, so that a lost connection is noticed.
+_ALIVE = 15.0
+_STATUS: tuple[tuple[type[Exception], int], ...] = (
+    (QueueFullError, 429),
+    (LimitError, 413),
+    (UnknownNameError, 404),
+    (WorkerError, 503),
+    (OptionError, 400),
+    (CapabilityError, 400),
+    (EmptyTextError, 400),
+    (InvalidTextError, 400),
+)
+_STREAM = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+
+T = TypeVar("T")
+
+
+class _Prediction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    model: str
+    text: str
+
+
+class _Explanation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    model: str
+    text: str
+    target: str | None = None
+    settings: Settings = Settings()
+
+
+class _Units(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    units: tuple[int, ...]
+
+
+def application(
+    models: Sequence[Open],
+    gate: Gate,
+    *,
+    limits: Limits | None = None,
+    corpora: Sequence[Mapping[str, str]] = (),
+    routes: Sequence[BaseRoute] = (),
+) -> ASGIApp:
+    """Return the application.
+
+    Parameters
+    ----------
+    models
+        How to open each model. Their names differ.
+    gate
+        What a request must show.
+    limits
+        Limits of requests.
+    corpora
+        Name and address of each corpus.
+    routes
+        Further routes, of corpora.
+    """
+    server = _Server(models, limits or Limits(), corpora)
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        async with server.running():
+            yield
+
+    app = Starlette(
+        routes=[
+            Route("/", server.page),
+            Route("/static/{name}", server.static),
+            Route("/api/models", server.list_models),
+            Route("/api/predictions", server.predict, methods=["POST"]),
+            Route("/api/explanations", server.explain, methods=["POST"]),
+            Route("/api/explanations/{id}", server.cancel, methods=["DELETE"]),
+            Route("/api/explanations/{id}/events", server.events),
+            Route("/api/explanations/{id}/without", server.without, methods=["POST"]),
+            Route("/api/explanations/{id}/page", server.download),
+            Route("/api/explanations/{id}/json", server.line),
+            *routes,
+        ],
+        exception_handlers={MaseError: _failed, HTTPException: _refused, Exception: _broken},
+        lifespan=lifespan,
+    )
+    return Guard(app, gate)  # outside of all that Starlette answers by itself
+
+
+class _Server:
+    """The answers to requests."""
+
+    def __init__(self, models: Sequence[Open], limits: Limits, corpora: Sequence[Mapping[str, str]]) -> None:
+        self._open, self._limits, self._corpora = models, limits, corpora
+        self._models: dict[str, ServedModel] = {}
+        self._explanations = Explanations(limits)
+        self._files = files()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Run the processes of the models during the block."""
+        self._models = {message.model: ServedModel(message, self._limits) for message in self._open}
+        tasks = [asyncio.create_task(model.run()) for model in self._models.values()]
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def page(self, _request: Request) -> Response:
+        return HTMLResponse(workbench(choices(self._described(), self._corpora, self._limits)))
+
+    async def static(self, request: Request) -> Response:
+        found = self._files.get(request.path_params["name"])
+        if found is None:
+            raise HTTPException(404)
+        return Response(found.content, media_type=found.media_type, headers={"Cache-Control": "no-cache"})
+
+    async def list_models(self, _request: Request) -> Response:
+        return JSONResponse({"models": self._described()})
+
+    async def predict(self, request: Request) -> Response:
+        asked = await self._read(request, _Prediction)
+        model = self._model(asked.model, asked.text)
+        answer = await answer_of(model, Predict(asked.text))
+        return JSONResponse({"labels": model.labels, "probabilities": answer.probabilities})
+
+    async def explain(self, request: Request) -> Response:
+        asked = await self._read(request, _Explanation)
+        n, most = asked.settings.n_samples, self._limits.n_samples
+        if n is not None and n > most:
+            raise LimitError(f"n_samples is {n:,}, expected at most {most:,}")
+        model = self._model(asked.model, asked.text)
+        found = self._explanations.begin(model, Explain(asked.text, asked.target, asked.settings))
+        return JSONResponse({"id": found}, 202)
+
+    async def cancel(self, request: Request) -> Response:
+        await self._explanations.cancel(request.path_params["id"])
+        return Response(status_code=204)
+
+    async def events(self, request: Request) -> Response:
+        found = self._explanations[request.path_params["id"]]
+
+        async def lines() -> AsyncIterator[bytes]:
+            async for event in found.events(_ALIVE):
+                yield b": alive\n\n" if event is None else event.line
+
+        return StreamingResponse(lines(), media_type="text/event-stream", headers=_STREAM)
+
+    async def without(self, request: Request) -> Response:
+        found = self._explanations[request.path_params["id"]]
+        asked = await self._read(request, _Units)
+        answer = await answer_of(found.model, Without(found.finished(), found.ask.settings, asked.units))
+        names = ("label", "probability", "target_probability", "expected_response", "expected_probability")
+        return JSONResponse({name: getattr(answer, name) for name in names})
+
+    async def download(self, request: Request) -> Response:
+        found = self._explanations[request.path_params["id"]]
+        content = await asyncio.to_thread(lambda: page([found.attribution()]))
+        return HTMLResponse(content, headers={"Content-Disposition": 'attachment; filename="explanation.html"'})
+
+    async def line(self, request: Request) -> Response:
+        found = self._explanations[request.path_params["id"]]
+        return Response(found.finished() + "\n", media_type="application/json")
+
+    def _described(self) -> list[dict[str, Any]]:
+        return [model.describe() for model in self._models.values()]
+
+    def _model(self, name: str, text: str) -> ServedModel:
+        if len(text) > self._limits.text:
+            raise LimitError(f"the text has {len(text):,} characters, expected at most {self._limits.text:,}")
+        if name not in self._models:
+            raise UnknownNameError(f"the server has no model {name!r:.200}; reload the page")
+        return self._models[name]
+
+    async def _read(self, request: Request, kind: type[T]) -> T:
+        """Return the body of a request.
+
+        Raises
+        ------
+        LimitError
+            If it is too long.
+        OptionError
+            If it is not JSON of this kind.
+        """
+        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            raise HTTPException(415, "the request has another content type, expected application/json")
+        body = bytearray()
+        async for part in request.stream():
+            body += part
+            if len(body) > self._limits.body:
+                raise LimitError(f"the request has more than {self._limits.body:,} bytes, expected fewer")
+        try:
+            return msgspec.json.decode(body, type=kind)
+        except (msgspec.DecodeError, ValueError) as error:
+            raise OptionError(f"the request is not understood: {error}") from error
+
+
+def _failed(_request: Request, error: Exception) -> Response:
+    status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+    return _problem(status, type(error).__name__, str(error))
+
+
+def _refused(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return _problem(error.status_code, "HTTPError", error.detail)
+
+
+def _broken(_request: Request, error: Exception) -> Response:
+    if isinstance(error, ClientDisconnect):
+        return Response(status_code=400)
+    return _problem(500, type(error).__name__, "the server has failed; what happened is in its terminal")
+
+
+def _problem(status: int, kind: str, message: str) -> Response:
+    return JSONResponse({"error": {"type": kind, "message": message}}, status)

@@ -1,0 +1,45 @@
+"""What a page can choose from: all of it comes from the registries."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from mase.choices import UNITS
+from mase.errors import PluginError
+from mase.links import LINKS
+from mase.methods import METHODS
+from mase.serve.limits import Limits
+from mase.serve.messages import Settings
+
+__all__ = ["choices"]
+
+
+def choices(
+    models: Iterable[Mapping[str, Any]], corpora: Iterable[Mapping[str, str]], limits: Limits
+) -> dict[str, Any]:
+    """Return the choices as plain JSON types."""
+    return {
+        "models": list(models),
+        "methods": list(_methods()),
+        "units": list(UNITS),
+        "links": list(LINKS),
+        "corpora": list(corpora),
+        "limits": limits.to_dict(),
+        "defaults": msgspec.structs.asdict(Settings()),
+    }
+
+
+def _methods() -> Iterable[dict[str, Any]]:
+    for name in METHODS:
+        try:
+            method = METHODS[name]
+        except PluginError:  # a broken plug-in must not affect other methods
+            continue
+        yield {
+            "name": name,
+            "summary": method.summary,
+            "needs_gradients": method.strategy.needs_gradients,
+            "needs_embeddings": not method.space.binary,
+            "n_samples": method.n_samples,
+        }

@@ -1,0 +1,190 @@
+"""The explanations that a server makes and keeps, and the events that pages follow."""
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from mase.attribution import Attribution
+from mase.corpus.engines.protocol import as_error
+from mase.errors import OptionError, UnknownNameError
+from mase.io.json import loads
+from mase.serve.copies import command, python
+from mase.serve.jobs import Job
+from mase.serve.limits import Limits
+from mase.serve.messages import Explain, Explained, Failed, Predict, Without
+from mase.serve.models import ServedModel
+
+__all__ = ["Event", "Explanation", "Explanations", "answer_of"]
+
+_LAST = ("done", "failed", "cancelled")
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An event of an explanation: its name and its data as JSON."""
+
+    name: str
+    data: bytes
+
+    @property
+    def line(self) -> bytes:
+        """The event as a server sends it (server-sent events)."""
+        return b"event: %s\ndata: %s\n\n" % (self.name.encode(), self.data)
+
+
+@dataclass(slots=True)
+class Explanation:
+    """One explanation, and the newest event of each name, with its number.
+
+    Whoever follows sees all newest events in their order, at first those from before. Events that are replaced before
+    they are sent are not missed.
+    """
+
+    model: ServedModel
+    ask: Explain
+    job: Job | None = None
+    line: str | None = None
+    _newest: dict[str, tuple[int, Event]] = field(default_factory=dict)
+    _n_events: int = 0
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is a last event."""
+        return any(name in self._newest for name in _LAST)
+
+    def tell(self, name: str, data: Any) -> None:
+        """Add an event."""
+        if self.is_over:
+            return
+        if name in _LAST:
+            self._newest.clear()
+        self._n_events += 1
+        self._newest[name] = (self._n_events, Event(name, msgspec.json.encode(data)))
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
+    async def events(self, alive: float) -> AsyncIterator[Event | None]:
+        """Yield the newest events, until one is the last, and None whenever there is none for `alive` seconds."""
+        seen = 0
+        while True:
+            changed = self._changed
+            for number, event in sorted(self._newest.values(), key=lambda one: one[0]):
+                if number > seen:
+                    seen = number
+                    yield event
+            if changed.is_set():  # while a reader took its time
+                continue
+            if self.is_over:
+                return
+            try:
+                await asyncio.wait_for(changed.wait(), alive)
+            except TimeoutError:
+                yield None
+
+    async def finish(self) -> None:
+        """Wait for the answer of the model, and tell it."""
+        assert self.job is not None
+        answer = await self.job.answer
+        if isinstance(answer, Explained):
+            self.line = answer.attribution
+            copies = {"python": python(self.model.name, self.ask), "command": command(self.model.name, self.ask)}
+            attribution = msgspec.Raw(answer.attribution.encode())
+            self.tell("done", {"html": answer.html, "attribution": attribution} | copies)
+        elif isinstance(answer, Failed):
+            self.tell("failed", {"type": answer.error, "message": answer.message})
+        else:
+            self.tell("cancelled", {})
+
+    def attribution(self) -> Attribution:
+        """Return the attribution.
+
+        Raises
+        ------
+        OptionError
+            If there is none.
+        """
+        found = loads(self.finished())
+        assert isinstance(found, Attribution)
+        return found
+
+    def finished(self) -> str:
+        """Return the attribution as a line of JSON.
+
+        Raises
+        ------
+        OptionError
+            If there is none.
+        """
+        if self.line is None:
+            raise OptionError("the explanation has no result, expected one that is finished; wait for its last event")
+        return self.line
+
+
+class Explanations:
+    """The explanations of a server by their ids, which nobody can guess."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._by_id: dict[str, Explanation] = {}
+        self._finishing: set[asyncio.Task[None]] = set()
+
+    def begin(self, model: ServedModel, ask: Explain) -> str:
+        """Put an explanation into the queue of its model and return its id.
+
+        Raises
+        ------
+        ModelError, LimitError
+            If the model cannot take it.
+        """
+        found = Explanation(model, ask)
+        found.job = model.submit(ask, found.tell)
+        task = asyncio.create_task(found.finish())
+        self._finishing.add(task)
+        task.add_done_callback(self._finishing.discard)
+        self._forget()
+        name = secrets.token_urlsafe(12)
+        self._by_id[name] = found
+        return name
+
+    def __getitem__(self, name: str) -> Explanation:
+        found = self._by_id.get(name)
+        if found is None:
+            raise UnknownNameError("there is no such explanation, or it was forgotten; explain the text again")
+        return found
+
+    async def cancel(self, name: str) -> None:
+        """Cancel an explanation; one that is over stays as it is.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is none of this id.
+        """
+        found = self[name]
+        if found.job is not None and not found.job.answer.done():
+            await found.model.cancel(found.job)
+
+    def _forget(self) -> None:
+        """Forget the oldest explanations that are over."""
+        over = [name for name, found in self._by_id.items() if found.is_over]
+        for name in over[: max(0, len(self._by_id) + 1 - self._limits.results)]:
+            del self._by_id[name]
+
+
+async def answer_of(model: ServedModel, ask: Predict | Without) -> Any:
+    """Return the answer of a model to a quick request.
+
+    Raises
+    ------
+    MaseError
+        If the model fails.
+    """
+    answer = await model.submit(ask).answer
+    if isinstance(answer, Failed):
+        raise as_error(answer.error, answer.message)
+    return answer

@@ -1,0 +1,187 @@
+"""What the server and the process of a model say to each other."""
+
+from typing import Any
+
+import msgspec
+
+from mase.links import Link
+
+__all__ = [
+    "Ask",
+    "Asked",
+    "Cancel",
+    "Cancelled",
+    "Changed",
+    "Explain",
+    "Explained",
+    "Failed",
+    "FromModel",
+    "Open",
+    "Predict",
+    "Predicted",
+    "Ready",
+    "Request",
+    "Round",
+    "Settings",
+    "ToModel",
+    "Unable",
+    "Without",
+    "decode",
+    "encode",
+]
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The options of `mase.Explainer` that a page can choose; what is absent is as the method has it."""
+
+    method: str = "mase"
+    units: str = "word"
+    n_samples: int | None = None
+    reference: str | None = None
+    link: Link | None = None
+    seed: int = 0
+    evidence: int = 5
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options that are given, by name."""
+        return {name: value for name, value in msgspec.structs.asdict(self).items() if value is not None}
+
+
+class _Message(msgspec.Struct, frozen=True, tag=True):
+    pass
+
+
+class Open(_Message, frozen=True, tag=True):
+    """Open a model, as `mase explain -m` does."""
+
+    model: str
+    download: bool = False
+    device: str | None = None
+    trust_remote_code: bool = False
+    threads: int | None = None
+
+
+class Predict(_Message, frozen=True, tag=True):
+    """Return the probabilities of a text."""
+
+    text: str
+
+
+class Explain(_Message, frozen=True, tag=True):
+    """Explain a text."""
+
+    text: str
+    target: str | None
+    settings: Settings
+
+
+class Without(_Message, frozen=True, tag=True):
+    """Return the prediction without some units of an attribution, which is a line of JSON."""
+
+    attribution: str
+    settings: Settings
+    units: tuple[int, ...]
+
+
+Ask = Predict | Explain | Without
+
+
+class Request(_Message, frozen=True, tag=True):
+    """A numbered request."""
+
+    number: int
+    ask: Ask
+
+
+class Cancel(_Message, frozen=True, tag=True):
+    """End the request of this number as soon as the model has answered a batch."""
+
+    number: int
+
+
+class Ready(_Message, frozen=True, tag=True):
+    """The model is open."""
+
+    labels: tuple[str, ...]
+    references: tuple[str, ...]
+
+
+class Unable(_Message, frozen=True, tag=True):
+    """The model cannot be opened."""
+
+    error: str
+    message: str
+
+
+class Asked(_Message, frozen=True, tag=True):
+    """So many evaluations are done."""
+
+    number: int
+    asked: int
+    of: int
+
+
+class Round(_Message, frozen=True, tag=True):
+    """The article of the attribution so far."""
+
+    number: int
+    html: str
+
+
+class Predicted(_Message, frozen=True, tag=True):
+    """The probabilities of the classes."""
+
+    number: int
+    probabilities: tuple[float, ...]
+
+
+class Explained(_Message, frozen=True, tag=True):
+    """The article of an attribution, and the attribution as a line of JSON."""
+
+    number: int
+    html: str
+    attribution: str
+
+
+class Changed(_Message, frozen=True, tag=True):
+    """The prediction without some units, and what the scores lead to expect."""
+
+    number: int
+    label: str
+    probability: float
+    target_probability: float
+    expected_response: float | None
+    expected_probability: float | None
+
+
+class Failed(_Message, frozen=True, tag=True):
+    """The request failed."""
+
+    number: int
+    error: str
+    message: str
+
+
+class Cancelled(_Message, frozen=True, tag=True):
+    """The request was cancelled."""
+
+    number: int
+
+
+ToModel = Open | Request | Cancel
+FromModel = Ready | Unable | Asked | Round | Predicted | Explained | Changed | Failed | Cancelled
+
+_ENCODER = msgspec.msgpack.Encoder()
+_LENGTH = 4
+
+
+def encode(message: ToModel | FromModel) -> bytes:
+    """Return a message as a frame: its length in four bytes, and its content."""
+    content = _ENCODER.encode(message)
+    return len(content).to_bytes(_LENGTH, "big") + content
+
+
+def decode(kind: Any) -> Any:
+    """Return the function that turns the content of a frame into a message of a kind."""
+    return msgspec.msgpack.Decoder(kind).decode

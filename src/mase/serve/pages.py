@@ -1,0 +1,49 @@
+"""The page of the workbench and its files, which are read once: no request leads to a file."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from mase.render.html import style
+
+__all__ = ["File", "files", "workbench"]
+
+_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".txt": "text/plain"}
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file of the page."""
+
+    content: bytes
+    media_type: str
+
+
+def files() -> Mapping[str, File]:
+    """Return the files of the page by name, with the style sheet of articles."""
+    found = {"style.css": File(style().encode(), _TYPES[".css"])}
+    for file in resources.files("mase.serve").joinpath("static").iterdir():
+        media_type = _TYPES.get(file.name[file.name.rfind(".") :])
+        if media_type is not None:
+            found[file.name] = File(file.read_bytes(), media_type)
+    return found
+
+
+def workbench(choices: Mapping[str, Any]) -> str:
+    """Return the page with these choices."""
+    return _templates().get_template("workbench.html").render(choices=choices)
+
+
+@cache
+def _templates() -> Environment:
+    return Environment(
+        loader=PackageLoader("mase.serve", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

@@ -1,0 +1,82 @@
+"""Bind to an address, say which, and serve until Ctrl-C."""
+
+import socket
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from mase.errors import OptionError
+from mase.serve.security import Gate, allowed_names, is_loopback
+
+__all__ = ["address", "bind", "gate_of", "serve"]
+
+# Seconds that answers under way have when the server ends.
+_GRACE = 1
+_CONNECTIONS = 256
+
+
+def bind(host: str, port: int | None, usual: int) -> socket.socket:
+    """Return a socket that listens; without a port the usual one, or a free one if that is taken.
+
+    Raises
+    ------
+    OptionError
+        If the address cannot be used.
+    """
+    ports = (usual, 0) if port is None else (port,)
+    for number, one in enumerate(ports, 1):
+        try:
+            return _listening(host, one)
+        except OSError as error:
+            if number == len(ports):
+                raise OptionError(
+                    f"the address {host}, port {one}, cannot be used ({error.strerror or error}), expected one of "
+                    "this machine and a free port"
+                ) from error
+    raise AssertionError
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    found = socket.socket(family, kind, protocol)
+    try:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind(address)
+        found.listen(_CONNECTIONS)
+    except OSError:
+        found.close()
+        raise
+    return found
+
+
+def gate_of(host: str, port: int) -> Gate:
+    """Return the gate of a server that is bound to this address."""
+    return Gate(allowed_names(host), port, any_address=not is_loopback(host))
+
+
+def address(host: str, port: int, token: str) -> str:
+    """Return the first address, with the token."""
+    name = f"[{host}]" if ":" in host else host
+    return f"http://{name}:{port}/?token={token}"
+
+
+def serve(app: ASGIApp, listening: socket.socket) -> None:
+    """Answer requests until Ctrl-C or SIGTERM.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        When it has ended.
+    """
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        lifespan="on",
+        ws="none",
+        timeout_graceful_shutdown=_GRACE,
+        limit_concurrency=_CONNECTIONS,
+    )
+    uvicorn.Server(config).run(sockets=[listening])

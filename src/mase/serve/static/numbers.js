@@ -1,0 +1,29 @@
+// Numbers as the other pages of mase write them.
+
+/** Return a probability in percent, never rounded to 0 or 100. */
+export function percent(probability) {
+  if (probability > 0.999) return "> 99.9\u00a0%";
+  return probability > 0 && probability < 0.001 ? "< 0.1\u00a0%" : (100 * probability).toFixed(1) + "\u00a0%";
+}
+
+/** Return a share with two decimals, never rounded up to 1. */
+export function share(value) {
+  return value >= 0.995 && value < 1 ? "> 0.99" : value.toFixed(2).replace("-", "−");
+}
+
+/** Return a number with its sign and two decimals, and with more if it is small. */
+export function signed(value) {
+  const size = Math.abs(value);
+  const number = size && size < 0.1 ? size.toPrecision(2) : size.toFixed(2);
+  return (Number(number) === 0 ? "" : value < 0 ? "−" : "+") + number;
+}
+
+/** Return a time in a suitable unit. */
+export function duration(seconds) {
+  return seconds < 1 ? `${Math.round(1000 * seconds)} ms` : `${seconds.toFixed(1)} s`;
+}
+
+/** Return half the width of the 95 % interval of a score. */
+export function error95(standardError) {
+  return 1.959964 * standardError;
+}

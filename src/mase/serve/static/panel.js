@@ -1,0 +1,236 @@
+// One panel: its settings, its text, the prediction, the explanation, and the test of it.
+
+import { Explanation } from "./explanation.js";
+import { markup } from "./markup.js";
+import { duration, share } from "./numbers.js";
+import { element, part } from "./parts.js";
+import { Prediction } from "./prediction.js";
+import { Replacement } from "./replacement.js";
+import * as server from "./server.js";
+import { Settings } from "./settings.js";
+import { unitsOut } from "./state.js";
+import { Trial } from "./trial.js";
+import { Words } from "./words.js";
+
+const PAUSE = 300; // ms without a key before an explanation begins
+const EXPLAINING = "Explaining …";
+const EXAMPLE = "A dull start, but the last hour is wonderful.";
+const COPIES = { python: "Python", command: "command", json: "JSON", html: "HTML" };
+
+export class Panel {
+  #waiting = 0; // the timer of the pause
+  #asked = null; // what the explanation is of that is on the screen or under way
+
+  /**
+   * @param {HTMLElement} root its section
+   * @param {object} choices what the server offers
+   * @param {{change: (patch: object) => void, replaced: (text: string) => void, settled: () => void}} on
+   *   called when the reader changes a setting, when a word was replaced, and when an explanation came or went
+   */
+  constructor(root, choices, on) {
+    [this.root, this.choices, this.on, this.attribution] = [root, choices, on, null];
+    this.text = root.querySelector("textarea");
+    this.controls = new Settings(root, choices, on.change);
+    this.prediction = new Prediction(root, {
+      predicted: () => this.#predicted(),
+      failed: (problem) => this.#fail({ type: problem.name, message: problem.message }),
+    });
+    this.explanation = new Explanation();
+    this.words = new Words(part(root, "result"), {
+      toggle: (unit) => this.attribution && this.trial.flip(unit),
+      replace: (unit) => this.#replace(unit),
+      choose: (unit) => this.attribution && this.trial.choose(unit),
+      point: (unit) => this.attribution && this.trial.tell(unit),
+    });
+    const take = (units) => on.change({ out: units.join(",") });
+    this.trial = new Trial(root, (unit) => this.words.describe(unit), take);
+    this.replacement = new Replacement(root, this.words, on.replaced);
+    this.text.addEventListener("input", () => on.change({ text: this.text.value }, { typed: true }));
+    part(root, "replace").addEventListener("click", () => this.#replace(this.trial.chosen));
+    part(root, "stop").addEventListener("click", () => this.stop());
+    part(root, "copies").addEventListener("click", (event) => this.#copy(event.target.dataset.copy));
+  }
+
+  /** Show these settings, and ask the server for what they change. */
+  show(settings, { typed = false } = {}) {
+    const model = this.choices.models.find(({ name }) => name === settings.model);
+    if (settings.model !== this.settings?.model) this.prediction.forget();
+    this.settings = settings;
+    this.controls.show(settings, this.prediction.probabilities);
+    if (this.text.value !== (settings.text ?? "")) this.text.value = settings.text ?? "";
+    if (!settings.text?.trim()) this.#empty();
+    else if (model?.state === "loading") this.#nothing(`${settings.model} is loading …`);
+    else if (model?.state === "failed") this.#unable(model);
+    else this.#ask(typed);
+  }
+
+  /** Cancel what is under way. */
+  stop() {
+    clearTimeout(this.#waiting);
+    if (!this.#asked || this.attribution) return;
+    this.explanation.cancel();
+    this.#asked = null;
+    this.#say("Stopped. Change the text or a setting to explain again.");
+  }
+
+  close() {
+    clearTimeout(this.#waiting);
+    this.prediction.forget();
+    this.explanation.cancel();
+    this.root.remove();
+  }
+
+  // ------------------------------------------------------------------ prediction and explanation
+  #ask(typed) {
+    this.prediction.ask(this.settings.model, this.settings.text);
+    if (this.prediction.probabilities.size) this.prediction.show(this.settings.target);
+    const request = this.controls.request(this.settings), asked = JSON.stringify(request);
+    if (asked === this.#asked) {
+      if (this.attribution) this.#test();
+      return;
+    }
+    this.#asked = asked;
+    this.#drop();
+    this.#say("");
+    clearTimeout(this.#waiting);
+    this.#waiting = setTimeout(() => this.#explain(request), typed ? PAUSE : 0);
+  }
+
+  #predicted() {
+    this.controls.show(this.settings, this.prediction.probabilities);
+    this.prediction.show(this.settings.target);
+  }
+
+  #explain(request) {
+    this.#say(EXPLAINING, 0);
+    this.explanation.start(request, {
+      queued: ({ ahead }) => this.#say(ahead ? `Waiting for ${ahead} before it …` : EXPLAINING, 0),
+      progress: ({ asked, of }) => this.#count(asked, of),
+      round: ({ html }) => this.#article(html),
+      done: (data) => this.#done(data),
+      failed: (problem) => this.#fail(problem),
+      cancelled: () => this.#say("The server stopped the explanation."),
+    });
+  }
+
+  #done({ html, attribution, ...copies }) {
+    this.#article(html);
+    [this.attribution, this.copies] = [attribution, copies];
+    this.trial.open(this.explanation.id, attribution);
+    this.root.classList.remove("waiting");
+    part(this.root, "copies").hidden = false;
+    part(this.root, "copied").textContent = "";
+    part(this.root, "download").href = server.page(this.explanation.id);
+    this.#say(facts(attribution));
+    this.#test();
+    this.on.settled();
+  }
+
+  #test() {
+    const units = unitsOut(this.settings);
+    if (units.join() === this.trial.units.join()) return;
+    this.words.press(units);
+    this.trial.show(units);
+  }
+
+  /** Show an article; the test of the words stands below their text. */
+  #article(html) {
+    const result = part(this.root, "result"), trial = this.trial.root, flip = part(this.root, "flip");
+    const focused = this.words.focused();
+    result.replaceChildren(markup(html));
+    result.querySelector(".text")?.after(trial, flip);
+    result.classList.remove("stale");
+    this.words.adopt();
+    part(this.root, "problem").hidden = true;
+    if (focused !== null) this.words.focus(focused);
+  }
+
+  /** Forget the explanation. Its article and the room of what is below stay until there is another one. */
+  #drop() {
+    this.explanation.cancel();
+    this.replacement.close();
+    this.trial.close();
+    this.root.classList.add("waiting");
+    part(this.root, "result").classList.add("stale");
+    part(this.root, "problem").hidden = true;
+    this.attribution = null;
+    this.on.settled();
+  }
+
+  // ------------------------------------------------------------------ messages
+  /** Say something; `progress` is a share of the evaluations if an explanation is under way. */
+  #say(message, progress = null) {
+    const bar = part(this.root, "progress");
+    part(this.root, "status").textContent = message;
+    part(this.root, "counter").textContent = "";
+    bar.hidden = part(this.root, "stop").hidden = progress === null;
+    bar.value = progress ?? 0;
+  }
+
+  #count(asked, of) {
+    const status = part(this.root, "status");
+    if (status.textContent !== EXPLAINING) status.textContent = EXPLAINING;
+    part(this.root, "progress").value = asked / of;
+    part(this.root, "counter").textContent = `${asked.toLocaleString("en")} of ${of.toLocaleString("en")} evaluations`;
+  }
+
+  #fail({ type, message }) {
+    this.#say("");
+    this.#clear();
+    const problem = part(this.root, "problem");
+    problem.replaceChildren(element("strong", {}, type), " ", message);
+    problem.hidden = false;
+  }
+
+  #unable({ name, message }) {
+    this.#nothing("");
+    this.#fail({ type: `${name} could not be loaded.`, message });
+  }
+
+  #empty() {
+    this.#nothing("");
+    const example = element("button", { type: "button", class: "chip" }, EXAMPLE);
+    example.addEventListener("click", () => this.on.change({ text: EXAMPLE }));
+    const words = element("p", { class: "empty" }, "Type a text to see what the model makes of it, or try ", example);
+    part(this.root, "result").replaceChildren(words);
+  }
+
+  #nothing(message) {
+    clearTimeout(this.#waiting);
+    this.#asked = null;
+    this.prediction.forget();
+    this.#drop();
+    this.#clear();
+    this.#say(message);
+  }
+
+  #clear() {
+    for (const name of ["trial", "flip", "copies"]) part(this.root, name).hidden = true;
+    this.root.append(this.trial.root, part(this.root, "flip"));
+    part(this.root, "result").replaceChildren();
+    part(this.root, "result").classList.remove("stale");
+  }
+
+  // ------------------------------------------------------------------ what can be done with it
+  #replace(unit) {
+    if (this.attribution) this.replacement.open(unit, this.attribution);
+  }
+
+  async #copy(kind) {
+    if (!kind) return;
+    const said = part(this.root, "copied");
+    try {
+      const content = this.copies[kind] ?? (await server.text(this.explanation.id, kind));
+      if (!navigator.clipboard) throw new Error("browsers allow it only on a loopback address");
+      await navigator.clipboard.writeText(content);
+      said.textContent = `Copied as ${COPIES[kind]}.`;
+    } catch (error) {
+      said.textContent = `Not copied: ${error.message}`;
+    }
+  }
+}
+
+function facts({ fit, responses: [{ r2 }] }) {
+  const cost = `${fit.n_queries.toLocaleString("en")} evaluations in ${duration(fit.seconds)}`;
+  return r2 === null ? cost : `R² ${share(r2)} · ${cost}`;
+}

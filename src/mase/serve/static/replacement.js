@@ -1,0 +1,51 @@
+// The small field at a word in which another one is typed.
+
+import { part } from "./parts.js";
+
+export class Replacement {
+  /** @param {HTMLElement} root the panel; `replaced` is called with the edited text */
+  constructor(root, words, replaced) {
+    [this.root, this.form, this.words] = [root, part(root, "replacement"), words];
+    this.form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      const text = this.text.replaceBy(part(root, "by").value);
+      this.close();
+      replaced(text);
+    });
+    part(root, "cancel").addEventListener("click", () => this.close());
+    this.form.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape") return;
+      event.stopPropagation();
+      this.close();
+    });
+  }
+
+  open(unit, attribution) {
+    const { start, end, text } = attribution.units[unit];
+    const letters = Array.from(attribution.document[0].text); // places are counted in characters
+    this.unit = unit;
+    this.text = { replaceBy: (by) => [...letters.slice(0, start), by, ...letters.slice(end)].join("") };
+    part(this.root, "replaced").textContent = `Instead of “${text}”`;
+    this.form.hidden = false;
+    const field = part(this.root, "by");
+    field.value = text;
+    this.#place();
+    field.select();
+    field.focus();
+  }
+
+  close() {
+    if (this.form.hidden) return;
+    this.form.hidden = true;
+    this.words.focus(this.unit);
+  }
+
+  /** Put the form below its word, inside the panel. */
+  #place() {
+    const word = this.words.element(this.unit).getBoundingClientRect(), panel = this.root.getBoundingClientRect();
+    const left = Math.min(word.left - panel.left, panel.width - this.form.offsetWidth);
+    this.form.style.insetInlineStart = "auto";
+    this.form.style.left = `${Math.max(0, left)}px`;
+    this.form.style.top = `${word.bottom - panel.top + 6}px`;
+  }
+}

@@ -1,0 +1,76 @@
+// The controls of a panel.
+
+import { percent } from "./numbers.js";
+import { part } from "./parts.js";
+
+const FOLDED = ["units", "reference", "link", "n_samples", "seed"];
+
+export class Settings {
+  /**
+   * @param {HTMLElement} root the panel
+   * @param {object} choices what the server offers
+   * @param {(patch: object) => void} change is called with a setting that the reader chose
+   */
+  constructor(root, choices, change) {
+    [this.root, this.choices, this.form] = [root, choices, root.querySelector("form.controls")];
+    this.form.addEventListener("submit", (event) => event.preventDefault());
+    this.form.addEventListener("change", ({ target }) => {
+      if (target.checkValidity()) change({ [target.name]: target.value });
+      else target.reportValidity();
+    });
+    part(root, "fold").addEventListener("click", () => this.#fold(part(root, "settings").hidden));
+  }
+
+  /** Show these settings, and the probabilities of the classes beside their names. */
+  show(settings, probabilities) {
+    const { choices, form: { elements } } = this;
+    const method = settings.method || choices.defaults.method;
+    const model = choices.models.find(({ name }) => name === settings.model);
+    choose(elements.model, settings.model);
+    choose(elements.method, method);
+    choose(elements.units, settings.units || choices.defaults.units);
+    this.#classes(model?.labels ?? [], probabilities);
+    offer(elements.reference, model?.references ?? []);
+    for (const name of ["target", "link", "reference"]) choose(elements[name], settings[name] ?? "");
+    for (const name of ["n_samples", "seed"]) elements[name].value = settings[name] ?? "";
+    const n = FOLDED.filter((name) => settings[name]).length;
+    part(this.root, "changed").textContent = n ? ` · ${n} changed` : "";
+    part(this.root, "summary").textContent = choices.methods.find(({ name }) => name === method)?.summary ?? "";
+  }
+
+  /** Return the request of an explanation with these settings. */
+  request({ model, text, target, ...rest }) {
+    const settings = { evidence: this.choices.defaults.evidence };
+    for (const name of ["method", ...FOLDED]) if (rest[name]) settings[name] = rest[name];
+    for (const name of ["n_samples", "seed"]) if (name in settings) settings[name] = Number(settings[name]);
+    return { model, text, target: target || null, settings };
+  }
+
+  #classes(labels, probabilities) {
+    const share = (label) => probabilities.get(label) ?? 0;
+    const ranked = [...labels].sort((one, two) => share(two) - share(one));
+    const names = ranked.map((label) => (probabilities.has(label) ? `${label} · ${percent(share(label))}` : label));
+    offer(this.form.elements.target, ranked, names);
+  }
+
+  #fold(open) {
+    part(this.root, "settings").hidden = !open;
+    part(this.root, "fold").setAttribute("aria-expanded", String(open));
+  }
+}
+
+/** Choose a value; one that is not offered is added, and the server says what it makes of it. */
+function choose(select, value) {
+  if (![...select.options].some((option) => option.value === value)) select.add(new Option(value, value));
+  if (select.value !== value) select.value = value;
+}
+
+/** Replace all options but the first one, if they are others. */
+function offer(select, values, names = values) {
+  const now = [...select.options].slice(1), same = now.length === values.length;
+  if (same && now.every((option, place) => option.value === values[place] && option.text === names[place])) return;
+  const chosen = select.value;
+  now.forEach((option) => option.remove());
+  values.forEach((value, place) => select.add(new Option(names[place], value)));
+  select.value = values.includes(chosen) ? chosen : "";
+}

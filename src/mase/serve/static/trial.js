@@ -1,0 +1,132 @@
+// The test of an explanation: words are taken out, and the model's probability stands beside what the scores led to
+// expect.
+
+import { percent, signed } from "./numbers.js";
+import { element, part, row } from "./parts.js";
+import * as server from "./server.js";
+
+const HINT = "Click a word, or press Enter on it, to take it out and see whether the scores hold.";
+
+export class Trial {
+  #asking = null;
+
+  /**
+   * @param {HTMLElement} root the panel
+   * @param {(unit: number) => string} describe the score of a unit
+   * @param {(units: number[]) => void} take is called with the units that shall be out
+   */
+  constructor(root, describe, take) {
+    this.root = part(root, "trial");
+    this.flipLine = part(root, "flip");
+    [this.describe, this.take, this.chosen] = [describe, take, null];
+    this.units = [];
+    part(root, "actions").addEventListener("click", (event) => {
+      if (event.target.dataset.part === "toggle") this.flip(this.chosen);
+    });
+  }
+
+  /** Show the test of a new explanation. */
+  open(id, attribution) {
+    const text = JSON.stringify(attribution.document);
+    if (text !== this.text) this.chosen = null;
+    [this.id, this.attribution, this.text, this.units, this.other] = [id, attribution, text, [], null];
+    this.root.hidden = false;
+    this.#flipSet();
+    this.show([]);
+  }
+
+  /** Forget the explanation. */
+  close() {
+    this.#asking?.abort();
+    this.attribution = null;
+  }
+
+  /** Take a unit out, or put it back. */
+  flip(unit) {
+    this.take(this.units.includes(unit) ? this.units.filter((other) => other !== unit) : [...this.units, unit]);
+  }
+
+  /** Choose the unit that the buttons are for, or keep the one that is chosen. */
+  choose(unit = this.chosen) {
+    this.chosen = this.attribution?.units[unit] ? unit : null;
+    part(this.root, "actions").hidden = this.chosen === null;
+    part(this.root, "toggle").textContent = this.units.includes(this.chosen) ? "Put back" : "Take out";
+    this.root.classList.toggle("active", this.chosen !== null || this.units.length > 0);
+    this.tell(this.chosen);
+  }
+
+  /** Say what the score of a unit is; with null, of the chosen one. */
+  tell(unit) {
+    const told = unit ?? this.chosen, readout = part(this.root, "readout");
+    if (told === null) return void (readout.textContent = this.units.length ? "" : HINT);
+    const there = this.other?.get(told);
+    const word = element("bdi", { class: "name" }, this.attribution.units[told].text);
+    readout.replaceChildren(word, " " + this.describe(told), there ? ` (the other: ${there})` : "");
+  }
+
+  /** Take these units out and ask the model. */
+  async show(units) {
+    this.#asking?.abort();
+    this.units = units.filter((unit) => this.attribution.units[unit]);
+    const outcome = part(this.root, "outcome");
+    this.choose();
+    part(this.root, "bars").hidden = true;
+    if (!this.units.length) return void outcome.replaceChildren();
+    this.#asking = new AbortController();
+    const { signal } = this.#asking;
+    try {
+      const found = await server.without(this.id, this.units, signal);
+      if (!signal.aborted) this.#outcome(found);
+    } catch (error) {
+      if (!signal.aborted) outcome.textContent = error.message;
+    }
+  }
+
+  #outcome(found) {
+    const { prediction, responses } = this.attribution, [response] = responses;
+    const before = prediction.probabilities[response.name];
+    const words = element("bdi", {}, listed(this.units.map((unit) => this.attribution.units[unit].text)));
+    const sentence = ["Without ", words];
+    sentence.push(`: ${response.name} ${percent(found.target_probability)} instead of ${percent(before)}.`);
+    const flips = found.label !== prediction.label;
+    if (flips) sentence.push(` The prediction changes to ${found.label} ${percent(found.probability)}.`);
+    const bars = part(this.root, "bars");
+    bars.hidden = false;
+    const rows = [row("the model says", found.target_probability)];
+    if (found.expected_probability !== null) rows.push(row("the scores say", found.expected_probability));
+    else if (found.expected_response !== null) {
+      const [expected, whole] = [signed(found.expected_response), signed(response.value)];
+      sentence.push(` The scores lead to expect a ${response.link} of ${expected} instead of ${whole}.`);
+      sentence.push(" With the link log-probability both could be shown as probabilities.");
+    }
+    bars.replaceChildren(...rows);
+    if (this.units.length > 1 || this.chosen !== this.units[0]) sentence.push(" ", this.#back());
+    part(this.root, "outcome").replaceChildren(...sentence);
+  }
+
+  #back() {
+    const back = element("button", { type: "button" }, this.units.length > 1 ? "Put all back" : "Put it back");
+    back.addEventListener("click", () => this.take([]));
+    return back;
+  }
+
+  #flipSet() {
+    const { evidence, prediction, responses } = this.attribution, line = this.flipLine;
+    line.hidden = !evidence || prediction.label !== responses[0].name;
+    if (line.hidden) return;
+    line.textContent = "No small set of words was found that changes the prediction.";
+    if (!evidence.flip_set) return;
+    const { units, label, probability, smallest } = evidence.flip_set;
+    const text = (unit) => element("bdi", {}, this.attribution.units[unit].text);
+    const words = units.flatMap((unit, place) => [place ? " + " : "", text(unit)]);
+    const chip = element("button", { type: "button", class: "chip" }, ...words);
+    chip.addEventListener("click", () => this.take([...units]));
+    const size = smallest ? "the smallest set" : "a small set";
+    line.replaceChildren("What flips it: without ", chip, ` ${label} ${percent(probability)} (${size})`);
+  }
+}
+
+function listed(words) {
+  const quoted = words.map((word) => `“${word}”`);
+  return quoted.length > 1 ? `${quoted.slice(0, -1).join(", ")} and ${quoted.at(-1)}` : quoted[0];
+}

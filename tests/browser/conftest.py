@@ -1,0 +1,114 @@
+"""A server of the workbench, and Chromium to look at it.
+
+Tests are skipped where Chromium, playwright or the extra `serve` is not installed: `make browser` installs them.
+"""
+
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+AXE = ROOT / ".browser" / "node_modules" / "axe-core" / "axe.min.js"
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+MODELS = ("lstm-imdb", f"{HERE / 'classifiers.py'}:refunds")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """A browser without a window."""
+    if CHROMIUM is None:
+        pytest.skip("Chromium is not installed: make browser")
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def address(tmp_path_factory):
+    """The first address of a server with the models of `MODELS`, a run, and a file that holds no results."""
+    missing = [name for name in ("starlette", "uvicorn", "torch", "duckdb") if find_spec(name) is None]
+    if missing:
+        pytest.skip(f"{', '.join(missing)} not installed")
+    from tests.browser.reviews import write_reviews
+
+    folder = tmp_path_factory.mktemp("corpora")
+    run, broken = write_reviews(folder / "run"), folder / "broken.jsonl"
+    broken.write_text("<script>alert(1)</script>\n", encoding="utf-8")
+    models = [option for name in MODELS for option in ("-m", name)]
+    command = [sys.executable, "-m", "mase", "serve", *models, "--port", "0", "--threads", "1", "--no-browser"]
+    command += ["--label-column", "label", run, broken]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as server:
+        yield next(word for word in server.stdout.readline().split() if word.startswith("http"))
+        server.terminate()
+
+
+class Page:
+    """A page of the workbench in a context of its own, with what went wrong in it."""
+
+    def __init__(self, context, address):
+        self.errors = []
+        self.tab = context.new_page()
+        self.tab.set_default_timeout(60_000)  # the machine may be busy
+        self.tab.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.tab.on("dialog", lambda dialog: (self.errors.append(dialog.message), dialog.dismiss()))
+        self.tab.goto(address)
+        self.root = self.tab.url.partition("#")[0]
+
+    def open(self, fragment=""):
+        """Open the workbench in this state."""
+        self.tab.goto("about:blank")
+        self.tab.goto(self.root + fragment)
+
+    def part(self, name, side="a"):
+        return self.tab.locator(f"[data-side={side}] [data-part={name}]")
+
+    def word(self, unit, side="a"):
+        return self.tab.locator(f'[data-side={side}] .text [data-unit="{unit}"]')
+
+    def explained(self, side="a"):
+        """Wait for an explanation that is done."""
+        self.part("copies", side).wait_for()
+
+    def compared(self):
+        """Wait for two explanations that are done, and return what is said of their differences."""
+        for side in "ab":
+            self.explained(side)
+        return self.tab.locator("#differences").inner_text()
+
+    def violations(self, rules):
+        """Return what axe finds wrong with the page."""
+        if not AXE.is_file():
+            pytest.skip("axe-core is not installed: make browser")
+        if not self.tab.evaluate("() => 'axe' in window"):
+            self.tab.evaluate(AXE.read_text("utf-8"))
+        found = self.tab.evaluate("rules => axe.run({ runOnly: rules, resultTypes: ['violations'] })", rules)[
+            "violations"
+        ]
+        return [f"{one['id']}: {node['html'][:200]}" for one in found for node in one["nodes"]]
+
+
+@pytest.fixture
+def browse(chromium, address):
+    """A function that opens a page; its options are those of a context of playwright."""
+    contexts = []
+
+    def browse(**options):
+        contexts.append(chromium.new_context(**{"viewport": {"width": 1280, "height": 900}} | options))
+        return Page(contexts[-1], address)
+
+    yield browse
+    for context in contexts:
+        context.close()

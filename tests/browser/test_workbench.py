@@ -1,0 +1,254 @@
+"""The workbench in a real browser: what a reader does, and what must then be true."""
+
+import json
+import re
+from urllib.parse import urlencode
+
+import pytest
+
+import mase
+from tests.browser.classifiers import LABELS
+from tests.browser.conftest import MODELS
+from tests.hostile.payloads import PAYLOADS
+
+TEXT = "A dull start, but the last hour is wonderful."
+COMPLAINT = "Please refund me because the film was dull"
+LSTM, REFUNDS = MODELS
+# What axe checks: WCAG 2.2 AA, and its own advice.
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+# Quick explanations, where it does not matter how good they are.
+FEW = {"n_samples": "60"}
+
+
+def state(prefix="", **settings):
+    return "#" + urlencode({prefix + name: value for name, value in settings.items()})
+
+
+def second(first, **settings):
+    return state(**first) + "&b=&" + state("b.", **settings)[1:]
+
+
+def test_typing_predicts_and_explains(browse):
+    page = browse()
+    page.tab.locator("#a-text").press_sequentially(TEXT)
+    page.explained()
+    found = mase.explain(TEXT, evidence=5)
+    rows = page.part("prediction").locator("tr").all_inner_texts()
+    assert [row.split()[0] for row in rows] == ["pos", "neg"]
+    assert f"{100 * found.prediction.probability:.1f}" in rows[0]
+    words = page.tab.locator("[data-side=a] .text [data-unit]")
+    assert words.all_inner_texts() == list(found.words)
+    assert found.evidence.flip_set.units == (8,)
+    assert page.part("flip").locator("button").inner_text() == "wonderful"
+    assert not page.errors
+
+
+def test_a_word_that_is_out_shows_what_the_model_says_beside_the_scores(browse):
+    page = browse()
+    page.open(state(model=LSTM, text=TEXT, seed="1"))
+    page.explained()
+    page.word(8).click()
+    rows = page.part("bars").locator("tr")
+    rows.nth(1).wait_for()
+    explainer = mase.Explainer(LSTM, seed=1, evidence=5)
+    found = explainer(TEXT)
+    changed = explainer.predict_without(found, [8])
+    expected = 1 / (1 + 2.718281828459045 ** -(found.response - found.scores[8]))
+    assert [f"{100 * value:.1f}" in text for value, text in zip((changed.target_probability, expected),
+            rows.all_inner_texts(), strict=True)] == [True, True]  # fmt: skip
+    assert page.word(8).get_attribute("aria-pressed") == "true"
+    page.word(1).hover()  # the pointer passes other words on its way to the button
+    assert "dull" in page.part("readout").inner_text()
+    page.part("toggle").click()
+    rows.first.wait_for(state="hidden")
+    assert page.word(8).get_attribute("aria-pressed") == "false"
+
+
+def test_the_keyboard_is_enough(browse):
+    page = browse()
+    press = page.tab.keyboard.press
+    page.open(state(model=REFUNDS, **FEW))
+    press("Tab")
+    press("Enter")  # skip to the text
+    page.tab.keyboard.type(COMPLAINT)
+    page.explained()
+    press("Tab")
+    assert page.tab.evaluate("document.activeElement.dataset.unit") == "0"
+    press("ArrowRight")
+    press("Enter")
+    page.part("bars").wait_for()
+    assert page.word(1).get_attribute("aria-pressed") == "true"
+    assert "20.0" in page.part("bars").locator("tr").first.inner_text()  # as the function says without "refund"
+    press("End")
+    assert page.tab.evaluate("document.activeElement.textContent") == "dull"
+    press("r")
+    assert page.tab.evaluate("document.activeElement.value") == "dull"
+    press("Escape")
+    assert page.tab.evaluate("document.activeElement.textContent") == "dull"
+    press(" ")
+    page.tab.wait_for_url("**out=1%2C7*")
+
+
+def test_a_reload_gives_the_same_page_and_back_goes_back(browse):
+    page = browse()
+    settings = {
+        "model": REFUNDS,
+        "text": COMPLAINT,
+        "target": LABELS[1],
+        "method": "lime",
+        "seed": "4",
+        **FEW,
+        "out": "1",
+    }
+    page.open(state(**settings))
+    page.part("bars").wait_for()
+
+    def shown():
+        return [page.part(name).inner_text() for name in ("prediction", "result", "outcome", "bars")]
+
+    before = [re.sub(r"[\d.]+ m?s\b", "", text) for text in shown()]  # without times
+    page.tab.reload()
+    page.part("bars").wait_for()
+    assert [re.sub(r"[\d.]+ m?s\b", "", text) for text in shown()] == before
+    assert page.tab.locator("#a-method").input_value() == "lime"
+    page.tab.select_option("#a-method", "occlusion")
+    page.tab.wait_for_url("**method=occlusion*")
+    page.tab.go_back()
+    page.tab.wait_for_url("**method=lime*")
+    assert page.tab.locator("#a-method").input_value() == "lime"
+    page.tab.go_forward()
+    page.tab.wait_for_url("**method=occlusion*")
+    assert page.tab.locator("#a-method").input_value() == "occlusion"
+
+
+def test_a_replaced_word_opens_the_other_text_beside_the_first(browse):
+    page = browse()
+    page.open(state(model=REFUNDS, text=COMPLAINT, **FEW))
+    page.explained()
+    page.word(1).focus()
+    page.tab.keyboard.press("r")
+    page.tab.keyboard.type("thank")
+    page.tab.keyboard.press("Enter")
+    page.compared()
+    assert page.tab.locator("#b-text").input_value() == COMPLAINT.replace("refund", "thank")
+    assert page.tab.locator("#a-text").input_value() == COMPLAINT
+    alone = page.tab.locator(".alone").all_inner_texts()
+    assert alone == ["refund", "thank"]
+    page.part("close", "b").click()
+    assert page.tab.locator(".panel").count() == 1
+    assert "b=" not in page.tab.url
+
+
+def test_two_methods_stand_side_by_side(browse):
+    page = browse()
+    page.open(second({"model": REFUNDS, "text": COMPLAINT, **FEW}, method="random"))
+    assert "five strongest" in page.compared()
+    boxes = [page.tab.locator(f"[data-side={side}]").bounding_box() for side in "ab"]
+    assert boxes[0]["y"] == boxes[1]["y"]
+    assert boxes[0]["x"] < boxes[1]["x"]
+    page.tab.fill("#a-text", "refund it")  # the second panel has no text of its own
+    page.tab.locator('[data-side=b] [data-unit="1"]', has_text="it").wait_for()
+    assert page.tab.locator("#b-text").input_value() == "refund it"
+
+
+def test_what_differs_is_beyond_both_intervals(browse):
+    page = browse()
+
+    def found(text, scores, errors, link="margin"):
+        places = [match.span() for match in re.finditer(r"\w+", text)]
+        units = [{"field": "text", "start": i, "end": j, "text": text[i:j]} for i, j in places]
+        response = {"name": "pos", "link": link, "scores": scores, "standard_errors": errors}
+        return {"document": [{"name": "text", "text": text}], "units": units, "responses": [response]}
+
+    def differing(a, b):
+        code = """async ([a, b]) => {
+            const { units, alone } = (await import("/static/differences.js")).differences(a, b);
+            return [...[units.a, units.b, alone.a, alone.b].map((set) => [...set])];
+        }"""
+        return page.tab.evaluate(code, [a, b])
+
+    one = found("a b c", [1, 1, 1], [0.1, 0.1, 0.1])
+    # 1.39 is within 1.96 * (0.1 + 0.1) of 1, and 1.40 is not
+    assert differing(one, found("a b c", [1.39, 1.4, 0.6], [0.1, 0.1, 0.1])) == [[1, 2], [1, 2], [], []]
+    assert differing(one, found("a x b c d", [1, 1, 5, 1, 1], [0.1] * 5)) == [[1], [2], [], [1, 4]]
+    six = found("a b c d e f", [6, 5, 4, 3, 2, 1], [0.1] * 6)
+    assert differing(six, found("a b c d e f", [6, 5, 4, 3, 1, -2], [0.1] * 6, "logit")) == [[4, 5], [4, 5], [], []]
+
+
+def test_nothing_of_a_text_or_a_label_runs(browse):
+    page = browse()
+    text = " ".join(PAYLOADS)[:15_000].replace("\r", "")  # of which a text area makes a line end
+    page.open(second({"model": REFUNDS, "text": text, **FEW}, text=text + " refund"))
+    page.compared()
+    page.word(3).click()
+    page.part("outcome").locator("bdi").wait_for()
+    assert page.tab.locator("#a-text").input_value() == text
+    foreign = (
+        "main :is(script, iframe, object, embed, img, style, link, base, meta, a:not([download]), [onerror], [onload])"
+    )
+    assert page.tab.locator(foreign).count() == 0
+    assert not page.errors
+
+
+def test_a_model_that_fails_says_why_and_goes_on(browse):
+    page = browse()
+    page.open(state(model=REFUNDS, text="boom, they said", **FEW))
+    page.part("problem").wait_for()
+    assert "<b>boom</b>" in page.part("problem").inner_text()
+    page.tab.fill("#a-text", COMPLAINT)
+    page.explained()
+    assert page.part("problem").is_hidden()
+    page.open(state(model="nobody", text=COMPLAINT))
+    page.part("problem").wait_for()
+    assert "nobody" in page.part("problem").inner_text()
+
+
+def test_copies_are_what_was_explained(browse):
+    page = browse(permissions=["clipboard-read", "clipboard-write"])
+    page.open(state(model=REFUNDS, text=COMPLAINT, **FEW))
+    page.explained()
+    copied = {}
+    for kind in ("python", "command", "json", "html"):
+        page.tab.click(f"[data-copy={kind}]")
+        page.tab.locator("[data-part=copied]", has_text=re.compile(f"Copied as {kind}", re.IGNORECASE)).wait_for()
+        copied[kind] = page.tab.evaluate("navigator.clipboard.readText()")
+    assert json.loads(copied["json"])["document"][0]["text"] == COMPLAINT
+    assert copied["html"].startswith("<!doctype html>")
+    assert "n_samples=60" in copied["python"]
+    assert copied["command"].startswith("mase explain ")
+
+
+def test_axe_finds_nothing_in_either_scheme_and_any_palette(browse):
+    page = browse(reduced_motion="reduce")
+    page.open(second({"model": LSTM, "text": TEXT, "out": "8", **FEW}, method="lime"))
+    page.compared()
+    page.part("bars").first.wait_for()
+    page.part("fold").first.click()
+    assert page.violations(RULES) == []
+    palettes = page.tab.locator("#palette option").evaluate_all("options => options.map((one) => one.value)")
+    for chosen in [{"scheme": scheme, "palette": palette} for scheme in ("light", "dark") for palette in palettes][1:]:
+        page.tab.evaluate("chosen => void Object.assign(document.documentElement.dataset, chosen)", chosen)
+        assert page.violations(["color-contrast"]) == [], chosen
+
+
+@pytest.mark.parametrize("width", [360, 2560])
+def test_nothing_is_wider_than_the_window(browse, width):
+    page = browse(viewport={"width": width, "height": 800})
+    text = f"{COMPLAINT} {'W' * 300} {'word ' * 100}"
+    page.open(second({"model": REFUNDS, "text": text, **FEW}, text=text + " more"))
+    page.compared()
+    for part in ("fold", "flip"):
+        page.part(part).first.scroll_into_view_if_needed()
+    page.part("fold").click()
+    assert page.tab.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+def test_the_scheme_and_the_palette_are_kept(browse):
+    page = browse(color_scheme="light")
+    page.tab.click("summary:has-text('Display')")
+    page.tab.select_option("#scheme", "dark")
+    page.tab.select_option("#palette", "grey")
+    page.tab.keyboard.press("Escape")
+    assert page.tab.locator("#palette").is_hidden()
+    page.tab.reload()
+    assert page.tab.evaluate("({ ...document.documentElement.dataset })") == {"scheme": "dark", "palette": "grey"}

@@ -1,0 +1,128 @@
+"""Tests of `mase.serve.models`: a model that hangs, ends or fails costs one answer, and requests wait in a queue."""
+
+import asyncio
+import os
+
+import pytest
+
+pytest.importorskip("starlette")
+
+from tests.unit.serve.clients import JUDGE, TEXT
+
+from mase.errors import ModelError, QueueFullError
+from mase.serve.limits import Limits
+from mase.serve.messages import Cancelled, Explain, Explained, Failed, Open, Predict, Predicted, Settings
+from mase.serve.models import ServedModel
+
+LIMITS = Limits(queue=5, seconds=60.0, grace=0.3)
+SLOW = Explain("a slow text of some words " * 3, None, Settings(n_samples=2000, evidence=0))
+QUICK = Explain(TEXT, None, Settings(n_samples=60, evidence=0))
+
+
+def served(test, name=JUDGE, limits=LIMITS):
+    """Run a test with a model that is served."""
+
+    async def run():
+        model = ServedModel(Open(name), limits)
+        running = asyncio.create_task(model.run())
+        try:
+            async with asyncio.timeout(60):
+                return await test(model)
+        finally:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+
+    return asyncio.run(run())
+
+
+async def until(condition):
+    while not condition():
+        await asyncio.sleep(0.01)
+
+
+def answer(model, ask):
+    return model.submit(ask).answer
+
+
+def test_what_the_model_does_to_its_process_costs_one_answer():
+    async def test(model):
+        found = {}
+        for text in ("it raises", "it is out of memory", "it exits"):
+            found[text] = await answer(model, Predict(text))
+            assert isinstance(await answer(model, Predict(TEXT)), Predicted)
+        model.submit(Predict("it hangs"))
+        await asyncio.sleep(0.1)
+        return found, model._process._process.pid
+
+    found, pid = served(test)
+    with pytest.raises(ProcessLookupError):  # no process is left, whatever it does
+        os.kill(pid, 0)
+    assert {text: failed.error for text, failed in found.items()} == {
+        "it raises": "ModelError",
+        "it exits": "WorkerError",
+        "it is out of memory": "ModelError",
+    }
+    assert "gave up" in found["it raises"].message
+    assert "exit code 3" in found["it exits"].message
+    assert "memory" in found["it is out of memory"].message
+
+
+def test_a_model_that_hangs_is_ended_when_it_is_cancelled_or_takes_too_long():
+    async def test(model):
+        await until(lambda: model.state == "ready")
+        hanging = model.submit(Explain("it hangs", None, Settings()))
+        waiting = answer(model, Predict(TEXT))
+        await asyncio.sleep(0.1)
+        await model.cancel(hanging)
+        assert isinstance(await waiting, Predicted)
+        late = await answer(model, Predict("it hangs again"))
+        return await hanging.answer, late, await answer(model, Predict(TEXT))
+
+    cancelled, late, after = served(test, limits=Limits(seconds=0.7, grace=0.3))
+    assert isinstance(cancelled, Cancelled)
+    assert isinstance(late, Failed)
+    assert late.error == "TextTimeoutError"
+    assert "0.7 s" in late.message
+    assert isinstance(after, Predicted)
+
+
+def test_explanations_wait_and_predictions_go_before():
+    async def test(model):
+        await until(lambda: model.state == "ready")
+        told, process = [], model._process
+        first = model.submit(SLOW)
+        await asyncio.sleep(0.05)
+        jobs = [model.submit(QUICK, lambda name, data, n=n: told.append((n, name, data))) for n in range(3)]
+        prediction = answer(model, Predict(TEXT))
+        order = []
+        for n, future in enumerate([*(job.answer for job in jobs), prediction, first.answer]):
+            future.add_done_callback(lambda _, n=n: order.append(n))
+        with_full_queue = pytest.raises(QueueFullError)
+        model.submit(QUICK)
+        with with_full_queue:
+            model.submit(QUICK)
+        await model.cancel(jobs[1])
+        await model.cancel(first)
+        await asyncio.gather(*(job.answer for job in jobs), prediction)
+        assert model._process is process
+        return order, told, [await job.answer for job in (first, *jobs)]
+
+    order, told, answers = served(test, limits=Limits(queue=5, grace=30.0))
+    assert order == [1, 4, 3, 0, 2]
+    assert [type(one) for one in answers] == [Cancelled, Explained, Cancelled, Explained]
+    ahead = [data["ahead"] for n, name, data in told if n == 2 and name == "queued"]
+    assert (ahead[0], ahead[-1]) == (3, 1)
+    assert ahead != sorted(ahead)
+
+
+def test_a_model_that_cannot_be_opened_says_why():
+    async def test(model):
+        waiting = answer(model, QUICK)
+        await until(lambda: model.state == "failed")
+        with pytest.raises(ModelError, match="no-such-model"):
+            model.submit(QUICK)
+        return await waiting
+
+    failed = served(test, "no-such-model")
+    assert isinstance(failed, Failed)
+    assert "no-such-model" in failed.message
