@@ -269,7 +269,7 @@ def test_readme_shows_what_the_command_prints():
         r'^\$ \.venv/bin/mase explain "([^"]+)"\n(.*?)^\$', README.read_text("utf-8"), re.MULTILINE | re.DOTALL
     ).groups()
     stream = io.StringIO()
-    Console(file=stream, width=80, color_system=None, _environ={}).print(heat_map(mase.explain(text)))
+    Console(file=stream, width=80, color_system=None, _environ={}).print(heat_map(mase.explain(text, evidence=5)))
     printed = "\n".join(line.rstrip() for line in stream.getvalue().splitlines())
 
     def timeless(lines):

@@ -18,6 +18,8 @@ MISSING = (
     "pandas",
     "sklearn",
     "pyarrow",
+    "starlette",
+    "uvicorn",
 )
 # As if these were not installed: nothing finds them, whether it imports them or only asks.
 PLAIN = f"""
@@ -118,6 +120,7 @@ WORKING = {
     "data": ["data", "list"],
     "explain help": ["explain", "--help"],
     "evaluate help": ["evaluate", "--help"],
+    "serve help": ["serve", "--help"],
 }
 # What is told of commands that cannot work.
 FAILING = {
@@ -130,6 +133,7 @@ FAILING = {
     "status": (["status", "run"], "mase-xai[corpora]"),
     "summary": (["summary", "run"], "mase-xai[corpora]"),
     "compare": (["compare", "run", "run"], "mase-xai[corpora]"),
+    "serve": (["serve", "--no-browser"], "mase-xai[serve]"),
     "threads": (["explain", "-m", "boxes/box.py:predict", "--threads", "1", TEXT], "mase-xai[torch]"),
     "embeddings": (["explain", "-m", "boxes/box.py:predict", "--method", "mase-paper", TEXT], "boxes/box.py:predict"),
     "no module": (["explain", "-m", "nowhere:predict", TEXT], "nowhere:predict"),

@@ -17,13 +17,14 @@ __all__ = ["CAUTIONS", "Verdict", "probability_of_staying", "verdict_on"]
 
 # Codes of notes that alone make a result one to read with care.
 CAUTIONS = frozenset({"constant", "few-samples", "poor-fit", "unstable"})
-# Chosen on validation texts (experiments/verdict): the smallest of .8, .85, .9 and .95 with which results that are
-# called reliable keep four of their five strongest words in 95 % of the cases, for every method and every target.
+# Chosen on validation texts (experiments/verdict/verdict.md): results called reliable then keep four of their five
+# strongest words in 95 % of the cases, in every target, method, budget and length of texts, with a margin.
 _LEAST = 0.9
 _JUDGED = 5
 _DRAWS = 400
 # Round to 9 digits before ranking, so that floating-point noise does not order words.
 _DIGITS = 9
+_TINY = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +57,10 @@ def verdict_on(response: Response, notes: Sequence[Note]) -> Verdict:
         return Verdict(False, ("the method does not order the words by their scores, which alone have errors", *doubts))
     if doubts or not scores.size:
         return Verdict(False, doubts or ("the text has no words",))
+    if response.r2 is None:
+        return Verdict(False, ("how much of the model's behaviour the scores explain was not measured",))
     if not errors.any():
-        return Verdict(True, ("every seed gives the same scores",))
+        return Verdict(True, ("the scores have no sampling error",))
     stays = probability_of_staying(scores, errors)
     reliable = stays >= _LEAST
     would = "would" if reliable else "may not"
@@ -83,9 +86,9 @@ def probability_of_staying(scores: Floats, errors: Floats) -> float:
     1.0
     """
     noise = np.random.Generator(np.random.PCG64(0)).standard_normal((_DRAWS, scores.size))
-    with np.errstate(over="ignore"):
-        strength = np.abs(scores + np.sqrt(2) * errors * noise) / (np.abs(scores).max() or 1.0)
-    strength = np.round(strength, _DIGITS)
+    with np.errstate(over="ignore", invalid="ignore"):  # errors near the largest float: no word stays
+        strength = np.abs(scores + np.sqrt(2) * errors * noise)
+        strength = np.round(strength / (strength.max(axis=1, keepdims=True) + _TINY), _DIGITS)
     k = _n_judged(scores.size)
     listed = np.argsort(-np.abs(scores), kind="stable")[:k]
     least = np.partition(strength, scores.size - k, axis=1)[:, [scores.size - k]]

@@ -1,7 +1,7 @@
 """Texts of the displays: prediction, unit of the scores, fit, truncation and provenance."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from mase.attribution import Attribution, Changed, FlipSet, Note
 from mase.render.palette import has_intervals, is_unsigned
@@ -148,30 +148,34 @@ def fit_facts(attribution: Attribution) -> list[str]:
     return [*facts, duration(fit.seconds)]
 
 
-def evidence_facts(attribution: Attribution) -> list[str]:
-    """Return what the model predicts without the best words, and from them alone; nothing if it was not asked."""
+def evidence_facts(attribution: Attribution, name: Callable[[str], str] = inline) -> list[str]:
+    """Return what the model predicts without the best words, and from them alone; nothing if it was not asked.
+
+    `name` makes words and labels fit for display.
+    """
     evidence = attribution.evidence
     if evidence is None or not evidence.without:
         return []
+
+    def words(units: Sequence[int]) -> str:
+        return _listed([f"“{name(attribution.units[unit].text)}”" for unit in units])
+
+    def predicted(changed: Changed | FlipSet) -> str:
+        return f"{name(changed.label)} {percent(changed.probability)}"
+
     without, only, flip = evidence.without[-1], evidence.only[-1], evidence.flip_set
-    best = f"the {counted(len(without.units), 'best word')}"
-    if len(without.units) <= _MOST_NAMED:
-        best = _named(attribution, without.units)
-    tested = f"without {best}: {_predicted(without)}; with {'it' if len(without.units) == 1 else 'them'} alone"
-    facts = [f"{tested}: {_predicted(only)}"]
+    n = len(without.units)
+    best = words(without.units) if n <= _MOST_NAMED else f"the {counted(n, 'best word')}"
+    alone = f"with {'it' if n == 1 else 'them'} alone: {predicted(only)}"
+    facts = [f"without {best}: {predicted(without)}; {alone}"]
     if flip is None:
         return facts
     kind = "the smallest set" if flip.smallest else "a small set"
-    return [f"without {_named(attribution, flip.units)}: {_predicted(flip)}, {kind} that flips it", *facts]
+    return [f"without {words(flip.units)}: {predicted(flip)}, {kind} that flips it", *facts]
 
 
-def _named(attribution: Attribution, units: Sequence[int]) -> str:
-    words = [f"“{inline(attribution.units[unit].text)}”" for unit in units]
+def _listed(words: list[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-
-def _predicted(changed: Changed | FlipSet) -> str:
-    return f"{inline(changed.label)} {percent(changed.probability)}"
 
 
 def other_notes(attribution: Attribution) -> list[Note]:

@@ -15,7 +15,7 @@ from mase.attribution import Attribution
 from mase.files import write_text
 from mase.render.facts import counted, meaning, origin
 from mase.render.legend import how_to_read, legend
-from mase.render.pieces import inline
+from mase.render.pieces import inline, isolated
 from mase.render.templates import checksum, resource, templates
 from mase.render.views import View, view_of
 
@@ -91,7 +91,7 @@ def _verdicts(n_reliable: int, n: int) -> str:
 def _counted_classes(views: Sequence[View]) -> list[tuple[int, str, int]]:
     """Return number, label and number of texts of each predicted class; nothing if there is one."""
     counts = Counter((view.group, view.predicted) for view in views)
-    return [(group, label, n) for (group, label), n in counts.items()] if len(counts) > 1 else []
+    return [(group, isolated(label), n) for (group, label), n in counts.items()] if len(counts) > 1 else []
 
 
 def _filters(views: Sequence[View]) -> str:
@@ -114,18 +114,20 @@ def _lists(views: Sequence[View], attributions: Sequence[Attribution]) -> list[t
     both = list(zip(views, attributions, strict=True))
     likely = sorted(both, key=lambda pair: -pair[1].prediction.probability)
     fitting = sorted(both, key=lambda pair: math.inf if pair[1].r2 is None else pair[1].r2)
+    names = {view.number: isolated(view.predicted) for view in views}
+
+    def fit(a: Attribution) -> str:
+        return "unknown" if a.r2 is None else f"{a.r2:.2f}"
+
     return [
-        ("text", [(view, f"{view.predicted}: {_beginning(a)}") for view, a in both]),
-        ("probability", [(view, f"{view.predicted} {view.probability}") for view, _ in likely]),
-        (
-            "fit",
-            [(view, f"{view.predicted}, R² {'unknown' if a.r2 is None else f'{a.r2:.2f}'}") for view, a in fitting],
-        ),
+        ("text", [(view, f"{names[view.number]}: {_beginning(a)}") for view, a in both]),
+        ("probability", [(view, f"{names[view.number]} {view.probability}") for view, _ in likely]),
+        ("fit", [(view, f"{names[view.number]}, R² {fit(a)}") for view, a in fitting]),
     ]
 
 
 def _beginning(attribution: Attribution) -> str:
-    return inline(" ".join(attribution.text[:_BEGINNING].split()))
+    return isolated(" ".join(attribution.text[:_BEGINNING].split()))
 
 
 def write_page(

@@ -30,7 +30,7 @@ RED, BLUE = "#dc2f45", "#2f7fe0"
 # For unsigned scores.
 NEUTRAL = "#8a5fc4"
 # One-letter attributes for the strength of a word, the second six for words whose interval includes 0. They keep a page
-# of ten long texts below 100 kB, which a class attribute per word would not.
+# of ten long texts near 100 kB, which a class attribute per word would not.
 SHADES, FAINT_SHADES = "abcdef", "ghijkl"
 # Half the width of a 95 % interval in standard errors (normal distribution).
 Z95 = 1.959964

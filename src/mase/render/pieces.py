@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from unicodedata import bidirectional
 
 from mase.attribution import Attribution, Field, Word
 from mase.text import Span
 
-__all__ = ["Piece", "inline", "pieces", "visible"]
+__all__ = ["Piece", "inline", "isolated", "pieces", "visible"]
 
 # Control characters except tab and line end; marks that change the reading direction; zero-width characters, which a
 # classifier reads but a person cannot see (except joiners, which scripts and emoji need); and surrogates, which cannot
@@ -45,6 +46,12 @@ def visible(text: str) -> str:
 def inline(text: str) -> str:
     """Return `text` visible (see `visible`) and on one line, for labels, names and single words."""
     return visible(text).replace("\n", "␊").replace("\t", "␉")
+
+
+def isolated(text: str) -> str:
+    """Return `text` as `inline` does. If it is read from right to left, marks keep it apart from what is around it."""
+    shown = inline(text)
+    return f"\u2068{shown}\u2069" if any(bidirectional(letter) in ("R", "AL") for letter in shown) else shown
 
 
 def _shown(match: re.Match[str]) -> str:

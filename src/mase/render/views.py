@@ -29,7 +29,7 @@ from mase.render.palette import (
     scale_of,
     strongest,
 )
-from mase.render.pieces import Piece, inline, pieces
+from mase.render.pieces import Piece, inline, isolated, pieces
 
 __all__ = ["View", "view_of"]
 
@@ -132,7 +132,7 @@ def view_of(
         ),
         classes=_class_rows(a),
         words=_word_rows(strongest(a, _n_listed(len(a.words))), scale),
-        evidence=[f"{fact[0].upper()}{fact[1:]}." for fact in evidence_facts(a)],
+        evidence=[f"{fact[0].upper()}{fact[1:]}." for fact in evidence_facts(a, isolated)],
         facts=[f"scores: {unit(a)}", *fit_facts(a)],
         cut=cut_off(a),
         notes=[inline(note.message) for note in other_notes(a)],

@@ -34,6 +34,15 @@ def test_json_is_alone_on_standard_output(mase_cli):
     assert mase_cli(GOOD, "-o", "-").stdout.startswith('{"schema": "mase.attribution/2"')
 
 
+def test_every_output_tests_the_best_words_unless_told_not_to(mase_cli, tmp_path):
+    path = tmp_path / "found.jsonl"
+    shown = mase_cli(GOOD, "-o", str(path)).stdout
+    (found,) = load_many(path)
+    assert len(found.evidence.without) == len(found.words)
+    assert shown.rstrip().splitlines()[-1].startswith("without “good”")
+    assert json.loads(mase_cli(GOOD, "--json", "--evidence", "0").stdout)["evidence"] is None
+
+
 def test_a_label_wins_over_an_index(mase_cli):
     assert json.loads(mase_cli(GOOD, "--json", "--target", "1").stdout)["responses"][0]["name"] == "1"
     assert json.loads(mase_cli(GOOD, "--json", "--target", "0").stdout)["responses"][0]["name"] == "neg"

@@ -30,6 +30,7 @@ class Visible(HTMLParser):
 
     def handle_endtag(self, tag):
         self.style = self.style and tag != "style"
+        self.legend_open = self.legend_open and tag != "p"
 
     def handle_data(self, data):
         if not self.style:

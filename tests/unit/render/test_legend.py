@@ -18,13 +18,13 @@ def cut():
 
 
 def test_a_page_explains_no_mark_that_it_lacks():
-    marks = ("solid red", "dashed blue", "includes 0", "grey")
+    marks = ("solid line", "dashed line", "includes 0", "grey")
     cases = [
-        (attribution(scores=FOR), {"solid red"}),
-        (attribution(scores=AGAINST), {"dashed blue"}),
-        (attribution(), {"solid red", "dashed blue"}),
-        (attribution(scores=FOR, se=1.0), {"solid red", "includes 0"}),
-        (cut(), {"solid red", "grey"}),
+        (attribution(scores=FOR), {"solid line"}),
+        (attribution(scores=AGAINST), {"dashed line"}),
+        (attribution(), {"solid line", "dashed line"}),
+        (attribution(scores=FOR, se=1.0), {"solid line", "includes 0"}),
+        (cut(), {"solid line", "grey"}),
         (attribution("fine", [0.0]), set()),
     ]
     for made, expected in cases:

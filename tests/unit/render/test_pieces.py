@@ -6,7 +6,7 @@ from tests.attributions import attribution, two_fields
 
 from mase.attribution import Token
 from mase.render.facts import cut_off
-from mase.render.pieces import inline, pieces, visible
+from mase.render.pieces import inline, isolated, pieces, visible
 from mase.text import Truncation, find_words
 
 
@@ -44,3 +44,9 @@ def test_fields_are_shown_one_below_the_other():
     assert [(piece.text, piece.word.field) for piece in found if piece.word] == [
         ("Great", "premise"), ("film", "premise"), ("Dull", "hypothesis"),
     ]  # fmt: skip
+
+
+def test_what_is_read_from_right_to_left_is_kept_apart():
+    assert isolated("dull\u202e") == inline("dull\u202e") == "dull⟨202E⟩"
+    assert isolated("رائع") == "\u2068رائع\u2069"
+    assert isolated("טוב 1") == "\u2068טוב 1\u2069"

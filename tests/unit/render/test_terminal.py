@@ -11,7 +11,7 @@ from tests.attributions import attribution
 from tests.unit.render.screens import Visible, printed
 
 import mase
-from mase.attribution import LISTED
+from mase.attribution import LISTED, Changed, Evidence, FlipSet
 from mase.render.figure import bar_chart
 from mase.render.html import fragment, page
 from mase.render.terminal import heat_map, summary
@@ -38,13 +38,28 @@ def test_summary_is_plain_lines():
     assert repr(made) == summary(made)
     assert summary(made, top=2).splitlines() == [
         "Attribution for pos by lstm-imdb: predicted pos 80.0 %",
+        "read with care: two halves differ",
         "  superb  +0.250 ± 0.020",
         "  dull    −0.125 ± 0.020",
         "2 strongest of 11 words; probability of pos, ± 95 % interval (sampling)",
         "R² 0.98 · 1,001 evaluations · 200 ms · mase, seed 0",
         "cut off: the model read only the last 9 of 12 tokens",
-        "warning: two halves differ [unstable]",
     ]
+    noted = attribution(notes=[("reversed", "vectors were reversed")])
+    assert summary(noted).splitlines()[-1] == "warning: vectors were reversed [reversed]"
+
+
+def test_the_verdict_comes_before_the_text_and_the_evidence_last():
+    best = Changed((3, 9), "neg", 0.63, 0.37)
+    found = Evidence((best,), (Changed((3, 9), "pos", 0.9, 0.9),), FlipSet((3,), "neg", 0.6, smallest=True))
+    for width in (100, 60):
+        lines = printed(attribution(evidence=found, se=0.001), width).splitlines()
+        assert lines[1].startswith("reliable: another seed would keep 4 of the 5")
+        assert " ".join(" ".join(lines).split()).endswith(
+            "without “superb”: neg 60.0 %, the smallest set that flips it "
+            "without “superb” and “dull”: neg 63.0 %; with them alone: pos 90.0 %"
+        )
+        assert max(map(len, lines)) <= width
 
 
 def test_heat_map_without_colours_marks_words_by_sign_and_strength():
@@ -113,7 +128,7 @@ def test_the_terminal_shows_what_was_not_read():
     )
     assert "⟦never read never read never read⟧ the end" in shown(made)
     assert "cut off: the model read only the last 2 of 8 tokens" in shown(made)
-    assert "warning: beware [poor-fit]" in shown(made)
+    assert "read with care: beware" in shown(made)
 
 
 @pytest.mark.parametrize("color", [None, "standard", "256", "truecolor"])

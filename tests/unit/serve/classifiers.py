@@ -21,7 +21,7 @@ def _scores(texts):
         if "memory" in text:
             _exhaust()
         if "slow" in text:
-            time.sleep(0.02)
+            time.sleep(0.002)
     odds = [1.5 * text.count("good") - 2.0 * text.count("bad") for text in texts]
     p = 1 / (1 + np.exp(-np.array(odds)))
     return np.stack([1 - p, p], axis=1)

@@ -1,0 +1,100 @@
+"""Tests of `mase serve`, as a process of its own: its address, its models, its end."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+from click.testing import CliRunner
+
+pytest.importorskip("uvicorn")
+
+from tests.unit.serve.classifiers import LABELS
+from tests.unit.serve.clients import JUDGE, MODELS, predict, wait
+
+from mase.cli import main
+
+
+@pytest.fixture
+def serve(tmp_path):
+    """A function that starts the command and returns its process and the first address."""
+    started = []
+
+    def start(*arguments):
+        command = [sys.executable, "-m", "mase", "serve", "--no-browser", *arguments]
+        with (tmp_path / "errors").open("w") as errors:
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
+        started.append(process)
+        return process, process.stdout.readline().rstrip("\n")
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def children(pid):
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_server_from_its_address_to_ctrl_c(serve, tmp_path):
+    process, address = serve("-m", JUDGE, "-m", f"{MODELS}:broken", "--port", "0")
+    own, token = address.split("/?token=")
+    assert own.startswith("http://127.0.0.1:")
+    with httpx.Client(base_url=own, headers={"Origin": own}, follow_redirects=True, timeout=60) as client:
+        page = client.get(address)
+        assert (page.status_code, page.url.path, page.url.query) == (200, "/", b"")
+        assert token not in page.text
+        wait(client, JUDGE)
+        assert "from the start" in wait(client, f"{MODELS}:broken", "failed")["message"]
+        assert predict(client).json()["labels"] == list(LABELS)
+        pids = children(process.pid)
+        assert len(pids) == 1  # that of the broken model has ended
+        begun = client.post("/api/explanations", json={"model": JUDGE, "text": "it hangs"})
+        assert begun.status_code == 202
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 0
+    assert process.stdout.read() == ""
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+    assert (tmp_path / "errors").read_text() == "mase: ended\n"
+
+
+def test_a_port_that_is_taken():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        result = CliRunner().invoke(main, ["serve", "--no-browser", "--port", str(taken.getsockname()[1])])
+    assert result.exit_code == 1
+    assert "expected one of this machine and a free port" in result.stderr
+    assert result.stdout == ""
+
+
+def test_an_address_of_another_machine():
+    result = CliRunner().invoke(main, ["serve", "--no-browser", "--host", "192.0.2.1"])
+    assert result.exit_code == 1
+    assert "192.0.2.1" in result.stderr
+
+
+@pytest.mark.parametrize(("host", "is_told"), [("127.0.0.1", False), ("localhost", False), ("0.0.0.0", True)])
+def test_what_another_address_exposes_is_said(monkeypatch, host, is_told):
+    opened = []
+    monkeypatch.setattr("mase.serve.server.serve", lambda app, listening: listening.close())
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    result = CliRunner().invoke(main, ["serve", "--host", host, "--port", "0"])
+    assert result.exit_code == 0
+    assert result.stdout.count("\n") == 1
+    until = time.monotonic() + 5
+    while not opened and time.monotonic() < until:
+        time.sleep(0.01)
+    assert opened == [result.stdout.strip()]
+    assert ("not encrypted" in result.stderr) == is_told
