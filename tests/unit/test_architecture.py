@@ -72,7 +72,12 @@ FRAMEWORKS: dict[str, tuple[str, ...]] = {
     "peft": ("mase.models.lora",),
     "safetensors": ("mase.models", "mase_paper.training"),
     "transformers": ("mase.models.transformers", "mase.models.pretrained", "mase.models.bundled.minilm"),
-    "matplotlib": ("mase.render.figure", "mase_paper.experiments.plots"),
+    "matplotlib": (
+        "mase.render.dot_plot",
+        "mase.render.figure",
+        "mase.render.pictures",
+        "mase_paper.experiments.plots",
+    ),
     "pandas": ("mase.attribution", "mase.summary.summary"),
     "duckdb": ("mase.corpus.database",),
     "pyarrow": ("mase.datasets", "mase.corpus", "mase.comparison", "mase.report", "mase.summary"),

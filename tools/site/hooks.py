@@ -163,6 +163,8 @@ def _on_the_site(address: str, here: str, folder: str, config: MkDocsConfig, fil
     if not (ROOT / target).exists():
         return address  # MkDocs reports it
     known = target.removeprefix("docs/")
+    if known.endswith(".ipynb") and (as_page := str(Path(known).with_suffix(".md"))) != here:
+        known = as_page
     if (ROOT / target).is_dir():
         index = next((file for file in (f"{known}/README.md", f"{known}/index.md") if file in files.src_uris), None)
         known = index or known

@@ -42,11 +42,10 @@ export class Panel {
       choose: (unit) => this.attribution && this.trial.choose(unit),
       point: (unit) => this.attribution && this.trial.tell(unit),
     });
-    const take = (units) => on.change({ out: units.join(",") });
     this.trial = new Trial(
       root,
       (unit) => this.words.describe(unit),
-      take,
+      (units) => on.change({ out: units.join(",") }),
       (units, signal) => server.without(this.explanation.id, units, signal),
     );
     this.replacement = new Replacement(root, this.words, on.replaced);

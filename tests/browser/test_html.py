@@ -1,0 +1,84 @@
+"""Tests of the page of `mase.render.html` in a browser: without script, and for everybody."""
+
+import pytest
+
+from mase.attribution import Prediction
+from mase.render.html import page
+from tests.attributions import attribution
+from tests.browser.conftest import AXE
+
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+PALETTES = ("red-blue", "blue-orange", "green-purple", "grey")
+
+
+def of_class(label, probability, **changed):
+    other = "neg" if label == "pos" else "pos"
+    told = Prediction(label, 0, probability, {label: probability, other: 1 - probability})
+    return attribution(label=label, other=other, prediction=told, **changed)
+
+
+@pytest.fixture
+def opened(chromium, tmp_path):
+    """A function that opens a page of four texts in a browser that runs no script of it."""
+    path = tmp_path / "page.html"
+    unstable = [("unstable", "halves differ")]
+    path.write_text(
+        page(
+            [
+                of_class("pos", 0.6, se=0.001),
+                of_class("neg", 0.9, r2=0.7, notes=unstable),
+                of_class("pos", 0.8, r2=0.6, notes=unstable),
+                of_class("pos", 0.7, signed=False, se=0.2),
+            ]
+        ),
+        encoding="utf-8",
+    )
+    contexts = []
+
+    def opened(**options):
+        contexts.append(chromium.new_context(**options))
+        tab = contexts[-1].new_page()
+        tab.goto(path.as_uri())
+        return tab
+
+    yield opened
+    for context in contexts:
+        context.close()
+
+
+def shown(tab, selector):
+    return [one.get_attribute("id") or one.inner_text() for one in tab.locator(selector).all() if one.is_visible()]
+
+
+def test_texts_are_filtered_and_listed_without_script(opened):
+    tab = opened(java_script_enabled=False)
+    assert shown(tab, "article") == ["t1", "t2", "t3", "t4"]
+    assert len(shown(tab, "nav a")) == 4
+    tab.locator(".choices summary").click()
+    tab.locator("#careful").check()
+    assert shown(tab, "article") == ["t2", "t3", "t4"]
+    tab.locator("#g2").check()
+    assert shown(tab, "article") == ["t2"]
+    tab.locator("#reliable").check()
+    assert shown(tab, "article") == []
+    assert tab.locator(".none").is_visible()
+    tab.locator("#g0").check()
+    tab.locator("#both").focus()
+    tab.locator("#both").check()
+    tab.locator("#by-fit").check()
+    assert [text.split(".")[0].split()[-1] for text in shown(tab, "nav a")] == ["3", "2", "1", "4"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_in_any_palette(opened, scheme):
+    if not AXE.is_file():
+        pytest.skip("axe-core is not installed: make browser")
+    tab = opened(color_scheme=scheme, bypass_csp=True, viewport={"width": 360, "height": 800})
+    assert tab.evaluate("document.documentElement.scrollWidth") == 360
+    tab.locator(".choices summary").click()
+    tab.locator("article summary").first.click()
+    tab.add_script_tag(path=AXE)
+    for palette in PALETTES:
+        tab.locator(f"#{palette}").check()
+        found = tab.evaluate("rules => axe.run({ runOnly: rules, resultTypes: ['violations'] })", RULES)["violations"]
+        assert [f"{one['id']}: {node['html'][:200]}" for one in found for node in one["nodes"]] == []
