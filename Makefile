@@ -7,7 +7,12 @@ PEERS := .venv-bench
 # One thread per process: two were several times slower when both cores are busy.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lowest lowest-core planted pin lint format browser browser-tools hostile faults corpora bench bench-peers docs-peers pages dist clean
+# The documentation, as pages that work without a network.
+DOCS := .venv-docs
+DOCS_STAMP := $(DOCS)/.installed
+
+.PHONY: demo docs notebooks test lowest lowest-core planted pin lint format browser browser-tools hostile faults corpora \
+	bench bench-peers docs-peers pages dist clean
 
 $(STAMP): pyproject.toml paper/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -23,6 +28,23 @@ demo: $(STAMP)
 		--html demo-out/reviews.html --output demo-out/reviews.jsonl --overwrite
 	$(BIN)/mase explain --input examples/news.txt --model lstm-reuters \
 		--html demo-out/news.html --output demo-out/news.jsonl --overwrite
+
+# Build the site from mkdocs.yml and docs/ into docs-out/; warnings are errors. Then check its links and the pages of
+# the API, and run the commands that the guides show. The examples in Python are run by `make test`.
+docs: notebooks docs-peers $(DOCS_STAMP)
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --quiet --strict
+	$(DOCS)/bin/python tools/site/check.py docs-out
+	$(BIN)/python tools/site/examples.py
+
+# Execute the notebooks and write their outputs into them.
+notebooks: $(STAMP)
+	$(BIN)/python tools/notebooks.py
+
+$(DOCS_STAMP): constraints-docs.txt
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/pip install --quiet --constraint constraints-docs.txt mkdocs-material "mkdocstrings[python]" \
+		latex2mathml ruff
+	touch $(DOCS_STAMP)
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .
@@ -155,4 +177,4 @@ dist:
 	cd dist/mase_xai_paper-*/ && ../../.venv-dist/bin/python -m pytest --import-mode=importlib -q -rs paper/tests
 
 clean:
-	rm -rf $(VENV) $(PEERS) .browser .venv-dist .venv-lowest .venv-lowest-core dist demo-out
+	rm -rf $(VENV) $(DOCS) $(PEERS) .browser .venv-dist .venv-lowest .venv-lowest-core dist demo-out docs-out

@@ -24,9 +24,13 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.browser)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def chromium():
-    """A browser without a window."""
+    """A browser without a window.
+
+    It is closed after these tests, because playwright runs an event loop as long as it is open, and other tests run
+    their own.
+    """
     if CHROMIUM is None:
         pytest.skip("Chromium is not installed: make browser")
     playwright = pytest.importorskip("playwright.sync_api")
@@ -36,7 +40,7 @@ def chromium():
         browser.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def address(tmp_path_factory):
     """The first address of a server with the models of `MODELS`, a run, and a file that holds no results."""
     missing = [name for name in ("starlette", "uvicorn", "torch", "duckdb") if find_spec(name) is None]

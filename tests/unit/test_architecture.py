@@ -60,6 +60,8 @@ LAZY_EXCEPTIONS = frozenset(
     {
         ("mase.attribution.attribution", "io"),
         ("mase.attribution.attribution", "render"),
+        ("mase.attribution.attributions", "io"),
+        ("mase.attribution.attributions", "render"),
         ("mase.summary.summary", "report"),
     }
 )
@@ -92,7 +94,7 @@ MIRRORS = (("src/mase", "tests/unit"), ("paper/src/mase_paper", "paper/tests"))
 BEHAVIOURS = frozenset(
     f"test_{name}"
     for name in (
-        "architecture", "benchmarks", "docs", "lines", "long_texts", "lowest", "packages", "peers",
+        "architecture", "benchmarks", "docs", "lines", "long_texts", "lowest", "notebooks", "packages", "peers",
         "plain_install", "propositions", "readme", "theory",
     )
 )  # fmt: skip

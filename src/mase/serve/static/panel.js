@@ -42,8 +42,12 @@ export class Panel {
       choose: (unit) => this.attribution && this.trial.choose(unit),
       point: (unit) => this.attribution && this.trial.tell(unit),
     });
-    const take = (units) => on.change({ out: units.join(",") });
-    this.trial = new Trial(root, (unit) => this.words.describe(unit), take);
+    this.trial = new Trial(
+      root,
+      (unit) => this.words.describe(unit),
+      (units) => on.change({ out: units.join(",") }),
+      (units, signal) => server.without(this.explanation.id, units, signal),
+    );
     this.replacement = new Replacement(root, this.words, on.replaced);
     this.text.addEventListener("input", () => on.change({ text: this.text.value }, { typed: true }));
     part(root, "replace").addEventListener("click", () => this.#replace(this.trial.chosen));
@@ -116,7 +120,7 @@ export class Panel {
   #done({ html, attribution, ...copies }) {
     this.#article(html);
     [this.attribution, this.copies] = [attribution, copies];
-    this.trial.open(this.explanation.id, attribution);
+    this.trial.open(attribution);
     this.root.classList.remove("waiting");
     part(this.root, "copies").hidden = false;
     part(this.root, "copied").textContent = "";

@@ -56,7 +56,8 @@ export class Words {
 
   /** Return the unit that has the focus, or null. */
   focused() {
-    const word = this.root.contains(document.activeElement) && document.activeElement.closest(SELECTOR);
+    const active = this.root.getRootNode().activeElement; // a document's, or a shadow root's
+    const word = this.root.contains(active) && active.closest(SELECTOR);
     return word ? Number(word.dataset.unit) : null;
   }
 

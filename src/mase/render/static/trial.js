@@ -3,7 +3,6 @@
 
 import { percent, signed } from "./numbers.js";
 import { element, part, row } from "./parts.js";
-import * as server from "./server.js";
 
 const HINT = "Click a word, or press Enter on it, to take it out and see whether the scores hold.";
 
@@ -14,11 +13,12 @@ export class Trial {
    * @param {HTMLElement} root the panel
    * @param {(unit: number) => string} describe the score of a unit
    * @param {(units: number[]) => void} take is called with the units that shall be out
+   * @param {(units: number[], signal: AbortSignal) => Promise<object>} ask answers what the model predicts without them
    */
-  constructor(root, describe, take) {
+  constructor(root, describe, take, ask) {
     this.root = part(root, "trial");
     this.flipLine = part(root, "flip");
-    [this.describe, this.take, this.chosen] = [describe, take, null];
+    [this.describe, this.take, this.ask, this.chosen] = [describe, take, ask, null];
     this.units = [];
     part(root, "actions").addEventListener("click", (event) => {
       if (event.target.dataset.part === "toggle") this.flip(this.chosen);
@@ -26,10 +26,10 @@ export class Trial {
   }
 
   /** Show the test of a new explanation. */
-  open(id, attribution) {
+  open(attribution) {
     const text = JSON.stringify(attribution.document);
     if (text !== this.text) this.chosen = null;
-    [this.id, this.attribution, this.text, this.units, this.other] = [id, attribution, text, [], null];
+    [this.attribution, this.text, this.units, this.other] = [attribution, text, [], null];
     this.root.hidden = false;
     this.#flipSet();
     this.show([]);
@@ -75,7 +75,7 @@ export class Trial {
     this.#asking = new AbortController();
     const { signal } = this.#asking;
     try {
-      const found = await server.without(this.id, this.units, signal);
+      const found = await this.ask(this.units, signal);
       if (!signal.aborted) this.#outcome(found);
     } catch (error) {
       if (!signal.aborted) outcome.textContent = error.message;
