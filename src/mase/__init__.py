@@ -12,6 +12,7 @@ from mase.lazy import lazy_names
 if TYPE_CHECKING:
     from mase import models as models
     from mase.attribution import Attribution as Attribution
+    from mase.attribution import Attributions as Attributions
     from mase.comparison.compare import compare as compare
     from mase.corpus.opened import open_run as open_run
     from mase.corpus.running import run as run
@@ -25,18 +26,21 @@ if TYPE_CHECKING:
     from mase.regression.precision import QueryOptions as QueryOptions
     from mase.regression.stopping import Stopping as Stopping
     from mase.summary.summarising import summarise as summarise
+    from mase.widget.widget import Widget as Widget
 
 __version__ = "0.2.0"
 
 __all__ = [
     "METHODS",
     "Attribution",
+    "Attributions",
     "Explainer",
     "MaseError",
     "Method",
     "Progress",
     "QueryOptions",
     "Stopping",
+    "Widget",
     "__version__",
     "compare",
     "explain",
@@ -52,6 +56,7 @@ __getattr__ = lazy_names(
     __name__,
     {
         "Attribution": "mase.attribution",
+        "Attributions": "mase.attribution",
         "Explainer": "mase.explainer",
         "METHODS": "mase.methods",
         "MaseError": "mase.errors",
@@ -59,6 +64,7 @@ __getattr__ = lazy_names(
         "Progress": "mase.progress",
         "QueryOptions": "mase.regression.precision",
         "Stopping": "mase.regression.stopping",
+        "Widget": "mase.widget.widget",
         "compare": "mase.comparison.compare",
         "explain": "mase.explainer",
         "load": "mase.io.json",
@@ -68,7 +74,8 @@ __getattr__ = lazy_names(
         "summarise": "mase.summary.summarising",
     },
     needs={name: [("pyarrow", "corpora"), ("duckdb", "corpora")] for name in ("compare", "summarise")}
-    | {name: [("pyarrow", "corpora")] for name in ("open_run", "run")},
+    | {name: [("pyarrow", "corpora")] for name in ("open_run", "run")}
+    | {"Widget": [("anywidget", "notebook")]},
 )
 
 

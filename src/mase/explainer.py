@@ -6,7 +6,7 @@ from typing import Any, Unpack, overload
 
 import numpy as np
 
-from mase.attribution import Attribution, Changed, chosen
+from mase.attribution import Attribution, Attributions, Changed, chosen
 from mase.bound_text import BoundText
 from mase.errors import MaseError, OptionError
 from mase.evidence import budget, check_count, within_budget
@@ -108,12 +108,10 @@ class Explainer:
     def __call__(self, texts: str, *, target: str | int | None = None) -> Attribution: ...  # type: ignore[overload-overlap]
 
     @overload
-    def __call__(self, texts: Iterable[str], *, target: str | int | None = None) -> list[Attribution]: ...
+    def __call__(self, texts: Iterable[str], *, target: str | int | None = None) -> Attributions: ...
 
-    def __call__(
-        self, texts: str | Iterable[str], *, target: str | int | None = None
-    ) -> Attribution | list[Attribution]:
-        """Return the attribution of one text (a str), or a list of attributions for several texts.
+    def __call__(self, texts: str | Iterable[str], *, target: str | int | None = None) -> Attribution | Attributions:
+        """Return the attribution of one text (a str), or a list of attributions (`Attributions`) for several texts.
 
         Several texts are a list, a generator or a Series of str. `target` is a label or an index; the default is the
         predicted class.
@@ -129,7 +127,7 @@ class Explainer:
         """
         if isinstance(texts, str):
             return self._explain(texts, target)
-        return list(self.stream(texts, target=target))
+        return Attributions(self.stream(texts, target=target))
 
     def stream(self, texts: Iterable[str], *, target: str | int | None = None) -> Iterator[Attribution]:
         """Yield the attributions of several texts one by one, without keeping them in memory.

@@ -1,4 +1,4 @@
-"""Means over texts with t intervals, tests of one and of two means, and control of the false discovery rate.
+"""Means over texts with t intervals, tests of one and of two means, and corrections for many tests.
 
 Arrays `(m,)` have one entry per word.
 """
@@ -12,7 +12,7 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from mase.arrays import Floats
 
-__all__ = ["LEVEL", "Mean", "critical_value", "critical_z", "passing", "q_values"]
+__all__ = ["LEVEL", "Mean", "critical_value", "critical_z", "holm", "passing", "q_values"]
 
 LEVEL = 0.95
 
@@ -89,6 +89,22 @@ def q_values(p: Floats) -> Floats:
     q = np.empty(len(p))
     q[order] = np.minimum.accumulate(scaled[::-1])[::-1]
     return np.minimum(q, 1.0)
+
+
+def holm(p: Floats) -> Floats:
+    """Return the p-values `(m,)` adjusted for m tests by S. Holm (Scandinavian Journal of Statistics 1979).
+
+    Of all hypotheses that are true, any at all is rejected at the level a with a probability of at most a.
+
+    Examples
+    --------
+    >>> holm(np.array([0.01, 0.5, 0.02])).tolist()
+    [0.03, 0.5, 0.04]
+    """
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty(len(p))
+    adjusted[order] = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    return np.minimum(adjusted, 1.0)
 
 
 def critical_value(rate: float) -> float:

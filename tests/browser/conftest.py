@@ -24,9 +24,13 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.browser)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def chromium():
-    """A browser without a window."""
+    """A browser without a window.
+
+    It is closed after these tests, because playwright runs an event loop as long as it is open, and other tests run
+    their own.
+    """
     if CHROMIUM is None:
         pytest.skip("Chromium is not installed: make browser")
     playwright = pytest.importorskip("playwright.sync_api")
@@ -36,14 +40,20 @@ def chromium():
         browser.close()
 
 
-@pytest.fixture(scope="session")
-def address():
-    """The first address of a server with the models of `MODELS`."""
-    missing = [name for name in ("starlette", "uvicorn", "torch") if find_spec(name) is None]
+@pytest.fixture(scope="package")
+def address(tmp_path_factory):
+    """The first address of a server with the models of `MODELS`, a run, and a file that holds no results."""
+    missing = [name for name in ("starlette", "uvicorn", "torch", "duckdb") if find_spec(name) is None]
     if missing:
         pytest.skip(f"{', '.join(missing)} not installed")
+    from tests.browser.reviews import write_reviews
+
+    folder = tmp_path_factory.mktemp("corpora")
+    run, broken = write_reviews(folder / "run"), folder / "broken.jsonl"
+    broken.write_text("<script>alert(1)</script>\n", encoding="utf-8")
     models = [option for name in MODELS for option in ("-m", name)]
     command = [sys.executable, "-m", "mase", "serve", *models, "--port", "0", "--threads", "1", "--no-browser"]
+    command += ["--label-column", "label", run, broken]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as server:
         yield next(word for word in server.stdout.readline().split() if word.startswith("http"))
         server.terminate()

@@ -57,6 +57,8 @@ def test_a_word_that_is_out_shows_what_the_model_says_beside_the_scores(browse):
     assert [f"{100 * value:.1f}" in text for value, text in zip((changed.target_probability, expected),
             rows.all_inner_texts(), strict=True)] == [True, True]  # fmt: skip
     assert page.word(8).get_attribute("aria-pressed") == "true"
+    page.word(1).hover()  # the pointer passes other words on its way to the button
+    assert "dull" in page.part("readout").inner_text()
     page.part("toggle").click()
     rows.first.wait_for(state="hidden")
     assert page.word(8).get_attribute("aria-pressed") == "false"

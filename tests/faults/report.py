@@ -2,6 +2,7 @@
 
 import json
 import platform
+import subprocess
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -23,7 +24,7 @@ _HEADER = ("fault", "happened", "runs", "texts", "lost", "twice", "other bytes",
 
 
 def record(name: str, tally: Tally, order: Sequence[str]) -> None:
-    """Keep what became of a kind of fault, with the day and the machine."""
+    """Keep what became of a kind of fault, with the day, the commit and the machine."""
     known = _read()
     known[name] = asdict(tally) | {"where": _where()}
     kept = {kind: known[kind] for kind in order if kind in known}
@@ -35,9 +36,14 @@ def table(titles: Mapping[str, str], record: Mapping[str, Any] | None = None) ->
     known = _read() if record is None else record
     rows = [_HEADER, ("---", *["---:"] * (len(_HEADER) - 1))]
     rows += [_row(title, known[name]) for name, title in titles.items() if name in known]
-    places = dict.fromkeys(known[name]["where"] for name in titles if name in known)
+    places: dict[str, list[str]] = {}
+    for name, title in titles.items():
+        if name in known:
+            places.setdefault(known[name]["where"], []).append(title)
+    where = [f"- {', '.join(kinds)}: {place}" for place, kinds in places.items()]
     lines = ["| " + " | ".join(row) + " |" for row in rows]
-    return "\n".join([*lines, "", *(textwrap.fill(place, 120, break_on_hyphens=False) for place in places)])
+    filled = [textwrap.fill(line, 120, break_on_hyphens=False, subsequent_indent="  ") for line in where]
+    return "\n".join([*lines, "", *filled])
 
 
 def write(generated: str) -> None:
@@ -60,6 +66,16 @@ def _read() -> dict[str, Any]:
 def _where() -> str:
     packages = ", ".join(f"{name} {version(name)}" for name in _PACKAGES)
     return (
-        f"{datetime.now(UTC):%Y-%m-%d}, {processor_name()}, {platform.system()}, Python {platform.python_version()}, "
-        f"{packages}."
+        f"{datetime.now(UTC):%Y-%m-%d}, commit {_commit()}, {processor_name()}, {platform.system()}, "
+        f"Python {platform.python_version()}, {packages}."
     )
+
+
+def _commit() -> str:
+    """Return the commit of the library, with a mark if it has been changed since."""
+    code = _PAGE.parents[1] / "src"
+    last = subprocess.run(
+        ["git", "log", "-1", "--format=%h", "."], cwd=code, capture_output=True, text=True, check=True
+    )
+    changed = subprocess.run(["git", "diff", "--quiet", "HEAD", "."], cwd=code, check=False).returncode
+    return last.stdout.strip() + ("-dirty" if changed else "")

@@ -11,12 +11,15 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from io import TextIOWrapper
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 __all__ = ["Limits", "Ran", "Running", "call", "each", "mase", "start"]
 
@@ -26,11 +29,17 @@ Verdict = str | None
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(["tests.hostile.preload"])
 _GIB = 1 << 30
+# Share of a processor below which a process waits for something else.
+_IDLE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a case may use: wall time, memory beyond what the server has loaded, and bytes per file that it writes."""
+    """What a case may use: time, memory beyond what the server has loaded, and bytes per file that it writes.
+
+    It hangs if it is not over after so many seconds, unless it had less time than that of the processors, which others
+    use as well, and goes on to use them.
+    """
 
     seconds: float = 30.0
     memory: int = 3 * _GIB
@@ -76,13 +85,34 @@ def each(
 
 def _received(ours: Connection, process: BaseProcess, seconds: float) -> tuple[Verdict, bool]:
     """Return the next verdict, and whether the process is of no more use."""
-    if not ours.poll(seconds):
+    if not _over(ours.poll, process, seconds):
         return f"hung: no answer in {seconds:g} s", True
     try:
         return ours.recv(), False
     except EOFError:
         process.join()
         return f"the process ended with {process.exitcode}", True
+
+
+def _over(wait: Callable[[float], bool], process: BaseProcess, seconds: float) -> bool:
+    """Return whether `wait(seconds)` is true before the process hangs."""
+    began = used = _processor_time(process)
+    over = wait(seconds)
+    while not over and (now := _processor_time(process)) - began < seconds and now - used > _IDLE * seconds:
+        used, over = now, wait(seconds)
+    return over
+
+
+def _processor_time(process: BaseProcess) -> float:
+    """Return the seconds of the processors that a process and the processes it started have had."""
+    total = 0.0
+    with suppress(psutil.NoSuchProcess):
+        one = psutil.Process(process.pid)
+        for member in (one, *one.children(recursive=True)):
+            with suppress(psutil.NoSuchProcess):
+                times = member.cpu_times()
+                total += times.user + times.system
+    return total
 
 
 def _judge(
@@ -128,9 +158,13 @@ class Running:
         self.process.kill()
         self.process.join()
 
+    def _joined(self, seconds: float) -> bool:
+        self.process.join(seconds)
+        return self.process.exitcode is not None
+
     def ended(self, seconds: float) -> Ran:
         """Wait for its end, and kill it if that does not come."""
-        self.process.join(seconds)
+        _over(self._joined, self.process, seconds)
         code = self.process.exitcode
         self.kill()
         err = (self.folder / "stderr").read_text(encoding="utf-8", errors="backslashreplace")

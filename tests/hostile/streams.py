@@ -10,8 +10,8 @@ from tests.hostile.process import Ran
 
 __all__ = ["complaint"]
 
-# What a run tells beside its results: the files it wrote, and how many texts it explained.
-_NOISE = re.compile(r"wrote |[\d,]+ texts? explained")
+# What a run tells beside its results: the files it wrote, how far it is each minute, and how many texts it explained.
+_NOISE = re.compile(r"wrote |explaining: |[\d,]+ texts? explained")
 
 
 def complaint(ran: Ran, n_results: int | None = None) -> str | None:

@@ -60,6 +60,8 @@ LAZY_EXCEPTIONS = frozenset(
     {
         ("mase.attribution.attribution", "io"),
         ("mase.attribution.attribution", "render"),
+        ("mase.attribution.attributions", "io"),
+        ("mase.attribution.attributions", "render"),
         ("mase.summary.summary", "report"),
     }
 )
@@ -70,7 +72,12 @@ FRAMEWORKS: dict[str, tuple[str, ...]] = {
     "peft": ("mase.models.lora",),
     "safetensors": ("mase.models", "mase_paper.training"),
     "transformers": ("mase.models.transformers", "mase.models.pretrained", "mase.models.bundled.minilm"),
-    "matplotlib": ("mase.render.figure", "mase_paper.experiments.plots"),
+    "matplotlib": (
+        "mase.render.dot_plot",
+        "mase.render.figure",
+        "mase.render.pictures",
+        "mase_paper.experiments.plots",
+    ),
     "pandas": ("mase.attribution", "mase.summary.summary"),
     "duckdb": ("mase.corpus.database",),
     "pyarrow": ("mase.datasets", "mase.corpus", "mase.comparison", "mase.report", "mase.summary"),
@@ -87,7 +94,7 @@ MIRRORS = (("src/mase", "tests/unit"), ("paper/src/mase_paper", "paper/tests"))
 BEHAVIOURS = frozenset(
     f"test_{name}"
     for name in (
-        "architecture", "benchmarks", "docs", "lines", "long_texts", "lowest", "packages", "peers",
+        "architecture", "benchmarks", "docs", "lines", "long_texts", "lowest", "notebooks", "packages", "peers",
         "plain_install", "propositions", "readme", "theory",
     )
 )  # fmt: skip

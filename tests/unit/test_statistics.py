@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from mase.statistics import Mean, critical_value, critical_z, passing, q_values
+from mase.statistics import Mean, critical_value, critical_z, holm, passing, q_values
 
 
 def mean_of(*samples):
@@ -84,3 +84,14 @@ def test_critical_deviates_are_those_of_scipy(seed):
 
 def test_nothing_is_significant_among_nothing():
     assert critical_z([], 0, 10, 0.05) == np.inf
+
+
+def test_holm_in_one_slow_line():
+    """The p-value of a hypothesis is at least that of each one before it in the order of p-values."""
+    rng = np.random.default_rng(0)
+    for m in (1, 5, 40):
+        p = rng.random(m).round(1) ** 3
+        by_rank = sorted(p)
+        expected = [min(1, max((m - rank) * q for rank, q in enumerate(by_rank) if q <= one)) for one in p]
+        assert holm(p) == pytest.approx(expected)
+    assert holm(np.array([])).shape == (0,)

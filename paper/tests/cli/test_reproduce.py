@@ -144,7 +144,8 @@ def test_table1(reproduce, tmp_path):
     assert source["n_texts"] == 2
     assert {"numpy", "torch"} <= set(source["made_on"][0]["versions"])
     assert str(tmp_path) not in page + json.dumps(plain)
-    assert found.stdout.splitlines() == [str(tmp_path / "results" / name) for name in ("table1.md", "table1.json")]
+    names = ("table1.md", "table1.json", "table1.csv", "table1.tex", "table1-means.svg")
+    assert found.stdout.splitlines() == [str(tmp_path / "results" / name) for name in names]
     assert "lstm-imdb: 2 more texts" in found.stderr
 
 
@@ -165,7 +166,7 @@ def test_figure4(reproduce, tmp_path, monkeypatch):
     assert len(read(tmp_path / "results" / "records", "lstm-imdb")) == 1 + 2 + 1
     assert [path.name for path in (tmp_path / "results" / "records").iterdir()] == ["lstm-imdb.parquet"]
     assert "<svg" in (tmp_path / "results" / "figure4-evaluations.svg").read_text(encoding="utf-8")
-    assert {path.suffix for path in (tmp_path / "results").iterdir()} == {"", ".md", ".json", ".svg"}
+    assert {path.suffix for path in (tmp_path / "results").iterdir()} == {"", ".md", ".json", ".csv", ".tex", ".svg"}
 
 
 def test_faithfulness(reproduce, tmp_path):

@@ -14,7 +14,7 @@ PANEL = Panel(
 
 def test_curves_are_the_same_bytes_for_the_same_numbers(tmp_path):
     pytest.importorskip("matplotlib")
-    one, two = save([PANEL], tmp_path / "a.svg"), save([PANEL], tmp_path / "b.svg")
+    one, two = (save(draw([PANEL]), tmp_path / name) for name in ("a.svg", "b.svg"))
     assert one.read_bytes() == two.read_bytes()
     assert "two $x" in one.read_text(encoding="utf-8")
     assert "<dc:date>" not in one.read_text(encoding="utf-8")
@@ -31,11 +31,9 @@ def test_curves_draw_what_they_are_given():
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["one", "two $x"]
 
 
-def test_curves_that_cannot_be_drawn(tmp_path, monkeypatch):
+def test_curves_that_cannot_be_drawn(monkeypatch):
     with pytest.raises(OptionError, match="no panel"):
         draw([])
-    with pytest.raises(OptionError, match=r"ends in \.svg"):
-        save([PANEL], tmp_path / "a.png")
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
     with pytest.raises(MissingDependencyError, match=r"mase-xai\[plot\]"):
         draw([PANEL])

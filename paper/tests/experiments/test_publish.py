@@ -1,5 +1,7 @@
 """Tests of `mase_paper.experiments.publish`."""
 
+import csv
+import io
 import json
 from pathlib import Path
 
@@ -16,13 +18,29 @@ from mase_paper.experiments.publish import earlier_versions, publish
 def test_the_file_of_an_experiment_names_the_split_and_the_precision_of_its_records(tmp_path):
     made = HEADER | {"data": HEADER["data"] | {"split": "validation"}, "precision": "bfloat16"}
     write(tmp_path / "records", "lstm-imdb", "mase", [bits(1)] * 4, header=made)
-    _, data = publish(EXPERIMENTS["ablation"], Scope(n_texts=4), tmp_path)
+    _, data, *_ = publish(EXPERIMENTS["ablation"], Scope(n_texts=4), tmp_path)
     expected = "mase reproduce ablation --data-dir DIR --n-texts 4 --precision bfloat16 --split validation"
     plain = json.loads(data.read_text(encoding="utf-8"))
     assert plain["command"] == expected
     (source,) = plain["sources"]
     assert source["command"] == "mase reproduce --n-texts 4"
     assert source["made_on"] == [{"n_texts": 4, "hardware": HEADER["hardware"], "versions": {}}]
+
+
+def test_tables_and_a_picture_are_written_beside_the_page(tmp_path, records):
+    pytest.importorskip("matplotlib")
+    written = publish(EXPERIMENTS["faithfulness"], Scope(targets=("lstm-imdb",), n_texts=40), records.parent)
+    names = ["faithfulness.md", "faithfulness.json", "faithfulness.csv", "faithfulness.tex", "faithfulness-means.svg"]
+    assert [path.name for path in written] == names
+    numbers, latex, picture = (path.read_text(encoding="utf-8") for path in written[2:])
+    rows = [row for row in csv.DictReader(io.StringIO(numbers)) if row["where"].endswith("unknown token")]
+    marks = {(row["column"], row["method"]): row["mark"] for row in rows}
+    assert len(rows) == 4 * 3
+    assert (marks["T-5", "lime"], marks["T-5", "mase"]) == ("best", "")
+    assert latex.count(r"\begin{table}") == latex.count(r"\end{table}") == 3
+    assert r"\textbf{1.000 [0.912,1.000]}" in latex
+    assert all(f">{name}<" in picture for name in ("mase", "lime", "random", "LSTM-IMDB"))
+    assert "![Delta Accuracy: means with intervals](faithfulness-means.svg)" in written[0].read_text(encoding="utf-8")
 
 
 def test_results_go_to_a_folder_that_holds_none_of_ours():

@@ -1,6 +1,7 @@
 """The result of an explanation: an `Attribution` has scores for words, their error bars, and their provenance."""
 
 from mase.attribution.attribution import LISTED, Attribution, Word
+from mase.attribution.attributions import Attributions
 from mase.attribution.document import Field, Token, Unit
 from mase.attribution.evidence import Changed, Evidence, FlipSet
 from mase.attribution.expected import chosen
@@ -12,6 +13,7 @@ from mase.attribution.verdict import Verdict
 __all__ = [
     "LISTED",
     "Attribution",
+    "Attributions",
     "Changed",
     "Evidence",
     "Field",

@@ -17,6 +17,7 @@ from mase.attribution.fit import Fit, Note
 from mase.attribution.frame import frame
 from mase.attribution.prediction import Prediction
 from mase.attribution.response import Response, ranking
+from mase.attribution.rows import rows
 from mase.attribution.verdict import Verdict, verdict_on
 from mase.errors import OptionError
 from mase.registry import unknown
@@ -234,7 +235,7 @@ class Attribution:
         MissingDependencyError
             If pandas is not installed.
         """
-        return frame(self.units, self.responses)
+        return frame(row for response in self.responses for row in rows(self.units, response))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the attribution as plain JSON types (schema ``mase.attribution/2``)."""

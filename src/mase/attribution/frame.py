@@ -1,11 +1,8 @@
-"""Attributions as a pandas data frame in long form."""
+"""Rows as a pandas data frame."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
-from mase.attribution.document import Unit
-from mase.attribution.response import Response
-from mase.attribution.rows import rows
 from mase.errors import MissingDependencyError
 
 if TYPE_CHECKING:
@@ -14,8 +11,8 @@ if TYPE_CHECKING:
 __all__ = ["frame"]
 
 
-def frame(units: Sequence[Unit], responses: Sequence[Response]) -> "pd.DataFrame":
-    """Return a data frame with one row per response and unit; `Attribution.to_frame` lists its columns.
+def frame(rows: Iterable[Mapping[str, Any]]) -> "pd.DataFrame":
+    """Return a data frame of rows by column name, such as those of `mase.attribution.rows`.
 
     Raises
     ------
@@ -28,5 +25,5 @@ def frame(units: Sequence[Unit], responses: Sequence[Response]) -> "pd.DataFrame
         raise MissingDependencyError(
             f"pandas cannot be imported ({error}); run: pip install 'mase-xai[data]'"
         ) from error
-    found = pd.DataFrame.from_records([row for response in responses for row in rows(units, response)])
-    return found.astype({"standard_error": float})  # NaN for None
+    found = pd.DataFrame.from_records(list(rows))
+    return found.astype({"standard_error": float}) if len(found) else found  # NaN for None

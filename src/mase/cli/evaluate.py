@@ -1,5 +1,6 @@
 """`mase evaluate`: the faithfulness of methods, or of given attributions, to a model on labelled texts."""
 
+from collections.abc import Callable, Collection
 from typing import Any
 
 import click
@@ -17,6 +18,7 @@ from mase.cli.options import (
 )
 from mase.metrics import METRICS
 from mase.metrics.operators import AUTO, OPERATORS
+from mase.render.pictures import PICTURES
 from mase.render.table import FORMATS
 
 __all__ = ["evaluate"]
@@ -35,10 +37,13 @@ def _ks(_context: click.Context, _option: click.Parameter, value: str | None) ->
     return tuple(dict.fromkeys(map(int, parts)))
 
 
-def _table(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
-    if value is not None and not value.lower().endswith(tuple(FORMATS)):
-        raise click.BadParameter(f"{value!r} has an unknown suffix, expected one of {', '.join(FORMATS)}")
-    return value
+def _ending(endings: Collection[str]) -> Callable[[click.Context, click.Parameter, str | None], str | None]:
+    def check(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+        if value is not None and not value.lower().endswith(tuple(endings)):
+            raise click.BadParameter(f"{value!r} has an unknown suffix, expected one of {', '.join(endings)}")
+        return value
+
+    return check
 
 
 _which_texts = options(
@@ -100,8 +105,14 @@ _what_is_evaluated = options(
 @click.option(
     "--table",
     metavar="FILE",
-    callback=_table,
+    callback=_ending(FORMATS),
     help=f"Also write the tables, in the format of the suffix: {', '.join(FORMATS)}.",
+)
+@click.option(
+    "--plot",
+    metavar="FILE",
+    callback=_ending(PICTURES),
+    help=f"Also draw the means with their intervals, in the format of the suffix: {', '.join(PICTURES)}.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace an existing file once the new one is complete.")
 def evaluate(
@@ -125,6 +136,7 @@ def evaluate(
     as_json: bool,
     output: str | None,
     table: str | None,
+    plot: str | None,
     overwrite: bool,
     batches: int,
     **how: Any,
@@ -141,6 +153,7 @@ def evaluate(
       mase evaluate -i imdb.parquet --where split=test --only-correct --methods mase,lime,random
       mase evaluate -i reviews.csv --text-column review --label positive=pos --label negative=neg
       mase evaluate -i news.jsonl -m lstm-reuters --metrics naopc,infidelity --n-texts 20 -o news.json
+      mase evaluate -i imdb.parquet --methods mase,lime,kernel-shap --table results.tex --plot results.pdf
       mase explain -i reviews.txt -o mine.jsonl && mase evaluate --attributions mine=mine.jsonl --methods random
     """
     if source is None and not attributions:
@@ -155,23 +168,28 @@ def evaluate(
     from mase.cli.evaluation_run import Source, run_evaluation
     from mase.cli.output_files import Destination, Policy
     from mase.cli.paths import check_files, check_suffix, standard_output
-    from mase.cli.result_tables import show
+    from mase.cli.result_tables import Claims, show
     from mase.cli.streams import aside
     from mase.metrics.evaluator import Evaluator, named_metrics
     from mase.models.runtime import configure
+    from mase.render.pictures import check_matplotlib
 
     as_json, output = standard_output(output, as_json=as_json)
     check_suffix(output, ".json")
     given = {f"--attributions {name}": file for name, file in attributions.items()}
-    file = None if output is None else Destination(output, Policy(overwrite=overwrite), by_line=False)
-    tables = None if table is None else Destination(table, Policy(overwrite=overwrite), by_line=False)
-    check_files({"--output": file, "--table": tables}, {"--input": source, **given})
+    policy, names = Policy(overwrite=overwrite), {"--output": output, "--table": table, "--plot": plot}
+    files = {
+        option: None if name is None else Destination(name, policy, by_line=False) for option, name in names.items()
+    }
+    check_files(files, {"--input": source, **given})
+    if plot is not None:
+        check_matplotlib()
     context = click.get_current_context()
-    claims = [None if output is None else context.with_resource(output.claimed()) for output in (file, tables)]
+    claims = Claims(*(None if file is None else context.with_resource(file.claimed()) for file in files.values()))
     texts = Source.read(source, text_column, label_column, where, renamed, attributions, labels_needed=only_correct)
     with aside():
         loaded = open_model(model, download=download, device=device, trust_remote_code=trust_remote_code)
         configure(threads)
         evaluator = Evaluator(loaded, methods=methods, metrics=named_metrics(metrics, ks), **how)
     with run_evaluation(evaluator, texts, n_texts, only_correct=only_correct) as run:
-        show(run, batches, as_json=as_json, claim=claims[0], tables=claims[1])
+        show(run, batches, claims, as_json=as_json)

@@ -13,7 +13,7 @@ from mase.cli.streams import aside
 from mase.datasets.labelled import LabelledText, class_index, read_labelled
 from mase.errors import CapabilityError, DataError, MaseError, MissingDependencyError, UnknownNameError
 from mase.metrics.alignment import check_model
-from mase.metrics.attributions import Attributions, read_attributions
+from mase.metrics.attributions import GivenAttributions, read_attributions
 from mase.metrics.evaluation import Evaluation, collect
 from mase.metrics.evaluator import EvaluatedText, Evaluator, OnError
 from mase.render.progress import Progress
@@ -32,7 +32,7 @@ class Source:
     sha256: str | None
     rows: tuple[LabelledText, ...]
     renamed: Mapping[str, str]
-    given: Mapping[str, Attributions]
+    given: Mapping[str, GivenAttributions]
 
     @classmethod
     def read(

@@ -5,6 +5,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import IO
 
@@ -12,7 +13,7 @@ import click
 
 from mase.cli.group import tell
 from mase.errors import DataError
-from mase.files import write_text, writing
+from mase.files import write_stream, writing
 from mase.platforms import can_replace_open_files, lock
 
 __all__ = ["Claim", "Destination", "Policy"]
@@ -185,7 +186,7 @@ class Claim:
                 self.place.chmod(stat.S_IMODE(self.output.path.stat().st_mode))
                 self.place.replace(self.output.path)
 
-    def write(self, text: str, *, complete: bool) -> None:
+    def write(self, content: str | bytes, *, complete: bool) -> None:
         """Write the whole content and report the path. Incomplete content replaces nothing.
 
         Raises
@@ -194,7 +195,7 @@ class Claim:
             If the system refuses.
         """
         with writing(self.output.name):
-            write_text(self.place, text)
+            write_stream(self.place, BytesIO(content.encode() if isinstance(content, str) else content))
         if complete:
             self.finish()
         self.report(complete=complete)

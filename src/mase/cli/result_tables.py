@@ -1,7 +1,8 @@
-"""Tables of `mase evaluate`: for each metric the means with intervals, one row per method."""
+"""What `mase evaluate` shows and writes: for each metric a table of means, the best marked, and a picture."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from math import isnan
 
@@ -13,46 +14,73 @@ from mase.cli.evaluation_run import EvaluationRun
 from mase.cli.explanation_run import open_console
 from mase.cli.output_files import Claim
 from mase.metrics.evaluation import Evaluation
-from mase.metrics.intervals import Summary
-from mase.metrics.protocol import Column
+from mase.metrics.intervals import Difference, Summary
+from mase.metrics.result_table import ResultColumn, ResultTable, long_table
+from mase.metrics.standings import standings
+from mase.render.dot_plot import dot_plot
+from mase.render.pictures import picture
 from mase.render.pieces import inline
 from mase.render.table import FORMATS, Cell, Table
 
-__all__ = ["show"]
+__all__ = ["Claims", "show"]
 
 _WIDEST = 10_000  # a file or a pipe has no fixed width
 
 
-def show(
-    run: EvaluationRun, n_batches: int, *, as_json: bool, claim: Claim | None, tables: Claim | None = None
-) -> None:
-    """Write the evaluation and its tables to the claimed files, if any, and print it as JSON or as tables.
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """The files of a command that it has claimed: JSON, tables and picture; None if not asked for."""
+
+    data: Claim | None = None
+    tables: Claim | None = None
+    plot: Claim | None = None
+
+
+def show(run: EvaluationRun, n_batches: int, claims: Claims, *, as_json: bool) -> None:
+    """Write the evaluation, its tables and its picture to the claimed files, and print it as JSON or as tables.
 
     Raises
     ------
     DataError
-        If the file cannot be written.
+        If a file cannot be written.
     """
     evaluation = run.evaluation
     batches = _batches(len(evaluation), n_batches)
     line = json.dumps(evaluation.to_dict(batches), ensure_ascii=True, allow_nan=False)
-    if claim is not None:
-        claim.write(line + "\n", complete=run.is_complete)
-    shown = _tables(evaluation, batches)
-    if tables is not None:
-        convert = FORMATS[tables.output.path.suffix.lower()]
-        tables.write("\n".join(convert(table) for table in shown), complete=run.is_complete)
+    results = _results(evaluation, batches)
+    shown = [*(result.table() for result in results), *_further(evaluation)]
+    if claims.data is not None:
+        claims.data.write(line + "\n", complete=run.is_complete)
+    if claims.tables is not None:
+        claims.tables.write(_written(claims.tables, results, shown), complete=run.is_complete)
+    if claims.plot is not None:
+        drawn = dot_plot([panel for result in results for panel in result.panels()])
+        claims.plot.write(picture(drawn, claims.plot.output.path.suffix.lower()), complete=run.is_complete)
     if as_json:
         click.echo(line)
         return
     console = open_console()
     if not console.is_terminal:
         console.width = _WIDEST
-    console.print(Text(_facts(evaluation), style="dim"))
+    console.print(Text("\n".join(_facts(evaluation)), style="dim"))
     for table in shown:
         console.print()
         console.print(_printed(table))
     console.file.flush()
+
+
+def _written(claim: Claim, results: Sequence[ResultTable], shown: Sequence[Table]) -> str:
+    """Return the tables in the format of the file: one table of numbers for CSV, else one after the other."""
+    convert = FORMATS[claim.output.path.suffix.lower()]
+    if convert is not Table.csv:
+        return "\n".join(map(convert, shown))
+    more = [
+        (table.head[0], column, row[0].text, "" if cell.text == "-" else cell.text.replace(",", ""))
+        for table in shown[len(results) :]
+        for row in table.rows
+        for column, cell in zip(table.head[1:], row[1:], strict=True)
+    ]
+    return long_table(results, more).csv()
 
 
 def _batches(n: int, n_batches: int) -> list[range] | None:
@@ -63,15 +91,38 @@ def _batches(n: int, n_batches: int) -> list[range] | None:
     return [range(first, last) for first, last in pairwise(edges)]
 
 
-def _tables(evaluation: Evaluation, batches: Sequence[range] | None) -> list[Table]:
-    """Return a table for each metric, a table of costs, and for several methods a table of their agreement."""
-    by_method = evaluation.every_summary(batches)
-    metrics = dict.fromkeys(name for name, _ in evaluation.columns)
-    tables = [*(_numbers(evaluation, metric, by_method) for metric in metrics), _costs(evaluation)]
-    return [*tables, _agreement(evaluation)] if len(evaluation.methods) > 1 else tables
+def _results(evaluation: Evaluation, batches: Sequence[range] | None) -> list[ResultTable]:
+    """Return a table for each metric with its headline columns."""
+    by_method, by_pair = evaluation.every_summary(batches), evaluation.every_difference()
+    n_texts = {method: evaluation.n_evaluated(method) for method in evaluation.methods}
+    where = f"{evaluation.provenance['model']['name']}, operator {evaluation.provenance['operator']}"
+    tables = []
+    for metric in dict.fromkeys(name for name, _ in evaluation.columns):
+        columns = tuple(_columns(evaluation, metric, by_method, by_pair))
+        tables.append(ResultTable(metric, columns, n_texts, where))
+    return tables
 
 
-def _facts(evaluation: Evaluation) -> str:
+def _columns(
+    evaluation: Evaluation,
+    metric: str,
+    by_method: Mapping[str, Sequence[Summary | None]],
+    by_pair: Mapping[tuple[str, str], Sequence[Difference | None]],
+) -> Iterator[ResultColumn]:
+    for index, (name, column) in enumerate(evaluation.columns):
+        if name == metric and column.headline:
+            summaries = {method: row[index] for method, row in by_method.items()}
+            differences = {pair: row[index] for pair, row in by_pair.items()}
+            found = standings(summaries, differences, column.better)
+            yield ResultColumn(column.name, column.better, column.share, found)
+
+
+def _further(evaluation: Evaluation) -> list[Table]:
+    """Return a table of costs, and for several methods a table of their agreement."""
+    return [_costs(evaluation), *([_agreement(evaluation)] if len(evaluation.methods) > 1 else [])]
+
+
+def _facts(evaluation: Evaluation) -> Iterator[str]:
     provenance = evaluation.provenance
     accuracy = provenance.get("accuracy", {}).get("share")
     facts = [
@@ -80,29 +131,9 @@ def _facts(evaluation: Evaluation) -> str:
         f"operator {provenance['operator']}",
     ]
     facts += [] if accuracy is None else [f"{accuracy:.1%} of {provenance['accuracy']['n']:,} classified correctly"]
-    return ", ".join([*facts, "means with 95 % intervals"])
-
-
-def _numbers(evaluation: Evaluation, metric: str, by_method: Mapping[str, tuple[Summary | None, ...]]) -> Table:
-    """Return the means of one metric, the best in bold, with intervals and standard deviations over batches."""
-    shown = [
-        (index, column) for index, (name, column) in enumerate(evaluation.columns) if name == metric and column.headline
-    ]
-    head = (metric, *(f"{column.name} ({'↑' if column.better == 'higher' else '↓'})" for _, column in shown))
-    best = {index: _best([summaries[index] for summaries in by_method.values()], column) for index, column in shown}
-    rows = []
-    for method, summaries in by_method.items():
-        row = [(summaries[index], best[index]) for index, _ in shown]
-        n = evaluation.n_evaluated(method)
-        cells = (Cell(_cell(mean, n), bold=mean is not None and mean.mean == top) for mean, top in row)
-        rows.append((Cell(_named(evaluation, method)), *cells))
-    return Table(head, tuple(rows))
-
-
-def _named(evaluation: Evaluation, method: str) -> str:
-    """Return the name of a method, with the number of its texts if it could not explain all of them."""
-    n = evaluation.n_evaluated(method)
-    return method + ("" if n == len(evaluation) else f" ({n:,} of {len(evaluation):,} texts)")
+    yield ", ".join([*facts, "means with 95 % intervals"])
+    if len(evaluation.methods) > 1:
+        yield "* the best of a column, ≈ not shown to be worse (paired tests at the 5 % level, Holm's correction)"
 
 
 def _costs(evaluation: Evaluation) -> Table:
@@ -120,39 +151,16 @@ def _agreement(evaluation: Evaluation) -> Table:
     return Table(("agreement (Spearman)", *evaluation.methods), tuple(rows))
 
 
-def _row(name: str, others: Iterable[str]) -> tuple[Cell, ...]:
+def _row(name: str, others: Iterator[str] | Sequence[str]) -> tuple[Cell, ...]:
     return (Cell(name), *map(Cell, others))
 
 
 def _printed(table: Table) -> Grid:
-    """Return a table for the terminal."""
+    """Return a table for the terminal. The best have an asterisk, too, because a pipe shows nothing in bold."""
     grid = Grid(box=None, header_style="bold", pad_edge=False)
     grid.add_column(inline(table.head[0]), no_wrap=True)
     for name in table.head[1:]:
         grid.add_column(Text(inline(name)), justify="right")
     for row in table.rows:
-        grid.add_row(*(Text(inline(cell.text), "bold" if cell.bold else "") for cell in row))
+        grid.add_row(*(Text(inline(f"{cell.text} *" if cell.bold else cell.text), "bold" * cell.bold) for cell in row))
     return grid
-
-
-def _best(row: Sequence[Summary | None], column: Column) -> float | None:
-    means = [summary.mean for summary in row if summary is not None]
-    if len(means) < 2:
-        return None
-    return max(means) if column.better == "higher" else min(means)
-
-
-def _cell(summary: Summary | None, n_evaluated: int) -> str:
-    """Return a mean with its interval, and its number of texts if that is smaller than `n_evaluated`."""
-    if summary is None:
-        return "-"
-    count = "" if summary.n == n_evaluated else f" ({summary.n:,})"
-    spread = "" if summary.sd is None else f" ±{_digits(summary.sd)}"
-    # The only space is before the interval, so that a narrow table breaks the line there.
-    interval = "" if isnan(summary.low) else f" [{_digits(summary.low)},{_digits(summary.high)}]"
-    return f"{_digits(summary.mean)}{spread}{interval}{count}"
-
-
-def _digits(value: float) -> str:
-    """Return three decimals, or three significant digits of a small number."""
-    return f"{value:.3f}" if value == 0 or abs(value) >= 0.01 else f"{value:.2g}"

@@ -39,7 +39,7 @@ _where = options(
     ),
     click.option(
         "--part-size", type=click.IntRange(min=1), metavar="N",
-        help="Texts per part, the unit that is lost at most. [default: from 32 on, by the number of texts]",
+        help="Texts per part, which are written together. [default: from 32 on, by the number of texts]",
     ),
     click.option(
         "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S",

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 
 from mase.attribution import Attribution, Field, Response
@@ -26,6 +27,7 @@ _COLUMNS: dict[str, list[tuple[str, pa.DataType]]] = {
         ("n_queries", pa.int64()),
         ("split_half", pa.float64()),
         ("notes", pa.list_(_NOTE)),
+        ("evidence", pa.string()),
         ("error", pa.string()),
         ("message", pa.string()),
     ],
@@ -102,8 +104,8 @@ class Rows:
         }
         self._kept, self._documents, self._worker = tuple(kept), documents, worker
 
-    def add(self, item: Item, found: Attribution) -> None:
-        """Add a text that was explained."""
+    def add(self, item: Item, found: Attribution, seconds: float) -> None:
+        """Add a text that was explained, and the time it took."""
         self._add_text(
             item,
             found.document,
@@ -112,11 +114,12 @@ class Rows:
             n_queries=found.fit.n_queries,
             split_half=found.fit.split_half,
             notes=[{"code": note.code, "unit": note.unit, "message": note.message} for note in found.notes],
+            evidence=None if found.evidence is None else msgspec.json.encode(found.evidence).decode(),
         )
         for response in found.responses:
             self._add_response(item, response)
             self._add_units(item, found, response)
-        self._append("timings", id=item.id, row=item.row, seconds=found.fit.seconds, worker=self._worker)
+        self._append("timings", id=item.id, row=item.row, seconds=seconds, worker=self._worker)
 
     def add_failure(self, item: Item, error: str, message: str, seconds: float) -> None:
         """Add a text that could not be explained: the name of the error's type, its message, and the time it took."""

@@ -89,8 +89,9 @@ class Driver:
             if not self._is_over:
                 for event in self._engine.events(_TICK):
                     self._handle(event)
-            self._writer.lock.check()
+            self._writer.check()
             self._progress.step(0)
+        self._writer.finish()
         if self._parts:
             raise DataError(f"the input ended early, expected {self._plan.n:,} texts as at the beginning")
 

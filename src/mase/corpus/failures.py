@@ -1,11 +1,12 @@
 """The texts of a run that could not be explained, found by the statistics in the files of its parts."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow.parquet as pq
 
 from mase.corpus.folder import Folder
+from mase.corpus.footer import Chunk
 
 __all__ = ["Failure", "count_failures", "read_failures"]
 
@@ -30,8 +31,8 @@ def count_failures(folder: Folder, part: int) -> int:
     DataError
         If the file cannot be read or is not such a table.
     """
-    with folder.opened("texts", part) as file:
-        return _count(file)
+    with folder.opened("texts", part) as (file, groups):
+        return _count(file, groups)
 
 
 def read_failures(folder: Folder, parts: Iterable[int]) -> Iterator[Failure]:
@@ -43,16 +44,16 @@ def read_failures(folder: Folder, parts: Iterable[int]) -> Iterator[Failure]:
         As for `count_failures`.
     """
     for part in parts:
-        with folder.opened("texts", part) as file:
-            rows = file.read(list(_COLUMNS), use_threads=False).to_pylist() if _count(file) else []
+        with folder.opened("texts", part) as (file, groups):
+            rows = file.read(list(_COLUMNS), use_threads=False).to_pylist() if _count(file, groups) else []
         yield from (Failure(*(row[name] for name in _COLUMNS)) for row in rows if row["error"] is not None)
 
 
-def _count(file: pq.ParquetFile) -> int:
+def _count(file: pq.ParquetFile, groups: Sequence[Sequence[Chunk]]) -> int:
     index = [file.schema.column(number).path for number in range(len(file.schema))].index("error")
-    groups = (file.metadata.row_group(number) for number in range(file.metadata.num_row_groups))
-    nulls = [(group.num_rows, group.column(index).statistics) for group in groups]
-    if any(statistics is None or not statistics.has_null_count for _, statistics in nulls):
-        column = file.read(["error"], use_threads=False).column(0)
-        return int(len(column) - column.null_count)
-    return sum(int(rows - statistics.null_count) for rows, statistics in nulls)
+    nulls = [group[index].null_count for group in groups]
+    known = [count for count in nulls if count is not None]
+    if len(known) == len(nulls):
+        return int(file.metadata.num_rows) - sum(known)
+    column = file.read(["error"], use_threads=False).column(0)
+    return int(len(column) - column.null_count)

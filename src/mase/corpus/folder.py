@@ -2,15 +2,15 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mase.corpus.columns import TABLES
+from mase.corpus.footer import Chunk, read_footer
 from mase.corpus.manifest import Manifest
-from mase.corpus.part_file import read_table
+from mase.corpus.part_file import LARGEST_TABLE, read_table
 from mase.corpus.storage import Storage
 from mase.errors import DataError
 
@@ -119,13 +119,19 @@ class Folder:
         Raises
         ------
         DataError
-            If a file cannot be written. The part is then not finished.
+            If a file cannot be written, or would be too large to be read. The part is then not finished.
         """
-        with ThreadPoolExecutor(len(TABLES)) as pool:  # to wait for the disk once, and not for each file
-            list(pool.map(lambda table: self._write(table, part, tables[table]), set(TABLES) - {_LAST}))
+        for table in TABLES:
+            if table != _LAST:
+                self._write(table, part, tables[table])
         self._write(_LAST, part, tables[_LAST], metadata)
 
     def _write(self, table: str, part: int, content: pa.Table, metadata: Mapping[str, str] | None = None) -> None:
+        if content.nbytes > LARGEST_TABLE:
+            raise DataError(
+                f"the table {table!r} of part {part} has {content.nbytes:,} bytes, expected at most "
+                f"{LARGEST_TABLE:,}, which can be read again; use a smaller part_size"
+            )
         sink = pa.BufferOutputStream()
         content = content.combine_chunks()
         if metadata is not None:
@@ -134,8 +140,8 @@ class Folder:
         self.storage.write(f"{table}/{part_name(part)}", sink.getvalue())
 
     @contextmanager
-    def opened(self, table: str, part: int) -> Iterator[pq.ParquetFile]:
-        """Open the file of a table of a finished part, of which the block reads what it needs.
+    def opened(self, table: str, part: int) -> Iterator[tuple[pq.ParquetFile, list[list[Chunk]]]]:
+        """Open the file of a table of a finished part, of which the block reads what it needs, with its footer.
 
         It must read with `use_threads=False`: a thread of Arrow that still holds the file when Python ends aborts it.
 
@@ -146,8 +152,10 @@ class Folder:
         """
         name = f"{table}/{part_name(part)}"
         try:
-            with self.storage.open(name) as stream, pq.ParquetFile(stream, pre_buffer=False) as file:
-                yield file
+            with self.storage.open(name) as stream:
+                groups = read_footer(stream)
+                with pq.ParquetFile(stream, pre_buffer=False) as file:
+                    yield file, groups
         except DataError:
             raise
         except (pa.ArrowException, OSError, ValueError, LookupError) as error:

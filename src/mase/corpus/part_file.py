@@ -1,19 +1,22 @@
 """Read a file of a part that anybody may have made: within limits of size, and with the columns that are expected."""
 
 from collections.abc import Iterator, Sequence
+from io import BytesIO
+from itertools import chain
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from mase.corpus.footer import LARGEST, Chunk, read_footer
 from mase.errors import DataError
 
-__all__ = ["read_table"]
+__all__ = ["LARGEST_TABLE", "read_table"]
 
 # Of one file. What we write is far below: a part has some thousand texts.
-_LARGEST_FILE, _LARGEST_TABLE = 1 << 30, 1 << 30
-_MOST_ROWS, _MOST_ROW_GROUPS, _MOST_VALUES_PER_ROW = 1 << 26, 1 << 10, 1 << 10
-_LARGEST_FOOTER, _MOST_FOOTER_ENTRIES = 16 << 20, 1 << 20
+_LARGEST_FILE = LARGEST_TABLE = 1 << 30
+_MOST_ROW_GROUPS, _MOST_VALUES_PER_ROW = 1 << 10, 1 << 10
+_MOST_FOOTER_ENTRIES = 1 << 20
 
 
 def read_table(content: bytes, schema: pa.Schema, place: str, columns: Sequence[str] | None = None) -> pa.Table:
@@ -28,14 +31,14 @@ def read_table(content: bytes, schema: pa.Schema, place: str, columns: Sequence[
         raise DataError(f"{place} has {len(content):,} bytes, expected at most {_LARGEST_FILE:,}")
     try:
         with _opened(content) as file:
-            problem = next(_problems(file, schema), None)
+            problem = next(_problems(file, read_footer(BytesIO(content)), schema), None)
             if problem is not None:
                 raise DataError(f"{place} {problem}")
             packed = file.read(columns=None if columns is None else list(columns), use_threads=False)
             packed.validate()
             size = sum(_unpacked_size(column) for column in packed.columns)
-            if size > _LARGEST_TABLE:
-                raise DataError(f"{place} unpacks to {size:,} bytes, expected at most {_LARGEST_TABLE:,}")
+            if size > LARGEST_TABLE:
+                raise DataError(f"{place} unpacks to {size:,} bytes, expected at most {LARGEST_TABLE:,}")
             wanted = schema if columns is None else pa.schema([schema.field(name) for name in columns])
             table = packed.cast(wanted).replace_schema_metadata()
             table.validate(full=True)  # the bytes are UTF-8, and no offset leads out of them
@@ -48,16 +51,16 @@ def read_table(content: bytes, schema: pa.Schema, place: str, columns: Sequence[
 
 def _opened(content: bytes) -> pq.ParquetFile:
     """Open a file so that repeated strings are not repeated in memory: a small file could hold terabytes of them."""
-    limits = {"thrift_string_size_limit": _LARGEST_FOOTER, "thrift_container_size_limit": _MOST_FOOTER_ENTRIES}
+    limits = {"thrift_string_size_limit": LARGEST, "thrift_container_size_limit": _MOST_FOOTER_ENTRIES}
     with pq.ParquetFile(pa.BufferReader(content), **limits) as file:
         leaves = [file.schema.column(index) for index in range(file.metadata.num_columns)]
     strings = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
     return pq.ParquetFile(pa.BufferReader(content), read_dictionary=strings, **limits)
 
 
-def _problems(file: pq.ParquetFile, schema: pa.Schema) -> Iterator[str]:
+def _problems(file: pq.ParquetFile, groups: Sequence[Sequence[Chunk]], schema: pa.Schema) -> Iterator[str]:
     """Yield what is wrong with the footer: what it says, and what was expected."""
-    metadata = file.metadata
+    metadata, chunks = file.metadata, list(chain.from_iterable(groups))
     found = {field.name: _plain(field.type) for field in file.schema_arrow}
     expected = {field.name: field.type for field in schema}
     if len(found) != len(file.schema_arrow) or list(found) != list(expected):
@@ -70,19 +73,24 @@ def _problems(file: pq.ParquetFile, schema: pa.Schema) -> Iterator[str]:
             yield f"has the column {name!r:.80} of type {found[name]!s:.200}, expected {wanted}"
     if metadata.num_row_groups > _MOST_ROW_GROUPS:
         yield f"has {metadata.num_row_groups:,} row groups, expected at most {_MOST_ROW_GROUPS:,}"
-    if not 0 <= metadata.num_rows <= _MOST_ROWS:
-        yield f"has {metadata.num_rows:,} rows, expected at most {_MOST_ROWS:,}"
-    groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
-    if any(group.num_rows < 0 for group in groups) or sum(group.num_rows for group in groups) != metadata.num_rows:
+    if len(groups) != metadata.num_row_groups or any(len(group) != metadata.num_columns for group in groups):
+        yield "has row groups without some of its columns"
+    rows = [metadata.row_group(index).num_rows for index in range(metadata.num_row_groups)]
+    if any(n < 0 for n in rows) or sum(rows) != metadata.num_rows:
         yield f"has row groups that do not add up to its {metadata.num_rows:,} rows"
-    columns = [group.column(index) for group in groups for index in range(metadata.num_columns)]
-    size = sum(max(column.total_uncompressed_size, 0) for column in columns)
-    if size > _LARGEST_TABLE:
-        yield f"unpacks to {size:,} bytes, expected at most {_LARGEST_TABLE:,}"
+    least = metadata.num_rows * sum(_width(field.type) for field in schema)
+    size = max(least, sum(max(chunk.size, 0) for chunk in chunks))
+    if size > LARGEST_TABLE:
+        yield f"unpacks to {size:,} bytes, expected at most {LARGEST_TABLE:,}"
     most = _MOST_VALUES_PER_ROW * max(metadata.num_rows, 1)
-    values = max((column.num_values for column in columns), default=0)
+    values = max((chunk.num_values for chunk in chunks), default=0)
     if values > most:
         yield f"has {values:,} values in a column of {metadata.num_rows:,} rows, expected at most {most:,}"
+
+
+def _width(kind: pa.DataType) -> int:
+    """Return the bytes that a row takes at least: a number, or where its string or list begins."""
+    return kind.bit_width // 8 if pa.types.is_primitive(kind) else 4
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:

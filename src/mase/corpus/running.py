@@ -213,7 +213,8 @@ def execute(source: Source, output: str | os.PathLike[str], recipe: Recipe, sett
                 documents=recipe.documents,
             )
             lock = stack.enter_context(hold(folder.storage, plan.shard, progress.state))
-            writer = Writer(folder, lock, manifest, allow_other_versions=settings.allow_other_versions)
+            allow = settings.allow_other_versions
+            writer = stack.enter_context(Writer(folder, lock, manifest, allow_other_versions=allow))
             for worker in ready:
                 writer.admit(worker)
             if earlier and not ready[0].description.has_checksum:

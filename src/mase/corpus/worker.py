@@ -171,7 +171,7 @@ class Worker:
             message = " ".join(str(error).split())
             rows.add_failure(item, type(error).__name__, message, time.perf_counter() - started)
         else:
-            rows.add(item, attribution)
+            rows.add(item, attribution, time.perf_counter() - started)
 
 
 @contextmanager

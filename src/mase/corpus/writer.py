@@ -1,8 +1,11 @@
 """The folder of a run while it is written: who may add parts to it, and what they say of their origin."""
 
 import time
+from collections import deque
 from collections.abc import Mapping, Set
-from typing import Any
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import TracebackType
+from typing import Any, Self
 
 import msgspec
 import pyarrow as pa
@@ -19,6 +22,8 @@ __all__ = ["MADE_WITH", "Writer", "manifest_of"]
 
 # Key of the metadata of a part that was made with other versions or processors than `run.json` says.
 MADE_WITH = "made_with"
+# Parts that are written at the same time, each in a thread: while one waits for the disk, the driver goes on.
+_AT_ONCE = 4
 
 _OTHER_SETTINGS = "repeat the command that began the run, choose another output, or pass fresh=True"
 _OTHER_INPUT = "give the same input, choose another output, or pass fresh=True"
@@ -46,9 +51,10 @@ def manifest_of(description: Description, **asked: Any) -> Manifest:
 
 
 class Writer:
-    """Writes the parts of a run.
+    """Writes the parts of a run, a few at the same time.
 
-    `run.json` is written before the first part, so that a command that explains nothing leaves no run.
+    `run.json` is written before the first part, so that a command that explains nothing leaves no run. At the end of
+    its context all parts are written that were begun, also after an error.
 
     Parameters
     ----------
@@ -72,8 +78,17 @@ class Writer:
         self._allow_other_versions = allow_other_versions
         self._made_with: dict[str, Mapping[str, Any]] = {}
         self._is_begun = False
+        self._pool, self._writes = ThreadPoolExecutor(_AT_ONCE), deque[Future[None]]()
         self.finished = folder.finished()
         self._compare(folder.manifest())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._pool.shutdown()
 
     def admit(self, ready: Ready) -> None:
         """Check that a worker makes the same tables as the others.
@@ -108,18 +123,43 @@ class Writer:
         self._is_begun = True
 
     def write(self, part: int, tables: Mapping[str, pa.Table], workers: Set[str]) -> None:
-        """Write a part that the named workers have made.
+        """Begin to write a part that the named workers have made; wait if as many as possible are being written.
 
         Raises
         ------
         DataError
-            As for `begin`.
+            As for `begin`, or if an earlier part could not be written.
         """
         self.begin()
         origins = [self._made_with[worker] for worker in sorted(workers) if worker in self._made_with]
         others = [origin for origin in origins if origin != self._manifest.made_with]
         metadata = {MADE_WITH: msgspec.json.encode(others).decode()} if others else {}
-        self.folder.write(part, tables, metadata)
+        if len(self._writes) == _AT_ONCE:
+            self._writes.popleft().result()
+        self._writes.append(self._pool.submit(self.folder.write, part, tables, metadata))
+
+    def check(self) -> None:
+        """Check that the lock is still this process's, and that parts could be written.
+
+        Raises
+        ------
+        LockedError, DataError
+            If not.
+        """
+        self.lock.check()
+        while self._writes and self._writes[0].done():
+            self._writes.popleft().result()
+
+    def finish(self) -> None:
+        """Wait until all parts are written that were begun.
+
+        Raises
+        ------
+        DataError
+            If one could not be written.
+        """
+        while self._writes:
+            self._writes.popleft().result()
 
     def _compare(self, found: Manifest | None) -> None:
         if found is None:

@@ -4,6 +4,7 @@ import codecs
 import json
 import math
 import re
+from collections.abc import Iterable
 from numbers import Integral, Real
 from os import PathLike, fspath
 from typing import Any, NoReturn
@@ -26,6 +27,7 @@ __all__ = [
     "loads",
     "parse",
     "save",
+    "save_many",
     "to_dict",
 ]
 
@@ -64,7 +66,18 @@ def save(attribution: Attribution, path: str | PathLike[str]) -> None:
     DataError
         If the file cannot be written.
     """
-    write_text(path, dumps(attribution) + "\n")
+    save_many([attribution], path)
+
+
+def save_many(attributions: Iterable[Attribution], path: str | PathLike[str]) -> None:
+    """Write attributions to `path` atomically, one per line of JSON.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be written.
+    """
+    write_text(path, "".join(dumps(attribution) + "\n" for attribution in attributions))
 
 
 def load(path: str | PathLike[str]) -> Attribution:

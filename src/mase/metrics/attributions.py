@@ -11,11 +11,11 @@ from mase.errors import DataError
 from mase.files import read_bytes
 from mase.io.json import ERROR_SCHEMA, SCHEMA, from_dict
 
-__all__ = ["Attributions", "read_attributions"]
+__all__ = ["GivenAttributions", "read_attributions"]
 
 
 @dataclass(frozen=True, slots=True)
-class Attributions:
+class GivenAttributions:
     """The attributions in a file.
 
     Attributes
@@ -75,7 +75,7 @@ class Attributions:
         return self.in_order[row - 1]
 
 
-def read_attributions(path: str | os.PathLike[str]) -> Attributions:
+def read_attributions(path: str | os.PathLike[str]) -> GivenAttributions:
     """Return the attributions in a file.
 
     Parameters
@@ -104,14 +104,14 @@ def read_attributions(path: str | os.PathLike[str]) -> Attributions:
         ]
         if not attributions:
             raise DataError(f"{name!r} holds failures only, expected attributions")
-        return Attributions(name, {attribution.text: attribution for attribution in attributions}, ())
+        return GivenAttributions(name, {attribution.text: attribution for attribution in attributions}, ())
     for number, entry in enumerate(entries, 1):
         if not isinstance(entry, list | dict):
             raise DataError(
                 f"{name!r}, entry {number} is a {type(entry).__name__}, expected a list of [word, score] pairs or of "
                 f"numbers, an object from word to score, values and data of shap, or schema {SCHEMA}"
             )
-    return Attributions(name, {}, tuple(entries))
+    return GivenAttributions(name, {}, tuple(entries))
 
 
 def _has_schema(entry: Any) -> bool:

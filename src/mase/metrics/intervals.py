@@ -10,6 +10,7 @@ from scipy.special import bdtr, ndtri
 
 from mase.arrays import Bools, Floats, as_floats
 from mase.errors import OptionError, ShapeError
+from mase.metrics.permutation import permutation_p_values
 
 __all__ = [
     "Difference",
@@ -47,14 +48,14 @@ class Summary:
 class Difference:
     """Mean of the first method minus mean of the second on the same n texts, with its interval as in `Summary`.
 
-    `p_value` is the two-sided p-value of McNemar's exact test for shares, and None for other means.
+    `p_value` is two-sided: of McNemar's exact test for shares, and of `permutation_p_values` for other means.
     """
 
     mean: float
     low: float
     high: float
     n: int
-    p_value: float | None = None
+    p_value: float
 
 
 def wilson(count: int, n: int, level: float = 0.95) -> tuple[float, float]:
@@ -72,7 +73,7 @@ def wilson(count: int, n: int, level: float = 0.95) -> tuple[float, float]:
     """
     if not 0 <= count <= n or n == 0:
         raise OptionError(f"count is {count} of {n}, expected at least one text and a count from 0 to n")
-    z = _z(level)
+    z = float(ndtri(0.5 + _checked(level) / 2))
     share, slack = count / n, z * z / n
     middle = (share + slack / 2) / (1 + slack)
     half = z / (1 + slack) * sqrt(share * (1 - share) / n + slack / (4 * n))
@@ -147,8 +148,8 @@ def summaries_of_means(
 def paired_share(first: Any, second: Any, level: float = 0.95) -> Difference:
     """Return the difference of two shares, first `(n,)` minus second `(n,)`, on the same n texts.
 
-    The interval is Newcombe's square-and-add interval (Statistics in Medicine 17, 1998, p. 2635, method 10). It
-    combines Wilson's intervals of the two shares with their correlation phi.
+    The interval is Newcombe's square-and-add interval (Statistics in Medicine 17, 1998, p. 2635, method 10), from
+    Wilson's intervals of the two shares and their correlation phi.
 
     Raises
     ------
@@ -211,17 +212,14 @@ def paired_means(differences: Any, level: float = 0.95, seed: int = 0) -> tuple[
         If a value is infinite.
     """
     summaries = summaries_of_means(differences, None, level, seed)
-    return tuple(None if mean is None else Difference(mean.mean, mean.low, mean.high, mean.n) for mean in summaries)
+    pairs = zip(summaries, permutation_p_values(differences, seed).tolist(), strict=True)
+    return tuple(None if mean is None else Difference(mean.mean, mean.low, mean.high, mean.n, p) for mean, p in pairs)
 
 
 def _checked(level: float) -> float:
     if not 0 < level < 1:
         raise OptionError(f"level is {level!r}, expected a number between 0 and 1, for example 0.95")
     return level
-
-
-def _z(level: float) -> float:
-    return float(ndtri(0.5 + _checked(level) / 2))
 
 
 def _booleans(hits: Any, name: str) -> Bools:
@@ -288,8 +286,7 @@ def _bootstraps(table: Floats, level: float, seed: int) -> list[tuple[float, flo
 def _resampled(values: Floats, seed: int) -> Floats:
     """Return the means `(_RESAMPLES, m)` of the columns of `values` `(n, m)` over texts drawn with replacement.
 
-    The means of all columns are one matrix product with the number of times that each text was drawn. Resamples are
-    processed `_CHUNK` at a time, which bounds the memory.
+    They are a matrix product with the number of times that each text was drawn, `_CHUNK` at a time to bound the memory.
     """
     rng, n = np.random.default_rng(seed), len(values)
     means = np.empty((_RESAMPLES, values.shape[1]))

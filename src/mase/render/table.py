@@ -20,7 +20,9 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A heading of c strings, and rows of c cells each. The first column is left-aligned, the others right-aligned.
+    """A heading of c strings, and rows of c cells each, with a caption or "".
+
+    The first column is left-aligned, the others are right-aligned. CSV has neither caption nor bold.
 
     Examples
     --------
@@ -38,15 +40,17 @@ class Table:
 
     head: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    caption: str = ""
 
     def markdown(self) -> str:
-        """Return the table as Markdown."""
+        """Return the table as Markdown, after its caption."""
         rule = "|".join(["---", *["---:"] * (len(self.head) - 1)])
         lines = [" | ".join(cells) for cells in self._written(_markdown, "**{}**")]
-        return "\n".join([f"| {lines[0]} |", f"|{rule}|", *(f"| {line} |" for line in lines[1:])]) + "\n"
+        caption = [_markdown(self.caption), ""] if self.caption else []
+        return "\n".join([*caption, f"| {lines[0]} |", f"|{rule}|", *(f"| {line} |" for line in lines[1:])]) + "\n"
 
     def csv(self) -> str:
-        """Return the table as comma-separated values, without bold."""
+        """Return the table as comma-separated values."""
         file = StringIO()
         csv.writer(file, lineterminator="\n").writerows(
             [self.head, *((cell.text for cell in row) for row in self.rows)]
@@ -54,21 +58,24 @@ class Table:
         return file.getvalue()
 
     def latex(self) -> str:
-        """Return the table as a LaTeX tabular with the rules of the package booktabs."""
-        head, *rows = (" & ".join(cells) + r" \\" for cells in self._written(_latex, r"\textbf{{{}}}"))
+        """Return the table as a LaTeX tabular with the rules of booktabs, in a float if it has a caption."""
+        head, *rows = (_latex_row(cells) for cells in self._written(_latex, r"\textbf{{{}}}"))
         columns = "l" + "r" * (len(self.head) - 1)
         lines = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule", *rows, r"\bottomrule"]
-        return "\n".join([*lines, r"\end{tabular}"]) + "\n"
+        lines += [r"\end{tabular}"]
+        if self.caption:
+            top = [r"\begin{table}", r"\centering", rf"\caption{{{_latex(self.caption)}}}"]
+            lines = [*top, *lines, r"\end{table}"]
+        return "\n".join(lines) + "\n"
 
     def html(self) -> str:
         """Return the table as HTML."""
         head, *rows = self._written(escape, "<b>{}</b>")
         lines = [f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows]
         heading = "".join(f"<th>{cell}</th>" for cell in head)
-        return (
-            "\n".join(["<table>", f"<thead><tr>{heading}</tr></thead>", "<tbody>", *lines, "</tbody>", "</table>"])
-            + "\n"
-        )
+        caption = [f"<caption>{escape(self.caption)}</caption>"] if self.caption else []
+        lines = [*caption, f"<thead><tr>{heading}</tr></thead>", "<tbody>", *lines, "</tbody>"]
+        return "\n".join(["<table>", *lines, "</table>"]) + "\n"
 
     def _written(self, quote: Callable[[str], str], bold: str) -> list[list[str]]:
         """Return the heading and the rows with every string escaped, and bold strings marked."""
@@ -86,7 +93,8 @@ FORMATS: dict[str, Callable[[Table], str]] = {
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
-    "↑": r"$\uparrow$", "↓": r"$\downarrow$", "±": r"$\pm$",
+    "|": r"\textbar{}", "`": r"\textasciigrave{}", "↑": r"$\uparrow$", "↓": r"$\downarrow$", "±": r"$\pm$",
+    "≈": r"$\approx$", "−": "$-$",
 }  # fmt: skip
 
 
@@ -96,3 +104,9 @@ def _markdown(text: str) -> str:
 
 def _latex(text: str) -> str:
     return "".join(_LATEX.get(character, character) for character in " ".join(text.split()))
+
+
+def _latex_row(cells: list[str]) -> str:
+    r"""Return a row. Braces keep a bracket or an asterisk at its start from being an argument of `\\` before."""
+    row = " & ".join(cells)
+    return ("{}" if row[:1] in ("[", "*") else "") + row + r" \\"

@@ -21,6 +21,7 @@ const mase = (() => {
   const pages = section.querySelector(".pages");
   const FLAGS = { failed: 1, wrong: 2, low: 4, note: 8 };
   const BADGES = [[1, "failed"], [2, "wrong"], [4, "low confidence"], [8, "note"]];
+  const MISSING = main.dataset.workbench ? "Is the server still running? Reload this page." : "Was the whole folder copied?";
   const PER_PAGE = 25, CACHED = 64, AT_ONCE = 4, NO_NUMBER = 0xffff, LETTERS = "abcdefghijkl";
   let all = null; // the index: one typed array per column
   let shown = { positions: [], matches: null }; // what the list has: all positions in order, and the search
@@ -36,7 +37,7 @@ const mase = (() => {
       script.nonce = nonce;
       script.src = trusted.createScriptURL("list/" + name + ".js");
       script.onload = () => (script.remove(), resolve());
-      script.onerror = () => (script.remove(), reject(new Error("list/" + name + ".js is missing. Was the whole folder copied?")));
+      script.onerror = () => (script.remove(), reject(new Error("list/" + name + ".js is missing. " + MISSING)));
       document.head.append(script);
     });
   }

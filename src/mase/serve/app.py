@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp
 
 from mase.errors import (
     CapabilityError,
@@ -75,7 +75,7 @@ def application(
     limits: Limits | None = None,
     corpora: Sequence[Mapping[str, str]] = (),
     routes: Sequence[BaseRoute] = (),
-) -> Starlette:
+) -> ASGIApp:
     """Return the application.
 
     Parameters
@@ -98,7 +98,7 @@ def application(
         async with server.running():
             yield
 
-    return Starlette(
+    app = Starlette(
         routes=[
             Route("/", server.page),
             Route("/static/{name}", server.static),
@@ -112,10 +112,10 @@ def application(
             Route("/api/explanations/{id}/json", server.line),
             *routes,
         ],
-        middleware=[Middleware(Guard, gate=gate)],
         exception_handlers={MaseError: _failed, HTTPException: _refused, Exception: _broken},
         lifespan=lifespan,
     )
+    return Guard(app, gate)  # outside of all that Starlette answers by itself
 
 
 class _Server:

@@ -1,12 +1,11 @@
 """The program of the process that reads a corpus and writes its report for the server."""
 
 import os
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from threading import Thread
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 import msgspec
 
@@ -14,6 +13,7 @@ from mase.corpus.folder import Folder
 from mase.corpus.manifest import Manifest
 from mase.corpus.opened import Run, open_run
 from mase.errors import DataError, MaseError
+from mase.processes import pipes
 from mase.report.folder import write_report
 from mase.report.page import policy
 from mase.serve.corpora_message import Message
@@ -31,13 +31,12 @@ _PAUSE = 0.2
 
 def main(source: str, folder: str, label_column: str, group_column: str) -> None:
     """Write the report of a corpus; "" stands for no column. Each message is a line of JSON on standard output."""
-    Thread(target=_end_with_server, daemon=True).start()
-    # Nothing else may write to the pipe.
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb", buffering=0)
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    messages, answers = pipes()
+    Thread(target=_end_with_server, args=(messages,), daemon=True).start()
 
     def tell(message: Message) -> None:
         answers.write(msgspec.json.encode(message) + b"\n")
+        answers.flush()
 
     try:
         page = write_corpus(source, Path(folder), label_column or None, group_column or None, _paused(tell))
@@ -108,7 +107,7 @@ def _paused(tell: Callable[[Message], None]) -> Callable[[float], None]:
     return pause
 
 
-def _end_with_server() -> NoReturn:
+def _end_with_server(messages: BinaryIO) -> NoReturn:
     """End this process when the server closes the pipe, or has ended."""
-    sys.stdin.buffer.read()
+    messages.read()
     os._exit(1)

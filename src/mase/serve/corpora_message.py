@@ -8,7 +8,7 @@ __all__ = ["Message"]
 class Message(msgspec.Struct, frozen=True, omit_defaults=True):
     """The share of the work that is done, or the type and the message of the error that ended it.
 
-    `policy` is the security policy of the page, in the last message.
+    `policy` is the security policy of the page, in the last message of a process that has written it.
     """
 
     share: float = 0.0

@@ -2,28 +2,17 @@
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable
-from multiprocessing import spawn
 from pathlib import Path
 
 import msgspec
 
 from mase.errors import WorkerError
 from mase.models.runtime import ONE_THREAD
+from mase.processes import command, ending
 from mase.serve.corpora_message import Message
 
 __all__ = ["Reading"]
-
-# The path for imports is the server's, before anything is imported: by default it begins with the current folder.
-_PROGRAM = """\
-import sys
-sys.path[:] = {path!r}
-import signal
-signal.signal(signal.SIGINT, signal.SIG_IGN)
-from mase.serve.corpora_child import main
-main(*sys.argv[1:])
-"""
 
 
 class Reading:
@@ -41,12 +30,11 @@ class Reading:
     """
 
     def __init__(self, source: str, folder: Path, label_column: str | None, group_column: str | None) -> None:
-        program = _PROGRAM.format(path=sys.path)
         arguments = (source, os.fspath(folder), label_column or "", group_column or "")
         scratch = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), os.fspath(folder))  # which the server deletes in any case
         try:
             self._popen = subprocess.Popen(
-                [os.fsdecode(spawn.get_executable()), "-c", program, *arguments],
+                command("mase.serve.corpora_child", *arguments),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -64,16 +52,12 @@ class Reading:
                 if line.endswith(b"\n"):  # else it was ended in the middle of it
                     last = msgspec.json.decode(line, type=Message)
                     tell(last.share)
-        if last.share < 1 and last.error is None:
-            return Message(error=WorkerError.__name__, message=self._reason())
+        if not last.policy and last.error is None:
+            how = ending(self._popen.returncode)
+            message = f"the process that read the corpus {how} before it was done; reload this page to try again"
+            return Message(error=WorkerError.__name__, message=message)
         return last
 
     def end(self) -> None:
         """Kill the process; `follow` then returns."""
         self._popen.kill()
-
-    def _reason(self) -> str:
-        code = self._popen.returncode
-        what = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
-        hint = ", as the system does when memory runs out" if code == -9 else ""
-        return f"the process that read the corpus {what}{hint}; reload this page to try again"

@@ -24,12 +24,13 @@ class File:
 
 
 def files() -> Mapping[str, File]:
-    """Return the files of the page by name, with the style sheet of articles."""
+    """Return the files of the page by name, with the style sheet and the scripts of articles."""
     found = {"style.css": File(style().encode(), _TYPES[".css"])}
-    for file in resources.files("mase.serve").joinpath("static").iterdir():
-        media_type = _TYPES.get(file.name[file.name.rfind(".") :])
-        if media_type is not None:
-            found[file.name] = File(file.read_bytes(), media_type)
+    for package in ("mase.render", "mase.serve"):
+        for file in resources.files(package).joinpath("static").iterdir():
+            media_type = _TYPES.get(file.name[file.name.rfind(".") :])
+            if media_type is not None:
+                found[file.name] = File(file.read_bytes(), media_type)
     return found
 
 

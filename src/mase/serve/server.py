@@ -30,7 +30,7 @@ def bind(host: str, port: int | None, usual: int) -> socket.socket:
         except OSError as error:
             if number == len(ports):
                 raise OptionError(
-                    f"the address {host}, port {one}, cannot be used ({error.strerror or error}), expected an address of "
+                    f"the address {host}, port {one}, cannot be used ({error.strerror or error}), expected one of "
                     "this machine and a free port"
                 ) from error
     raise AssertionError

@@ -1,12 +1,16 @@
 """Tests of `mase.cli.result_tables`."""
 
+import csv
+import io
 import json
 import re
+import sys
 
 import numpy as np
 import pytest
 
 from mase.datasets.labelled import read_labelled
+from mase.render.pictures import PICTURES
 from mase.render.table import FORMATS
 
 
@@ -75,19 +79,66 @@ def test_the_mean_of_a_single_text_has_no_bootstrap_interval(run, table):
     assert (summary["low"], summary["high"], summary["n"]) == (None, None, 1)
 
 
+METRICS = {"delta-accuracy", "comprehensiveness", "cost per text", "agreement (Spearman)"}
+
+
 @pytest.mark.parametrize("ending", FORMATS)
 def test_the_tables_go_to_a_file_too(run, table, tmp_path, ending):
     path = tmp_path / f"tables{ending}"
     found = run("-i", table(), "--k", "1,3", "--methods", "mase-mask,random", "--table", path)
     assert found.exit_code == 0
     written = path.read_text(encoding="utf-8")
-    assert all(part in written for part in ("delta-accuracy", "comprehensiveness", "cost per text", "agreement"))
+    assert all(name in written for name in METRICS)
     cells = re.findall(r"\d\.\d{3} \[\d\.\d{3},\d\.\d{3}\]", found.stdout)
     assert cells
-    assert all(cell in re.sub(r"\\", "", written) for cell in cells)
+    if ending != ".csv":
+        assert all(cell in re.sub(r"\\", "", written) for cell in cells)
+        return
+    rows = list(csv.DictReader(io.StringIO(written)))
+    assert {row["table"] for row in rows} == METRICS
+    numbers = ([float(row[name]) for name in ("mean", "low", "high")] for row in rows if row["low"])
+    assert {f"{mean:.3f} [{low:.3f},{high:.3f}]" for mean, low, high in numbers} >= set(cells)
+    assert {row["mark"] for row in rows} == {"best", "not worse", ""}
+    seconds = [float(row["mean"]) for row in rows if row["column"] == "seconds"]
+    assert len(seconds) == 2
 
 
-def test_a_table_of_another_kind_is_a_usage_error(run, table, tmp_path):
-    found = run("-i", table(), "--table", tmp_path / "tables.xlsx")
+def test_the_best_and_those_not_shown_to_be_worse_are_marked(run, table):
+    """Of six texts no test can tell anything: whatever is not the best is not shown to be worse."""
+    found = run("-i", table(), "--k", "1,3", "--methods", "mase-mask,random")
+    cells = re.findall(r"\] ([*≈]?)", found.stdout)
+    assert set(cells) == {"*", "≈"}
+    assert found.stdout.splitlines()[1].startswith("* the best of a column, ≈ not shown to be worse")
+    assert "≈" not in run("-i", table(), "--k", "1,3", "--methods", "mase-mask").stdout
+
+
+def test_json_has_the_p_value_of_every_difference(run, table):
+    document = json.loads(run("-i", table(), "--methods", "mase-mask,random", "--json").stdout)
+    (pair,) = document["differences"]
+    assert all(0 < column["p_value"] <= 1 for column in pair["columns"])
+
+
+def test_the_picture_is_drawn(run, table, tmp_path):
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "means.svg"
+    found = run("-i", table(), "--k", "1,3", "--methods", "mase-mask,random", "--plot", path)
+    assert found.exit_code == 0
+    drawn = path.read_text(encoding="utf-8")
+    assert all(
+        f">{name}<" in drawn for name in ("mase-mask", "random", "delta-accuracy", "comprehensiveness", "k=3 (↑)")
+    )
+
+
+def test_without_matplotlib_no_text_is_evaluated(run, table, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    found = run("-i", table(), "--plot", tmp_path / "means.png")
+    assert found.exit_code == 1
+    assert "mase-xai[plot]" in found.stderr
+    assert "evaluated" not in found.stderr
+
+
+@pytest.mark.parametrize(("option", "endings"), [("--table", FORMATS), ("--plot", PICTURES)])
+def test_a_file_of_another_kind_is_a_usage_error(run, table, tmp_path, option, endings):
+    found = run("-i", table(), option, tmp_path / "tables.xlsx")
     assert found.exit_code == 2
-    assert all(ending in found.stderr for ending in FORMATS)
+    assert all(ending in found.stderr for ending in endings)

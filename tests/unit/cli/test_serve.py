@@ -75,7 +75,7 @@ def test_a_port_that_is_taken():
         taken.listen()
         result = CliRunner().invoke(main, ["serve", "--no-browser", "--port", str(taken.getsockname()[1])])
     assert result.exit_code == 1
-    assert "expected an address of this machine and a free port" in result.stderr
+    assert "expected one of this machine and a free port" in result.stderr
     assert result.stdout == ""
 
 

@@ -20,7 +20,7 @@ def run(tmp_path_factory):
     explainer = mase.Explainer(LogisticClassifier({"good": 2.0, "bad": -2.0, "plot": 0.1}), n_samples=16)
     rows = Rows(("label",), documents=True, worker="1")
     for row, text in enumerate(texts):
-        rows.add(Item(row, str(row), text, (str(row % 2),)), explainer(text))
+        rows.add(Item(row, str(row), text, (str(row % 2),)), explainer(text), 0.1)
     asked = Asked(
         model={"name": "m\x1b[31m"}, method={"name": "mase"}, seed=0, target=None, input={}, n_texts=60, part_size=64,
         kept=("label",),

@@ -35,7 +35,7 @@ def tables(rows, worker="1"):
     for row in rows:
         item = Item(row, str(row), TEXTS[row], (None if row else "pos",))
         try:
-            made.add(item, explainer(TEXTS[row]))
+            made.add(item, explainer(TEXTS[row]), 0.1)
         except mase.MaseError as error:
             made.add_failure(item, type(error).__name__, str(error), 0.0)
     return made.tables()

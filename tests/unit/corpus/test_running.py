@@ -41,6 +41,15 @@ def test_tables_are_those_of_the_explainer(tmp_path):
     assert not list((tmp_path / "run" / "locks").iterdir())
 
 
+def test_the_test_of_the_best_units_is_kept(tmp_path):
+    tested = run(tmp_path / "tested", TEXTS[:2], n_samples=32, evidence=2)
+    explainer = mase.Explainer(judge, n_samples=32, evidence=2)
+    expected = [explainer(text).to_dict()["evidence"] for text in TEXTS[:2]]
+    assert [json.loads(found) for found in tested.texts()["evidence"].to_pylist()] == expected
+    assert expected[0]["without"]
+    assert run(tmp_path / "plain", TEXTS[:2]).texts()["evidence"].null_count == 2
+
+
 def test_the_order_of_tasks_does_not_matter(tmp_path, expected, monkeypatch):
     monkeypatch.setitem(ENGINES.entries, "here", LastFirst)
     assert QUEUED > 1
@@ -165,7 +174,7 @@ def test_other_versions_are_refused_or_recorded(tmp_path, expected):
     assert made.is_complete
     metadata = []
     for part in (0, 1):
-        with made.folder.opened("texts", part) as file:
+        with made.folder.opened("texts", part) as (file, _):
             metadata.append(file.metadata.metadata)
     assert b"made_with" not in metadata[0]
     assert json.loads(metadata[1][b"made_with"])[0]["numpy"] != "1.0"

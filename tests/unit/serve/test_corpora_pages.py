@@ -7,8 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 
 pytest.importorskip("duckdb")
-from starlette.applications import Starlette
-from starlette.testclient import TestClient
+from tests.unit.serve.clients import browser
 from tests.unit.serve.corpora import POLICY
 
 from mase.render.templates import checksum
@@ -29,7 +28,9 @@ def corpora(reader, tmp_path):
 @pytest.fixture
 def client(corpora):
     """Return a client of a server with these corpora."""
-    return TestClient(Starlette(routes=routes(corpora)), follow_redirects=False)
+    made = browser(corpora=corpora.entries, routes=routes(corpora))
+    made.follow_redirects = False
+    return made
 
 
 def shown(client, corpus):
@@ -112,7 +113,8 @@ def test_a_page_that_is_loaded_again_is_that_of_today(client, reader, tmp_path, 
 def test_nothing_else_has_an_address(client, path):
     shown(client, 0)
     assert client.get(f"/corpora/{path}").status_code in (303, 307, 404)
-    assert client.get(f"/corpora/{path}", follow_redirects=True).text in ("Not Found", "page 1")
+    answer = client.get(f"/corpora/{path}", follow_redirects=True)
+    assert answer.status_code == 404 or answer.text == "page 1"
 
 
 def test_nothing_but_slices_is_served_from_the_list(client, corpora):
@@ -124,6 +126,17 @@ def test_nothing_but_slices_is_served_from_the_list(client, corpora):
 def test_a_page_of_a_former_server_leads_to_that_of_today(client):
     shown(client, 0)
     assert client.get("/corpora/0/7/").headers["location"] == "/corpora/0/"
+
+
+def test_the_page_of_the_workbench_leads_to_the_corpora(client, tmp_path):
+    assert f'<a href="/corpora/0/">{tmp_path}/good</a>' in client.get("/").text
+
+
+def test_who_has_no_cookie_reads_nothing(client):
+    shown(client, 0)
+    client.cookies.clear()
+    for path in ("", "share", "1/", "1/index.html", "1/list/texts-00000.js"):
+        assert client.get(f"/corpora/0/{path}").status_code == 403
 
 
 def test_corpora_are_only_read(client):

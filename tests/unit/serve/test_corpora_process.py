@@ -36,4 +36,4 @@ def test_a_process_that_is_killed_is_an_error(tmp_path):
     reading.end()
     last = reading.follow(lambda share: None)
     assert last.error == "WorkerError"
-    assert "signal 9" in last.message
+    assert "SIGKILL" in last.message

@@ -4,6 +4,7 @@ import pytest
 
 pytest.importorskip("starlette")
 
+from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from mase.serve.app import application
@@ -156,6 +157,19 @@ def test_every_answer_has_the_headers(client, stranger, path):
         )
         assert "unsafe" not in answer.headers["content-security-policy"]
         assert "access-control-allow-origin" not in answer.headers
+
+
+def test_an_error_of_the_server_has_the_headers_and_no_traceback(gate):
+    def fail(request):
+        raise RuntimeError("a secret")
+
+    app = application([], gate, routes=[Route("/corpora/x", fail)])
+    client = TestClient(app, base_url=OWN, cookies={gate.cookie: gate.token}, raise_server_exceptions=False)
+    answer = client.get("/corpora/x")
+    assert answer.status_code == 500
+    assert answer.json()["error"]["type"] == "RuntimeError"
+    assert "secret" not in answer.text
+    assert answer.headers["x-content-type-options"] == "nosniff"
 
 
 @pytest.mark.parametrize(

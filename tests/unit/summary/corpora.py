@@ -61,7 +61,7 @@ def write(
         for row in range(first, min(first + PART_SIZE, len(inputs))):
             item = Item(row, f"id{row}", inputs[row], kept[row] if kept else ())
             try:
-                rows.add(item, explainer(inputs[row]))
+                rows.add(item, explainer(inputs[row]), 0.1)
             except mase.MaseError as error:
                 rows.add_failure(item, type(error).__name__, str(error), 0.0)
         target.write(part, rows.tables(), {})

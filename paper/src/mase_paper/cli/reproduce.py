@@ -128,7 +128,7 @@ def _check(folder: Path, name: str) -> None:
         )
     if (folder / "records").is_dir():
         return
-    for path in (folder / f"{name}.md", folder / f"{name}.json"):
+    for path in (folder / f"{name}.{suffix}" for suffix in ("md", "json", "csv", "tex")):
         if path.is_file() and path.stat().st_size > 0:
             raise DataError(
                 f"{str(path)!r} exists, but has no records that it could report; move it, or name another --output"

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mase.errors import DataError, OptionError
+from mase.metrics.result_table import ResultTable
 from mase.registry import unknown
+from mase.render.dot_plot import DotPanel
 from mase_paper.experiments.configurations import Configuration
 from mase_paper.experiments.plots import Panel
 from mase_paper.experiments.results import Outcomes, gather
@@ -56,15 +58,30 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The results of an experiment: data as plain JSON types, a page in Markdown, and figures by file name suffix.
+    """The results of an experiment.
 
-    `columns` is the number of panels in a row.
+    Attributes
+    ----------
+    data
+        Plain JSON types.
+    page
+        Markdown.
+    tables
+        The main tables, for CSV and LaTeX.
+    figures
+        Curves, by file name suffix.
+    columns
+        Number of panels of curves in a row.
+    dots
+        The panels of a picture of means.
     """
 
     data: Mapping[str, Any]
     page: str
+    tables: Sequence[ResultTable]
     figures: Mapping[str, Sequence[Panel]] = field(default_factory=dict)
     columns: int = 2
+    dots: Sequence[DotPanel] = ()
 
 
 class Experiment(Protocol):

@@ -20,6 +20,7 @@ from mase_paper.experiments.paired_comparisons import (
     summary_table,
 )
 from mase_paper.experiments.paper import KS
+from mase_paper.experiments.result_tables import by_operator, panels
 from mase_paper.experiments.results import Outcomes
 from mase_paper.experiments.runner import Work
 from mase_paper.experiments.testbeds import TARGETS, Target
@@ -131,6 +132,7 @@ class Faithfulness:
         }
         parts = [f"# {self.title.format(subject=subject)}", summary(pairs, subject)]
         parts += [summary_table(by_target, subject), _READING.format(subject=subject)]
+        parts += [f"![Delta Accuracy: means with intervals]({self.name}-means.svg)"]
         parts += [
             self._section(target, outcomes, subject, pairs, metrics[target], scope)
             for target, outcomes in by_target.items()
@@ -143,7 +145,11 @@ class Faithfulness:
             "stability": [row for target, outcomes in by_target.items() for row in _stability(target, outcomes)],
             "other_metrics": [row for rows in metrics.values() for row in rows],
         }
-        return Report(data, "\n\n".join(part for part in parts if part) + "\n")
+        explained = {target: explainers(outcomes) for target, outcomes in by_target.items()}
+        tables = {target: by_operator(target, outcomes, scope.batches) for target, outcomes in explained.items()}
+        dots = [panel for target, some in tables.items() if some for panel in panels(target, some[0])]
+        every = [table for some in tables.values() for table in some]
+        return Report(data, "\n\n".join(part for part in parts if part) + "\n", every, dots=dots)
 
     def _section(
         self,

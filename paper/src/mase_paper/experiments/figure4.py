@@ -14,6 +14,7 @@ from mase_paper.experiments.experiment import Report, Scope, collected, on_share
 from mase_paper.experiments.paper import KS
 from mase_paper.experiments.plots import Curve, Panel
 from mase_paper.experiments.records import DEPTH
+from mase_paper.experiments.result_tables import by_evaluations, by_k
 from mase_paper.experiments.results import Outcomes
 from mase_paper.experiments.runner import Work
 from mase_paper.experiments.tables import PAPER_METHODS
@@ -76,7 +77,13 @@ class Figure4:
             for target, outcomes in by_target.items()
             for point in _points(target, outcomes, swept.get(target, {}), scope)
         ]
-        return Report({"points": points}, "\n\n".join(parts) + "\n", figures, columns=4 if len(by_target) > 1 else 2)
+        tables = [
+            by_k(f"{target.title}, by words masked", outcomes, scope.batches, ks=range(1, DEPTH + 1))
+            for target, outcomes in by_target.items()
+        ]
+        tables += [by_evaluations(target, curves, BUDGETS, _K, scope.batches) for target, curves in swept.items()]
+        columns = 4 if len(by_target) > 1 else 2
+        return Report({"points": points}, "\n\n".join(parts) + "\n", tables, figures, columns)
 
     def _section(self, target: Target, outcomes: Mapping[Configuration, Outcomes], swept: Sampled, scope: Scope) -> str:
         parts = [f"## {target.heading}"]

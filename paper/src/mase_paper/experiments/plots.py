@@ -1,13 +1,14 @@
-"""Panels of curves with intervals, as SVG. Matplotlib is imported when a figure is drawn."""
+"""Panels of curves with intervals, and figures as SVG."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mase.errors import MissingDependencyError, OptionError
-from mase.files import cannot_write, check_writable, replacing
+from mase.errors import OptionError
+from mase.files import write_stream
+from mase.render.pictures import new_figure, picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,15 +56,9 @@ def draw(panels: Sequence[Panel], columns: int = 2) -> "Figure":
     """
     if not panels:
         raise OptionError("got no panel, expected at least one to draw")
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"matplotlib cannot be imported ({error}); run: pip install 'mase-xai[plot]'"
-        ) from error
     columns = min(columns, len(panels))
     rows = -(-len(panels) // columns)
-    figure = Figure(figsize=(_WIDTH * columns, _HEIGHT * rows + 0.6), layout="constrained")
+    figure = new_figure(_WIDTH * columns, _HEIGHT * rows + 0.6)
     grid = figure.subplots(rows, columns, squeeze=False).ravel()
     labels = list(dict.fromkeys(curve.label for panel in panels for curve in panel.curves))
     for axes, panel in zip(grid, panels, strict=False):
@@ -93,27 +88,13 @@ def _panel(axes: "Axes", panel: Panel, labels: Sequence[str]) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def save(panels: Sequence[Panel], path: str | os.PathLike[str], columns: int = 2) -> Path:
-    """Write the panels to `path`, an SVG with the same bytes for the same numbers, and return it.
+def save(figure: "Figure", path: Path) -> Path:
+    """Write a figure to `path`, an SVG with the same bytes for the same numbers, and return it.
 
     Raises
     ------
     DataError
         If the file cannot be written.
-    OptionError
-        If there is no panel, or the file's name does not end in ``.svg``.
-    MissingDependencyError
-        If matplotlib is not installed.
     """
-    target = check_writable(path)
-    if target.suffix != ".svg":
-        raise OptionError(f"path is {os.fspath(path)!r}, expected a name that ends in .svg")
-    figure = draw(panels, columns)
-    from matplotlib import rc_context
-
-    try:
-        with rc_context({"svg.hashsalt": "mase", "svg.fonttype": "none"}), replacing(target) as draft:
-            figure.savefig(draft, format="svg", metadata={"Date": None})
-    except OSError as error:
-        raise cannot_write(path, error) from error
-    return target
+    write_stream(path, BytesIO(picture(figure, ".svg")))
+    return path

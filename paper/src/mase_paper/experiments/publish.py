@@ -1,4 +1,4 @@
-"""Write the report of an experiment: JSON with provenance, a page in Markdown, and figures."""
+"""Write the report of an experiment: JSON with provenance, a page in Markdown, tables and figures."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -9,8 +9,10 @@ from typing import Any
 from mase.designs import DESIGNS
 from mase.errors import DataError
 from mase.files import write_text
+from mase.metrics.result_table import long_table
+from mase.render.dot_plot import dot_plot
 from mase_paper.experiments.experiment import Experiment, Scope, collected
-from mase_paper.experiments.plots import save
+from mase_paper.experiments.plots import draw, save
 from mase_paper.experiments.rerun import as_made, command
 
 __all__ = ["earlier_versions", "publish"]
@@ -19,7 +21,9 @@ _SCHEMA = "mase.experiment/1"
 
 
 def publish(experiment: Experiment, scope: Scope, folder: Path) -> list[Path]:
-    """Write `NAME.json`, `NAME.md` and the figures of an experiment to a folder, and return their paths.
+    """Write the JSON, the page, the tables and the figures of an experiment to a folder, and return their paths.
+
+    These are `NAME.json`, `NAME.md`, `NAME.csv`, `NAME.tex` (with the package booktabs) and `NAME-*.svg`.
 
     Raises
     ------
@@ -35,16 +39,17 @@ def publish(experiment: Experiment, scope: Scope, folder: Path) -> list[Path]:
             f"{records} has no records of {experiment.name} with these targets and methods, expected some to report"
         )
     report = experiment.report(scope, records)
-    drawn = [
-        save(panels, folder / f"{experiment.name}-{name}.svg", report.columns)
-        for name, panels in report.figures.items()
-    ]
-    page, data = folder / f"{experiment.name}.md", folder / f"{experiment.name}.json"
+    figures = {name: draw(panels, report.columns) for name, panels in report.figures.items()}
+    figures |= {"means": dot_plot(report.dots)} if report.dots else {}
+    drawn = [save(figure, folder / f"{experiment.name}-{name}.svg") for name, figure in figures.items()]
+    page, data, numbers, latex = (folder / f"{experiment.name}.{suffix}" for suffix in ("md", "json", "csv", "tex"))
     write_text(page, report.page + earlier_versions(sources))
+    write_text(numbers, long_table(report.tables).csv())
+    write_text(latex, "\n".join(table.table().latex() for table in report.tables))
     line = command(experiment.name, scope) + as_made(sources[0])
     plain = {"schema": _SCHEMA, "name": experiment.name, "command": line, **report.data, "sources": sources}
     write_text(data, _dumps(plain))
-    return [page, data, *drawn]
+    return [page, data, numbers, latex, *drawn]
 
 
 def earlier_versions(sources: Iterable[Mapping[str, Any]]) -> str:

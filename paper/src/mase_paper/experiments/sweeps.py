@@ -12,6 +12,7 @@ from mase_paper.experiments.configurations import Configuration, parse
 from mase_paper.experiments.experiment import Report, Scope, on_shared_texts
 from mase_paper.experiments.paper import KS
 from mase_paper.experiments.plots import Curve, Panel
+from mase_paper.experiments.result_tables import by_k
 from mase_paper.experiments.results import Outcomes
 from mase_paper.experiments.runner import Work
 from mase_paper.experiments.testbeds import TARGETS, Target
@@ -98,9 +99,14 @@ class Sweeps:
             for panel in [_noise(target, outcomes, scope)]
             if panel.curves
         ]
-        return Report(
-            {"points": points}, "\n\n".join(parts) + "\n", {"sigma": panels} if panels else {}, max(1, len(panels))
-        )
+        tables = [
+            by_k(f"{target.title}, {axis.title.lower()}", known, scope.batches)
+            for target, outcomes in by_target.items()
+            for axis in AXES
+            if len(known := _on_axis(axis, outcomes, scope)) > 1
+        ]
+        figures = {"sigma": panels} if panels else {}
+        return Report({"points": points}, "\n\n".join(parts) + "\n", tables, figures, max(1, len(panels)))
 
     def _section(self, target: Target, outcomes: Mapping[Configuration, Outcomes], scope: Scope) -> str:
         parts = [f"## {target.heading} ({max(map(len, outcomes.values())):,} texts)"]

@@ -1,16 +1,18 @@
 """Tables 1 and 2 of the paper: Delta Accuracy of the explainers on the LSTMs and on the BERTs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mase.metrics.intervals import Summary
+from mase.metrics.result_table import ResultTable
+from mase.metrics.standings import Standing
 from mase_paper.experiments import markdown, rerun
 from mase_paper.experiments.batches import batches, share
 from mase_paper.experiments.configurations import Configuration
 from mase_paper.experiments.experiment import BATCH_SIZE, Report, Scope, collected
 from mase_paper.experiments.paper import KS, METHODS, PAPER, printed
+from mase_paper.experiments.result_tables import by_operator, panels
 from mase_paper.experiments.results import Outcomes
 from mase_paper.experiments.runner import Work
 from mase_paper.experiments.testbeds import Target
@@ -31,7 +33,9 @@ interval of the mean (Wilson, each text once); below that the paper's figure, an
 paper's. Words are
 masked whole, in signed descending order of their scores, ties in reading order. Every explainer that samples asks \
 the model
-1,000 times. **Bold**: the highest figure of the column.
+1,000 times. **Bold**: the highest figure of the column. ≈: not shown to be worse on the same texts, by McNemar's \
+exact test at
+the 5 % level with Holm's correction for all pairs of explainers in the column.
 
 The paper does not say what its ± is, nor what it masks with, and its models are not published: a difference is one \
 between two
@@ -61,12 +65,21 @@ class Table:
     def report(self, scope: Scope, records: Path) -> Report:
         """Return the paper's figures beside ours."""
         found = collected(self.works(scope), records)
-        parts = [f"# {self.title}", _READING]
-        parts += [self._section(target, outcomes, scope) for target, outcomes in found.items()]
+        by_target = {target: by_operator(target, outcomes, scope.batches) for target, outcomes in found.items()}
+        parts = [f"# {self.title}", _READING, f"![Delta Accuracy: means with intervals]({self.name}-means.svg)"]
+        parts += [self._section(target, outcomes, scope, by_target[target]) for target, outcomes in found.items()]
         cells = [cell for target, outcomes in found.items() for cell in _cells(target, outcomes, scope)]
-        return Report({"cells": cells}, "\n\n".join(parts) + "\n")
+        dots = [panel for target, tables in by_target.items() for panel in panels(target, tables[0])]
+        every = [table for tables in by_target.values() for table in tables]
+        return Report({"cells": cells}, "\n\n".join(parts) + "\n", every, dots=dots)
 
-    def _section(self, target: Target, outcomes: Mapping[Configuration, Outcomes], scope: Scope) -> str:
+    def _section(
+        self,
+        target: Target,
+        outcomes: Mapping[Configuration, Outcomes],
+        scope: Scope,
+        tables: Sequence[ResultTable],
+    ) -> str:
         n_texts = max(map(len, outcomes.values()))
         split = next(iter(outcomes.values())).header["data"]["split"]
         operators = [markdown.operator(name) for name in next(iter(outcomes.values())).header["operators"]]
@@ -76,10 +89,10 @@ class Table:
         parts = [
             f"## {target.heading}{label}",
             f"{n_texts:,} texts of the {split} split{spread}; masked by {operators[0]}.",
-            markdown.table(head, _rows(target, outcomes, scope, n_texts)),
+            markdown.table(head, _rows(target, outcomes, tables[0], n_texts)),
         ]
-        for index, operator in enumerate(operators[1:], 1):
-            columns = [_means(outcomes, index, k) for k in KS]
+        for operator, table in zip(operators[1:], tables[1:], strict=True):
+            columns = [list(map(_marked, column.standings.values())) for column in table.columns]
             rows = [[f"`{configuration}`", *means] for configuration, *means in zip(outcomes, *columns, strict=True)]
             parts += [f"### {target.title}, masked by {operator}", markdown.table(head, rows)]
         shown = next(
@@ -92,30 +105,31 @@ class Table:
 
 
 def _rows(
-    target: Target, outcomes: Mapping[Configuration, Outcomes], scope: Scope, n_texts: int
+    target: Target, outcomes: Mapping[Configuration, Outcomes], table: ResultTable, n_texts: int
 ) -> Iterator[list[str]]:
     """Yield a row for each explainer, with its number of texts if it has fewer than others."""
-    columns = [_means(outcomes, 0, k) for k in KS]
-    for (configuration, one), *means in zip(outcomes.items(), *columns, strict=True):
+    for configuration, one in outcomes.items():
         paper = METHODS.get(configuration.method) if not configuration.settings else None
         fewer = f"<br>{len(one):,} texts" if len(one) < n_texts else ""
         name = f"`{configuration}`" + (f"<br>paper: {paper}" if paper else "") + fewer
-        cells = zip(KS, means, strict=True)
-        yield [
-            name,
-            *(_cell(mean, share(one.flips[:, 0, k - 1], scope.batches), target, configuration, k) for k, mean in cells),
-        ]
+        cells = zip(KS, (column.standings[str(configuration)] for column in table.columns), strict=True)
+        yield [name, *(_cell(standing, target, configuration, k) for k, standing in cells)]
 
 
-def _means(outcomes: Mapping[Configuration, Outcomes], index: int, k: int) -> list[str]:
-    """Return one column: the Delta Accuracy of each explainer at k under one operator, the highest in bold."""
-    return markdown.marked([f"{one.flips[:, index, k - 1].mean():.3f}" for one in outcomes.values()])
+def _marked(standing: Standing) -> str:
+    """Return a mean, in bold if it is the best, and with a sign if it is not shown to be worse."""
+    mean = "" if standing.summary is None else f"{standing.summary.mean:.3f}"
+    return f"**{mean}**" if standing.mark == "best" else f"{mean} ≈" if standing.mark == "tied" else mean
 
 
-def _cell(mean: str, summary: Summary, target: Target, configuration: Configuration, k: int) -> str:
+def _cell(standing: Standing, target: Target, configuration: Configuration, k: int) -> str:
     """Return one cell; without a standard deviation over batches if there is less than one batch of texts."""
+    summary = standing.summary
+    if summary is None:
+        return ""
+    mean, _, sign = _marked(standing).partition(" ")
     lines = [
-        mean + (f" ± {summary.sd:.3f}" if summary.n >= BATCH_SIZE else ""),
+        f"{mean}{'' if summary.sd is None else f' ± {summary.sd:.3f}'} {sign}".rstrip(),
         f"{summary.low:.3f} to {summary.high:.3f}",
     ]
     figure = None if configuration.settings else printed(target.name, configuration.method, k)

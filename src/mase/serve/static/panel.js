@@ -39,13 +39,18 @@ export class Panel {
     this.words = new Words(part(root, "result"), {
       toggle: (unit) => this.attribution && this.trial.flip(unit),
       replace: (unit) => this.#replace(unit),
-      tell: (unit) => this.attribution && this.trial.tell(unit),
+      choose: (unit) => this.attribution && this.trial.choose(unit),
+      point: (unit) => this.attribution && this.trial.tell(unit),
     });
-    const choose = (units) => on.change({ out: units.join(",") });
-    this.trial = new Trial(root, (unit) => this.words.describe(unit), choose);
+    this.trial = new Trial(
+      root,
+      (unit) => this.words.describe(unit),
+      (units) => on.change({ out: units.join(",") }),
+      (units, signal) => server.without(this.explanation.id, units, signal),
+    );
     this.replacement = new Replacement(root, this.words, on.replaced);
     this.text.addEventListener("input", () => on.change({ text: this.text.value }, { typed: true }));
-    part(root, "replace").addEventListener("click", () => this.#replace(this.trial.told));
+    part(root, "replace").addEventListener("click", () => this.#replace(this.trial.chosen));
     part(root, "stop").addEventListener("click", () => this.stop());
     part(root, "copies").addEventListener("click", (event) => this.#copy(event.target.dataset.copy));
   }
@@ -113,9 +118,9 @@ export class Panel {
   }
 
   #done({ html, attribution, ...copies }) {
-    [this.attribution, this.copies] = [attribution, copies];
     this.#article(html);
-    this.trial.open(this.explanation.id, attribution);
+    [this.attribution, this.copies] = [attribution, copies];
+    this.trial.open(attribution);
     this.root.classList.remove("waiting");
     part(this.root, "copies").hidden = false;
     part(this.root, "copied").textContent = "";
@@ -220,6 +225,7 @@ export class Panel {
     const said = part(this.root, "copied");
     try {
       const content = this.copies[kind] ?? (await server.text(this.explanation.id, kind));
+      if (!navigator.clipboard) throw new Error("browsers allow it only on a loopback address");
       await navigator.clipboard.writeText(content);
       said.textContent = `Copied as ${COPIES[kind]}.`;
     } catch (error) {

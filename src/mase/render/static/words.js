@@ -6,16 +6,20 @@ const SELECTOR = ".text [data-unit]";
 export class Words {
   /**
    * @param {HTMLElement} root the element that holds the article
-   * @param {{toggle: (unit: number) => void, replace: (unit: number) => void, tell: (unit: number | null) => void}} on
+   * @param {object} on what is called with a unit: `toggle`, `replace`, `choose` when a word gets the focus, and `point`
+   *   when the pointer is on a word; with null when it has left the text
    */
   constructor(root, on) {
     this.root = root;
     root.addEventListener("click", (event) => this.#at(event.target, (unit) => on.toggle(unit)));
-    root.addEventListener("pointerover", (event) => this.#at(event.target, (unit) => on.tell(unit)));
-    root.addEventListener("pointerleave", () => on.tell(this.focused()));
+    root.addEventListener("pointerover", ({ target }) => {
+      if (!target.closest(".text")) on.point(null);
+      else this.#at(target, (unit) => on.point(unit));
+    });
+    root.addEventListener("pointerleave", () => on.point(null));
     root.addEventListener("focusin", (event) => this.#at(event.target, (unit) => {
       this.#tabStop(event.target);
-      on.tell(unit);
+      on.choose(unit);
     }));
     root.addEventListener("keydown", (event) => this.#at(event.target, (unit) => this.#key(event, unit, on)));
   }
@@ -52,7 +56,8 @@ export class Words {
 
   /** Return the unit that has the focus, or null. */
   focused() {
-    const word = this.root.contains(document.activeElement) && document.activeElement.closest(SELECTOR);
+    const active = this.root.getRootNode().activeElement; // a document's, or a shadow root's
+    const word = this.root.contains(active) && active.closest(SELECTOR);
     return word ? Number(word.dataset.unit) : null;
   }
 

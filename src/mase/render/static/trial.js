@@ -3,7 +3,6 @@
 
 import { percent, signed } from "./numbers.js";
 import { element, part, row } from "./parts.js";
-import * as server from "./server.js";
 
 const HINT = "Click a word, or press Enter on it, to take it out and see whether the scores hold.";
 
@@ -13,23 +12,24 @@ export class Trial {
   /**
    * @param {HTMLElement} root the panel
    * @param {(unit: number) => string} describe the score of a unit
-   * @param {(units: number[]) => void} choose is called with the units that shall be out
+   * @param {(units: number[]) => void} take is called with the units that shall be out
+   * @param {(units: number[], signal: AbortSignal) => Promise<object>} ask answers what the model predicts without them
    */
-  constructor(root, describe, choose) {
+  constructor(root, describe, take, ask) {
     this.root = part(root, "trial");
     this.flipLine = part(root, "flip");
-    [this.describe, this.choose] = [describe, choose];
+    [this.describe, this.take, this.ask, this.chosen] = [describe, take, ask, null];
     this.units = [];
     part(root, "actions").addEventListener("click", (event) => {
-      if (event.target.dataset.part === "toggle") this.flip(this.told);
+      if (event.target.dataset.part === "toggle") this.flip(this.chosen);
     });
   }
 
   /** Show the test of a new explanation. */
-  open(id, attribution) {
+  open(attribution) {
     const text = JSON.stringify(attribution.document);
-    if (text !== this.text) this.told = null;
-    [this.id, this.attribution, this.text, this.units, this.other] = [id, attribution, text, [], null];
+    if (text !== this.text) this.chosen = null;
+    [this.attribution, this.text, this.units, this.other] = [attribution, text, [], null];
     this.root.hidden = false;
     this.#flipSet();
     this.show([]);
@@ -43,21 +43,25 @@ export class Trial {
 
   /** Take a unit out, or put it back. */
   flip(unit) {
-    this.choose(this.units.includes(unit) ? this.units.filter((other) => other !== unit) : [...this.units, unit]);
+    this.take(this.units.includes(unit) ? this.units.filter((other) => other !== unit) : [...this.units, unit]);
   }
 
-  /** Say what the score of a unit is; the last one told stays when the pointer leaves. */
+  /** Choose the unit that the buttons are for, or keep the one that is chosen. */
+  choose(unit = this.chosen) {
+    this.chosen = this.attribution?.units[unit] ? unit : null;
+    part(this.root, "actions").hidden = this.chosen === null;
+    part(this.root, "toggle").textContent = this.units.includes(this.chosen) ? "Put back" : "Take out";
+    this.root.classList.toggle("active", this.chosen !== null || this.units.length > 0);
+    this.tell(this.chosen);
+  }
+
+  /** Say what the score of a unit is; with null, of the chosen one. */
   tell(unit) {
-    if (unit !== null) this.told = unit;
-    const actions = part(this.root, "actions"), readout = part(this.root, "readout");
-    if (unit === null && !this.attribution?.units[this.told]) this.told = null;
-    actions.hidden = this.told === null;
-    this.root.classList.toggle("active", this.told !== null || this.units.length > 0);
-    if (this.told === null) return void (readout.textContent = this.units.length ? "" : HINT);
-    const word = element("bdi", { class: "name" }, this.attribution.units[this.told].text);
-    const there = this.other?.get(this.told);
-    readout.replaceChildren(word, " " + this.describe(this.told), there ? ` (the other: ${there})` : "");
-    part(this.root, "toggle").textContent = this.units.includes(this.told) ? "Put back" : "Take out";
+    const told = unit ?? this.chosen, readout = part(this.root, "readout");
+    if (told === null) return void (readout.textContent = this.units.length ? "" : HINT);
+    const there = this.other?.get(told);
+    const word = element("bdi", { class: "name" }, this.attribution.units[told].text);
+    readout.replaceChildren(word, " " + this.describe(told), there ? ` (the other: ${there})` : "");
   }
 
   /** Take these units out and ask the model. */
@@ -65,13 +69,13 @@ export class Trial {
     this.#asking?.abort();
     this.units = units.filter((unit) => this.attribution.units[unit]);
     const outcome = part(this.root, "outcome");
-    this.tell(null);
+    this.choose();
     part(this.root, "bars").hidden = true;
     if (!this.units.length) return void outcome.replaceChildren();
     this.#asking = new AbortController();
     const { signal } = this.#asking;
     try {
-      const found = await server.without(this.id, this.units, signal);
+      const found = await this.ask(this.units, signal);
       if (!signal.aborted) this.#outcome(found);
     } catch (error) {
       if (!signal.aborted) outcome.textContent = error.message;
@@ -93,15 +97,16 @@ export class Trial {
     else if (found.expected_response !== null) {
       const [expected, whole] = [signed(found.expected_response), signed(response.value)];
       sentence.push(` The scores lead to expect a ${response.link} of ${expected} instead of ${whole}.`);
+      sentence.push(" With the link log-probability both could be shown as probabilities.");
     }
     bars.replaceChildren(...rows);
-    if (this.units.length > 1 || this.told !== this.units[0]) sentence.push(" ", this.#back());
+    if (this.units.length > 1 || this.chosen !== this.units[0]) sentence.push(" ", this.#back());
     part(this.root, "outcome").replaceChildren(...sentence);
   }
 
   #back() {
     const back = element("button", { type: "button" }, this.units.length > 1 ? "Put all back" : "Put it back");
-    back.addEventListener("click", () => this.choose([]));
+    back.addEventListener("click", () => this.take([]));
     return back;
   }
 
@@ -115,7 +120,7 @@ export class Trial {
     const text = (unit) => element("bdi", {}, this.attribution.units[unit].text);
     const words = units.flatMap((unit, place) => [place ? " + " : "", text(unit)]);
     const chip = element("button", { type: "button", class: "chip" }, ...words);
-    chip.addEventListener("click", () => this.choose([...units]));
+    chip.addEventListener("click", () => this.take([...units]));
     const size = smallest ? "the smallest set" : "a small set";
     line.replaceChildren("What flips it: without ", chip, ` ${label} ${percent(probability)} (${size})`);
   }

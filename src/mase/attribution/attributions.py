@@ -1,0 +1,119 @@
+"""The results of several explanations: a list that shows, tabulates and saves itself."""
+
+from collections.abc import Iterable
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Self, SupportsIndex, overload
+
+from mase.attribution.attribution import Attribution
+from mase.attribution.frame import frame
+from mase.attribution.rows import rows
+from mase.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Attributions"]
+
+
+class Attributions(list[Attribution]):
+    """A list of the attributions of several documents.
+
+    `Explainer` returns it for a list of texts. It is a list in every respect. Slices and sums of it are `Attributions`.
+
+    Examples
+    --------
+    >>> import mase
+    >>> explainer = mase.Explainer(lambda texts: [[0.9, 0.1] if "good" in text else [0.2, 0.8] for text in texts])
+    >>> explainer(["a good day", "a bad day", "all good"])[::2]
+    2 attributions
+     1  0 90.0 %  good +3.58
+     2  0 90.0 %  good +3.58
+    """
+
+    __slots__ = ()
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> Attribution: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+
+    def __getitem__(self, index: SupportsIndex | slice) -> Attribution | Self:
+        found = super().__getitem__(index)
+        return type(self)(found) if isinstance(found, list) else found
+
+    def __add__(self, other: Iterable[Attribution]) -> Self:  # type: ignore[override]
+        return type(self)([*self, *other]) if isinstance(other, list) else NotImplemented
+
+    def copy(self) -> Self:
+        """Return a list of the same attributions."""
+        return type(self)(self)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Return the attributions in a file of JSON Lines, equal to those that were saved.
+
+        Raises
+        ------
+        DataError
+            If the file is missing, is not JSON, or holds a text that could not be explained.
+        """
+        from mase.io.json import Failure, load_many
+
+        found = cls()
+        for result in load_many(path):
+            if isinstance(result, Failure):
+                raise DataError(
+                    f"{fspath(path)!r} holds a failure ({result.error:.80}: {result.message:.400}), expected "
+                    "attributions only; mase.io.json.load_many(path) reads both"
+                )
+            found.append(result)
+        return found
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the attributions to `path` as JSON Lines, one per line.
+
+        `Attributions.load` returns an equal list, and the command reads the file, too.
+
+        Raises
+        ------
+        DataError
+            If the file cannot be written.
+        """
+        from mase.io.json import save_many
+
+        save_many(self, path)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a pandas data frame with one row per document, response and unit.
+
+        The first column, document, is the index of the attribution in the list. The others are those of
+        `Attribution.to_frame`.
+
+        Raises
+        ------
+        MissingDependencyError
+            If pandas is not installed.
+        """
+        return frame(
+            {"document": index} | row
+            for index, attribution in enumerate(self)
+            for response in attribution.responses
+            for row in rows(attribution.units, response)
+        )
+
+    def to_html(self, path: str | PathLike[str] | None = None) -> str:
+        """Return a self-contained HTML page of all attributions, and write it to `path` if one is given."""
+        from mase.render.html import page, write_page
+
+        return page(self) if path is None else write_page(self, path)
+
+    def _repr_html_(self) -> str:
+        from mase.render.listing import listing_html
+
+        return listing_html(self)
+
+    def __repr__(self) -> str:
+        from mase.render.listing import listing
+
+        return listing(self)

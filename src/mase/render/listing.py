@@ -1,0 +1,78 @@
+"""Several attributions for an interactive session: a line for each, or the first articles of the page."""
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+from rich.cells import cell_len, set_cell_size
+
+from mase.attribution import Attribution
+from mase.render.facts import counted, percent
+from mase.render.html import style
+from mase.render.palette import is_significant, scale_of, strongest
+from mase.render.pieces import inline
+from mase.render.templates import templates
+from mase.render.views import view_of
+
+__all__ = ["headline", "listing", "listing_html"]
+
+_LINES, _ARTICLES = 20, 10
+_WORDS, _LONGEST_WORD, _LONGEST_LABEL = 3, 20, 24
+
+
+def listing(attributions: Sequence[Attribution]) -> str:
+    """Return a line of plain text for each attribution, at most 20: number, prediction and strongest words."""
+    shown = attributions[:_LINES]
+    predictions = list(map(_prediction, shown))
+    width, digits = max(map(cell_len, predictions), default=0), len(str(len(shown)))
+    lines = [
+        f" {number:>{digits}}  {set_cell_size(prediction, width)}  {_words(attribution)}{_care(attribution)}"
+        for number, (prediction, attribution) in enumerate(zip(predictions, shown, strict=True), 1)
+    ]
+    left = len(attributions) - len(shown)
+    return "\n".join([counted(len(attributions), "attribution"), *lines, *([f" … {left:,} more"] if left else [])])
+
+
+def headline(attribution: Attribution) -> str:
+    """Return prediction and strongest words of an attribution on one line."""
+    return f"{_prediction(attribution)}  {_words(attribution)}"
+
+
+def listing_html(attributions: Sequence[Attribution]) -> str:
+    """Return the articles of at most 10 attributions as a piece of HTML, and say how to see the others."""
+    shown = attributions[:_ARTICLES]
+    n_left = len(attributions) - len(shown)
+    views = [view_of(attribution, number=number, hints=True) for number, attribution in enumerate(shown, 1)]
+    return (
+        templates("mase.render")
+        .get_template("listing.html")
+        .render(
+            style=Markup(style()),
+            views=views,
+            more=counted(n_left, "more text") if n_left else "",
+            start=len(shown),
+        )
+    )
+
+
+def _prediction(attribution: Attribution) -> str:
+    predicted = attribution.prediction
+    return f"{_cut(predicted.label, _LONGEST_LABEL)} {percent(predicted.probability)}"
+
+
+def _words(attribution: Attribution) -> str:
+    """Return the strongest words that displays mark, with their scores."""
+    scale = scale_of(attribution)
+    marked = [word for word in strongest(attribution, _WORDS) if scale.level(word, 1) and is_significant(word)]
+    words = [f"{_cut(word.text, _LONGEST_WORD)} {scale.signed(word.score)}" for word in marked]
+    other = "" if attribution.target == attribution.prediction.label else f"for {inline(attribution.target)}: "
+    return other + (", ".join(words) or "no word for or against")
+
+
+def _care(attribution: Attribution) -> str:
+    return "" if attribution.verdict.reliable else " (read with care)"
+
+
+def _cut(text: str, width: int) -> str:
+    """Return a text on one line, shortened to so many cells of a terminal."""
+    line = inline(text)
+    return line if cell_len(line) <= width else set_cell_size(line, width - 1).rstrip() + "…"

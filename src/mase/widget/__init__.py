@@ -1,0 +1,12 @@
+"""Attributions as an interactive widget of a notebook: `mase.Widget`, which needs the extra ``notebook``."""
+
+from typing import TYPE_CHECKING
+
+from mase.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from mase.widget.widget import Widget as Widget
+
+__all__ = ["Widget"]
+
+__getattr__ = lazy_names(__name__, {"Widget": "mase.widget.widget"}, needs={"Widget": [("anywidget", "notebook")]})

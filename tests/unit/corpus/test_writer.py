@@ -1,0 +1,77 @@
+"""Tests of how parts are written while the run goes on, and of what becomes of them when it ends early."""
+
+import time
+
+import pytest
+from tests.unit.corpus.classifiers import judge
+from tests.unit.corpus.runs import TEXTS, files, run
+
+import mase
+from mase.corpus.folder import Folder
+from mase.errors import DataError
+
+pytestmark = pytest.mark.filterwarnings("ignore:the model .* has no checksum")
+
+
+@pytest.fixture
+def explained(monkeypatch):
+    """Return the list of the texts that are explained."""
+    found, call = [], mase.Explainer.__call__
+    monkeypatch.setattr(
+        mase.Explainer, "__call__", lambda explainer, text, **more: found.append(text) or call(explainer, text, **more)
+    )
+    return found
+
+
+def test_texts_are_explained_while_a_part_is_written(tmp_path, monkeypatch, explained, expected):
+    write = Folder.write
+
+    def waiting(folder, part, tables, metadata):
+        deadline = time.monotonic() + 10
+        while part == 0 and len(explained) < len(TEXTS) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        write(folder, part, tables, metadata)
+
+    monkeypatch.setattr(Folder, "write", waiting)
+    began = time.monotonic()
+    run(tmp_path / "run")
+    assert time.monotonic() - began < 10
+    assert files(tmp_path / "run") == expected
+
+
+def test_an_interrupted_run_holds_its_lock_until_its_parts_are_written(tmp_path, monkeypatch, expected):
+    write, lock, locked = Folder.write, tmp_path / "run" / "locks" / "run.json", []
+
+    def slow(folder, part, tables, metadata):
+        time.sleep(0.1)
+        write(folder, part, tables, metadata)
+        locked.append(lock.exists())
+
+    def interrupting(texts):
+        if TEXTS[12] in texts:
+            raise KeyboardInterrupt
+        return judge(texts)
+
+    monkeypatch.setattr(Folder, "write", slow)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "run", model=interrupting)
+    assert locked == [True] * 3
+    assert not lock.exists()
+    assert files(tmp_path / "run") == {name: content for name, content in expected.items() if name[-9:-8] in "012"}
+
+
+def test_a_part_that_cannot_be_written_ends_the_run_soon(tmp_path, monkeypatch, explained):
+    def refused(folder, part, tables, metadata):
+        raise DataError("no place is left")
+
+    monkeypatch.setattr(Folder, "write", refused)
+    with pytest.raises(DataError, match="no place"):
+        run(tmp_path / "run", TEXTS * 10)
+    assert len(explained) < len(TEXTS) * 2
+
+
+def test_a_part_that_could_not_be_read_is_not_written(tmp_path, monkeypatch):
+    monkeypatch.setattr("mase.corpus.folder.LARGEST_TABLE", 500)
+    with pytest.raises(DataError, match="smaller part_size"):
+        run(tmp_path / "run")
+    assert run(tmp_path / "small", part_size=1).is_complete
