@@ -31,7 +31,7 @@ demo: $(STAMP)
 
 # Build the site from mkdocs.yml and docs/ into docs-out/; warnings are errors. Then check its links and the pages of
 # the API, and run the commands that the guides show. The examples in Python are run by `make test`.
-docs: notebooks $(DOCS_STAMP)
+docs: notebooks docs-peers $(DOCS_STAMP)
 	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --quiet --strict
 	$(DOCS)/bin/python tools/site/check.py docs-out
 	$(BIN)/python tools/site/examples.py
