@@ -57,10 +57,10 @@ def test_a_page_of_a_server_leads_to_the_workbench(tmp_path):
     hrefs = [unescape(href) for href in re.findall(r'<a class=workbench href="([^"]+)"', served)]
     assert [parse_qs(urlsplit(href).fragment).get("text") for href in hrefs] == [[attribution().text]] * 2 + [None]
     assert '<a href="/">Workbench</a>' in served
-    assert "Reload this page" in served
-    assert "Reload this page" not in rendered(run, "/", n=9)
+    assert "Reload this page to read the run again" in served
+    assert "Reload this page to read the run again" not in rendered(run, "/", n=9)
     assert "workbench" not in re.sub(r"<script.*</script>", "", alone, flags=re.DOTALL).lower()
-    assert "Reload" not in alone
+    assert "Reload this page to" not in alone
 
 
 def test_the_policy_is_that_of_the_page(tmp_path):
