@@ -92,15 +92,14 @@ class Page:
             self.explained(side)
         return self.tab.locator("#differences").inner_text()
 
-    def violations(self, rules):
-        """Return what axe finds wrong with the page."""
+    def violations(self, rules, within="html"):
+        """Return what axe finds wrong with the page, or with its elements of a selector."""
         if not AXE.is_file():
             pytest.skip("axe-core is not installed: make browser")
         if not self.tab.evaluate("() => 'axe' in window"):
             self.tab.evaluate(AXE.read_text("utf-8"))
-        found = self.tab.evaluate("rules => axe.run({ runOnly: rules, resultTypes: ['violations'] })", rules)[
-            "violations"
-        ]
+        code = "([rules, within]) => axe.run(within, { runOnly: rules, resultTypes: ['violations'] })"
+        found = self.tab.evaluate(code, [rules, within])["violations"]
         return [f"{one['id']}: {node['html'][:200]}" for one in found for node in one["nodes"]]
 
 

@@ -178,7 +178,7 @@ def test_what_differs_is_beyond_both_intervals(browse):
 def test_nothing_of_a_text_or_a_label_runs(browse):
     page = browse()
     text = " ".join(PAYLOADS)[:15_000].replace("\r", "")  # of which a text area makes a line end
-    page.open(second({"model": REFUNDS, "text": text, **FEW}, text=text + " refund"))
+    page.open(second({"model": REFUNDS, "text": text, **FEW}, text=PAYLOADS[1]))
     page.compared()
     page.word(3).click()
     page.part("outcome").locator("bdi").wait_for()
@@ -226,9 +226,10 @@ def test_axe_finds_nothing_in_either_scheme_and_any_palette(browse):
     page.part("fold").first.click()
     assert page.violations(RULES) == []
     palettes = page.tab.locator("#palette option").evaluate_all("options => options.map((one) => one.value)")
-    for chosen in [{"scheme": scheme, "palette": palette} for scheme in ("light", "dark") for palette in palettes][1:]:
+    for scheme, palette in [(scheme, palette) for scheme in ("light", "dark") for palette in palettes][1:]:
+        chosen = {"scheme": scheme, "palette": palette}
         page.tab.evaluate("chosen => void Object.assign(document.documentElement.dataset, chosen)", chosen)
-        assert page.violations(["color-contrast"]) == [], chosen
+        assert page.violations(["color-contrast"], "article" if palette else "html") == [], chosen
 
 
 @pytest.mark.parametrize("width", [360, 2560])

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tests.faults.cluster import KillActor, KillMachine, KillOnRay
 from tests.faults.kinds import FullDisk, Kill, KillWorker, ReadOnly, Terminate
-from tests.faults.report import record, table, write
+from tests.faults.report import record, table, where, write
 from tests.faults.scene import Scene, cheap, lstm
 from tests.faults.trial import Fault, Tally, Trial
 
@@ -86,12 +86,12 @@ def main() -> int:
     all_held = True
     with tempfile.TemporaryDirectory(prefix="mase-faults-") as scratch:
         for name in names:
-            kind = KINDS[name]
+            kind, place = KINDS[name], where()
             tally = tried(kind, chosen.n or kind.n, Path(scratch) / kind.scene.__name__, chosen.seed)
             print(f"{name}: {'held' if tally.held else 'BROKE'}: {tally}", flush=True)  # noqa: T201
             all_held = all_held and tally.held
             if tally.struck >= kind.n:
-                record(name, tally, list(KINDS))
+                record(name, tally, place, list(KINDS))
                 write(table({name: kind.title for name, kind in KINDS.items()}))
     return 0 if all_held else 1
 

@@ -14,7 +14,7 @@ from typing import Any
 from mase.platforms import processor_name
 from tests.faults.trial import Tally
 
-__all__ = ["record", "table", "write"]
+__all__ = ["record", "table", "where", "write"]
 
 _RECORD = Path(__file__).with_name("record.json")
 _PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
@@ -23,10 +23,10 @@ _PACKAGES = ("numpy", "scipy", "torch", "pyarrow", "ray")
 _HEADER = ("fault", "happened", "runs", "texts", "lost", "twice", "other bytes", "other", "workers end", "seconds")
 
 
-def record(name: str, tally: Tally, order: Sequence[str]) -> None:
-    """Keep what became of a kind of fault, with the day, the commit and the machine."""
+def record(name: str, tally: Tally, where: str, order: Sequence[str]) -> None:
+    """Keep what became of a kind of fault, and where it was measured; `order` has all kinds."""
     known = _read()
-    known[name] = asdict(tally) | {"where": _where()}
+    known[name] = asdict(tally) | {"where": where}
     kept = {kind: known[kind] for kind in order if kind in known}
     _RECORD.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 
@@ -40,9 +40,9 @@ def table(titles: Mapping[str, str], record: Mapping[str, Any] | None = None) ->
     for name, title in titles.items():
         if name in known:
             places.setdefault(known[name]["where"], []).append(title)
-    where = [f"- {', '.join(kinds)}: {place}" for place, kinds in places.items()]
+    listed = [f"- {', '.join(kinds)}: {place}" for place, kinds in places.items()]
     lines = ["| " + " | ".join(row) + " |" for row in rows]
-    filled = [textwrap.fill(line, 120, break_on_hyphens=False, subsequent_indent="  ") for line in where]
+    filled = [textwrap.fill(line, 120, break_on_hyphens=False, subsequent_indent="  ") for line in listed]
     return "\n".join([*lines, "", *filled])
 
 
@@ -63,7 +63,8 @@ def _read() -> dict[str, Any]:
     return dict(json.loads(_RECORD.read_text(encoding="utf-8"))) if _RECORD.is_file() else {}
 
 
-def _where() -> str:
+def where() -> str:
+    """Return the day, the commit and the machine. Ask before the faults, since the code may change meanwhile."""
     packages = ", ".join(f"{name} {version(name)}" for name in _PACKAGES)
     return (
         f"{datetime.now(UTC):%Y-%m-%d}, commit {_commit()}, {processor_name()}, {platform.system()}, "

@@ -92,9 +92,9 @@ def serve(
             "with the token can use the models and read the corpora that were given, and see all texts that pass by: "
             "the connection is not encrypted."
         )
-    first = server.address(host, number, gate.token)
-    click.echo(first)
+    click.echo(server.address(host, number, gate.token))
     if not no_browser:
+        first = server.address(host, number, gate.once())
         Thread(target=webbrowser.open, args=(first,), daemon=True).start()
     corpora = Corpora(sources, label_column, group_column)
     try:

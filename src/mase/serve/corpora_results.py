@@ -52,7 +52,7 @@ def run_of_results(path: Path, folder: Path, tell: Callable[[float], None]) -> R
             rows.add_failure(item, result.error, result.message, 0.0)
         else:
             made.check(result, f"{os.fspath(path)!r}, result {made.n + 1}")
-            rows.add(item, result)
+            rows.add(item, result, result.fit.seconds)
         made.n += 1
         if made.n % _PART_SIZE == 0:
             target.write(made.n // _PART_SIZE - 1, rows.tables(), {})

@@ -68,6 +68,7 @@ class Gate:
     port: int
     any_address: bool = False
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
+    _once: set[str] = field(default_factory=set, repr=False)
 
     @property
     def cookie(self) -> str:
@@ -96,6 +97,22 @@ class Gate:
         if name is None or parts.netloc != host or "@" in host or (port or 80) != self.port:
             return False
         return name in self.names or (self.any_address and _is_address(name))
+
+    def once(self) -> str:
+        """Return a further token for the first address, which is good for one visit.
+
+        Other users of the machine can read the address on the command line of a browser that is started with it.
+        """
+        token = secrets.token_urlsafe(24)
+        self._once.add(token)
+        return token
+
+    def opens(self, token: str | None) -> bool:
+        """Return whether the first address may have this token."""
+        if token in self._once:
+            self._once.discard(token)
+            return True
+        return self.knows(token)
 
     def knows(self, token: str | None) -> bool:
         """Return whether this is the token."""
@@ -134,7 +151,7 @@ class Guard:
         """Return the answer to a request that does not reach the application."""
         headers, method = Headers(scope=scope), scope["method"]
         token = _token(scope["query_string"])
-        is_first = method == "GET" and scope["path"] == "/" and self.gate.knows(token)
+        is_first = method == "GET" and scope["path"] == "/" and self.gate.opens(token)
         # Any page may lead to the first address, if it knows the token.
         reason = self.gate.refusal(method, _without_site(headers) if is_first else headers)
         if reason is not None:

@@ -52,6 +52,16 @@ def test_the_token_moves_to_a_cookie_and_leaves_the_address(stranger, gate):
     assert gate.token not in repr(gate)
 
 
+def test_the_token_of_the_browser_that_is_started_is_good_for_one_visit(stranger, gate):
+    token = gate.once()
+    assert token != gate.token
+    assert stranger.get("/", params={"token": token}).status_code == 303
+    assert stranger.get("/api/models").status_code == 200
+    stranger.cookies.clear()
+    assert stranger.get("/", params={"token": token}).status_code == 403
+    assert stranger.get("/", headers={"Cookie": f"mase-{PORT}={gate.once()}"}).status_code == 403
+
+
 @pytest.mark.parametrize("path", ["/", "/api/models", "/static/workbench.js", "/corpora/0/", "/nothing", "/api/x"])
 @pytest.mark.parametrize("token", [None, "", "wrong", "ü"])
 def test_without_the_token_nothing_is_shown(stranger, path, token):
