@@ -89,8 +89,9 @@ class BoundText:
             n_setup = probe.n_setup
             watch.asked(n_setup)
         units, left = members(self.words, self.of_token), budget - n_setup
+        labels, target, link = self.model.labels, self.target, self.method.link
         return MaskedPredictions(
-            probe, units, self.model.labels, self.target, answers, left, batch_size, n_asked=n_setup, watch=watch
+            probe, units, labels, target, link, answers, left, batch_size, n_asked=n_setup, watch=watch
         )
 
     def attribution(

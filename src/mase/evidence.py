@@ -10,7 +10,7 @@ import numpy as np
 from mase.arrays import Floats, Ints
 from mase.attribution import Changed, Evidence, FlipSet
 from mase.errors import OptionError
-from mase.links import probabilities
+from mase.links import probabilities, respond
 from mase.method import Method
 from mase.models.batching import UNWATCHED, Watch, ask
 from mase.models.protocol import Probe
@@ -77,8 +77,8 @@ class MaskedPredictions:
         The coordinates of each unit.
     labels
         Names of the k classes.
-    target
-        Index of the explained class.
+    target, link
+        Index of the explained class, and the link that is explained.
     answers
         Rows that were asked before; they cost nothing. New ones are added.
     budget
@@ -95,6 +95,7 @@ class MaskedPredictions:
     coordinates: Sequence[Ints]
     labels: Sequence[str]
     target: int
+    link: str
     answers: Answers
     budget: int
     batch_size: int | None = None
@@ -173,8 +174,10 @@ class MaskedPredictions:
 
     def _changed(self, units: tuple[int, ...], scores: Floats) -> Changed:
         probability = probabilities(scores[None], self.probe.output)[0]
+        response = respond(scores[None], self.probe.output, self.link, self.target)[0]
         best = int(np.argmax(probability))
-        return Changed(units, self.labels[best], float(probability[best]), float(probability[self.target]))
+        own = float(probability[self.target])
+        return Changed(units, self.labels[best], float(probability[best]), own, float(response))
 
     def _without(self, units: Iterable[int]) -> Floats:
         row = np.ones(len(self.probe.scale))

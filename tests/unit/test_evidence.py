@@ -18,7 +18,7 @@ LABELS = ("class", "other")
 def probe_and_test(function, p, *, answers=None, budget=35):
     probe = FunctionProbe(function, p)
     units = [np.array([index]) for index in range(p)]
-    return probe, MaskedPredictions(probe, units, LABELS, 0, answers or Answers(), budget)
+    return probe, MaskedPredictions(probe, units, LABELS, 0, "margin", answers or Answers(), budget)
 
 
 def asked(probe):
@@ -39,6 +39,7 @@ def test_predictions_without_and_with_only_the_best_units():
     assert [changed.label for changed in found.only] == ["class", "class", "class"]
     logit = either_of_two(np.array([[0, 1, 0, 1, 1, 1]]))[0]
     assert found.without[1].target_probability == pytest.approx(1 / (1 + np.exp(-logit)))
+    assert found.without[1].response == pytest.approx(logit)
 
 
 def test_a_flip_set_has_only_the_units_that_it_needs():

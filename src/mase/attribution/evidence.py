@@ -17,12 +17,15 @@ class Changed:
         The most probable class and its probability.
     target_probability
         Probability of the explained class.
+    response
+        The explained number: the link of the explained class.
     """
 
     units: tuple[int, ...]
     label: str
     probability: float
     target_probability: float
+    response: float
 
 
 @dataclass(frozen=True, slots=True)

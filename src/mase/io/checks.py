@@ -199,6 +199,8 @@ def _evidence(evidence: Evidence, attribution: Attribution) -> Iterator[str]:
         yield from _within(f"{path}: 'probability'", one.probability, low, high)
         if isinstance(one, Changed):
             yield from _within(f"{path}: 'target_probability'", one.target_probability, low, high)
+            if not math.isfinite(one.response):
+                yield f"{path}: 'response' is {one.response}, expected a finite number"
 
 
 def _named(path: str, settings: Mapping[str, Any]) -> Iterator[str]:

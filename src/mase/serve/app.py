@@ -47,6 +47,7 @@ _STATUS: tuple[tuple[type[Exception], int], ...] = (
     (EmptyTextError, 400),
     (InvalidTextError, 400),
 )
+_CHANGED = ("label", "probability", "target_probability", "response", "expected_response", "expected_probability")
 _STREAM = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 T = TypeVar("T")
@@ -183,8 +184,7 @@ class _Server:
         found = self._explanations[request.path_params["id"]]
         asked = await self._read(request, _Units)
         answer = await answer_of(found.model, Without(found.finished(), found.ask.settings, asked.units))
-        names = ("label", "probability", "target_probability", "expected_response", "expected_probability")
-        return JSONResponse({name: getattr(answer, name) for name in names})
+        return JSONResponse({name: getattr(answer, name) for name in _CHANGED})
 
     async def download(self, request: Request) -> Response:
         found = self._explanations[request.path_params["id"]]

@@ -168,6 +168,7 @@ class Worker:
             changed.label,
             changed.probability,
             changed.target_probability,
+            changed.response,
             found.expected_without(ask.units),
             found.expected_probability_without(ask.units),
         )

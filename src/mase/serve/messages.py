@@ -151,6 +151,7 @@ class Changed(_Message, frozen=True, tag=True):
     label: str
     probability: float
     target_probability: float
+    response: float
     expected_response: float | None
     expected_probability: float | None
 

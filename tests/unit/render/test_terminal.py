@@ -50,8 +50,8 @@ def test_summary_is_plain_lines():
 
 
 def test_the_verdict_comes_before_the_text_and_the_evidence_last():
-    best = Changed((3, 9), "neg", 0.63, 0.37)
-    found = Evidence((best,), (Changed((3, 9), "pos", 0.9, 0.9),), FlipSet((3,), "neg", 0.6, smallest=True))
+    best = Changed((3, 9), "neg", 0.63, 0.37, -0.5)
+    found = Evidence((best,), (Changed((3, 9), "pos", 0.9, 0.9, 2.2),), FlipSet((3,), "neg", 0.6, smallest=True))
     for width in (100, 60):
         lines = printed(attribution(evidence=found, se=0.001), width).splitlines()
         assert lines[1].startswith("reliable: another seed would keep 4 of the 5")

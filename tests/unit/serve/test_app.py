@@ -124,6 +124,7 @@ def test_a_prediction_without_units(client):
         "label": changed.label,
         "probability": changed.probability,
         "target_probability": changed.target_probability,
+        "response": changed.response,
         "expected_response": expected.expected_without([1, 6]),
         "expected_probability": expected.expected_probability_without([1, 6]),
     }

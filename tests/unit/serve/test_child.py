@@ -1,5 +1,6 @@
 """Tests of `mase.serve.child`: what a worker answers, in this process."""
 
+import numpy as np
 import pytest
 
 import mase
@@ -73,6 +74,7 @@ def test_a_prediction_without_units_and_what_the_scores_lead_to_expect():
         "pos" if p > 0.5 else "neg",
         pytest.approx(max(p, 1 - p)),
         pytest.approx(p),
+        pytest.approx(np.log(p / (1 - p))),
         found.expected_without([5, 1]),
         found.expected_probability_without([5, 1]),
     )

@@ -95,9 +95,8 @@ export class Trial {
     const rows = [row("the model says", found.target_probability)];
     if (found.expected_probability !== null) rows.push(row("the scores say", found.expected_probability));
     else if (found.expected_response !== null) {
-      const [expected, whole] = [signed(found.expected_response), signed(response.value)];
-      sentence.push(` The scores lead to expect a ${response.link} of ${expected} instead of ${whole}.`);
-      sentence.push(" With the link log-probability both could be shown as probabilities.");
+      const [now, whole, expected] = [found.response, response.value, found.expected_response].map(signed);
+      sentence.push(` The ${response.link} is ${now} instead of ${whole}; the scores led to expect ${expected}.`);
     }
     bars.replaceChildren(...rows);
     if (this.units.length > 1 || this.chosen !== this.units[0]) sentence.push(" ", this.#back());
