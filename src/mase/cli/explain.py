@@ -27,7 +27,7 @@ __all__ = ["explain"]
 @model
 @target
 @how
-@evidence
+@evidence(default=5)
 @device
 @click.option(
     "--threads",

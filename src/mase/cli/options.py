@@ -122,15 +122,18 @@ how = options(
     ),
 )  # fmt: skip
 
-evidence = click.option(
-    "--evidence",
-    type=click.IntRange(0, 100),
-    default=5,
-    show_default=True,
-    metavar="K",
-    help="Test the K best words on the model: its prediction without them and from them alone, and what flips it. The "
-    "evaluations are part of the samples; 0 for no test.",
-)
+
+def evidence(default: int) -> Callable[[Any], Any]:
+    """Return the option of the test of the best words on the model, with its default."""
+    return click.option(
+        "--evidence",
+        type=click.IntRange(0, 100),
+        default=default,
+        show_default=True,
+        metavar="K",
+        help="Test the K best words on the model: its prediction without them and from them alone, and what flips it. "
+        "The evaluations are part of the samples; 0 for no test.",
+    )
 
 
 def pairs(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:

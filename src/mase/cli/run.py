@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from mase.cli.options import device, download, how, model, options, target, trust_remote_code, where
+from mase.cli.options import device, download, evidence, how, model, options, target, trust_remote_code, where
 from mase.corpus.engines import ENGINES
 
 __all__ = ["run"]
@@ -55,6 +55,7 @@ _where = options(
 @model
 @target
 @how
+@evidence(default=0)
 @device
 @download
 @trust_remote_code

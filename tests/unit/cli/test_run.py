@@ -43,6 +43,7 @@ def test_a_table_is_explained_into_a_folder(cli, table, tmp_path):
     assert json.loads(run.texts()["document"][0].as_py())[0]["text"] == TEXTS[0]
     assert set(run.responses()["response"].to_pylist()) == {"pos"}
     assert run.manifest.asked.method["n_samples"] == 20
+    assert run.texts()["evidence"].null_count == len(TEXTS)
     assert "3 of 3 parts finished" in found.stderr
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*.*")}
     assert cli("run", *arguments).exit_code == 0
@@ -50,6 +51,12 @@ def test_a_table_is_explained_into_a_folder(cli, table, tmp_path):
     other = cli("run", *arguments[:-1], "neg")
     assert other.exit_code == 1
     assert "--fresh" in other.stderr
+
+
+def test_the_best_words_are_tested_on_the_model(cli, table, tmp_path):
+    assert cli("run", table, "-o", "out", "--evidence", 2).exit_code == 0
+    evidence = mase.open_run(tmp_path / "out").texts()["evidence"].to_pylist()
+    assert [len(json.loads(found)["without"]) for found in evidence[:2]] == [2, 2]
 
 
 def test_shards_and_texts_that_are_not_kept(cli, table, tmp_path):
