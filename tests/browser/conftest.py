@@ -62,17 +62,17 @@ def address(tmp_path_factory):
 class Page:
     """A page of the workbench in a context of its own, with what went wrong in it."""
 
-    def __init__(self, context, address):
+    def __init__(self, context, address, fragment):
         self.errors = []
         self.tab = context.new_page()
         self.tab.set_default_timeout(60_000)  # the machine may be busy
         self.tab.on("pageerror", lambda error: self.errors.append(str(error)))
         self.tab.on("dialog", lambda dialog: (self.errors.append(dialog.message), dialog.dismiss()))
-        self.tab.goto(address)
+        self.tab.goto(address + fragment)
         self.root = self.tab.url.partition("#")[0]
 
-    def open(self, fragment=""):
-        """Open the workbench in this state."""
+    def open(self, fragment):
+        """Open the workbench in another state."""
         self.tab.goto("about:blank")
         self.tab.goto(self.root + fragment)
 
@@ -105,12 +105,12 @@ class Page:
 
 @pytest.fixture
 def browse(chromium, address):
-    """A function that opens a page; its options are those of a context of playwright."""
+    """A function that opens a page in a state; its options are those of a context of playwright."""
     contexts = []
 
-    def browse(**options):
+    def browse(fragment="", **options):
         contexts.append(chromium.new_context(**{"viewport": {"width": 1280, "height": 900}} | options))
-        return Page(contexts[-1], address)
+        return Page(contexts[-1], address, fragment)
 
     yield browse
     for context in contexts:

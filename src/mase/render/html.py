@@ -19,14 +19,16 @@ from mase.render.pieces import inline, isolated
 from mase.render.templates import checksum, resource, templates
 from mase.render.views import View, view_of
 
-__all__ = ["article", "fragment", "page", "style", "write_page"]
+__all__ = ["PALETTES", "article", "fragment", "page", "style", "write_page"]
 
 _PACKAGE = "mase.render"
 # Beyond this many scored words, unmarked words have no tooltip with their score.
 _MANY_WORDS = 1500
 # Characters of a text in the list of texts.
 _BEGINNING = 40
-_PALETTES = (
+# Dark colours, in the sheet of the page, take the place of light ones, and so come after the palettes.
+_SHEETS = ("style.css", "palettes.css", "page.css", "choices.css")
+PALETTES = (
     ("red-blue", "red for, blue against"),
     ("blue-orange", "blue for, orange against"),
     ("green-purple", "green for, purple against"),
@@ -57,7 +59,7 @@ def page(attributions: Iterable[Attribution], *, numbers: Sequence[int] | None =
         )
         for n, a in zip(text_numbers, shown, strict=True)
     ]
-    sheet = style() + resource(_PACKAGE, "page.css") + resource(_PACKAGE, "choices.css") + _filters(views)
+    sheet = "".join(resource(_PACKAGE, name) for name in _SHEETS) + _filters(views)
     n_reliable = sum(view.verdict.reliable for view in views)
     return (
         templates(_PACKAGE)
@@ -70,7 +72,7 @@ def page(attributions: Iterable[Attribution], *, numbers: Sequence[int] | None =
             missing=f"{counted(n_failed, 'more text')} could not be explained." if n_failed else "",
             several=several and views,
             verdicts=_verdicts(n_reliable, len(views)),
-            palettes=_PALETTES,
+            palettes=PALETTES,
             classes=_counted_classes(views),
             mixed=several and 0 < n_reliable < len(views),
             lists=_lists(views, shown),

@@ -2,13 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from importlib import resources
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
-from mase.render.html import style
+from mase.render.html import PALETTES, style
+from mase.render.templates import resource, templates
 
 __all__ = ["File", "files", "workbench"]
 
@@ -24,8 +22,9 @@ class File:
 
 
 def files() -> Mapping[str, File]:
-    """Return the files of the page by name, with the style sheet and the scripts of articles."""
-    found = {"style.css": File(style().encode(), _TYPES[".css"])}
+    """Return the files of the page by name, with the style sheets and the scripts of articles."""
+    sheet = style() + resource("mase.render", "palettes.css")
+    found = {"style.css": File(sheet.encode(), _TYPES[".css"])}
     for package in ("mase.render", "mase.serve"):
         for file in resources.files(package).joinpath("static").iterdir():
             media_type = _TYPES.get(file.name[file.name.rfind(".") :])
@@ -36,15 +35,4 @@ def files() -> Mapping[str, File]:
 
 def workbench(choices: Mapping[str, Any]) -> str:
     """Return the page with these choices."""
-    return _templates().get_template("workbench.html").render(choices=choices)
-
-
-@cache
-def _templates() -> Environment:
-    return Environment(
-        loader=PackageLoader("mase.serve", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    return templates("mase.serve").get_template("templates/workbench.html").render(choices=choices, palettes=PALETTES)

@@ -8,18 +8,16 @@ import pytest
 from mase.render.templates import resource
 
 AA = 4.5
-SHEET = "".join(resource("mase.render", name) for name in ("style.css", "page.css", "choices.css"))
+SHEET = "".join(resource("mase.render", name) for name in ("style.css", "palettes.css", "page.css", "choices.css"))
 SHADES = [float(value) for value in re.findall(r"\[[a-l]\]\{--k:([\d.]+)\}", SHEET)]
 PAGES = {"light": ((253, 252, 250), (29, 29, 32)), "dark": ((21, 22, 26), (232, 230, 225))}
 
 
-def palettes(sheet):
-    """Return the triples of every `--for` and `--against`."""
-    return {tuple(map(int, one.split())) for one in re.findall(r"--(?:for|against):(\d+ \d+ \d+)", sheet)}
-
-
-def dark():
-    return "".join(re.findall(r"@media\(prefers-color-scheme:dark\)\{.*?\}\s*\}", SHEET, re.DOTALL))
+def palettes(scheme):
+    """Return the colours of all palettes as triples."""
+    prefix = "--dark-" if scheme == "dark" else "--"
+    found = re.findall(rf"[{{;]{prefix}(?:for|against|plain):(\d+ \d+ \d+)", SHEET)
+    return {tuple(map(int, one.split())) for one in found}
 
 
 def luminance(colour):
@@ -41,8 +39,7 @@ def test_words_on_every_shade_can_be_read(scheme):
     paper, ink = PAGES[scheme]
     assert "#{:02x}{:02x}{:02x}".format(*paper) in SHEET
     assert "#{:02x}{:02x}{:02x}".format(*ink) in SHEET
-    light = SHEET.replace(dark(), "")
-    used = palettes(dark()) | {(138, 95, 196)} if scheme == "dark" else palettes(light)
+    used = palettes(scheme)
     assert len(SHADES) == 12
     assert len(used) >= 7
     for colour, share in product(used, SHADES):

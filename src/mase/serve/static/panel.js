@@ -14,6 +14,7 @@ import { Words } from "./words.js";
 
 const PAUSE = 300; // ms without a key before an explanation begins
 const EXPLAINING = "Explaining …";
+const OTHER_MODEL = "Choose another model, or start mase serve with -m and this one.";
 const EXAMPLE = "A dull start, but the last hour is wonderful.";
 const COPIES = { python: "Python", command: "command", json: "JSON", html: "HTML" };
 
@@ -63,8 +64,9 @@ export class Panel {
     this.controls.show(settings, this.prediction.probabilities);
     if (this.text.value !== (settings.text ?? "")) this.text.value = settings.text ?? "";
     if (!settings.text?.trim()) this.#empty();
-    else if (model?.state === "loading") this.#nothing(`${settings.model} is loading …`);
-    else if (model?.state === "failed") this.#unable(model);
+    else if (!model) this.#unable(`${settings.model} is not open here.`, OTHER_MODEL);
+    else if (model.state === "loading") this.#nothing(`${settings.model} is loading …`);
+    else if (model.state === "failed") this.#unable(`${settings.model} could not be loaded.`, model.message);
     else this.#ask(typed);
   }
 
@@ -186,9 +188,9 @@ export class Panel {
     problem.hidden = false;
   }
 
-  #unable({ name, message }) {
+  #unable(type, message) {
     this.#nothing("");
-    this.#fail({ type: `${name} could not be loaded.`, message });
+    this.#fail({ type, message });
   }
 
   #empty() {
