@@ -13,6 +13,7 @@ from mase.cli.options import (
     pairs,
     precision,
     text_column,
+    threads,
     trust_remote_code,
     where,
 )
@@ -37,9 +38,9 @@ def _ks(_context: click.Context, _option: click.Parameter, value: str | None) ->
     return tuple(dict.fromkeys(map(int, parts)))
 
 
-def _ending(endings: Collection[str]) -> Callable[[click.Context, click.Parameter, str | None], str | None]:
-    def check(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
-        if value is not None and not value.lower().endswith(tuple(endings)):
+def _ending(endings: Collection[str]) -> Callable[[str], str]:
+    def check(value: str) -> str:
+        if not value.lower().endswith(tuple(endings)):
             raise click.BadParameter(f"{value!r} has an unknown suffix, expected one of {', '.join(endings)}")
         return value
 
@@ -97,21 +98,23 @@ _what_is_evaluated = options(
 @model
 @_what_is_evaluated
 @device
-@click.option("--threads", type=click.IntRange(1, 4096), metavar="N", help="Threads of the model. [default: torch's]")
+@threads
 @download
 @trust_remote_code
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 @click.option("-o", "--output", metavar="FILE.json", help="Also write JSON with the values of every text; - is --json.")
 @click.option(
     "--table",
+    "tables",
     metavar="FILE",
-    callback=_ending(FORMATS),
-    help=f"Also write the tables, in the format of the suffix: {', '.join(FORMATS)}.",
+    multiple=True,
+    type=_ending(FORMATS),
+    help=f"Also write the tables, in the format of the suffix: {', '.join(FORMATS)}; can be repeated.",
 )
 @click.option(
     "--plot",
     metavar="FILE",
-    callback=_ending(PICTURES),
+    type=_ending(PICTURES),
     help=f"Also draw the means with their intervals, in the format of the suffix: {', '.join(PICTURES)}.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace an existing file once the new one is complete.")
@@ -135,7 +138,7 @@ def evaluate(
     trust_remote_code: bool,
     as_json: bool,
     output: str | None,
-    table: str | None,
+    tables: tuple[str, ...],
     plot: str | None,
     overwrite: bool,
     batches: int,
@@ -153,7 +156,7 @@ def evaluate(
       mase evaluate -i imdb.parquet --where split=test --only-correct --methods mase,lime,random
       mase evaluate -i reviews.csv --text-column review --label positive=pos --label negative=neg
       mase evaluate -i news.jsonl -m lstm-reuters --metrics naopc,infidelity --n-texts 20 -o news.json
-      mase evaluate -i imdb.parquet --methods mase,lime,kernel-shap --table results.tex --plot results.pdf
+      mase evaluate -i imdb.parquet --methods mase,lime,kernel-shap --table a.tex --table a.csv --plot a.pdf
       mase explain -i reviews.txt -o mine.jsonl && mase evaluate --attributions mine=mine.jsonl --methods random
     """
     if source is None and not attributions:
@@ -177,7 +180,8 @@ def evaluate(
     as_json, output = standard_output(output, as_json=as_json)
     check_suffix(output, ".json")
     given = {f"--attributions {name}": file for name, file in attributions.items()}
-    policy, names = Policy(overwrite=overwrite), {"--output": output, "--table": table, "--plot": plot}
+    policy = Policy(overwrite=overwrite)
+    names = {"--output": output, "--plot": plot} | {f"--table {name}": name for name in tables}
     files = {
         option: None if name is None else Destination(name, policy, by_line=False) for option, name in names.items()
     }
@@ -185,7 +189,8 @@ def evaluate(
     if plot is not None:
         check_matplotlib()
     context = click.get_current_context()
-    claims = Claims(*(None if file is None else context.with_resource(file.claimed()) for file in files.values()))
+    claimed = (None if file is None else context.with_resource(file.claimed()) for file in files.values())
+    claims = Claims(next(claimed), next(claimed), tuple(filter(None, claimed)))
     texts = Source.read(source, text_column, label_column, where, renamed, attributions, labels_needed=only_correct)
     with aside():
         loaded = open_model(model, download=download, device=device, trust_remote_code=trust_remote_code)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from mase.cli.options import device, download, evidence, how, model, target, text_column, trust_remote_code
+from mase.cli.options import device, download, evidence, how, model, target, text_column, threads, trust_remote_code
 from mase.outputs import OUTPUTS
 
 if TYPE_CHECKING:
@@ -29,12 +29,7 @@ __all__ = ["explain"]
 @how
 @evidence(default=5)
 @device
-@click.option(
-    "--threads",
-    type=click.IntRange(1, 4096),
-    metavar="N",
-    help="Threads of the model; on a busy machine try 1. [default: torch's]",
-)
+@threads
 @download
 @trust_remote_code
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, one line per text, instead of heat maps.")

@@ -21,6 +21,7 @@ __all__ = [
     "precision",
     "target",
     "text_column",
+    "threads",
     "trust_remote_code",
     "where",
 ]
@@ -53,6 +54,13 @@ device = click.option(
 )
 
 download = click.option("--download", is_flag=True, help="Fetch the Hugging Face model if it is not on this machine.")
+
+threads = click.option(
+    "--threads",
+    type=click.IntRange(1, 4096),
+    metavar="N",
+    help="Threads of the model; on a busy machine try 1. [default: torch's]",
+)
 
 trust_remote_code = click.option(
     "--trust-remote-code",

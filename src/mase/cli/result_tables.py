@@ -29,11 +29,11 @@ _WIDEST = 10_000  # a file or a pipe has no fixed width
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """The files of a command that it has claimed: JSON, tables and picture; None if not asked for."""
+    """The files of a command that it has claimed: JSON and picture, None if not asked for, and tables."""
 
     data: Claim | None = None
-    tables: Claim | None = None
     plot: Claim | None = None
+    tables: tuple[Claim, ...] = ()
 
 
 def show(run: EvaluationRun, n_batches: int, claims: Claims, *, as_json: bool) -> None:
@@ -51,8 +51,8 @@ def show(run: EvaluationRun, n_batches: int, claims: Claims, *, as_json: bool) -
     shown = [*(result.table() for result in results), *_further(evaluation)]
     if claims.data is not None:
         claims.data.write(line + "\n", complete=run.is_complete)
-    if claims.tables is not None:
-        claims.tables.write(_written(claims.tables, results, shown), complete=run.is_complete)
+    for claim in claims.tables:
+        claim.write(_written(claim, results, shown), complete=run.is_complete)
     if claims.plot is not None:
         drawn = dot_plot([panel for result in results for panel in result.panels()])
         claims.plot.write(picture(drawn, claims.plot.output.path.suffix.lower()), complete=run.is_complete)

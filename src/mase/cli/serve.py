@@ -6,7 +6,7 @@ from threading import Thread
 import click
 
 from mase.cli.group import Terminated, tell
-from mase.cli.options import device, download, trust_remote_code
+from mase.cli.options import device, download, threads, trust_remote_code
 
 __all__ = ["serve"]
 
@@ -25,12 +25,7 @@ _PORT = 8765
     help="Model, as of `mase explain`; can be repeated.",
 )
 @device
-@click.option(
-    "--threads",
-    type=click.IntRange(1, 4096),
-    metavar="N",
-    help="Threads of each model; on a busy machine try 1. [default: torch's]",
-)
+@threads
 @download
 @trust_remote_code
 @click.option(

@@ -23,7 +23,7 @@ class File:
 
 def files() -> Mapping[str, File]:
     """Return the files of the page by name, with the style sheets and the scripts of articles."""
-    sheet = style() + resource("mase.render", "palettes.css")
+    sheet = style() + resource("mase.render", "palettes.css") + resource("mase.render", "trial.css")
     found = {"style.css": File(sheet.encode(), _TYPES[".css"])}
     for package in ("mase.render", "mase.serve"):
         for file in resources.files(package).joinpath("static").iterdir():

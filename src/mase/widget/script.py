@@ -21,4 +21,4 @@ def script() -> str:
 
 def sheet() -> str:
     """Return the style sheet of the view, which is applied inside of a shadow root only."""
-    return style() + resource(_PACKAGE, "widget.css")
+    return style() + resource("mase.render", "trial.css") + resource(_PACKAGE, "widget.css")

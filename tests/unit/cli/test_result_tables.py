@@ -82,19 +82,18 @@ def test_the_mean_of_a_single_text_has_no_bootstrap_interval(run, table):
 METRICS = {"delta-accuracy", "comprehensiveness", "cost per text", "agreement (Spearman)"}
 
 
-@pytest.mark.parametrize("ending", FORMATS)
-def test_the_tables_go_to_a_file_too(run, table, tmp_path, ending):
-    path = tmp_path / f"tables{ending}"
-    found = run("-i", table(), "--k", "1,3", "--methods", "mase-mask,random", "--table", path)
+def test_the_tables_go_to_files_too(run, table, tmp_path):
+    paths = {ending: tmp_path / f"tables{ending}" for ending in FORMATS}
+    options = [option for path in paths.values() for option in ("--table", path)]
+    found = run("-i", table(), "--k", "1,3", "--methods", "mase-mask,random", *options)
     assert found.exit_code == 0
-    written = path.read_text(encoding="utf-8")
-    assert all(name in written for name in METRICS)
     cells = re.findall(r"\d\.\d{3} \[\d\.\d{3},\d\.\d{3}\]", found.stdout)
     assert cells
-    if ending != ".csv":
-        assert all(cell in re.sub(r"\\", "", written) for cell in cells)
-        return
-    rows = list(csv.DictReader(io.StringIO(written)))
+    written = {ending: path.read_text(encoding="utf-8") for ending, path in paths.items()}
+    for ending, content in written.items():
+        assert all(name in content for name in METRICS)
+        assert ending == ".csv" or all(cell in re.sub(r"\\", "", content) for cell in cells)
+    rows = list(csv.DictReader(io.StringIO(written[".csv"])))
     assert {row["table"] for row in rows} == METRICS
     numbers = ([float(row[name]) for name in ("mean", "low", "high")] for row in rows if row["low"])
     assert {f"{mean:.3f} [{low:.3f},{high:.3f}]" for mean, low, high in numbers} >= set(cells)
