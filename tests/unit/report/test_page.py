@@ -122,6 +122,15 @@ def test_a_page_without_texts_shows_none(tmp_path, documents):
     assert "wonderful" in read.text
 
 
+def test_without_true_classes_nothing_is_called_wrong(tmp_path):
+    for column in ("label", None):
+        found = summary(n=1)
+        found = replace(found, settings=replace(found.settings, label_column=column))
+        offered = Page(made(tmp_path / str(column), found=found)).values("value")
+        assert "failed" in offered
+        assert ("wrong" in offered) == (column is not None)
+
+
 def test_an_unfinished_run_says_so(tmp_path):
     texts = [(attribution(), ("pos", "web"))] * 2
     assert "4 not yet computed" in made(tmp_path, texts, n_texts=6, found=summary(n=2))
