@@ -69,6 +69,7 @@ class Page:
         self.tab.on("pageerror", lambda error: self.errors.append(str(error)))
         self.tab.on("dialog", lambda dialog: (self.errors.append(dialog.message), dialog.dismiss()))
         self.tab.goto(address)
+        self.tab.locator(".workbench").wait_for()  # the first address leads on
         self.root = self.tab.url.partition("#")[0]
 
     def open(self, fragment=""):

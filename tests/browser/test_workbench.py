@@ -253,3 +253,18 @@ def test_the_scheme_and_the_palette_are_kept(browse):
     assert page.tab.locator("#palette").is_hidden()
     page.tab.reload()
     assert page.tab.evaluate("({ ...document.documentElement.dataset })") == {"scheme": "dark", "palette": "grey"}
+
+
+def test_a_link_of_another_site_opens_the_workbench(chromium, address):
+    """Such as a terminal in a browser. The cookie is SameSite=Strict, and a redirect would not have it."""
+    context = chromium.new_context()
+    link = f'<a href="{address}">open</a>'
+    context.route("http://terminal.test/", lambda route: route.fulfill(body=link, content_type="text/html"))
+    tab = context.new_page()
+    tab.goto("http://terminal.test/")
+    tab.click("a")
+    tab.locator("#a-text").wait_for()
+    assert "token" not in tab.url
+    tab.go_back()  # the address with the token is not in the history
+    assert tab.url == "http://terminal.test/"
+    context.close()
