@@ -175,7 +175,7 @@ class _Server:
         found = self._explanations[request.path_params["id"]]
 
         async def lines() -> AsyncIterator[bytes]:
-            async for event in found.events(_ALIVE):
+            async for event in self._explanations.follow(found, _ALIVE):
                 yield b": alive\n\n" if event is None else event.line
 
         return StreamingResponse(lines(), media_type="text/event-stream", headers=_STREAM)
