@@ -255,6 +255,13 @@ def test_the_scheme_and_the_palette_are_kept(browse):
     assert page.tab.evaluate("({ ...document.documentElement.dataset })") == {"scheme": "dark", "palette": "grey"}
 
 
+def test_a_number_of_the_address_that_is_none_is_refused(browse):
+    page = browse()
+    page.open(state(model=REFUNDS, text=COMPLAINT, n_samples="many"))
+    page.part("problem").wait_for()
+    assert "n_samples" in page.part("problem").inner_text()
+
+
 def test_a_link_of_another_site_opens_the_workbench(chromium, address):
     """Such as a terminal in a browser. The cookie is SameSite=Strict, and a redirect would not have it."""
     context = chromium.new_context()

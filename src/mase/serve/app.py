@@ -202,7 +202,8 @@ class _Server:
         if len(text) > self._limits.text:
             raise LimitError(f"the text has {len(text):,} characters, expected at most {self._limits.text:,}")
         if name not in self._models:
-            raise UnknownNameError(f"the server has no model {name!r:.200}; reload the page")
+            known = ", ".join(self._models) or "none"
+            raise UnknownNameError(f"the server has no model {name!r:.200}, expected one of: {known}")
         return self._models[name]
 
     async def _read(self, request: Request, kind: type[T]) -> T:
