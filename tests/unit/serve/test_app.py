@@ -160,6 +160,13 @@ def test_a_model_that_the_server_does_not_have(client):
     assert JUDGE in answer.json()["error"]["message"]
 
 
+@pytest.mark.parametrize("path", ["/nothing", "/static/nothing.js", "/corpora/7/"])
+def test_a_page_that_is_not_there_is_said_in_plain_text(client, path):
+    answer = client.get(path)
+    assert (answer.status_code, answer.headers["content-type"]) == (404, "text/plain; charset=utf-8")
+    assert client.get("/api/nothing").json()["error"]["message"]
+
+
 def test_only_json_is_read(client):
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""):
         answer = client.post("/api/explanations", content=b"{}", headers={"Content-Type": kind})
