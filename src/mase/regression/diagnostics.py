@@ -172,7 +172,7 @@ def constant(responses: Floats, text: float, estimate: Estimate, *, gradients: b
     if 0 < spread <= _NOISE * float(np.abs(responses).max()):
         return "the model's responses to all perturbations differ only by rounding: all scores are 0"
     if spread == 0 and responses[0] == text:
-        return "no perturbation changed the model's response: all scores are 0"
+        return "no perturbation of this method changed the model's response: all scores are 0"
     if spread == 0 and np.abs(estimate.gamma).max(initial=0.0) <= _ROUNDING * abs(responses[0] - text):
         return (
             "all perturbations gave the same response, which differs from that of the text: they are too strong to "
