@@ -62,14 +62,13 @@ def address(tmp_path_factory):
 class Page:
     """A page of the workbench in a context of its own, with what went wrong in it."""
 
-    def __init__(self, context, address, fragment):
-        self.errors = []
+    def __init__(self, context, root, fragment):
+        self.errors, self.root = [], root
         self.tab = context.new_page()
         self.tab.set_default_timeout(60_000)  # the machine may be busy
         self.tab.on("pageerror", lambda error: self.errors.append(str(error)))
         self.tab.on("dialog", lambda dialog: (self.errors.append(dialog.message), dialog.dismiss()))
-        self.tab.goto(address + fragment)
-        self.root = self.tab.url.partition("#")[0]
+        self.tab.goto(root + fragment)
 
     def open(self, fragment):
         """Open the workbench in another state."""
@@ -103,14 +102,27 @@ class Page:
         return [f"{one['id']}: {node['html'][:200]}" for one in found for node in one["nodes"]]
 
 
+@pytest.fixture(scope="package")
+def known(chromium, address):
+    """The address of the workbench, and the state of a browser that the server knows."""
+    context = chromium.new_context()
+    tab = context.new_page()
+    tab.goto(address)
+    tab.locator(".workbench").wait_for()  # the first address leads on
+    root, state = tab.url, context.storage_state()
+    context.close()
+    return root, state
+
+
 @pytest.fixture
-def browse(chromium, address):
+def browse(chromium, known):
     """A function that opens a page in a state; its options are those of a context of playwright."""
-    contexts = []
+    contexts, (root, state) = [], known
 
     def browse(fragment="", **options):
-        contexts.append(chromium.new_context(**{"viewport": {"width": 1280, "height": 900}} | options))
-        return Page(contexts[-1], address, fragment)
+        size = {"width": 1280, "height": 900}
+        contexts.append(chromium.new_context(storage_state=state, **{"viewport": size} | options))
+        return Page(contexts[-1], root, fragment)
 
     yield browse
     for context in contexts:

@@ -244,3 +244,37 @@ def test_the_scheme_and_the_palette_are_kept(browse):
     page.tab.reload()
     assert page.tab.evaluate("({ ...document.documentElement.dataset })") == {"scheme": "dark", "palette": "grey"}
     assert page.tab.evaluate("getComputedStyle(document.body).getPropertyValue('--for')") == "160 160 160"
+
+
+def test_a_number_of_the_address_that_is_none_is_refused(browse):
+    page = browse(state(model=REFUNDS, text=COMPLAINT, n_samples="many"))
+    page.part("problem").wait_for()
+    assert "n_samples" in page.part("problem").inner_text()
+
+
+def test_what_the_second_panel_shares_may_change_in_the_first(browse):
+    """Its class and the words that are out fit the model and the text that it had."""
+    page = browse(second({"model": LSTM, "text": TEXT, **FEW}, target="neg", out="1,1,8"))
+    page.compared()
+    page.part("bars", "b").wait_for()
+    assert page.part("outcome", "b").inner_text().startswith("Without “dull” and “wonderful”: ")
+    page.tab.select_option("#a-model", REFUNDS)
+    page.tab.locator("#b-target option", has_text=LABELS[0]).wait_for(state="attached")
+    page.compared()
+    assert page.tab.locator("#b-target").input_value() == ""
+    assert page.part("outcome", "b").inner_text() == ""
+
+
+def test_a_link_of_another_site_opens_the_workbench(chromium, address):
+    """Such as a terminal in a browser. The cookie is SameSite=Strict, and a redirect would not have it."""
+    context = chromium.new_context()
+    link = f'<a href="{address}">open</a>'
+    context.route("http://terminal.test/", lambda route: route.fulfill(body=link, content_type="text/html"))
+    tab = context.new_page()
+    tab.goto("http://terminal.test/")
+    tab.click("a")
+    tab.locator("#a-text").wait_for()
+    assert "token" not in tab.url
+    tab.go_back()  # the address with the token is not in the history
+    assert tab.url == "http://terminal.test/"
+    context.close()

@@ -162,8 +162,9 @@ def test_a_link_that_depends_on_further_classes_has_no_expected_probability():
     assert found.expected_probability_without([5]) is None
 
 
-def test_scores_without_a_sign_lead_to_expect_nothing(lstm_model):
-    found = mase.Explainer(lstm_model, method="gradient")(TEXT)
+@pytest.mark.parametrize("method", ["gradient", "random"])
+def test_scores_without_a_sign_or_a_meaning_lead_to_expect_nothing(lstm_model, method):
+    found = mase.Explainer(lstm_model, method=method)(TEXT)
     assert found.expected_without([0]) is None
     assert found.expected_probability_without([0]) is None
 

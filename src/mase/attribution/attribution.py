@@ -196,15 +196,17 @@ class Attribution:
         """Return the response that the scores lead to expect with these units masked: the response minus their scores.
 
         `Explainer.predict_without` asks the model, so that one can be compared with the other. None if the scores have
-        no sign.
+        no sign, or are not estimates.
 
         Raises
         ------
         OptionError
             If one is not the index of a unit.
         """
-        scores = [self.responses[0].scores[unit] for unit in chosen(units, len(self.units))]
-        return self.response - fsum(scores) if self.signed else None
+        first, out = self.responses[0], chosen(units, len(self.units))
+        if not self.signed or (first.scores and all(error is None for error in first.standard_errors)):
+            return None
+        return self.response - fsum(first.scores[unit] for unit in out)
 
     def expected_probability_without(self, units: Iterable[int]) -> float | None:
         """Return the probability of the explained class that belongs to `expected_without`.

@@ -10,7 +10,7 @@ from mase.arrays import Floats
 from mase.attribution import Note
 from mase.errors import OptionError
 from mase.regression.covariance import no_scatter
-from mase.regression.diagnostics import adjusted_r2, coefficients, condition, quality_notes, split_half
+from mase.regression.diagnostics import adjusted_r2, coefficients, condition, constant, quality_notes, split_half
 from mase.regression.oracle import Oracle
 from mase.regression.problem import Design, Distribution, Estimate, Estimator, Problem, Sample
 from mase.regression.stopping import Stopping
@@ -103,7 +103,7 @@ class Regression:
                 gamma = coefficients(self.estimator, problem)
                 self._tell(oracle, head, responses, problem)
                 continue
-            estimate = self._fit(problem, sample)
+            estimate = self._fit(oracle, sample, responses, problem)
             if goal == cap or stopping.enough(estimate):
                 return _Fitted(head, responses, problem, estimate)
             solved, gamma = (problem, estimate), estimate.gamma
@@ -115,15 +115,17 @@ class Regression:
             cost, notes = replace(oracle.cost), oracle.notes
 
             def so_far() -> Solution:
-                estimate = self._fit(problem, sample)
+                estimate = self._fit(oracle, sample, responses, problem)
                 r2 = adjusted_r2(sample, responses, estimate)
                 return Solution(estimate, oracle.text, cost, notes, oracle.precision, r2=r2)
 
             oracle.solved(so_far)
 
-    def _fit(self, problem: Problem, sample: Sample) -> Estimate:
-        """Return the estimate, without sampling error if the sample is exhaustive."""
+    def _fit(self, oracle: Oracle, sample: Sample, responses: Floats, problem: Problem) -> Estimate:
+        """Return the estimate: zeros if no response differs, and no sampling error if the sample is exhaustive."""
         estimate = self.estimator.fit(problem)
+        if constant(responses, oracle.text, estimate, gradients=self.needs_gradients) is not None:
+            return replace(estimate, gamma=np.zeros(problem.p), covariance=no_scatter(problem.p))
         return replace(estimate, covariance=no_scatter(problem.p)) if sample.exhaustive else estimate
 
     def _assessed(self, oracle: Oracle, fitted: _Fitted, cap: int, stopping: Stopping) -> Solution:

@@ -9,7 +9,7 @@ from mase.attribution import LISTED, Note
 from mase.regression.oracle import Oracle
 from mase.regression.problem import Estimate, Estimator, Problem, Sample, Solver
 
-__all__ = ["adjusted_r2", "coefficients", "condition", "quality_notes", "split_half"]
+__all__ = ["adjusted_r2", "coefficients", "condition", "constant", "quality_notes", "split_half"]
 
 # Warn below these thresholds. docs/decisions/2026-11-22-unstable.md compares other values of the second.
 _POOR_R2 = 0.5
@@ -112,9 +112,9 @@ def quality_notes(
 ) -> Iterator[Note]:
     """Yield the notes about the quality of the scores."""
     n_rows, n_coordinates = sample.coordinates.shape
-    constant = None if gradients and estimate.gamma.any() else _constant(responses, oracle.text, estimate)
-    if constant is not None:
-        yield Note("constant", constant)
+    same = constant(responses, oracle.text, estimate, gradients=gradients)
+    if same is not None:
+        yield Note("constant", same)
         return
     if estimate.fallback is not None:
         yield Note("fallback", estimate.fallback)
@@ -161,13 +161,18 @@ def _too_few(n_rows: int, n_coordinates: int, enough: int) -> str:
     )
 
 
-def _constant(responses: Floats, text: float, estimate: Estimate) -> str | None:
-    """Return the message for responses `(n,)` that are all the same; None if they are not."""
+def constant(responses: Floats, text: float, estimate: Estimate, *, gradients: bool) -> str | None:
+    """Return the message for responses `(n,)` that are all the same, and thus for scores of 0; None if they are not.
+
+    An estimate from `gradients` may have other scores all the same.
+    """
+    if gradients and estimate.gamma.any():
+        return None
     spread = np.ptp(responses)
     if 0 < spread <= _NOISE * float(np.abs(responses).max()):
-        return "the model's responses to all perturbations differ only by rounding: the scores are meaningless"
+        return "the model's responses to all perturbations differ only by rounding: all scores are 0"
     if spread == 0 and responses[0] == text:
-        return "no perturbation changed the model's response: all scores are 0"
+        return "no perturbation of this method changed the model's response: all scores are 0"
     if spread == 0 and np.abs(estimate.gamma).max(initial=0.0) <= _ROUNDING * abs(responses[0] - text):
         return (
             "all perturbations gave the same response, which differs from that of the text: they are too strong to "

@@ -61,7 +61,9 @@ class Solution:
         if estimate.fallback is not None:
             notes.append(Note("fallback", estimate.fallback))
         elif not estimate.gamma.any():
-            notes.append(Note("constant", "no perturbation changed the model's response: all scores are 0"))
+            notes.append(
+                Note("constant", "no perturbation of this method changed the model's response: all scores are 0")
+            )
         if not signed:
             message = "scores have no sign: they show how much a word matters, not whether it supports the class"
             notes.append(Note("unsigned", message))

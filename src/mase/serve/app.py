@@ -9,7 +9,7 @@ import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
@@ -175,7 +175,7 @@ class _Server:
         found = self._explanations[request.path_params["id"]]
 
         async def lines() -> AsyncIterator[bytes]:
-            async for event in found.events(_ALIVE):
+            async for event in self._explanations.follow(found, _ALIVE):
                 yield b": alive\n\n" if event is None else event.line
 
         return StreamingResponse(lines(), media_type="text/event-stream", headers=_STREAM)
@@ -202,7 +202,8 @@ class _Server:
         if len(text) > self._limits.text:
             raise LimitError(f"the text has {len(text):,} characters, expected at most {self._limits.text:,}")
         if name not in self._models:
-            raise UnknownNameError(f"the server has no model {name!r:.200}; reload the page")
+            known = ", ".join(self._models) or "none"
+            raise UnknownNameError(f"the server has no model {name!r:.200}, expected one of: {known}")
         return self._models[name]
 
     async def _read(self, request: Request, kind: type[T]) -> T:
@@ -233,8 +234,10 @@ def _failed(_request: Request, error: Exception) -> Response:
     return _problem(status, type(error).__name__, str(error))
 
 
-def _refused(_request: Request, error: Exception) -> Response:
+def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
+    if not request.url.path.startswith("/api/"):
+        return PlainTextResponse(f"mase: {error.detail}\n", error.status_code)
     return _problem(error.status_code, "HTTPError", error.detail)
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,6 +48,8 @@ class Explanation:
     ask: Explain
     job: Job | None = None
     line: str | None = None
+    n_followers: int = 0
+    ending: asyncio.TimerHandle | None = None
     _newest: dict[str, tuple[int, Event]] = field(default_factory=dict)
     _n_events: int = 0
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -131,7 +133,7 @@ class Explanations:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._by_id: dict[str, Explanation] = {}
-        self._finishing: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
 
     def begin(self, model: ServedModel, ask: Explain) -> str:
         """Put an explanation into the queue of its model and return its id.
@@ -143,9 +145,7 @@ class Explanations:
         """
         found = Explanation(model, ask)
         found.job = model.submit(ask, found.tell)
-        task = asyncio.create_task(found.finish())
-        self._finishing.add(task)
-        task.add_done_callback(self._finishing.discard)
+        self._start(found.finish())
         self._forget()
         name = secrets.token_urlsafe(12)
         self._by_id[name] = found
@@ -165,9 +165,30 @@ class Explanations:
         UnknownNameError
             If there is none of this id.
         """
-        found = self[name]
+        await self._end(self[name])
+
+    async def follow(self, found: Explanation, alive: float) -> AsyncIterator[Event | None]:
+        """Yield the events of an explanation, which is cancelled some time after the last of its followers has left."""
+        found.n_followers += 1
+        if found.ending is not None:
+            found.ending.cancel()
+        try:
+            async for event in found.events(alive):
+                yield event
+        finally:
+            found.n_followers -= 1
+            if not found.n_followers:
+                loop = asyncio.get_running_loop()
+                found.ending = loop.call_later(self._limits.alone, lambda: self._start(self._end(found)))
+
+    async def _end(self, found: Explanation) -> None:
         if found.job is not None and not found.job.answer.done():
             await found.model.cancel(found.job)
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     def _forget(self) -> None:
         """Forget the oldest explanations that are over."""

@@ -26,6 +26,9 @@ class Limits:
         Explanations that are kept; the oldest ones are forgotten.
     grace
         Seconds that a model has to answer the batch at which it is cancelled; then its process is ended.
+    alone
+        Seconds after which an explanation that its last follower has left is cancelled. A page that has lost its
+        connection needs a few to connect again.
     """
 
     text: int = 20_000
@@ -35,6 +38,7 @@ class Limits:
     body: int = 1 << 20
     results: int = 200
     grace: float = 3.0
+    alone: float = 10.0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the limits by name."""

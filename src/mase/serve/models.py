@@ -163,6 +163,7 @@ class ServedModel:
                 raise WorkerError(f"its process ended {self._idle_ends} times while nobody asked it")
             return
         self._current = job = queue.popleft()
+        job.wait_behind(0)
         self._tell_places()
         try:
             await process.send(Request(job.number, job.ask))

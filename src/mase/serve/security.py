@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 __all__ = ["POLICY", "Gate", "Guard", "allowed_names", "is_loopback"]
@@ -26,6 +26,12 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
+# The answer to the first address. It leads on by itself, because a browser that follows a link of another site to a
+# redirect does not send the cookie on, which is SameSite=Strict.
+_WELCOME = (
+    '<!doctype html><html lang=en><meta charset=utf-8><meta http-equiv=refresh content="0; url=/">'
+    '<meta name=color-scheme content="light dark"><title>mase</title><p><a href="/">Open the workbench</a>\n'
+)
 _SAFE = ("GET", "HEAD")
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 
@@ -157,7 +163,7 @@ class Guard:
         if reason is not None:
             return _refused(scope["path"], reason)
         if is_first:
-            response = RedirectResponse("/", 303)
+            response = HTMLResponse(_WELCOME)
             response.set_cookie(self.gate.cookie, self.gate.token, httponly=True, samesite="strict", path="/")
             return response
         if not self.gate.has_cookie(headers):

@@ -40,7 +40,7 @@ class Widget(anywidget.AnyWidget):  # type: ignore[misc]
     Raises
     ------
     OptionError
-        If there is no attribution.
+        If there is no attribution, or something else.
 
     Examples
     --------
@@ -63,10 +63,8 @@ class Widget(anywidget.AnyWidget):  # type: ignore[misc]
     answer = traitlets.Dict().tag(sync=True)
 
     def __init__(self, found: Attribution | Iterable[Attribution], explainer: Explainer | None = None) -> None:
-        self._found = Attributions([found] if isinstance(found, Attribution) else found)
+        self._found = _attributions(found)
         self._explainer = explainer
-        if not self._found:
-            raise OptionError("there is no attribution to show, expected at least one")
         several = len(self._found) > 1
         super().__init__(
             headlines=list(map(headline, self._found)) if several else [],
@@ -110,3 +108,13 @@ class Widget(anywidget.AnyWidget):  # type: ignore[misc]
             "expected_response": found.expected_without(units),
             "expected_probability": found.expected_probability_without(units),
         }
+
+
+def _attributions(found: Any) -> Attributions:
+    found = [found] if isinstance(found, Attribution) or not isinstance(found, Iterable) else list(found)
+    for one in found:
+        if not isinstance(one, Attribution):
+            raise OptionError(f"found has {type(one).__name__}, expected an Attribution, or several of them")
+    if not found:
+        raise OptionError("there is no attribution to show, expected at least one")
+    return Attributions(found)

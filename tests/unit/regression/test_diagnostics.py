@@ -196,6 +196,19 @@ def test_answers_that_differ_by_rounding_are_constant():
     assert "constant" in codes(noise, "mase")
 
 
+@pytest.mark.parametrize("function", [lambda c: 0.7 + 0 * c[:, 0], lambda c: 1 + 2e-16 * np.round(c.sum(axis=1))])
+@pytest.mark.parametrize("method", ["mase", "mase-paper", "mase-mask", "lime", "lime-paper", "kernel-shap"])
+def test_scores_of_a_constant_model_are_exactly_zero(function, method):
+    """Least squares would leave rounding, which a display shades as it shades the scores of any other model."""
+    found = measure(
+        FunctionProbe(function, 30), resolve(method, link="logit", n_samples=100), 0, np.random.default_rng(0)
+    )
+    assert not found.estimate.gamma.any()
+    assert not found.estimate.variances.any()
+    assert found.split_half is None
+    assert "constant" in {note.code for note in found.notes}
+
+
 def test_split_half_ranks_scores_and_not_rounding():
     probe = linear(np.array([0.7, 0.0, 0.0, 0.0, 0.0]))
     found = measure(probe, resolve("mase-nlgp", link="logit", n_samples=100), 0, np.random.default_rng(0))

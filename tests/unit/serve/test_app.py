@@ -153,6 +153,20 @@ def test_requests_that_are_refused(client, body, status, error):
     assert answer.json()["error"]["message"]
 
 
+def test_a_model_that_the_server_does_not_have(client):
+    """As in an address that somebody has sent: the message says which ones there are."""
+    answer = client.post("/api/predictions", json={"model": "nonsense", "text": "x"})
+    assert answer.status_code == 404
+    assert JUDGE in answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/static/nothing.js", "/corpora/7/"])
+def test_a_page_that_is_not_there_is_said_in_plain_text(client, path):
+    answer = client.get(path)
+    assert (answer.status_code, answer.headers["content-type"]) == (404, "text/plain; charset=utf-8")
+    assert client.get("/api/nothing").json()["error"]["message"]
+
+
 def test_only_json_is_read(client):
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""):
         answer = client.post("/api/explanations", content=b"{}", headers={"Content-Type": kind})

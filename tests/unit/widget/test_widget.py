@@ -97,6 +97,12 @@ def test_nothing_to_show_is_refused():
         mase.Widget([])
 
 
+@pytest.mark.parametrize("found", [None, "a text", [1], 7])
+def test_what_is_no_attribution_is_refused(found):
+    with pytest.raises(OptionError, match="expected an Attribution"):
+        mase.Widget(found)
+
+
 def test_what_the_script_reads_is_plain_json(found, explainer):
     widget = mase.Widget(found, explainer)
     widget.out = [0]

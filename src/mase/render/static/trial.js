@@ -121,7 +121,7 @@ export class Trial {
     const chip = element("button", { type: "button", class: "chip" }, ...words);
     chip.addEventListener("click", () => this.take([...units]));
     const size = smallest ? "the smallest set" : "a small set";
-    line.replaceChildren("What flips it: without ", chip, ` ${label} ${percent(probability)} (${size})`);
+    line.replaceChildren("What flips it: without ", chip, `: ${label} ${percent(probability)} (${size})`);
   }
 }
 

@@ -42,7 +42,10 @@ export class Settings {
   request({ model, text, target, ...rest }) {
     const settings = { evidence: this.choices.defaults.evidence };
     for (const name of ["method", ...FOLDED]) if (rest[name]) settings[name] = rest[name];
-    for (const name of ["n_samples", "seed"]) if (name in settings) settings[name] = Number(settings[name]);
+    for (const name of ["n_samples", "seed"]) {
+      const value = Number(settings[name]);
+      if (Number.isFinite(value)) settings[name] = value; // the server says what is wrong with any other one
+    }
     return { model, text, target: target || null, settings };
   }
 

@@ -27,11 +27,11 @@ export function write({ a, b }) {
   return "#" + values;
 }
 
-/** Return settings with some replaced; what depends on a replaced one and no longer fits is forgotten. */
-function replaced(settings, patch) {
-  const next = { ...settings, ...patch };
-  if ("model" in patch) delete next.target, delete next.reference;
-  if (["model", "text", "units"].some((name) => name in patch) && !("out" in patch)) delete next.out;
+/** Return settings without those that depend on others, by their names, which have changed. */
+function fitting(settings, names) {
+  const next = { ...settings };
+  if (names.includes("model")) delete next.target, delete next.reference;
+  if (["model", "text", "units"].some((name) => names.includes(name))) delete next.out;
   return next;
 }
 
@@ -47,8 +47,12 @@ export function settingsOf({ a, b }, side) {
 
 /** Return the state in which a panel has other settings; this opens the second panel if it is that. */
 export function changed(state, side, patch) {
-  const next = replaced(settingsOf(state, side), patch);
-  if (side === "a") return { ...state, a: kept(next, ([name, value]) => value !== "" || name === "text") };
+  const next = { ...fitting(settingsOf(state, side), Object.keys(patch)), ...patch };
+  if (side === "a") {
+    const shared = Object.keys(patch).filter((name) => state.b && !(name in state.b));
+    const a = kept(next, ([name, value]) => value !== "" || name === "text");
+    return { a, b: state.b && fitting(state.b, shared) };
+  }
   const first = settingsOf({ a: state.a, b: next.model === state.a.model ? {} : { model: next.model } }, "b");
   if (next.model !== state.a.model) delete first.model;
   return { ...state, b: kept(next, ([name, value]) => value !== (first[name] ?? "")) };
@@ -56,5 +60,6 @@ export function changed(state, side, patch) {
 
 /** Return the indices of the units that are taken out. */
 export function unitsOut(settings) {
-  return (settings.out ?? "").split(",").filter((part) => /^[0-9]+$/.test(part)).map(Number);
+  const given = (settings.out ?? "").split(",").filter((part) => /^[0-9]+$/.test(part));
+  return [...new Set(given.map(Number))];
 }

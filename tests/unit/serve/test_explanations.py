@@ -1,0 +1,80 @@
+"""Tests of `mase.serve.explanations`: an explanation ends some time after the last of its followers has left."""
+
+import asyncio
+
+import pytest
+
+pytest.importorskip("starlette")
+
+from mase.serve.explanations import Explanations
+from mase.serve.jobs import Job
+from mase.serve.limits import Limits
+from mase.serve.messages import Explain, Settings
+
+ALONE = 0.2
+
+
+class Endless:
+    """A model that answers nothing until it is told to stop."""
+
+    name = "endless"
+
+    def submit(self, ask, tell):
+        return Job(1, ask, tell)
+
+    async def cancel(self, job):
+        job.cancel()
+
+
+def followed(test):
+    """Run a test with an explanation that does not end, and a function that follows it."""
+
+    async def run():
+        explanations = Explanations(Limits(alone=ALONE))
+        found = explanations[explanations.begin(Endless(), Explain("a text", None, Settings()))]
+
+        async def names():
+            return [event.name async for event in explanations.follow(found, 60.0)]
+
+        async def follow():
+            task = asyncio.create_task(names())
+            await asyncio.sleep(0)
+            return task
+
+        return await asyncio.wait_for(test(found, follow), 10)
+
+    return asyncio.run(run())
+
+
+async def leave(task):
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+def test_an_explanation_that_nobody_follows_any_more_is_cancelled():
+    async def test(found, follow):
+        first, second = await follow(), await follow()
+        await leave(first)
+        await asyncio.sleep(2 * ALONE)
+        one_is_left = found.is_over
+        await leave(second)
+        await asyncio.sleep(ALONE / 4)
+        at_once = found.is_over
+        await asyncio.sleep(2 * ALONE)
+        return one_is_left, at_once, found.is_over, await (await follow())
+
+    assert followed(test) == (False, False, True, ["cancelled"])
+
+
+def test_a_page_that_connects_again_keeps_its_explanation():
+    async def test(found, follow):
+        for _ in range(4):  # each time for less than the limit
+            await leave(await follow())
+            await asyncio.sleep(ALONE / 2)
+        task = await follow()
+        await asyncio.sleep(2 * ALONE)
+        over = found.is_over
+        await leave(task)
+        return over
+
+    assert followed(test) is False
