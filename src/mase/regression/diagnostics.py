@@ -29,17 +29,17 @@ def adjusted_r2(sample: Sample, responses: Floats, estimate: Estimate) -> float 
 
     It is adjusted for the degrees of freedom of gamma. A constant is always fitted as well; for rows along a path, one
     constant per mirrored pair. A mirrored pair is split into a half difference, to which the coefficients are fitted,
-    and a half sum, which they cannot explain. Each has its own degrees of freedom. The result is None if too few rows
-    are left or the responses do not vary.
+    and a half sum, which they cannot explain. Each has its own degrees of freedom. The result is None if gamma fits
+    any responses, because there are no more rows than coefficients, as in occlusion, or if the responses do not vary.
     """
     if np.ptp(responses) == 0 or not sample.deviations.any():
         return None
     problem = sample.problem(responses, None)
+    if problem.n - int(problem.intercept) - estimate.dof < 1:
+        return None
     sampled = int(not sample.exhaustive)  # An exhaustive sample needs no adjustment.
     free = problem.n - int(problem.intercept) * sampled
     used = estimate.dof * sampled
-    if free - used < 1:
-        return None
     left = problem.squares(problem.y - problem.z @ estimate.gamma) / (free - used)
     total = problem.squares(problem.y) / free
     if sample.paired and sample.center is not None:

@@ -209,6 +209,13 @@ def test_scores_of_a_constant_model_are_exactly_zero(function, method):
     assert "constant" in {note.code for note in found.notes}
 
 
+def test_a_fit_with_as_many_coefficients_as_rows_has_no_r2():
+    """It fits any responses, so its R2 of 1 would say nothing about the model."""
+    probe = FunctionProbe(lambda c: np.prod(0.5 + c * np.arange(1, 6), axis=1), 5)
+    assert measure(probe, resolve("occlusion", link="logit"), 0, np.random.default_rng(0)).r2 is None
+    assert measure(probe, resolve("mase-mask", link="logit"), 0, np.random.default_rng(0)).r2 < 1
+
+
 def test_split_half_ranks_scores_and_not_rounding():
     probe = linear(np.array([0.7, 0.0, 0.0, 0.0, 0.0]))
     found = measure(probe, resolve("mase-nlgp", link="logit", n_samples=100), 0, np.random.default_rng(0))
