@@ -19,6 +19,7 @@ _folder = click.Path(file_okay=False)
     help="Leave out words and phrases in fewer texts.",
 )
 @click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="Longest list.")
+@click.option("--examples", is_flag=True, help="Also show three examples of each word in context.")
 @click.option("--csv", "csv_folder", type=_folder, metavar="FOLDER", help="Also write each table as CSV.")
 @click.option("--parquet", "parquet_folder", type=_folder, metavar="FOLDER", help="Also write each table as Parquet.")
 @click.option("--html", "html_folder", type=_folder, metavar="FOLDER", help="Also write a report for a browser.")
@@ -29,6 +30,7 @@ def summary(
     group_column: str | None,
     min_texts: int,
     top: int,
+    examples: bool,
     csv_folder: str | None,
     parquet_folder: str | None,
     html_folder: str | None,
@@ -63,7 +65,7 @@ def summary(
     for form, folder in folders:
         check_free(folder, ROWS, form)
     found = summarise(run, label_column=label_column, group_column=group_column, min_texts=min_texts, top=top)
-    show(found, open_console())
+    show(found, open_console(), examples=examples)
     for form, folder in folders:
         write_tables(folder, found.tables, form)
         tell(f"wrote the tables to {click.format_filename(folder)}")

@@ -24,16 +24,16 @@ Row = TypeVar("Row")
 Key = TypeVar("Key")
 
 
-def show(summary: Summary, console: Console) -> None:
-    """Print a summary."""
-    console.print(Group(*_parts(summary)), width=min(console.width, _WIDTH))
+def show(summary: Summary, console: Console, *, examples: bool = False) -> None:
+    """Print a summary, with examples of each word and phrase in context if they are asked for."""
+    console.print(Group(*_parts(summary, examples=examples)), width=min(console.width, _WIDTH))
     console.file.flush()
 
 
-def _parts(summary: Summary) -> Iterator[RenderableType]:
+def _parts(summary: Summary, *, examples: bool) -> Iterator[RenderableType]:
     yield from _facts(summary)
     order = [found.prediction for found in summary.predictions]
-    yield from _effects(summary, order)
+    yield from _effects(summary, order, examples=examples)
     yield from _comparisons(summary)
     yield Text(f"\n{_rule(summary)}", "dim")
 
@@ -65,7 +65,7 @@ def _facts(summary: Summary) -> Iterator[RenderableType]:
     yield grid
 
 
-def _effects(summary: Summary, order: Sequence[str]) -> Iterator[RenderableType]:
+def _effects(summary: Summary, order: Sequence[str], *, examples: bool) -> Iterator[RenderableType]:
     """Yield words and phrases of the most frequent classes, those towards it beside those away from it."""
     responses = dict.fromkeys([*order, *(row.response for row in summary.words)])
     for response in list(responses)[:_MOST]:
@@ -77,6 +77,9 @@ def _effects(summary: Summary, order: Sequence[str]) -> Iterator[RenderableType]
             yield _sides("words", words)
         if phrases:
             yield _sides("phrases", phrases)
+        if examples:
+            yield from map(_examples, words)
+            yield from map(_examples, phrases)
     if len(responses) > _MOST:
         yield Text(f"\n{len(responses) - _MOST} more classes: --csv, --parquet and --html list them", "dim")
 
@@ -93,11 +96,32 @@ def _sides(what: str, rows: Sequence[WordEffect] | Sequence[PhraseEffect]) -> Ta
     return table
 
 
+def _examples(row: WordEffect | PhraseEffect) -> RenderableType:
+    """Return a word or phrase with its share of top fives, and its examples in context, one per line."""
+    head = Text.assemble(
+        "\n", (inline(_name(row)), "bold"),
+        f" ({row.direction} {inline(row.response)}; in the top five of {percent_of_all(row.share_top)} of its texts)",
+    )  # fmt: skip
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(justify="right", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for found in row.examples:
+        before = f"{'…' * found.cut_before}{found.before}"
+        context = Text.assemble(
+            inline(before), (inline(found.text), "bold"), inline(found.after), "…" * found.cut_after
+        )
+        grid.add_row(f"{found.score:+.2f}", context)
+    return Group(head, grid)
+
+
+def _name(row: WordEffect | PhraseEffect) -> str:
+    return row.word if isinstance(row, WordEffect) else row.phrase
+
+
 def _effect(row: WordEffect | PhraseEffect | None) -> tuple[str | Text, ...]:
     if row is None:
         return ("", "", "")
-    name = row.word if isinstance(row, WordEffect) else row.phrase
-    return Text(inline(name)), f"{row.effect:+.2f} ±{(row.high - row.low) / 2:.2f}", f"{row.n_texts:,}"
+    return Text(inline(_name(row))), f"{row.effect:+.2f} ±{(row.high - row.low) / 2:.2f}", f"{row.n_texts:,}"
 
 
 def _comparisons(summary: Summary) -> Iterator[RenderableType]:

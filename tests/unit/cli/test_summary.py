@@ -40,6 +40,16 @@ def test_the_tables_fit_a_terminal_and_hold_no_control_character(run, tmp_path):
     assert (tmp_path / "csv" / "words.csv").is_file()
 
 
+def test_examples_show_words_in_context(run):
+    result = CliRunner().invoke(main, ["summary", run, "--examples"])
+    assert result.exit_code == 0, result.output
+    assert "\x1b" not in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    shown = [line for line in result.stdout.splitlines() if "good" in line and "plot number" in line]
+    assert len(shown) >= 3
+    assert not any("plot number" in line for line in CliRunner().invoke(main, ["summary", run]).stdout.splitlines())
+
+
 def test_html_and_parquet(run, tmp_path):
     options = ["--html", str(tmp_path / "html"), "--parquet", str(tmp_path / "tables")]
     result = CliRunner().invoke(main, ["summary", run, *options])
