@@ -62,7 +62,7 @@ class Callable(Reopened):
 
     def __init__(
         self,
-        predict_proba: Function[[list[str]], Any],
+        predict_proba: Function[[list[Any]], Any],
         labels: Sequence[str] | None = None,
         *,
         mask_token: str | None = None,

@@ -83,9 +83,10 @@ class Rewriter:
         for field, (own, spans) in zip(self.document.fields, self.words, strict=True):
             if field.value is None:
                 contents.append(self._rewritten(field.text, spans, pieces[own]))
+            elif field.background is not None and replaced[own].any():
+                contents.append(field.background)
             else:
-                out = field.background is not None and bool(replaced[own].any())
-                contents.append(field.background if out else field.value)
+                contents.append(field.value)
         return tuple(contents)
 
     def _rewritten(self, text: str, spans: Sequence[Span], pieces: Sequence[str | None]) -> str:
