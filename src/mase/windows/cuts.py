@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from mase.text import Span
 
@@ -57,7 +58,7 @@ def cuts(n: int, fits: Fits, begins: Sequence[bool], overlap: float) -> list[Spa
 
 def begins_sentence(text: str, units: Sequence[Span]) -> list[bool]:
     """Return for each unit of a text whether it is the first, or what is before it ends with a sentence or a line."""
-    before = [text[start:following] for (start, _), (following, _) in zip(units, units[1:], strict=False)]
+    before = [text[start:following] for (start, _), (following, _) in pairwise(units)]
     return [True, *(_ENDS.search(part) is not None for part in before)][: len(units)]
 
 
