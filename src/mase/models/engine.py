@@ -25,6 +25,8 @@ __all__ = ["Engine", "as_float64"]
 class Engine:
     """A module, the name of the layer whose output is replaced, and a function that calls the module on ids `(b, t)`.
 
+    Where the tokens have types, the function takes them as its second argument; see `typed`.
+
     `readings` are the runs of the layer in one forward pass; none means one run with the tokens as they are. With
     `half` the module runs in half precision. `seed` sets torch's random state before each run, so that a module with
     random numbers gives the same scores in every process.
@@ -32,7 +34,7 @@ class Engine:
 
     module: nn.Module
     embedding: str
-    call: Callable[[torch.Tensor], Any]
+    call: Callable[..., Any]
     readings: tuple[Reading, ...] = ()
     half: bool = False
     seed: int = 0
@@ -52,6 +54,13 @@ class Engine:
         """Return ids `(copies, t)` on the device."""
         row = torch.as_tensor(np.asarray(ids, dtype=np.int64), device=self.device)
         return row.repeat(copies, 1) if row.ndim == 1 else row
+
+    def typed(self, types: Sequence[int] | Ints | None) -> "Engine":
+        """Return the engine for tokens of the types `(t,)` or `(b, t)`; None for a module that reads no types."""
+        if types is None:
+            return self
+        call, of_tokens = self.call, self.ids(types)
+        return replace(self, call=lambda ids: call(ids, of_tokens.expand(len(ids), -1)))
 
     def last_operation(self, ids: torch.Tensor) -> str:
         """Return the name of the operation that computes the scores, "" if unknown; see `mase.models.autograd`."""
