@@ -20,7 +20,9 @@ from mase.regression.strategy import Solution
 from mase.results import FIELD, fit_of, response_of, tokens_of
 from mase.spaces.token_mask import TokenMask
 from mase.target import target_index
-from mase.text import Tokens, Words, group_words
+from mase.text import Tokens, Words
+from mase.units import Splitter
+from mase.units.grouping import group
 
 __all__ = ["BoundText"]
 
@@ -55,14 +57,24 @@ class BoundText:
 
     @classmethod
     def of(
-        cls, model: Model, method: Method, text: str, target: str | int | None, *, per_token: bool, seed: int
+        cls,
+        model: Model,
+        method: Method,
+        text: str,
+        target: str | int | None,
+        splitter: Splitter,
+        *,
+        per_token: bool,
+        seed: int,
     ) -> Self:
-        """Encode and bind a text; `target` is a label or an index, None for the predicted class.
+        """Encode, split and bind a text; `target` is a label or an index, None for the predicted class.
 
         Raises
         ------
         EmptyTextError
-            If the text has no word.
+            If the text has no unit.
+        UnitsError
+            If a function of the user does not split the text.
         OptionError, UnknownNameError
             If there is no such class, or the method needs a single standard deviation.
         ModelError
@@ -70,7 +82,7 @@ class BoundText:
         """
         begun = time.perf_counter()
         tokens = model.encode(text)
-        words = group_words(tokens)
+        words = group(tokens, splitter)
         of_token = coordinates(words, per_token=per_token)
         binding = _binding(tokens, of_token, method, seed)
         probe = _bound(model, binding)
@@ -125,8 +137,9 @@ class BoundText:
 
 def _binding(tokens: Tokens, of_token: Ints, method: Method, seed: int) -> Binding:
     if not (of_token >= 0).any():
-        excerpt = tokens.text[:40]
-        raise EmptyTextError(f"text {excerpt!r} has only special tokens for the model, expected at least one word")
+        raise EmptyTextError(
+            f"text {tokens.text[:40]!r} has no token of the model in a unit, expected at least one unit"
+        )
     level = method.noise_level
     if method.space.noisy and not level:
         raise OptionError(

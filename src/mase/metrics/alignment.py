@@ -11,7 +11,9 @@ from mase.arrays import Floats, as_floats
 from mase.attribution import Attribution
 from mase.errors import OptionError, ShapeError
 from mase.models.protocol import Model
-from mase.text import Span, Tokens, Words, group_words
+from mase.text import Span, Tokens, Words
+from mase.units import DEFAULT, Units, splitter
+from mase.units.grouping import group
 
 __all__ = ["align", "check_model"]
 
@@ -35,7 +37,9 @@ class _Tensor(Protocol):
     def cpu(self) -> Any: ...
 
 
-def align(given: Any, model: Model, text: str, *, target: int | None = None) -> Floats:
+def align(
+    given: Any, model: Model, text: str, *, target: int | None = None, units: Units = DEFAULT
+) -> Floats:
     """Return scores `(w,)` for the words of `text` that `model` reads, from an attribution made by another tool.
 
     Parameters
@@ -60,6 +64,8 @@ def align(given: Any, model: Model, text: str, *, target: int | None = None) -> 
           lists `values` and `data`.
     model, text
         The model that reads the text.
+    units
+        The units that get the scores; see `mase.Explainer`. Those of an `Attribution` must be the same.
     target
         Index of the class that the scores explain. An `Attribution` must explain this class. Of the k columns of a
         `shap.Explanation`, this one is taken. With None an `Attribution` may explain any class.
@@ -82,7 +88,7 @@ def align(given: Any, model: Model, text: str, *, target: int | None = None) -> 
     [-1.0, 4.0, 1.0]
     """
     tokens = model.encode(text)
-    words = group_words(tokens)
+    words = group(tokens, splitter(units))
     if isinstance(given, Attribution):
         return _scores_of(given, model, text, words, target)
     if isinstance(given, Mapping):
@@ -129,7 +135,8 @@ def _scores_of(given: Attribution, model: Model, text: str, words: Words, target
     if given.text != text or given.spans != words.spans:
         raise ShapeError(
             f"the attribution has {len(given.spans)} words of {given.text[:40]!r}, expected the {len(words)} words "
-            f"of {text[:40]!r} that the model reads; explain the text with this model"
+            f"of {text[:40]!r} that the model reads; explain the text with this model and evaluate with the same units "
+            f"(here {given.method.get('units')!r})"
         )
     if target is not None and given.target != model.labels[target]:
         raise OptionError(
