@@ -48,9 +48,7 @@ def relative_errors(
     """Return the root mean square, over texts and seeds, of |scores - truth| / |truth| with n evaluations."""
     squares = []
     for seed in range(1, seeds + 1):
-        explainer = mase.Explainer(
-            model, method=method, units=UNITS, n_samples=n, seed=seed, precision=precision
-        )
+        explainer = mase.Explainer(model, method=method, units=UNITS, n_samples=n, seed=seed, precision=precision)
         for text, truth in truths.items():
             squares.append(np.sum((explainer(text).scores - truth) ** 2) / np.sum(truth**2))
     return float(np.sqrt(np.mean(squares)))

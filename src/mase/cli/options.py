@@ -7,9 +7,10 @@ import click
 
 from mase.choices import PRECISIONS, REFERENCES
 from mase.designs import DESIGNS
+from mase.errors import OptionError, UnknownNameError
 from mase.estimators import ESTIMATORS
 from mase.links import LINKS
-from mase.units import DEFAULT, UNITS
+from mase.units import DEFAULT, UNITS, splitter
 
 __all__ = [
     "device",
@@ -90,12 +91,21 @@ def _batch_size(value: str) -> int | str:
     return int(value)
 
 
+def _units(_context: click.Context, _option: click.Parameter, value: str) -> str:
+    try:
+        splitter(value)
+    except (OptionError, UnknownNameError) as error:
+        raise click.BadParameter(str(error)) from error
+    return value
+
+
 units = click.option(
     "--units",
     "--granularity",
     "units",
     default=DEFAULT,
     show_default=True,
+    callback=_units,
     metavar="NAME|re:REGEX",
     help=f"Units that are in or out as one: {', '.join(UNITS.entries)}, or the matches of a regular expression.",
 )

@@ -6,6 +6,7 @@ from typing import Protocol
 import numpy as np
 
 from mase.arrays import Bools, Floats
+from mase.document import Input
 from mase.errors import EmptyTextError, ShapeError
 from mase.metrics.operators import OPERATORS, Operator, check_operator
 from mase.models.protocol import Model
@@ -98,7 +99,7 @@ class MaskingOperator(Protocol):
         ...
 
 
-def masker(model: Model, text: str, operator: Operator = "auto", units: Units = DEFAULT) -> Masker:
+def masker(model: Model, text: Input, operator: Operator = "auto", units: Units = DEFAULT) -> Masker:
     """Return the masker of one text.
 
     Parameters
@@ -142,7 +143,7 @@ def masker(model: Model, text: str, operator: Operator = "auto", units: Units = 
         words = group(tokens, splitter(units))
         if not len(words):
             raise EmptyTextError(
-                f"text {text[:40]!r} has no token of the model in a unit, expected at least one unit"
+                f"text {tokens.text[:40]!r} has no token of the model in a unit, expected at least one unit"
             )
         return chosen.bind(model, tokens, words)
 

@@ -1,9 +1,10 @@
-"""The units that the tokens of a text form."""
+"""The units that the tokens of a document form."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from mase.document import Document
 from mase.text import Span, Tokens, Words, visible
 from mase.units.protocol import Splitter
 
@@ -13,7 +14,7 @@ _OUTSIDE, _INVISIBLE = -1, -2  # marks of tokens that have no unit
 
 
 def group(tokens: Tokens, splitter: Splitter) -> Words:
-    """Return the units that the tokens of a text form.
+    """Return the units that the tokens of a document form.
 
     A token belongs to every unit that it overlaps, and units that share a token are merged. A token that overlaps no
     unit is its own unit if the splitter is complete, and is fixed otherwise. A token that is empty, or only white
@@ -22,9 +23,18 @@ def group(tokens: Tokens, splitter: Splitter) -> Words:
     Raises
     ------
     MaseError
-        If the text cannot be split.
+        If a text cannot be split.
     """
-    return _grouped(tokens, splitter.split(tokens.text), complete=splitter.complete)
+    return _grouped(tokens, list(_spans(tokens.document, splitter)), complete=splitter.complete)
+
+
+def _spans(document: Document, splitter: Splitter) -> Iterator[Span]:
+    """Yield the spans of the units in the text of a document; a number or a category is one unit."""
+    for field, first in zip(document.fields, document.starts, strict=True):
+        if field.fixed:
+            continue
+        spans = splitter.split(field.text) if field.value is None else [(0, len(field.text))]
+        yield from ((first + start, first + end) for start, end in spans)
 
 
 def _grouped(tokens: Tokens, spans: Sequence[Span], *, complete: bool) -> Words:
@@ -42,9 +52,7 @@ def _grouped(tokens: Tokens, spans: Sequence[Span], *, complete: bool) -> Words:
             pieces.append(seen if complete else _OUTSIDE)
     merged = _merge(sorted({piece for piece in pieces if isinstance(piece, tuple)}))
     merged_starts = [start for start, _ in merged]
-    of_token = [
-        bisect_left(merged_starts, piece[0] + 1) - 1 if isinstance(piece, tuple) else piece for piece in pieces
-    ]
+    of_token = [bisect_left(merged_starts, piece[0] + 1) - 1 if isinstance(piece, tuple) else piece for piece in pieces]
     return Words(tuple(merged), tuple(_join_invisible(of_token, tokens.fixed)))
 
 

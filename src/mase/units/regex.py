@@ -48,7 +48,7 @@ class Regex:
         try:
             return cls(re.compile(text.removeprefix(PREFIX)))
         except (re.error, RecursionError, OverflowError) as error:
-            raise OptionError(f"units is {text!r:.80}, which is not a regular expression: {error}") from error
+            raise OptionError(f"units is {text!r:.80}, expected a regular expression after 're:': {error}") from error
 
     @property
     def name(self) -> str:
