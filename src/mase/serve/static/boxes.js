@@ -26,6 +26,9 @@ export class Boxes {
       const value = settings[box.name] ?? "";
       if (box.value !== value) box.value = value;
     }
+    for (const box of this.root.querySelectorAll(".box")) {
+      box.classList.toggle("small", Boolean(settings["background." + box.getAttribute("aria-label")]));
+    }
     for (const lock of this.root.querySelectorAll("[type=checkbox]")) lock.checked = fixed.includes(lock.value);
   }
 

@@ -25,14 +25,14 @@ export class Replacement {
     const name = isPlain(attribution) ? "text" : "text." + field;
     const letters = Array.from(attribution.document.find((one) => one.name === field).text); // places count characters
     this.unit = unit;
-    this.edited = (by) => ({ [name]: [...letters.slice(0, start), by, ...letters.slice(end)].join("") });
+    this.edited = (word) => ({ [name]: [...letters.slice(0, start), word, ...letters.slice(end)].join("") });
     part(this.root, "replaced").textContent = `Instead of “${text}”`;
     this.form.hidden = false;
-    const field = part(this.root, "by");
-    field.value = text;
+    const by = part(this.root, "by");
+    by.value = text;
     this.#place();
-    field.select();
-    field.focus();
+    by.select();
+    by.focus();
   }
 
   close() {
