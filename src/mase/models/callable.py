@@ -3,7 +3,7 @@
 from collections.abc import Callable as Function
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -147,7 +147,7 @@ class Callable(Reopened):
             )
         replacement = self._mask_token if binding.space.reference == "mask" else None
         start = self.scores([binding.tokens.text])
-        return CallableProbe(self, binding, replacement, start, {})
+        return CallableProbe(self, binding, replacement, start)
 
     def predict(self, texts: Sequence[Input]) -> Floats:
         """Return class probabilities `(n, k)`, or the values."""
@@ -200,18 +200,12 @@ class Callable(Reopened):
 
 @dataclass(frozen=True, slots=True)
 class CallableProbe:
-    """A black box bound to one text. See `mase.models.protocol.Probe`.
-
-    A short text has few distinct rows. The scores of each are cached in `known`, by their text; None switches the cache
-    off. The text itself is evaluated twice, once for `start` and once as a row, which shows whether the function is
-    deterministic.
-    """
+    """A black box bound to one text. See `mase.models.protocol.Probe`."""
 
     model: Callable
     binding: Binding
     replacement: str | None
     start: Floats
-    known: dict[str, Floats] | None
     n_setup: int = 1
     batch_size: int = 256
 
@@ -242,23 +236,11 @@ class CallableProbe:
             raise CapabilityError(
                 "a function of texts can only keep or mask words, expected coordinates 0 and 1; use design='bernoulli'"
             )
-        return self._scores([self._text(row) for row in coordinates[:, self.binding.coordinate_of_token] == 1])
+        return self._evaluated([self._text(row) for row in coordinates[:, self.binding.coordinate_of_token] == 1])
 
     def exchanged(self, sources: Ints) -> Floats:
         """Return scores `(b, k)` where word i is replaced by word `sources[:, i]`; `sources` is `(b, p)`."""
-        return self._scores([self._rewritten(row) for row in self.binding.token_sources(sources)])
-
-    def afresh(self, *, remember: bool) -> "CallableProbe":
-        """Return the same probe with an empty cache, or without a cache unless `remember`."""
-        return replace(self, known={} if remember else None)
-
-    def _scores(self, texts: list[str]) -> Floats:
-        if self.known is None:
-            return self._evaluated(texts)
-        new = [text for text in dict.fromkeys(texts) if text not in self.known]
-        if new:
-            self.known.update(zip(new, self._evaluated(new), strict=True))
-        return np.array([self.known[text] for text in texts])
+        return self._evaluated([self._rewritten(row) for row in self.binding.token_sources(sources)])
 
     def _evaluated(self, texts: list[str]) -> Floats:
         scores = self.model.scores(texts)
