@@ -80,7 +80,7 @@ class BoundText:
         binding = _binding(tokens, of_token, method, seed)
         probe = _bound(model, binding)
         prediction = _prediction(model.labels, check_start(probe.start), probe.output)
-        targets = question.indices(model.labels, prediction.index)
+        targets = question.indices(model.labels, prediction.ranked)
         against = question.against_index(model.labels)
         parts = (model, method, tokens, words, of_token, per_token, binding, probe, prediction)
         return cls(*parts, targets, against, begun)

@@ -162,9 +162,7 @@ class Explainer:
                 raise
             yield attribution
 
-    def follow(
-        self, text: Input, listener: Listener, *, target: Target = None, against: Label = None
-    ) -> Attribution:
+    def follow(self, text: Input, listener: Listener, *, target: Target = None, against: Label = None) -> Attribution:
         """Return the attribution of one text, and tell a listener how far it is.
 
         The listener is called after every batch of evaluations, and after every round but the last one of a design

@@ -24,8 +24,8 @@ class Question:
     Parameters
     ----------
     target
-        A label or an index; several of them, the leading one first; "all" for all, the predicted one first; None for
-        the predicted class, or the first of several values. A string of digits that is not a label is an index.
+        A label or an index; several of them, the leading one first; "all" for all, the most probable first; None for
+        the most probable class, or the first of several values. A string of digits that is not a label is an index.
     against
         A label or an index: the other class. None for no contrast.
     """
@@ -33,8 +33,10 @@ class Question:
     target: Target = None
     against: Label = None
 
-    def indices(self, labels: Sequence[str], predicted: int) -> tuple[int, ...]:
+    def indices(self, labels: Sequence[str], ranked: Sequence[int]) -> tuple[int, ...]:
         """Return the indices of the classes among the k labels, the leading one first.
+
+        `ranked` are the indices of all, the most probable first (`mase.attribution.Prediction.ranked`).
 
         Raises
         ------
@@ -45,10 +47,9 @@ class Question:
         """
         against = self.against_index(labels)
         if self.target is None:
-            found = [predicted]
+            found = [ranked[0]]
         elif isinstance(self.target, str) and self.target == ALL and ALL not in labels:
-            every = (predicted, *range(len(labels)))
-            found = [index for index in dict.fromkeys(every) if index != against]
+            found = [index for index in ranked if index != against]
         elif isinstance(self.target, Sequence) and not isinstance(self.target, str):
             found = [_index(labels, one, "target") for one in self.target]
         else:
@@ -81,7 +82,7 @@ class Question:
         other = None if against is None else labels[against]
         if self.target is None or (self.target == ALL and ALL not in labels):
             return Question(self.target, other)
-        names = [labels[index] for index in self.indices(labels, 0)]
+        names = [labels[index] for index in self.indices(labels, range(len(labels)))]
         return Question(names[0] if len(names) == 1 else names, other)
 
 

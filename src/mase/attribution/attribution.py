@@ -59,7 +59,8 @@ class Attribution:
     """Scores of the w units of a document for the m responses of a model, with error bars, fit quality and provenance.
 
     `scores`, `top`, the displays and everything else that concerns a single response use the first one, which is the
-    leading one (see `Explainer`). `of` puts another one first. A positive score increases the response of `target`, and a negative score decreases it.
+    leading one (see `Explainer`). `of` puts another one first. A positive score increases the response of `target`, and
+    a negative score decreases it.
     """
 
     document: tuple[Field, ...]
@@ -246,7 +247,7 @@ class Attribution:
         """Return a pandas data frame with one row per response and unit.
 
         The columns are response, position, field, start, end, text, score, standard_error (NaN if there is none), rank
-        (1 is the first of `order`), and one column for each further effect.
+        (1 is the first of `order`), against (of a contrast), and one column for each further effect.
 
         Raises
         ------

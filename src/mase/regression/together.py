@@ -48,21 +48,20 @@ class Together:
         first = self.strategy.run(oracle, budget, rng, stopping)
         if not self.others:
             return first
-        n_asked, others = _n_asked(oracle), []
+        n_asked, n_floored, others = oracle.cost.n_queries, oracle.cost.n_floored, []
         for target in self.others:
-            other = oracle.of_class(target)
+            other = replace(oracle, target=target, n_rows=0, solved=None)
+            oracle.cost.n_floored = 0  # which rows are floored depends on the class
             if isinstance(self.strategy, Regression) and first.answered is not None:
                 others.append(self.strategy.solved_again(first.answered, other, budget, stopping))
             else:
                 others.append(self.strategy.run(other, budget, deepcopy(draws), stopping))
-        if _n_asked(oracle) > n_asked:
-            first, *others = (replace(one, notes=(*one.notes, _note(oracle.method))) for one in (first, *others))
+        oracle.cost.n_floored = n_floored
+        found = replace(first, cost=replace(oracle.cost), others=tuple(others))
+        if oracle.cost.n_queries > n_asked:
+            return found.noted(_note(oracle.method))
         adapts = isinstance(self.strategy, Regression) and self.strategy.design.rounds > 1
-        return replace(first, cost=replace(oracle.cost), others=tuple(others), leads=adapts and not first.exact)
-
-
-def _n_asked(oracle: Oracle) -> int:
-    return oracle.cost.n_queries + oracle.cost.n_gradients
+        return replace(found, leads=not first.exact and (adapts or not stopping.never))
 
 
 def _note(method: str) -> Note:
