@@ -13,6 +13,7 @@ from mase.links import LINKS
 from mase.units import DEFAULT, UNITS, splitter
 
 __all__ = [
+    "against",
     "device",
     "download",
     "evidence",
@@ -50,7 +51,15 @@ precision = click.option(
     help="bfloat16 is used only if the processor supports it and a trial shows that it is precise enough.",
 )
 
-target = click.option("--target", metavar="LABEL|INDEX", help="Class to explain. [default: the predicted one]")
+target = click.option(
+    "--target",
+    metavar="LABEL|INDEX|all",
+    help="Class to explain, several (pos,neg), or all from the same evaluations. [default: the predicted one]",
+)
+
+against = click.option(
+    "--against", metavar="LABEL|INDEX", help="Class to compare with: why the target rather than this one."
+)
 
 device = click.option(
     "--device", metavar="NAME", help="Device of the model, for example cuda or cuda:1. [default: cpu]"
