@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mase.comparison.compare import compare as compare
     from mase.corpus.opened import open_run as open_run
     from mase.corpus.running import run as run
+    from mase.document import Document as Document
     from mase.errors import MaseError as MaseError
     from mase.explainer import Explainer as Explainer
     from mase.explainer import explain as explain
@@ -34,6 +35,7 @@ __all__ = [
     "METHODS",
     "Attribution",
     "Attributions",
+    "Document",
     "Explainer",
     "MaseError",
     "Method",
@@ -57,6 +59,7 @@ __getattr__ = lazy_names(
     {
         "Attribution": "mase.attribution",
         "Attributions": "mase.attribution",
+        "Document": "mase.document",
         "Explainer": "mase.explainer",
         "METHODS": "mase.methods",
         "MaseError": "mase.errors",

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from mase.arrays import Floats
+from mase.document import Document, Input, check_texts
 from mase.errors import CapabilityError, DataError, EmptyTextError, OptionError
 from mase.links import Output
 from mase.models.checksum import Checksum
@@ -25,7 +26,7 @@ from mase.models.pretrained import locate, read_classifier, read_tokenizer, whol
 from mase.models.protocol import Binding
 from mase.models.torch_module import predict_tokens
 from mase.models.torch_probe import TorchProbe, bind
-from mase.text import Side, Span, Tokens, Truncation, check_text, check_texts
+from mase.text import Side, Span, Tokens, Truncation
 
 __all__ = ["HuggingFace"]
 
@@ -173,7 +174,7 @@ class HuggingFace(Reopened):
         multilabel = self._config.problem_type == "multi_label_classification"
         return Scores(Output("logits", multilabel and k > 1), k == 1, max(k, 2))
 
-    def encode(self, text: str) -> Tokens:
+    def encode(self, text: Input) -> Tokens:
         """Return the tokens that the model reads; special tokens are fixed.
 
         Raises
@@ -181,9 +182,11 @@ class HuggingFace(Reopened):
         EmptyTextError
             If there are only special tokens.
         """
+        document = Document.of(text)
+        text = document.only_text(self.name)
         with alone(self.module), whole_text(self._tokenizer):
             encoded = self._tokenizer(
-                check_text(text),
+                text,
                 return_offsets_mapping=True,
                 return_special_tokens_mask=True,
                 verbose=False,
@@ -204,7 +207,7 @@ class HuggingFace(Reopened):
         if all(fixed):
             raise EmptyTextError(f"text {text[:40]!r} has no word that the model can read, expected at least one")
         pieces = tuple(self._tokenizer.convert_ids_to_tokens(ids))
-        return Tokens(text, tuple(ids), pieces, tuple(spans), tuple(fixed), truncation)
+        return Tokens(document, tuple(ids), pieces, tuple(spans), tuple(fixed), truncation)
 
     def _kept(self, fixed: list[bool]) -> list[int]:
         """Return the indices of the tokens that fit: all special tokens, and the text's tokens at the end to keep."""
@@ -219,7 +222,7 @@ class HuggingFace(Reopened):
         """Return the probe of one text."""
         return bind(self._engine, self._scores, binding, self._role_id(binding.space.reference or "zero"))
 
-    def predict(self, texts: Sequence[str]) -> Floats:
+    def predict(self, texts: Sequence[Input]) -> Floats:
         """Return class probabilities `(n, k)`; texts of equal length form a batch, without padding."""
         return self.predict_tokens([self.encode(text) for text in check_texts(texts, tuples=True)])
 
