@@ -96,7 +96,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def answer(self, status, body, headers=()):
         self.send_response(status)
-        for name, value in {"Content-Type": "application/json", "Content-Length": str(len(body)), **dict(headers)}.items():
+        for name, value in {
+            "Content-Type": "application/json",
+            "Content-Length": str(len(body)),
+            **dict(headers),
+        }.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
@@ -163,3 +167,26 @@ INFO = {
     "max_input_length": 512,
 }
 TEI = {"GET /info": lambda body: INFO, "POST /predict": tei}
+
+KSERVE = "/v2/models/sentiment"
+METADATA = {
+    "name": "sentiment",
+    "platform": "python",
+    "inputs": [{"name": "TEXT", "datatype": "BYTES", "shape": [-1, 1]}],
+    "outputs": [{"name": "SCORES", "datatype": "FP32", "shape": [-1, 3]}],
+}
+
+
+def infer(body):
+    """The answer of `/infer` with a flat tensor; several inputs are the fields of records."""
+    tensors = {tensor["name"]: tensor["data"] for tensor in body["inputs"]}
+    rows = probabilities([" ".join(map(str, values)) for values in zip(*tensors.values(), strict=True)])
+    return {"model_name": "sentiment", "outputs": [tensor("SCORES", rows)]}
+
+
+def tensor(name, rows, datatype="FP32"):
+    flat = [value for row in rows for value in row]
+    return {"name": name, "datatype": datatype, "shape": [len(rows), len(rows[0])], "data": flat}
+
+
+V2 = {f"GET {KSERVE}": lambda body: METADATA, f"POST {KSERVE}/infer": infer}

@@ -22,9 +22,9 @@ class Background:
 
     def __init__(self, close: Callable[[], Awaitable[None]]) -> None:
         self._loop = asyncio.new_event_loop()
-        thread = threading.Thread(target=_serve, args=(self._loop, close), name="mase-http", daemon=True)
-        thread.start()
-        weakref.finalize(self, _end, self._loop, thread)
+        threading.Thread(target=_serve, args=(self._loop, close), name="mase-http", daemon=True).start()
+        # Do not wait for the thread: an object can be collected anywhere, also inside a lock that the thread needs.
+        weakref.finalize(self, self._loop.call_soon_threadsafe, self._loop.stop)
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Return the result of a coroutine. It is cancelled if this thread is interrupted while it waits."""
@@ -47,9 +47,3 @@ async def _closed(close: Callable[[], Awaitable[None]]) -> None:
         task.cancel()
     await asyncio.gather(*left, return_exceptions=True)
     await close()
-
-
-def _end(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
-    loop.call_soon_threadsafe(loop.stop)
-    if thread is not threading.current_thread():  # an object can be collected in any thread
-        thread.join(timeout=1.0)

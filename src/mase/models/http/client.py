@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import ssl
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 from urllib.parse import quote
 
@@ -62,7 +64,7 @@ class Client:
         headers = {"Accept": "application/json", "User-Agent": "mase"} | credentials
         try:
             # The time-out is that of a whole answer, and is kept around the request.
-            self._http = httpx.AsyncClient(headers=headers, limits=limits, timeout=None)
+            self._http = httpx.AsyncClient(headers=headers, limits=limits, timeout=None, verify=_certificates())
         except (ImportError, ValueError, httpx.InvalidURL):
             raise OptionError(
                 "the proxy of this environment cannot be used, expected http:// or https:// in HTTP_PROXY, HTTPS_PROXY "
@@ -217,6 +219,12 @@ class Client:
 
     def _place(self, request: httpx.Request) -> str:
         return str(request.url.copy_with(query=None))
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """Return the certificates that are trusted, which take longer to read than anything else here."""
+    return httpx.create_ssl_context()
 
 
 def _forms(credentials: Iterable[str]) -> list[str]:

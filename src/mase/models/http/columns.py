@@ -58,7 +58,7 @@ class Columns:
         if pairs is None:
             return self._plain(index, row)
         scores = dict(pairs)
-        if self.labels is None and self._n is None:
+        if self.labels is None and self._n is None and len(scores) > 1:
             self.labels = tuple(sorted(scores, key=_natural))
         if self.labels is None or set(scores) != set(self.labels) or len(pairs) != len(scores):
             self._refuse(index, f"has the classes {[label for label, _ in pairs]!r:.200}")
@@ -93,7 +93,7 @@ class Columns:
         elif self._n is not None:
             expected = f"{self._n} numbers as in the first answer"
         else:
-            expected = "a list of numbers, or a number for every class: ask the service for all classes"
+            expected = "a list of numbers, or a number for every class: ask the service for all classes, not the best"
         raise ServiceError(f"{self._place} answered with scores whose row {index} {what}, expected {expected}")
 
 

@@ -8,7 +8,8 @@ from mase.errors import InvalidTextError, OptionError, ServiceError
 from mase.models.http.client import Client
 from mase.models.http.columns import Columns
 from mase.models.http.connection import Connection, ConnectionOptions
-from mase.models.http.service import Content, Endpoint, Service, check_batch_size
+from mase.models.http.service import Endpoint, Service, check_batch_size
+from mase.models.rewriting import Content
 
 __all__ = ["JSONService"]
 

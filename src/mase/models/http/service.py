@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Protocol
 
 from mase.errors import OptionError, ServiceError
@@ -10,12 +9,9 @@ from mase.models.callable import Callable
 from mase.models.http.client import Client
 from mase.models.http.columns import Columns
 from mase.models.origin import Reduced
-from mase.rng import untouched
+from mase.models.rewriting import Content
 
-__all__ = ["Content", "Endpoint", "Exchange", "Service", "check_batch_size"]
-
-# What a model gets for one input: a text, or a pair or a record as its fields by name.
-Content = str | Mapping[str, Any]
+__all__ = ["Endpoint", "Exchange", "Service", "check_batch_size"]
 
 
 class Exchange(Protocol):
@@ -148,14 +144,12 @@ class Service(Callable):
         """Names of the classes as the server has them; None if they are not known yet."""
         return self._endpoint.columns.labels
 
-    @cached_property
+    @property
     def labels(self) -> tuple[str, ...]:
-        """Names of the k classes; asks the server for a text if they are not known yet."""
-        if self.known_labels is None:
-            with untouched():
-                self.scores(["a text"])
+        """Names of the k classes; asks the server about one text if they are not known yet."""
+        numbered_or_given = super().labels
         names = self.known_labels
-        return names if names is not None and len(names) > 1 else super().labels
+        return numbered_or_given if names is None or len(names) == 1 else names
 
 
 def check_batch_size(batch_size: Any) -> int:
