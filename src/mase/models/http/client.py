@@ -58,6 +58,7 @@ class Client:
         self.url, self._connection = check_url(url), connection
         credentials = connection.headers()
         self._secrets = _forms(credentials.values())
+        self._reached = False
         self._pace = Pace(connection.requests_per_second)
         self._slots = asyncio.Semaphore(connection.concurrency)
         limits = httpx.Limits(max_connections=connection.concurrency, max_keepalive_connections=connection.concurrency)
@@ -135,9 +136,12 @@ class Client:
                     answer = await self._answered(request)
                 except (httpx.TransportError, TimeoutError) as error:
                     failure = self._described(error)
-                    continue
+                    if self._reached or not isinstance(error, httpx.ConnectError):
+                        continue
+                    break  # there may be no such server
                 except httpx.RequestError as error:  # such as a body that cannot be decompressed
                     raise ServiceError(f"{self._place(request)} {self._described(error)}") from None
+            self._reached = True
             if answer.status not in _PASSING:
                 return self._content(request, answer)
             failure, asked = self._status(answer), retry_after(answer.headers)

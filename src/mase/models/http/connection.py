@@ -42,7 +42,7 @@ class Connection:
     retries
         How often a request is sent again after a dropped connection, a time-out or the status 429, 502, 503 or 504. The
         pauses grow from about 0.2 seconds to 30 and have a random part. A ``Retry-After`` of up to five minutes is
-        honoured.
+        honoured. A server that never answered and cannot be reached is asked once.
     concurrency
         Number of requests at the same time, each on a connection that is kept open.
     requests_per_second

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, Unpack
 
 from mase.errors import InvalidTextError, OptionError, ServiceError
+from mase.models.http.address import check_url
 from mase.models.http.client import Client
 from mase.models.http.columns import Columns
 from mase.models.http.connection import Connection, ConnectionOptions
@@ -216,7 +217,7 @@ class KServe(Service):
             "multilabel": multilabel,
         }
         size = check_batch_size(batch_size)
-        base, path = _path(url, model, version)
+        base, path = _path(check_url(url), model, version)
         client = Client(base, Connection(**connection))
         place = client.url + path
         metadata = client.get(path)
@@ -240,9 +241,9 @@ class KServe(Service):
         )
 
 
-def _path(url: Any, model: str | None, version: str | None) -> tuple[Any, str]:
+def _path(url: str, model: str | None, version: str | None) -> tuple[str, str]:
     """Return the address of the server and the path of the model."""
-    match = _MODEL.fullmatch(url.rstrip("/")) if isinstance(url, str) else None
+    match = _MODEL.fullmatch(url)
     if match is not None:
         if model not in (None, match["model"]) or (version is not None and match["version"] not in (None, version)):
             raise OptionError(f"the URL names the model {match['model']!r}, expected that of model={model!r}")

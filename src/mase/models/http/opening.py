@@ -8,6 +8,7 @@ from typing import Any
 
 from mase.errors import DataError, OptionError, UnknownNameError
 from mase.models.document import read_json
+from mase.models.http.address import check_url
 from mase.models.http.client import Client
 from mase.models.http.connection import Connection, ConnectionOptions
 from mase.models.http.kserve import is_kserve
@@ -75,7 +76,7 @@ def _recognised(url: str, options: Mapping[str, Any]) -> str:
     if is_kserve(url):
         return "kserve"
     connection = {name: value for name, value in options.items() if name in _CONNECTION}
-    client = Client(url.rstrip("/").removesuffix("/predict"), Connection(**connection))
+    client = Client(check_url(url).removesuffix("/predict"), Connection(**connection))
     info = client.get("/info")
     if isinstance(info, Mapping) and "model_id" in info:
         return "text-embeddings-inference"

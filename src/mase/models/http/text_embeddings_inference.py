@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Unpack
 
 from mase.errors import CapabilityError, InvalidTextError, OptionError, ServiceError
+from mase.models.http.address import check_url
 from mase.models.http.client import Client
 from mase.models.http.columns import Columns
 from mase.models.http.connection import Connection, ConnectionOptions
@@ -38,8 +39,8 @@ def _sequences(content: Content) -> list[str]:
     """Return one or two strings. The server refuses an empty input, so that one is a space."""
     if isinstance(content, str):
         return [content or " "]
-    values = list(content.values())
-    if len(values) != 2 or not all(isinstance(value, str) for value in values):
+    values = [value for value in content.values() if isinstance(value, str)]
+    if (len(values), len(content)) != (2, 2):
         raise InvalidTextError(
             f"got an input with the fields {list(content)!r:.100}, expected a text, or a pair of texts: "
             "text-embeddings-inference takes nothing else"
@@ -114,7 +115,7 @@ class TextEmbeddingsInference(Service):
             "multilabel": multilabel,
         }
         size = None if batch_size is None else check_batch_size(batch_size)
-        client = Client(_base(url), Connection(**connection))
+        client = Client(check_url(url).removesuffix(_PATH), Connection(**connection))
         info = client.get(_INFO)
         info = info if isinstance(info, Mapping) else {}
         columns = Columns(labels or _labels(info, client), client.url + _PATH)
@@ -127,10 +128,6 @@ class TextEmbeddingsInference(Service):
             outputs="logits" if raw_scores else "probabilities",
             name=name or str(info.get("model_id") or client.url),
         )
-
-
-def _base(url: Any) -> Any:
-    return url.rstrip("/").removesuffix(_PATH) if isinstance(url, str) else url
 
 
 def _labels(info: Mapping[str, Any], client: Client) -> list[str] | None:
