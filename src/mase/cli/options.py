@@ -35,8 +35,9 @@ model = click.option(
     "--model",
     default="lstm-imdb",
     show_default=True,
-    help="Bundled model (see `mase models`), folder, hub name, or code: package.module:name or file.py:name of a "
-    "function from texts to probabilities, a scikit-learn estimator, or an adapter.",
+    help="Bundled model (see `mase models`), folder, hub name, URL (text-embeddings-inference or KServe v2), .json "
+    "file that describes another service, or code: package.module:name or file.py:name of a function from texts to "
+    "probabilities, a scikit-learn estimator, or an adapter.",
 )
 
 text_column = click.option(
