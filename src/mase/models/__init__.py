@@ -13,6 +13,9 @@ from mase.models.loading import load
 
 if TYPE_CHECKING:
     from mase.models.callable import Callable as Callable
+    from mase.models.http.json_service import JSONService as JSONService
+    from mase.models.http.kserve import KServe as KServe
+    from mase.models.http.text_embeddings_inference import TextEmbeddingsInference as TextEmbeddingsInference
     from mase.models.protocol import Binding as Binding
     from mase.models.protocol import Model as Model
     from mase.models.protocol import Probe as Probe
@@ -25,8 +28,11 @@ __all__ = [
     "Binding",
     "Callable",
     "HuggingFace",
+    "JSONService",
+    "KServe",
     "Model",
     "Probe",
+    "TextEmbeddingsInference",
     "TorchModule",
     "adapt",
     "load",
@@ -40,6 +46,9 @@ __getattr__ = lazy_names(
         "Probe": "mase.models.protocol",
         "Callable": "mase.models.callable",
         "HuggingFace": "mase.models.transformers",
+        "JSONService": "mase.models.http.json_service",
+        "KServe": "mase.models.http.kserve",
+        "TextEmbeddingsInference": "mase.models.http.text_embeddings_inference",
         "TorchModule": "mase.models.torch_module",
     },
     needs={"TorchModule": [("torch", "torch")], "HuggingFace": [("torch", "hf"), ("transformers", "hf")]},
