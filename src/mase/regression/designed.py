@@ -139,7 +139,8 @@ class Regression:
             round_sample = design.exhaustive(distribution, coefficients(self.estimator, problem))
             sample = replace(sample, weights=sample.weights + round_sample.weights)
             problem = sample.problem(responses, None)
-        return _Fitted(sample, scores, responses, problem, self._fit(oracle, sample, responses, problem))
+        estimate = self._fit(oracle, sample, responses, problem)
+        return _Fitted(Answered(sample, scores, None), responses, problem, estimate)
 
     def _tell(self, oracle: Oracle, sample: Sample, responses: Floats, problem: Problem) -> None:
         """Offer the solution so far, if somebody follows; it is computed if it is wanted."""
