@@ -201,10 +201,12 @@ def report(records: Path) -> None:
     rule = fitted(by_target)
     if rule(0) != samples_for(0) or rule(100) != samples_for(100):
         print(f"the rule of mase.budget differs from the fitted one: {rule}")  # noqa: T201
-    means = [f"{rule.mean(some):.0f} on {TARGETS[target].title}" for target, some in by_target.items()]
-    losses = [f"{rule.loss(some):.4f} on {TARGETS[target].title}" for target, some in by_target.items()]
+    means = [
+        f"- {TARGETS[target].title}: {rule.mean(some):.0f} samples, {rule.loss(some):.4f}"
+        for target, some in by_target.items()
+    ]
     lines = [
-        INTRODUCTION.format(rule=rule, means=", ".join(means), losses=", ".join(losses)),
+        INTRODUCTION.format(rule=rule, means="\n".join(means)),
         "## The rule, measured",
         "",
         *check_table(by_target, checks),
@@ -231,8 +233,9 @@ lists it.
 The rule is the one with the fewest samples, of all with multiples of 50 and whole numbers per unit, that loses at most
 .01 Delta Accuracy against 1,000 samples on the validation texts of each of the four classifiers. Delta Accuracy is here
 the mean over k = 1 ... 15 of the share of predictions that flip without the k best units, masked by the model's own
-token. The rule takes on average {means}. By interpolation between the numbers of samples of the second table it loses
-{losses}.
+token. What the rule takes on average, and loses by interpolation between the numbers of samples of the second table:
+
+{means}
 
 `experiments/budget.py` made this page; its first lines say how to repeat it. Intervals are of 95 %, by a bootstrap over
 texts. Seconds are of a shared machine with two cores, one thread each, and compare the rows of a classifier roughly.
