@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mase.models.protocol import Probe as Probe
     from mase.models.torch_module import TorchModule as TorchModule
     from mase.models.transformers import HuggingFace as HuggingFace
+    from mase.models.zero_shot import ZeroShot as ZeroShot
 
 __all__ = [
     "ADAPTERS",
@@ -28,6 +29,7 @@ __all__ = [
     "Model",
     "Probe",
     "TorchModule",
+    "ZeroShot",
     "adapt",
     "load",
 ]
@@ -41,6 +43,11 @@ __getattr__ = lazy_names(
         "Callable": "mase.models.callable",
         "HuggingFace": "mase.models.transformers",
         "TorchModule": "mase.models.torch_module",
+        "ZeroShot": "mase.models.zero_shot",
     },
-    needs={"TorchModule": [("torch", "torch")], "HuggingFace": [("torch", "hf"), ("transformers", "hf")]},
+    needs={
+        "TorchModule": [("torch", "torch")],
+        "HuggingFace": [("torch", "hf"), ("transformers", "hf")],
+        "ZeroShot": [("torch", "hf"), ("transformers", "hf")],
+    },
 )

@@ -25,7 +25,7 @@ from mase.models.packed import Packed
 from mase.models.pretrained import locate, read_classifier, read_tokenizer
 from mase.models.protocol import Binding
 from mase.models.tokenizer import Tokenizer, check_fast
-from mase.models.torch_module import predict_tokens
+from mase.models.torch_module import predict_tokens, token_scores
 from mase.models.torch_probe import TorchProbe, bind
 from mase.text import Side, Tokens
 
@@ -187,6 +187,10 @@ class HuggingFace(Reopened):
     def predict_tokens(self, tokens: Sequence[Tokens]) -> Floats:
         """Return class probabilities or values `(n, k)` of n sequences of tokens."""
         return predict_tokens(self._engine, self._scores, tokens)
+
+    def token_scores(self, tokens: Sequence[Tokens]) -> Floats:
+        """Return logits or values `(n, k)` of n sequences of tokens."""
+        return token_scores(self._engine, self._scores, tokens)
 
     def _call(self, ids: torch.Tensor, types: torch.Tensor | None = None) -> torch.Tensor:
         """Return logits for unpadded rows of ids and token types.
