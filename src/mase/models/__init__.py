@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mase.models.protocol import Probe as Probe
     from mase.models.torch_module import TorchModule as TorchModule
     from mase.models.transformers import HuggingFace as HuggingFace
+    from mase.models.zero_shot import ZeroShot as ZeroShot
 
 __all__ = [
     "ADAPTERS",
@@ -34,6 +35,7 @@ __all__ = [
     "Probe",
     "TextEmbeddingsInference",
     "TorchModule",
+    "ZeroShot",
     "adapt",
     "load",
 ]
@@ -50,6 +52,11 @@ __getattr__ = lazy_names(
         "KServe": "mase.models.http.kserve",
         "TextEmbeddingsInference": "mase.models.http.text_embeddings_inference",
         "TorchModule": "mase.models.torch_module",
+        "ZeroShot": "mase.models.zero_shot",
     },
-    needs={"TorchModule": [("torch", "torch")], "HuggingFace": [("torch", "hf"), ("transformers", "hf")]},
+    needs={
+        "TorchModule": [("torch", "torch")],
+        "HuggingFace": [("torch", "hf"), ("transformers", "hf")],
+        "ZeroShot": [("torch", "hf"), ("transformers", "hf")],
+    },
 )
