@@ -1,7 +1,7 @@
 """A text bound to a model for one method: what is measured, and what its attribution is made of."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -11,7 +11,7 @@ from mase.coordinates import coordinates, members
 from mase.document import Document
 from mase.errors import EmptyTextError, ModelError, OptionError
 from mase.evidence import MaskedPredictions
-from mase.links import probabilities
+from mase.links import Output, predictions
 from mase.method import Method
 from mase.models.batching import UNWATCHED, Watch, check_start
 from mase.models.protocol import Binding, Model, Probe
@@ -34,8 +34,8 @@ class BoundText:
     ----------
     of_token
         The coordinate of each token `(t,)`; -1 for a token that stays fixed.
-    probability
-        Probabilities of the classes for the text itself `(k,)`.
+    prediction
+        Prediction for the text itself.
     target
         Index of the explained class.
     begun
@@ -50,7 +50,7 @@ class BoundText:
     per_token: bool
     binding: Binding
     probe: Probe
-    probability: Floats
+    prediction: Prediction
     target: int
     begun: float = field(default_factory=time.perf_counter)
 
@@ -76,9 +76,9 @@ class BoundText:
         of_token = coordinates(words, per_token=per_token)
         binding = _binding(tokens, of_token, method, seed)
         probe = _bound(model, binding)
-        probability = probabilities(check_start(probe.start), probe.output)[0]
-        index = target_index(model.labels, target, probability)
-        return cls(model, method, tokens, words, of_token, per_token, binding, probe, probability, index, begun)
+        prediction = _prediction(model.labels, check_start(probe.start), probe.output)
+        index = target_index(model.labels, target, prediction.index)
+        return cls(model, method, tokens, words, of_token, per_token, binding, probe, prediction, index, begun)
 
     def masked(
         self, answers: Answers, budget: int, batch_size: int | None, watch: Watch = UNWATCHED
@@ -113,7 +113,7 @@ class BoundText:
             units=units_of(self.tokens, words),
             responses=(response,),
             tokens=tokens_of(self.tokens, words),
-            prediction=Prediction.of(self.model.labels, self.probability),
+            prediction=self.prediction,
             fit=fit_of(solution, 0 if tested is None else tested.n_asked, time.perf_counter() - self.begun),
             notes=solution.notes,
             method=settings,
@@ -135,6 +135,12 @@ def _binding(tokens: Tokens, of_token: Ints, method: Method, seed: int) -> Bindi
             "sigma is not a number, expected a single standard deviation for a space with noise in all directions"
         )
     return Binding.of(tokens, method.space, of_token, seed=seed, sigma=level)
+
+
+def _prediction(labels: Sequence[str], scores: Floats, output: Output) -> Prediction:
+    """Return the prediction that belongs to the scores `(1, k)` of the text itself."""
+    of = Prediction.of_values if output.kind == "values" else Prediction.of
+    return of(labels, predictions(scores, output)[0])
 
 
 def _bound(model: Model, binding: Binding) -> Probe:

@@ -118,7 +118,7 @@ class MaskedPredictions:
 
     def _flip_set(self, order: Sequence[int], k: int) -> FlipSet | None:
         """Return the shortest beginning of the order that flips the prediction, without the units it does not need."""
-        if int(np.argmax(self.probe.start)) != self.target:
+        if self._of_values or int(np.argmax(self.probe.start)) != self.target:
             return None
         beginnings = self._affordable([tuple(order[:size]) for size in range(1, min(k + _FURTHER, len(order)) + 1)])
         flips = self._flips(beginnings)
@@ -157,8 +157,9 @@ class MaskedPredictions:
             smallest = all(scores is not None for scores in known)
             if not smallest:
                 break
-        changed = self.without(units)
-        return FlipSet(units, changed.label, changed.probability, smallest)
+        probability = self._probabilities(self._scores([self._without(units)])[0])
+        best = int(np.argmax(probability))
+        return FlipSet(units, self.labels[best], float(probability[best]), smallest)
 
     def _affordable(self, sets: Sequence[tuple[int, ...]]) -> Sequence[tuple[int, ...]]:
         """Return the first sets, as many as can be masked within the budget."""
@@ -173,11 +174,21 @@ class MaskedPredictions:
         return int(np.argmax(scores)) != self.target
 
     def _changed(self, units: tuple[int, ...], scores: Floats) -> Changed:
-        probability = probabilities(scores[None], self.probe.output)[0]
-        response = respond(scores[None], self.probe.output, self.link, self.target)[0]
+        response = float(respond(scores[None], self.probe.output, self.link, self.target)[0])
+        if self._of_values:
+            return Changed(units, self.labels[0], None, None, response)
+        probability = self._probabilities(scores)
         best = int(np.argmax(probability))
-        own = float(probability[self.target])
-        return Changed(units, self.labels[best], float(probability[best]), own, float(response))
+        return Changed(units, self.labels[best], float(probability[best]), float(probability[self.target]), response)
+
+    def _probabilities(self, scores: Floats) -> Floats:
+        found: Floats = probabilities(scores[None], self.probe.output)[0]
+        return found
+
+    @property
+    def _of_values(self) -> bool:
+        """Whether the model has no classes, so that no prediction can flip."""
+        return self.probe.output.kind == "values"
 
     def _without(self, units: Iterable[int]) -> Floats:
         row = np.ones(len(self.probe.scale))

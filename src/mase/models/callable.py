@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from mase.arrays import Floats, Ints
 from mase.choices import Reference
 from mase.document import Document, Input, check_texts
 from mase.errors import CapabilityError, EmptyTextError, MaseError, ModelError, OptionError, ShapeError
-from mase.links import Output, probabilities
+from mase.links import Output, predictions, value_names
 from mase.models.answers import Answers
 from mase.models.locks import alone
 from mase.models.origin import Reopened
@@ -26,7 +26,7 @@ __all__ = ["Callable"]
 
 
 class Callable(Reopened):
-    """A classifier that is known only by its function `predict_proba(list[str]) -> (n, k)`.
+    """A model that is known only by its function `predict_proba(list[str]) -> (n, k)`.
 
     It is explained by masking words: one coordinate per word, 1 if the word is kept and 0 if it is masked. Only one
     thread at a time calls the function.
@@ -38,21 +38,21 @@ class Callable(Reopened):
         tensor, a data frame or a sparse matrix (see `mase.models.answers.Answers`).
     labels
         Names of the k classes; "0", "1", ... by default. For one column: the names of both classes, or of the class
-        that the column scores.
+        that the column scores. For values, their names; by default "value", or "value 0", "value 1", ... of several.
     mask_token
         The string that replaces a masked word; None removes the word from the text.
     multilabel
         Whether the k columns are separate questions, so that rows need not sum to 1.
     outputs
-        "probabilities" or "logits". One column of logits requires `labels`, because it may be a likelihood or a
-        regression instead.
+        "probabilities", "logits" or "values". One column of logits requires `labels`, because it may be a likelihood
+        or a regression instead. These are "values": numbers that are explained as they are, with the link "value".
     name
         Name for provenance.
 
     Raises
     ------
     OptionError
-        If an option has an invalid value, or the function is a `decision_function` and `outputs` is not "logits".
+        If an option has an invalid value, or the function is a `decision_function` and `outputs` is "probabilities".
     """
 
     sha256: ClassVar[None] = None
@@ -65,11 +65,13 @@ class Callable(Reopened):
         *,
         mask_token: str | None = None,
         multilabel: bool = False,
-        outputs: str = "probabilities",
+        outputs: Literal["probabilities", "logits", "values"] = "probabilities",
         name: str | None = None,
     ) -> None:
-        if outputs not in ("probabilities", "logits"):
-            raise OptionError(f"outputs is {outputs!r}, expected 'probabilities' or 'logits'")
+        if outputs not in ("probabilities", "logits", "values"):
+            raise OptionError(f"outputs is {outputs!r}, expected 'probabilities', 'logits' or 'values'")
+        if multilabel and outputs == "values":
+            raise OptionError("multilabel is True, expected False for outputs='values', which are no classes")
         if isinstance(labels, str):
             raise OptionError(f"labels is {labels!r}, expected a list of names, one per class")
         if labels is not None and (not len(labels) or len(set(labels)) != len(labels)):
@@ -80,13 +82,13 @@ class Callable(Reopened):
             )
         if outputs == "probabilities" and getattr(predict_proba, "__name__", "") == "decision_function":
             raise OptionError(
-                "decision_function returns distances, expected probabilities; pass predict_proba, or labels=[...] and "
-                "outputs='logits' if the distances are logits"
+                "decision_function returns distances, expected probabilities; pass predict_proba, labels=[...] and "
+                "outputs='logits' if the distances are logits, or outputs='values' to explain them as they are"
             )
         self._predict = predict_proba
         self._labels = None if labels is None else tuple(map(str, labels))
         self._mask_token = mask_token
-        self._output = Output("logits" if outputs == "logits" else "probabilities", multilabel)
+        self._output = Output(outputs, multilabel)
         self.name = name or str(getattr(predict_proba, "__qualname__", type(predict_proba).__name__))
 
     @property
@@ -103,11 +105,13 @@ class Callable(Reopened):
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """Names of the k classes; calls the function once if they were not given."""
-        if self._labels is not None and len(self._labels) > 1:
+        """Names of the k classes or values; calls the function once if they were not given."""
+        if self._labels is not None and (len(self._labels) > 1 or self.returns_values):
             return self._labels
         with untouched():  # or else the first text would get other random numbers than the same text later
             k = self.scores(["a text"]).shape[1]
+        if self.returns_values:
+            return value_names(k)
         if self._labels is not None:
             return (f"not {self._labels[0]}", self._labels[0])
         return tuple(str(index) for index in range(k))
@@ -146,17 +150,22 @@ class Callable(Reopened):
         return CallableProbe(self, binding, replacement, start, {})
 
     def predict(self, texts: Sequence[Input]) -> Floats:
-        """Return class probabilities `(n, k)`."""
+        """Return class probabilities `(n, k)`, or the values."""
         checked = [Document.of(text).only_text(self.name) for text in check_texts(texts, tuples=True)]
-        return probabilities(self.scores(checked), self._output) if checked else np.empty((0, len(self.labels)))
+        return predictions(self.scores(checked), self._output) if checked else np.empty((0, len(self.labels)))
 
     @property
     def output(self) -> Output:
         """What the columns of the scores are."""
         return self._output
 
+    @property
+    def returns_values(self) -> bool:
+        """Whether the columns are values instead of class scores."""
+        return self._output.kind == "values"
+
     def scores(self, texts: list[str]) -> Floats:
-        """Return the class scores `(n, k)` of n texts, checked by `mase.models.answers.Answers`.
+        """Return the class scores or values `(n, k)` of n texts, checked by `mase.models.answers.Answers`.
 
         Only one thread at a time calls the function.
 

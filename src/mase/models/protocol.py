@@ -26,6 +26,7 @@ __all__ = [
     "RememberingProbe",
     "SeededProbe",
     "TokenModel",
+    "ValueModel",
 ]
 
 
@@ -243,7 +244,7 @@ class Model(Protocol):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Names of the k classes."""
+        """Names of the k classes or values."""
         ...
 
     @property
@@ -266,7 +267,17 @@ class Model(Protocol):
         ...
 
     def predict(self, texts: Sequence[Input]) -> np.ndarray:
-        """Return class probabilities `(n, k)` of texts or other documents."""
+        """Return class probabilities `(n, k)` of texts or other documents, or the values of a model of values."""
+        ...
+
+
+@runtime_checkable
+class ValueModel(Protocol):
+    """A model that says, without being evaluated, whether its columns are values; one that does not is a classifier."""
+
+    @property
+    def returns_values(self) -> bool:
+        """Whether the kind of its output is "values" (see `mase.links.Output`)."""
         ...
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from torch import nn
@@ -10,7 +10,7 @@ from torch import nn
 from mase.arrays import Floats
 from mase.document import Document, Input, check_texts
 from mase.errors import EmptyTextError, ModelError, NonFiniteError, OptionError
-from mase.links import probabilities
+from mase.links import predictions
 from mase.models.batching import in_batches
 from mase.models.checksum import Checksum
 from mase.models.devices import device_of
@@ -55,9 +55,10 @@ class TorchModule(Reopened):
     max_length, keep
         Longest input in tokens, and which end of a longer text the model reads: "start" or "end".
     outputs, multilabel
-        What the module returns: "logits", "probabilities", or "auto" (see `mase.models.outputs.recognise`). With
-        `multilabel`, the k columns are separate questions. One column is the score of the second of two classes. If it
-        is not a probability, pass `labels` (both names, or the name of the second class) or `outputs` to confirm that.
+        What the module returns: "logits", "probabilities", "values", or "auto" (see `mase.models.outputs.recognise`).
+        With `multilabel`, the k columns are separate questions. One column is the score of the second of two classes.
+        If it is not a probability, pass `labels` (both names, or the name of the second class) or `outputs` to confirm
+        that. Columns that are no class scores, such as those of a regression, are "values", which `labels` may name.
     name
         Name for provenance.
     """
@@ -89,6 +90,10 @@ class TorchModule(Reopened):
             raise OptionError(f"keep is {keep!r}, expected 'start' or 'end'")
         if labels is not None and len(set(labels)) != len(labels):
             raise OptionError(f"labels {list(labels)} are not unique, expected one name per class")
+        if outputs not in get_args(Kind):
+            raise OptionError(f"outputs is {outputs!r}, expected one of {', '.join(get_args(Kind))}")
+        if multilabel and outputs == "values":
+            raise OptionError("multilabel is True, expected False for outputs='values', which are no classes")
         self._engine = Engine(module, find_embedding(module, embedding), module)
         self._tokenize, self._labels = tokenize, None if labels is None else tuple(map(str, labels))
         self._tokens_by_role = {"mask": mask_id, "unk": unk_id, "pad": pad_id}
@@ -127,8 +132,13 @@ class TorchModule(Reopened):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Names of the k classes."""
+        """Names of the k classes or values."""
         return score_labels(self._labels, self._scores)
+
+    @property
+    def returns_values(self) -> bool:
+        """Whether the columns are values instead of class scores."""
+        return self._outputs == "values"
 
     @property
     def sha256(self) -> str:
@@ -206,17 +216,17 @@ class TorchModule(Reopened):
         )
 
     def predict(self, texts: Sequence[Input]) -> Floats:
-        """Return class probabilities `(n, k)`; texts of equal length form a batch, without padding."""
+        """Return class probabilities or values `(n, k)`; texts of equal length form a batch, without padding."""
         return self.predict_tokens([self.encode(text) for text in check_texts(texts, tuples=True)])
 
     def predict_tokens(self, tokens: Sequence[Tokens]) -> Floats:
-        """Return class probabilities `(n, k)` of n sequences of tokens."""
+        """Return class probabilities or values `(n, k)` of n sequences of tokens."""
         scores = self._recognised(max(map(len, tokens), default=_LENGTHS[0]))
         return predict_tokens(self._engine, scores, tokens)
 
 
 def predict_tokens(engine: Engine, scores: Scores, tokens: Sequence[Tokens], batch_size: int = 64) -> Floats:
-    """Return class probabilities `(n, k)` of n sequences of tokens.
+    """Return class probabilities or values `(n, k)` of n sequences of tokens.
 
     A batch holds up to `batch_size` sequences of equal length, fewer if memory runs out.
 
@@ -232,5 +242,5 @@ def predict_tokens(engine: Engine, scores: Scores, tokens: Sequence[Tokens], bat
     for indices in by_length.values():
         texts = np.array([tokens[index].ids for index in indices], dtype=np.int64)
         for rows, table in in_batches(lambda ids, _: scores.table(engine.forward(engine.ids(ids))), texts, batch_size):
-            result[indices[rows]] = probabilities(as_float64(table), scores.output)
+            result[indices[rows]] = predictions(as_float64(table), scores.output)
     return result

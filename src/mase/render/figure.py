@@ -6,7 +6,7 @@ import numpy as np
 
 from mase.attribution import Attribution
 from mase.errors import MissingDependencyError, OptionError
-from mase.render.facts import measured, percent
+from mase.render.facts import measured, stated
 from mase.render.palette import BLUE, NEUTRAL, RED, error95, has_intervals, is_significant, is_unsigned, strongest
 from mase.render.pieces import inline
 
@@ -63,7 +63,5 @@ def bar_chart(attribution: Attribution, k: int = 20) -> "Figure":
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.set_xlabel(measured(attribution), parse_math=False)
     a = attribution.prediction
-    axes.set_title(
-        f"predicted {inline(a.label)} {percent(a.probability)}", loc="left", fontsize="medium", parse_math=False
-    )
+    axes.set_title(f"predicted {inline(a.label)} {stated(a)}", loc="left", fontsize="medium", parse_math=False)
     return figure

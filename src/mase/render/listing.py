@@ -6,7 +6,7 @@ from markupsafe import Markup
 from rich.cells import cell_len, set_cell_size
 
 from mase.attribution import Attribution
-from mase.render.facts import counted, percent
+from mase.render.facts import counted, stated
 from mase.render.html import style
 from mase.render.palette import is_significant, scale_of, strongest
 from mase.render.pieces import inline
@@ -56,7 +56,7 @@ def listing_html(attributions: Sequence[Attribution]) -> str:
 
 def _prediction(attribution: Attribution) -> str:
     predicted = attribution.prediction
-    return f"{_cut(predicted.label, _LONGEST_LABEL)} {percent(predicted.probability)}"
+    return f"{_cut(predicted.label, _LONGEST_LABEL)} {stated(predicted)}"
 
 
 def _words(attribution: Attribution) -> str:

@@ -17,7 +17,7 @@ from mase.render.facts import (
     link_meaning,
     measured,
     other_notes,
-    percent,
+    stated,
     top_classes,
 )
 from mase.render.palette import (
@@ -173,9 +173,9 @@ def _parts(attribution: Attribution, top: int, marker: _Marker, narrow: int) -> 
 
 def _prediction(attribution: Attribution, marker: _Marker) -> Text:
     a = attribution
-    line = Text.assemble((inline(a.prediction.label), "bold"), f" {percent(a.prediction.probability)}")
-    others = [(label, probability) for label, probability in top_classes(a, 3) if label != inline(a.prediction.label)]
-    line.append("".join(f" · {label} {percent(probability)}" for label, probability in others), _FAINT)
+    line = Text.assemble((inline(a.prediction.label), "bold"), f" {stated(a.prediction)}")
+    others = [f" · {label} {number}" for label, number, _ in top_classes(a, 3) if label != inline(a.prediction.label)]
+    line.append("".join(others), _FAINT)
     if not has_intervals(a):
         return line.append("   scores that are not estimates, for ").append(inline(a.target), "bold")
     if marker.unsigned:
@@ -224,7 +224,7 @@ def _bar(share: float, longest: int, marker: _Marker) -> str:
 
 def _headline(attribution: Attribution) -> str:
     a = attribution
-    predicted = f"predicted {inline(a.prediction.label)} {percent(a.prediction.probability)}"
+    predicted = f"predicted {inline(a.prediction.label)} {stated(a.prediction)}"
     return f"Attribution for {inline(a.target)} by {inline(str(a.model.get('name')))}: {predicted}"
 
 

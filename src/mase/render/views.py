@@ -13,7 +13,7 @@ from mase.render.facts import (
     meaning,
     origin,
     other_notes,
-    percent,
+    stated,
     top_classes,
     unit,
 )
@@ -120,7 +120,7 @@ def view_of(
         group=group,
         verdict=replace(verdict, reasons=tuple(map(inline, verdict.reasons))),
         predicted=inline(a.prediction.label),
-        probability=percent(a.prediction.probability),
+        probability=stated(a.prediction),
         target=inline(a.target),
         other_target=a.target != a.prediction.label,
         heading=heading(marks),
@@ -180,10 +180,9 @@ def _piece(piece: Piece, scale: Scale, *, hints: bool, button: str) -> Markup:
 
 def _class_rows(attribution: Attribution) -> list[_ClassRow]:
     target = inline(attribution.target)
-    rows = top_classes(attribution, _TOP_CLASSES)
     return [
-        _ClassRow(label, percent(probability), f"{100 * probability:.3g}", label == target)
-        for label, probability in rows
+        _ClassRow(label, number, f"{100 * bar:.3g}", label == target)
+        for label, number, bar in top_classes(attribution, _TOP_CLASSES)
     ]
 
 

@@ -149,8 +149,8 @@ class Changed(_Message, frozen=True, tag=True):
 
     number: int
     label: str
-    probability: float
-    target_probability: float
+    probability: float | None
+    target_probability: float | None
     response: float
     expected_response: float | None
     expected_probability: float | None
