@@ -13,6 +13,10 @@ from mase.models.loading import load
 
 if TYPE_CHECKING:
     from mase.models.callable import Callable as Callable
+    from mase.models.keras import KerasModel as KerasModel
+    from mase.models.keras_torch import KerasModule as KerasModule
+    from mase.models.onnx import OnnxModel as OnnxModel
+    from mase.models.onnx_export import export_onnx as export_onnx
     from mase.models.protocol import Binding as Binding
     from mase.models.protocol import Model as Model
     from mase.models.protocol import Probe as Probe
@@ -25,10 +29,14 @@ __all__ = [
     "Binding",
     "Callable",
     "HuggingFace",
+    "KerasModel",
+    "KerasModule",
     "Model",
+    "OnnxModel",
     "Probe",
     "TorchModule",
     "adapt",
+    "export_onnx",
     "load",
 ]
 
@@ -40,7 +48,18 @@ __getattr__ = lazy_names(
         "Probe": "mase.models.protocol",
         "Callable": "mase.models.callable",
         "HuggingFace": "mase.models.transformers",
+        "KerasModel": "mase.models.keras",
+        "KerasModule": "mase.models.keras_torch",
+        "OnnxModel": "mase.models.onnx",
+        "export_onnx": "mase.models.onnx_export",
         "TorchModule": "mase.models.torch_module",
     },
-    needs={"TorchModule": [("torch", "torch")], "HuggingFace": [("torch", "hf"), ("transformers", "hf")]},
+    needs={
+        "TorchModule": [("torch", "torch")],
+        "HuggingFace": [("torch", "hf"), ("transformers", "hf")],
+        "KerasModel": [("keras", "keras")],
+        "KerasModule": [("keras", "keras"), ("torch", "torch")],
+        "OnnxModel": [("onnxruntime", "onnx")],
+        "export_onnx": [("onnxruntime", "onnx"), ("torch", "hf"), ("transformers", "hf")],
+    },
 )

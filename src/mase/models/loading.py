@@ -1,4 +1,4 @@
-"""Load models by name: bundled models, folders, and Hugging Face classifiers."""
+"""Load models by name: bundled models, folders, ONNX files, and Hugging Face classifiers."""
 
 import os
 from pathlib import Path
@@ -18,13 +18,14 @@ def load(
     device: str | None = None,
     trust_remote_code: bool = False,
 ) -> Model:
-    """Return a model by name: a bundled one, a folder written by `mase train`, or a Hugging Face classifier.
+    """Return a model by name: a bundled one, a folder written by `mase train`, an ONNX file, or one of Hugging Face.
 
     Parameters
     ----------
     name_or_path
-        ``"lstm-imdb"``, ``"lstm-reuters"``, ``"bert-imdb"``, ``"bert-reuters"``, a folder, or the name of a Hugging
-        Face model that is in its local cache. A `Path` is always a folder.
+        ``"lstm-imdb"``, ``"lstm-reuters"``, ``"bert-imdb"``, ``"bert-reuters"``, a folder, a ``.onnx`` file with its
+        tokenizer beside it, or the name of a Hugging Face model that is in its local cache. A `Path` is always a folder
+        or a file.
     download
         Whether a Hugging Face model that is not on this machine may be downloaded.
     device
@@ -49,6 +50,12 @@ def load(
         from mase.models import bundled
 
         return bundled.load_adapted(name_or_path, device=device)
+    if local and _is_onnx(name):
+        require("onnxruntime", "onnx")
+        require("tokenizers", "onnx")
+        from mase.models.onnx_folder import read
+
+        return read(name, device=device)
     if local and (named(name_or_path, BUNDLED) or (Path(name) / "vocabulary.txt").is_file()):
         require("torch", "torch")
         from mase.models import bundled
@@ -66,6 +73,12 @@ def load(
     from mase.models.transformers import HuggingFace
 
     return HuggingFace(name, download=download, device=device, trust_remote_code=trust_remote_code)
+
+
+def _is_onnx(name: str) -> bool:
+    """Return whether this is a `.onnx` file, or a folder whose only weights are in a `model.onnx`."""
+    path = Path(name)
+    return path.suffix == ".onnx" or ((path / "model.onnx").is_file() and not (path / "model.safetensors").is_file())
 
 
 def _exists(name: str) -> bool:

@@ -21,7 +21,7 @@ from mase.models.token_ids import TokenIds
 from mase.models.tokenizing import tokenizing
 from mase.text import Side
 
-__all__ = ["OnnxFile", "OnnxModel"]
+__all__ = ["OnnxFile", "OnnxModel", "open_session"]
 
 # What the inputs of a session hold, by their usual names. The only input of a session holds ids, whatever its name.
 _INPUTS = {
@@ -222,15 +222,25 @@ def _opened(path: Path) -> tuple[str, Any]:
         if beside != path and beside.is_file() and beside.name.encode() in content:
             with beside.open("rb") as file:
                 digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest(), open_session(path)
+
+
+def open_session(path: Path) -> Any:
+    """Return a session of a file on the CPU, with as many threads as OMP_NUM_THREADS says, and without own operators.
+
+    Raises
+    ------
+    DataError
+        If it cannot be opened.
+    """
     options = onnxruntime.SessionOptions()
     options.log_severity_level = _FATAL
     threads = os.environ.get("OMP_NUM_THREADS", "")
     options.intra_op_num_threads = int(threads) if threads.isdecimal() else 0
     try:
-        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:
         reason = " ".join(str(error).split())
         raise DataError(f"onnxruntime cannot open {path}: {reason:.300}; expected a model without own operators") from (
             error
         )
-    return digest.hexdigest(), session

@@ -5,14 +5,14 @@ from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 
 from mase.arrays import Bools, Floats, Ints
 from mase.document import Document, Input, check_texts
 from mase.errors import CapabilityError, EmptyTextError, NonFiniteError, OptionError, ShapeError
-from mase.links import Output, probabilities
+from mase.links import Output, predictions
 from mase.models.answers import Answers
 from mase.models.batching import in_batches
 from mase.models.origin import Reopened
@@ -82,6 +82,10 @@ class TokenIds(Reopened):
             raise OptionError(f"max_length is {max_length}, expected an integer >= 1")
         if keep not in ("start", "end"):
             raise OptionError(f"keep is {keep!r}, expected 'start' or 'end'")
+        if outputs not in get_args(Kind):
+            raise OptionError(f"outputs is {outputs!r}, expected one of {', '.join(get_args(Kind))}")
+        if multilabel and outputs == "values":
+            raise OptionError("multilabel is True, expected False for outputs='values', which are no classes")
         self._run, self._tokenizer, self.name = run, tokenizer, name
         self._labels = None if labels is None else tuple(map(str, labels))
         self._max_length, self._keep = max_length, keep
@@ -110,6 +114,11 @@ class TokenIds(Reopened):
     def output(self) -> Output:
         """What the columns of the scores are."""
         return self._scores.output
+
+    @property
+    def returns_values(self) -> bool:
+        """Whether the columns are values instead of class scores."""
+        return self._outputs == "values"
 
     @property
     def _sample(self) -> Tokens:
@@ -175,18 +184,18 @@ class TokenIds(Reopened):
         return TokenIdsProbe(self, binding, self._tokenizer.roles.get(role or "delete"), start, {}, batch_size=batch)
 
     def predict(self, texts: Sequence[Input]) -> Floats:
-        """Return class probabilities `(n, k)`."""
+        """Return class probabilities `(n, k)`, or the values."""
         return self.predict_tokens([self.encode(text) for text in check_texts(texts, tuples=True)])
 
     def predict_tokens(self, tokens: Sequence[Tokens]) -> Floats:
-        """Return class probabilities `(n, k)` of n sequences of tokens."""
+        """Return class probabilities `(n, k)` of n sequences of tokens, or the values."""
         rows = sorted(enumerate(map(_row, tokens)), key=lambda item: len(item[1][0]))
         result = np.empty((len(tokens), len(self.labels)))
         places: Ints = np.array([place for place, _ in rows], dtype=np.int64)
         for part, scores in in_batches(
             lambda chosen, _: self.scores([rows[index][1] for index in chosen]), np.arange(len(rows)), _BATCH
         ):
-            result[places[part]] = probabilities(scores, self.output)
+            result[places[part]] = predictions(scores, self.output)
         return result
 
     def scores(self, rows: Sequence[Row]) -> Floats:
@@ -203,10 +212,10 @@ class TokenIds(Reopened):
         result = np.empty((len(rows), self._scores.n_classes))
         answers = Answers(self.name, self.output, self.labels)
         for indices in by_length.values():
-            ids = np.array([rows[index][0] for index in indices], dtype=np.int64)
-            types = None if rows[indices[0]][1] is None else np.array([rows[i][1] for i in indices], dtype=np.int64)
-            asked = cast("list[str]", [rows[index][0] for index in indices])  # shown in messages
-            result[indices] = answers.table(self._run(ids, types), asked)
+            batch = [rows[index] for index in indices]
+            types = None if batch[0][1] is None else np.array([kinds for _, kinds in batch], dtype=np.int64)
+            answer = self._run(np.array([ids for ids, _ in batch], dtype=np.int64), types)
+            result[indices] = answers.table(answer, [f"ids {ids}" for ids, _ in batch])
         return result
 
 
