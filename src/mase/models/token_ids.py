@@ -1,9 +1,9 @@
 """Models that are known by a function from token ids to class scores, such as a session of ONNX Runtime."""
 
 from collections.abc import Callable as Function
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, get_args
 
@@ -181,7 +181,7 @@ class TokenIds(Reopened):
         role = binding.space.reference
         start = self.scores([_row(binding.tokens)])
         batch = int(np.clip(_BATCH_TOKENS // len(binding.tokens), 8, 256))
-        return TokenIdsProbe(self, binding, self._tokenizer.roles.get(role or "delete"), start, {}, batch_size=batch)
+        return TokenIdsProbe(self, binding, self._tokenizer.roles.get(role or "delete"), start, batch_size=batch)
 
     def predict(self, texts: Sequence[Input]) -> Floats:
         """Return class probabilities `(n, k)`, or the values."""
@@ -223,15 +223,13 @@ class TokenIds(Reopened):
 class TokenIdsProbe:
     """A model of token ids bound to one text. See `mase.models.protocol.Probe`.
 
-    `reference_id` replaces the tokens of a masked word; None deletes them. The scores of each distinct row are kept in
-    `known`; None switches that off.
+    `reference_id` replaces the tokens of a masked word; None deletes them.
     """
 
     model: TokenIds
     binding: Binding
     reference_id: int | None
     start: Floats
-    known: dict[Row, Floats] | None
     n_setup: int = 1
     batch_size: int = 256
 
@@ -266,16 +264,13 @@ class TokenIdsProbe:
                 "a model of token ids can only keep or mask words, expected coordinates 0 and 1; use design='bernoulli'"
             )
         of_token = self.binding.coordinate_of_token
-        return self._scored(self._masked(kept) for kept in (coordinates[:, of_token] == 1) | (of_token < 0))
+        return self.model.scores([self._masked(kept) for kept in (coordinates[:, of_token] == 1) | (of_token < 0)])
 
     def exchanged(self, sources: Ints) -> Floats:
         """Return scores `(b, k)` where word i has the ids of word `sources[:, i]`; `sources` is `(b, p)`."""
         ids, types = _row(self.binding.tokens)
-        return self._scored((tuple(ids[token] for token in row), types) for row in self.binding.token_sources(sources))
-
-    def afresh(self, *, remember: bool) -> "TokenIdsProbe":
-        """Return the same probe with an empty cache, or without a cache unless `remember`."""
-        return replace(self, known={} if remember else None)
+        sourced = self.binding.token_sources(sources)
+        return self.model.scores([(tuple(ids[token] for token in row), types) for row in sourced])
 
     def _masked(self, kept: Bools) -> Row:
         """Return the row in which the tokens that are not `kept` `(t,)` are replaced or deleted."""
@@ -284,15 +279,6 @@ class TokenIdsProbe:
             return tuple(token if keep else self.reference_id for token, keep in zip(ids, kept, strict=True)), types
         left = None if types is None else tuple(kind for kind, keep in zip(types, kept, strict=True) if keep)
         return tuple(token for token, keep in zip(ids, kept, strict=True) if keep), left
-
-    def _scored(self, rows: Iterable[Row]) -> Floats:
-        if self.known is None:
-            return self.model.scores(list(rows))
-        asked = list(rows)
-        new = [row for row in dict.fromkeys(asked) if row not in self.known]
-        if new:
-            self.known.update(zip(new, self.model.scores(new), strict=True))
-        return np.array([self.known[row] for row in asked])
 
 
 def _row(tokens: Tokens) -> Row:

@@ -17,7 +17,7 @@ from mase.document import Document
 from mase.errors import CapabilityError, InvalidTextError, MaseError, ModelError, OptionError, ShapeError
 from mase.text import Side, Span, Tokens, Truncation
 
-__all__ = ["Tokenizer", "ids_and_spans", "shortened", "tokenizing"]
+__all__ = ["Tokenizer", "ids_and_spans", "longest_first", "shortened", "tokenizing"]
 
 # How vocabularies usually name the tokens that can represent an absent word.
 _USUAL = {"mask": ("[MASK]", "<mask>"), "unk": ("[UNK]", "<unk>"), "pad": ("[PAD]", "<pad>")}
@@ -220,24 +220,21 @@ def _whitespace_spans(text: str, ids: list[int], fixed_ids: Collection[int]) -> 
 
 
 def shortened(tokens: Tokens, longest: int | None, keep: Side) -> Tokens:
-    """Return at most `longest` of the tokens: all special ones, and those at one end of each field.
+    """Return at most `longest` of the tokens of one or two texts: all special ones, and those at one end of each text.
 
-    Of several fields the longest loses tokens first. None is no limit.
+    Of a pair the longer text loses tokens first; see `longest_first`. None is no limit.
     """
     if longest is None or len(tokens) <= longest:
         return tokens
-    by_field: dict[str, list[int]] = {field.name: [] for field in tokens.document.fields}
+    second = (*tokens.document.starts, len(tokens.text) + 1)[1]  # where the second text begins
+    of_text: tuple[list[int], list[int]] = ([], [])
     for index, span in enumerate(tokens.spans):
         if span is not None:
-            by_field[tokens.document.located(*span)[0].name].append(index)
-    most = {name: len(found) for name, found in by_field.items()}
-    for _ in range(len(tokens) - longest):
-        most[max(most, key=lambda name: most[name])] -= 1
-    kept = {
-        index
-        for name, found in by_field.items()
-        for index in (found[: most[name]] if keep == "start" else found[len(found) - most[name] :])
-    }
+            of_text[span[0] >= second].append(index)
+    room = longest - (len(tokens) - sum(map(len, of_text)))
+    kept = set()
+    for own, most in zip(of_text, longest_first(*map(len, of_text), max(room, 0)), strict=True):
+        kept |= set(own[:most] if keep == "start" else own[len(own) - most :])
     places = [index for index, span in enumerate(tokens.spans) if span is None or index in kept]
 
     def chosen(values: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -252,3 +249,16 @@ def shortened(tokens: Tokens, longest: int | None, keep: Side) -> Tokens:
         Truncation(len(places), len(tokens), keep),
         None if tokens.types is None else chosen(tokens.types),
     )
+
+
+def longest_first(first: int, second: int, room: int) -> tuple[int, int]:
+    """Return how many tokens of each of two texts fit into `room`, where the longer text loses its tokens first.
+
+    These are the numbers of the library tokenizers: of two halves the second one gets the odd token.
+    """
+    if first + second <= room:
+        return first, second
+    half = room // 2
+    if min(first, second) <= half:
+        return (first, room - first) if first <= second else (room - second, second)
+    return (half, room - half) if first <= second else (room - half, half)
