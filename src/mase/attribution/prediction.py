@@ -41,7 +41,7 @@ class Prediction:
 
     @classmethod
     def of_values(cls, names: Sequence[str], values: Floats, *, ranked: bool = False) -> Self:
-        """Return the prediction of k named values `(k,)`; of `ranked` ones, which are scores of classes, the largest."""
+        """Return the prediction of k named values `(k,)`; of `ranked` ones, the scores of classes, the largest."""
         index = int(np.argmax(values)) if ranked else 0
         return cls(names[index], index, None, {}, _by_name(names, values))
 
