@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mase.comparison.compare import compare as compare
     from mase.corpus.opened import open_run as open_run
     from mase.corpus.running import run as run
+    from mase.doctor.checking import check as check
     from mase.errors import MaseError as MaseError
     from mase.explainer import Explainer as Explainer
     from mase.explainer import explain as explain
@@ -42,6 +43,7 @@ __all__ = [
     "Stopping",
     "Widget",
     "__version__",
+    "check",
     "compare",
     "explain",
     "load",
@@ -65,6 +67,7 @@ __getattr__ = lazy_names(
         "QueryOptions": "mase.regression.precision",
         "Stopping": "mase.regression.stopping",
         "Widget": "mase.widget.widget",
+        "check": "mase.doctor.checking",
         "compare": "mase.comparison.compare",
         "explain": "mase.explainer",
         "load": "mase.io.json",

@@ -42,7 +42,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"bound_text"}),
     frozenset({"explainer"}),
     frozenset({"datasets", "io", "render"}),
-    frozenset({"metrics", "outputs"}),
+    frozenset({"doctor", "metrics", "outputs"}),
     frozenset({"corpus"}),
     frozenset({"summary", "comparison"}),
     frozenset({"report"}),

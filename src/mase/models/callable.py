@@ -14,6 +14,7 @@ from mase.choices import Reference
 from mase.errors import CapabilityError, EmptyTextError, MaseError, ModelError, OptionError, ShapeError
 from mase.links import Output, probabilities
 from mase.models.answers import Answers
+from mase.models.description import Description, unnamed
 from mase.models.locks import alone
 from mase.models.origin import Reopened
 from mase.models.protocol import Binding, Opened
@@ -110,6 +111,17 @@ class Callable(Reopened):
         if self._labels is not None:
             return (f"not {self._labels[0]}", self._labels[0])
         return tuple(str(index) for index in range(k))
+
+    @property
+    def description(self) -> Description:
+        """What the function was taken for."""
+        owner = getattr(self._predict, "__self__", None)
+        kind = f"function {self.name}" if owner is None else f"{self.package} {type(owner).__name__}"
+        named = "given" if getattr(owner, "classes_", None) is None else "classes_ of the estimator"
+        remedy = "pass mase.models.Callable(..., labels=[...]), one name per column"
+        return Description(
+            kind, "the columns, numbered" if self._labels is None else named, guesses=unnamed(self.labels, remedy)
+        )
 
     def encode(self, text: str) -> Tokens:
         """Return the words of the text as tokens.

@@ -12,6 +12,7 @@ from mase.arrays import Floats
 from mase.errors import CapabilityError, DataError, EmptyTextError, OptionError
 from mase.links import Output
 from mase.models.checksum import Checksum
+from mase.models.description import Description, of_module
 from mase.models.devices import device_of, moved
 from mase.models.document import is_taken
 from mase.models.engine import Engine
@@ -161,6 +162,11 @@ class HuggingFace(Reopened):
             names if len(set(names)) == len(names) else tuple(f"{index}: {name}" for index, name in enumerate(names))
         )
         return names if self._config.num_labels > 1 else (f"not {names[0]}", names[0])
+
+    @property
+    def description(self) -> Description:
+        """What the model was taken for."""
+        return of_module(self, "Hugging Face", "config.id2label", "name them in config.id2label")
 
     @property
     def sha256(self) -> str:
