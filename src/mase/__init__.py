@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mase.corpus.opened import open_run as open_run
     from mase.corpus.running import run as run
     from mase.doctor.checking import check as check
+    from mase.document import Document as Document
     from mase.errors import MaseError as MaseError
     from mase.explainer import Explainer as Explainer
     from mase.explainer import explain as explain
@@ -35,6 +36,7 @@ __all__ = [
     "METHODS",
     "Attribution",
     "Attributions",
+    "Document",
     "Explainer",
     "MaseError",
     "Method",
@@ -59,6 +61,7 @@ __getattr__ = lazy_names(
     {
         "Attribution": "mase.attribution",
         "Attributions": "mase.attribution",
+        "Document": "mase.document",
         "Explainer": "mase.explainer",
         "METHODS": "mase.methods",
         "MaseError": "mase.errors",

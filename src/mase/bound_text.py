@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from mase.arrays import Floats, Ints
-from mase.attribution import Attribution, Evidence, Field, Prediction, Unit
+from mase.attribution import Attribution, Evidence, Prediction
 from mase.coordinates import coordinates, members
+from mase.document import Document
 from mase.errors import EmptyTextError, ModelError, OptionError
 from mase.evidence import MaskedPredictions
 from mase.links import probabilities
@@ -17,7 +18,7 @@ from mase.models.protocol import Binding, Model, Probe
 from mase.provenance import installed
 from mase.regression.answers import Answers
 from mase.regression.strategy import Solution
-from mase.results import FIELD, fit_of, response_of, tokens_of
+from mase.results import fit_of, response_of, tokens_of, units_of
 from mase.spaces.token_mask import TokenMask
 from mase.target import target_index
 from mase.text import Tokens, Words, group_words
@@ -55,7 +56,7 @@ class BoundText:
 
     @classmethod
     def of(
-        cls, model: Model, method: Method, text: str, target: str | int | None, *, per_token: bool, seed: int
+        cls, model: Model, method: Method, document: Document, target: str | int | None, *, per_token: bool, seed: int
     ) -> Self:
         """Encode and bind a text; `target` is a label or an index, None for the predicted class.
 
@@ -69,7 +70,8 @@ class BoundText:
             If the model cannot be bound to the text.
         """
         begun = time.perf_counter()
-        tokens = model.encode(text)
+        document.check_masks()
+        tokens = model.encode(document)
         words = group_words(tokens)
         of_token = coordinates(words, per_token=per_token)
         binding = _binding(tokens, of_token, method, seed)
@@ -107,8 +109,8 @@ class BoundText:
         response = response_of(solution, label, self.method.link, words, self.of_token, per_token=self.per_token)
         evidence: Evidence | None = None if tested is None else tested.evidence(response.order, n_best)
         return Attribution(
-            document=(Field(FIELD, self.tokens.text),),
-            units=tuple(Unit(FIELD, start, end, self.tokens.text[start:end]) for start, end in words.spans),
+            document=self.tokens.document.fields,
+            units=units_of(self.tokens, words),
             responses=(response,),
             tokens=tokens_of(self.tokens, words),
             prediction=Prediction.of(self.model.labels, self.probability),

@@ -1,6 +1,6 @@
 """The pipeline: text -> tokens -> probe -> strategy -> attribution."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Unpack, overload
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from mase.attribution import Attribution, Attributions, Changed, chosen
 from mase.bound_text import BoundText
+from mase.document import Document, Input, Scalar, check_texts, is_single
 from mase.errors import MaseError, OptionError
 from mase.evidence import budget, check_count, within_budget
 from mase.links import Link
@@ -16,13 +17,12 @@ from mase.methods import Method, describe, resolve, suited
 from mase.models import adapt
 from mase.models.batching import UNWATCHED
 from mase.models.protocol import Model, Probe
-from mase.options import ExplainerOptions, MoreOptions, Units, merged
-from mase.progress import Listener, Reporter
+from mase.options import ExplainerOptions, MoreOptions, Units, merged, names_of
+from mase.progress import Listener, Reporter, tracked
 from mase.regression.answers import Answers
 from mase.regression.precision import AUTO, QueryOptions
 from mase.regression.stopping import NEVER, Stopping
 from mase.rng import generator, seeded, stream_key
-from mase.text import check_text, check_texts
 
 __all__ = ["Explainer", "explain"]
 
@@ -57,6 +57,10 @@ class Explainer:
         How to evaluate the model: batch size and precision.
     stopping
         Stopping rule: stop before `n_samples` when the scores are certain enough.
+    fixed
+        Names of fields that are never masked, such as the question of a pair.
+    background
+        For each field that is a number or a category, the value that replaces it when it is masked.
     show_progress
         Whether to show a progress bar on stderr for a list of texts.
     **more
@@ -93,6 +97,8 @@ class Explainer:
         evidence: int = 0,
         query: QueryOptions = AUTO,
         stopping: Stopping = NEVER,
+        fixed: Collection[str] = (),
+        background: Mapping[str, Scalar] | None = None,
         show_progress: bool = False,
         **more: Unpack[MoreOptions],
     ) -> None:
@@ -102,34 +108,37 @@ class Explainer:
         overrides = {"n_samples": n_samples, "sigma": sigma, "reference": reference, "link": link} | parts
         self.method = suited(method, self.model, overrides)
         self.seed, self.show_progress, self.n_tested = int(seed), show_progress, check_count(evidence)
+        self.fixed, self.background = names_of(fixed), dict(background or {})
         self._measured = within_budget(self.method, self.n_tested)
 
     @overload
-    def __call__(self, texts: str, *, target: str | int | None = None) -> Attribution: ...  # type: ignore[overload-overlap]
+    def __call__(self, texts: Input, *, target: str | int | None = None) -> Attribution: ...  # type: ignore[overload-overlap]
 
     @overload
-    def __call__(self, texts: Iterable[str], *, target: str | int | None = None) -> Attributions: ...
+    def __call__(self, texts: Iterable[Input], *, target: str | int | None = None) -> Attributions: ...
 
-    def __call__(self, texts: str | Iterable[str], *, target: str | int | None = None) -> Attribution | Attributions:
-        """Return the attribution of one text (a str), or a list of attributions (`Attributions`) for several texts.
+    def __call__(
+        self, texts: Input | Iterable[Input], *, target: str | int | None = None
+    ) -> Attribution | Attributions:
+        """Return the attribution of one text, or a list of attributions (`Attributions`) for several texts.
 
-        Several texts are a list, a generator or a Series of str. `target` is a label or an index; the default is the
-        predicted class.
+        One text is a str, a pair of str (a tuple) or a mapping of fields. Several texts are a list, a generator or a
+        Series. `target` is a label or an index; the default is the predicted class.
 
         Raises
         ------
         EmptyTextError
             If a text has no word.
         InvalidTextError
-            If a text is not a str or not valid Unicode. Pairs of sentences, mappings and tables are not supported.
+            If a text is none of these, is not valid Unicode, or has fields that the model does not read.
         ModelError
             If the model raises an exception or returns something other than finite class scores.
         """
-        if isinstance(texts, str):
+        if is_single(texts):
             return self._explain(texts, target)
-        return Attributions(self.stream(texts, target=target))
+        return Attributions(self._streamed(check_texts(texts), target))
 
-    def stream(self, texts: Iterable[str], *, target: str | int | None = None) -> Iterator[Attribution]:
+    def stream(self, texts: Iterable[Input], *, target: str | int | None = None) -> Iterator[Attribution]:
         """Yield the attributions of several texts one by one, without keeping them in memory.
 
         Raises
@@ -141,8 +150,8 @@ class Explainer:
         """
         return self._streamed(check_texts(texts), target)
 
-    def _streamed(self, texts: Iterable[str], target: str | int | None) -> Iterator[Attribution]:
-        for number, text in enumerate(self._tracked(texts)):
+    def _streamed(self, texts: Iterable[Input], target: str | int | None) -> Iterator[Attribution]:
+        for number, text in enumerate(tracked(texts) if self.show_progress else texts):
             try:
                 attribution = self._explain(text, target)
             except MaseError as error:
@@ -150,15 +159,7 @@ class Explainer:
                 raise
             yield attribution
 
-    def _tracked(self, texts: Iterable[str]) -> Iterable[str]:
-        if not self.show_progress:
-            return texts
-        from rich.console import Console
-        from rich.progress import track
-
-        return track(texts, "explaining", console=Console(stderr=True))
-
-    def follow(self, text: str, listener: Listener, *, target: str | int | None = None) -> Attribution:
+    def follow(self, text: Input, listener: Listener, *, target: str | int | None = None) -> Attribution:
         """Return the attribution of one text, and tell a listener how far it is.
 
         The listener is called after every batch of evaluations, and after every round but the last one of a design
@@ -204,16 +205,18 @@ class Explainer:
         if dict(found.model) != {"name": self.model.name, "sha256": self.model.sha256}:
             name = found.model.get("name")
             raise OptionError(f"the attribution is of the model {name!r}, expected one of {self.model.name!r}")
-        with seeded(self.seed, found.text):
-            bound = self._bound(found.text, found.target)
+        document = Document(found.document)
+        with seeded(self.seed, document.key):
+            bound = self._bound(document, found.target)
             return bound.masked(Answers(), 1, self.query.rows).without(masked)
 
-    def _explain(self, text: str, target: str | int | None, listener: Listener | None = None) -> Attribution:
-        with seeded(self.seed, check_text(text)):
-            return self._explained(self._bound(text, target), listener)
+    def _explain(self, text: Input, target: str | int | None, listener: Listener | None = None) -> Attribution:
+        document = Document.of(text, fixed=self.fixed, background=self.background)
+        with seeded(self.seed, document.key):
+            return self._explained(self._bound(document, target), listener)
 
-    def _bound(self, text: str, target: str | int | None) -> BoundText:
-        return BoundText.of(self.model, self.method, text, target, per_token=self.per_token, seed=self.seed)
+    def _bound(self, document: Document, target: str | int | None) -> BoundText:
+        return BoundText.of(self.model, self.method, document, target, per_token=self.per_token, seed=self.seed)
 
     def _explained(self, bound: BoundText, listener: Listener | None) -> Attribution:
         settings, probe = self._described(bound.probe), bound.probe
@@ -222,7 +225,7 @@ class Explainer:
             interim = partial(bound.attribution, settings=settings, seed=self.seed)
             report = Reporter(listener, interim, self.method.n_samples, probe.n_setup)
         answers = Answers() if self.n_tested else None
-        rng = generator(self.seed, bound.tokens.text)
+        rng = generator(self.seed, bound.tokens.document.key)
         solution = measure(probe, self._measured, bound.target, rng, self.query, self.stopping, answers, report)
         tested = None
         if answers is not None:
@@ -254,6 +257,8 @@ class Explainer:
             "confidence": self.stopping.confidence,
             "precision": self.query.precision,
             **({"evidence": self.n_tested} if self.n_tested else {}),
+            **({"fixed": list(self.fixed)} if self.fixed else {}),
+            **({"background": self.background} if self.background else {}),
         }
 
     def _described(self, probe: Probe) -> dict[str, Any]:
@@ -265,21 +270,19 @@ class Explainer:
 
 
 def explain(
-    text: str,
+    text: Input,
     model: Any = "lstm-imdb",
     tokenizer: Any = None,
     *,
     target: str | int | None = None,
     **options: Unpack[ExplainerOptions],
 ) -> Attribution:
-    """Return the attribution of one text.
-
-    To explain several texts, create one `Explainer` and call it with all of them. The model is then loaded only once.
+    """Return the attribution of one text. Create one `Explainer` for several: the model is then loaded only once.
 
     Parameters
     ----------
     text
-        The text.
+        The text: a str, a pair of str (a tuple) or a mapping of fields.
     model, tokenizer
         A name or folder, a Hugging Face classifier with its tokenizer, a function `list[str] -> (n, k)`, a fitted
         scikit-learn estimator, or an adapter from `mase.models`.

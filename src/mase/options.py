@@ -1,10 +1,11 @@
 """Options of an explanation that can be given in more than one way."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, Literal, TypedDict
 
 from mase.choices import UNITS, Precision, Units
+from mase.document import Scalar
 from mase.errors import OptionError
 from mase.links import Link
 from mase.method import Method
@@ -12,7 +13,7 @@ from mase.registry import unknown
 from mase.regression.precision import QueryOptions
 from mase.regression.stopping import Stopping
 
-__all__ = ["ExplainerOptions", "MoreOptions", "Units", "merged"]
+__all__ = ["ExplainerOptions", "MoreOptions", "Units", "merged", "names_of"]
 
 
 class MoreOptions(TypedDict, total=False):
@@ -40,6 +41,8 @@ class ExplainerOptions(MoreOptions, total=False):
     link: Link | None
     seed: int
     evidence: int
+    fixed: Collection[str]
+    background: Mapping[str, Scalar] | None
     query: QueryOptions
     stopping: Stopping
 
@@ -48,7 +51,20 @@ _PARTS = ("design", "estimator", "space", "center")
 _QUERY = ("batch_size", "precision")
 _STOPPING = ("tolerance", "stable_top")
 # The keywords that the signatures name, for the hint about a misspelt one; a test compares them.
-_NAMED = ("method", "units", "n_samples", "sigma", "reference", "link", "seed", "evidence", "query", "stopping")
+_NAMED = (
+    "method",
+    "units",
+    "n_samples",
+    "sigma",
+    "reference",
+    "link",
+    "seed",
+    "evidence",
+    "fixed",
+    "background",
+    "query",
+    "stopping",
+)
 
 
 def merged(
@@ -76,6 +92,19 @@ def merged(
     query = replace(query, **_select(more, _QUERY))
     stopping = replace(stopping, **_select(more, _STOPPING))
     return _select(more, _PARTS), query, stopping, _units(units, more.get("granularity"))
+
+
+def names_of(fields: Collection[str]) -> tuple[str, ...]:
+    """Return the names of fixed fields.
+
+    Raises
+    ------
+    OptionError
+        If they are a single str, or something else than names.
+    """
+    if isinstance(fields, str) or not all(isinstance(name, str) for name in fields):
+        raise OptionError(f"fixed is {fields!r}, expected a list of names of fields, as in ['question']")
+    return tuple(fields)
 
 
 def _units(units: Units, granularity: Units | None) -> Units:

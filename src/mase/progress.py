@@ -1,13 +1,16 @@
 """How far an explanation is, for who follows it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from mase.attribution import Attribution
 from mase.regression.strategy import Solution
 from mase.rng import untouched
 
-__all__ = ["Listener", "Progress", "Reporter"]
+__all__ = ["Listener", "Progress", "Reporter", "tracked"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,3 +73,11 @@ class Reporter:
     def _tell(self, interim: Callable[[], Attribution] | None) -> None:
         with untouched():
             self.listener(Progress(self.n_asked, self.n_samples, interim))
+
+
+def tracked(texts: Iterable[T]) -> Iterable[T]:
+    """Yield the same texts, and show a progress bar on stderr."""
+    from rich.console import Console
+    from rich.progress import track
+
+    return track(texts, "explaining", console=Console(stderr=True))

@@ -3,15 +3,12 @@
 import numpy as np
 
 from mase.arrays import Ints
-from mase.attribution import Fit, Response, Token
+from mase.attribution import Fit, Response, Token, Unit
 from mase.coordinates import members
 from mase.regression.strategy import Solution
 from mase.text import Tokens, Words
 
-__all__ = ["FIELD", "fit_of", "response_of", "tokens_of"]
-
-# The name of the single field of a plain text.
-FIELD = "text"
+__all__ = ["fit_of", "response_of", "tokens_of", "units_of"]
 
 
 def response_of(
@@ -47,6 +44,18 @@ def tokens_of(tokens: Tokens, words: Words) -> tuple[Token, ...]:
     """Return the tokens with their spans and the indices of their words."""
     result = []
     for piece, span, word in zip(tokens.pieces, tokens.spans, words.of_token, strict=True):
-        start, end = (None, None) if span is None else span
-        result.append(Token(piece, None if span is None else FIELD, start, end, word if word >= 0 else None))
+        if span is None:
+            result.append(Token(piece, None, None, None, None))
+        else:
+            field, start, end = tokens.document.located(*span)
+            result.append(Token(piece, field.name, start, end, word if word >= 0 else None))
+    return tuple(result)
+
+
+def units_of(tokens: Tokens, words: Words) -> tuple[Unit, ...]:
+    """Return the words with their spans in the fields of the document."""
+    result = []
+    for span in words.spans:
+        field, start, end = tokens.document.located(*span)
+        result.append(Unit(field.name, start, end, field.text[start:end]))
     return tuple(result)

@@ -3,13 +3,13 @@
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Literal
 
-from mase.errors import InvalidTextError, ShapeError
+from mase.document import Document
+from mase.errors import ShapeError
 
 __all__ = [
     "Side",
@@ -17,8 +17,6 @@ __all__ = [
     "Tokens",
     "Truncation",
     "Words",
-    "check_text",
-    "check_texts",
     "find_words",
     "group_words",
     "joins",
@@ -42,23 +40,33 @@ class Truncation:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """The t tokens of a text, each with its id and its span in `text`.
+    """The t tokens of a document, each with its id and its span in `text`.
 
-    `fixed` marks special and padding tokens, which have no coordinate and score exactly 0. A black box that takes
-    strings has no token ids: its tokens are the words and `ids` numbers them.
+    `fixed` marks special and padding tokens and the tokens of fixed fields, which have no coordinate and score exactly
+    0. `types` are the token types that a model reads beside the ids, such as the segments of a pair. A black box that
+    takes strings has no token ids: its tokens are the words and `ids` numbers them.
     """
 
-    text: str
+    document: Document
     ids: tuple[int, ...]
     pieces: tuple[str, ...]
     spans: tuple[Span | None, ...]
     fixed: tuple[bool, ...]
     truncation: Truncation | None = None
+    types: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         lengths = {len(self.ids), len(self.pieces), len(self.spans), len(self.fixed)}
         if len(lengths) != 1:
             raise ShapeError(f"ids, pieces, spans and fixed have lengths {sorted(lengths)}, expected one length")
+        if any(field.fixed for field in self.document.fields):
+            held = (span is not None and self.document.located(*span)[0].fixed for span in self.spans)
+            object.__setattr__(self, "fixed", tuple(map(any, zip(self.fixed, held, strict=True))))
+
+    @property
+    def text(self) -> str:
+        """The texts of the fields of the document, one per line."""
+        return self.document.text
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -73,70 +81,6 @@ class Words:
 
     def __len__(self) -> int:
         return len(self.spans)
-
-
-def check_text(text: object) -> str:
-    """Return `text` if it is valid Unicode; a subclass such as `numpy.str_` is converted to `str`.
-
-    Raises
-    ------
-    InvalidTextError
-        If it is not a string, or contains a lone surrogate, which tokenizers and files do not support.
-    """
-    if not isinstance(text, str):
-        raise InvalidTextError(f"text is of type {type(text).__name__}, expected str{_remedy(text)}")
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise InvalidTextError(
-            f"text has the lone surrogate U+{ord(text[error.start]):04X} at position {error.start}, expected valid "
-            "Unicode; replace it, for example with text.encode('utf-8', 'replace').decode()"
-        ) from None
-    return str.__str__(text)
-
-
-def check_texts(texts: object, *, tuples: bool = False) -> Iterable[Any]:
-    """Return `texts` if it is a list, a generator or a Series; the single texts are not checked (see `check_text`).
-
-    Ambiguous inputs are refused: a tuple or a mapping may be one input with several fields, iterating over a table
-    yields the names of its columns, and a set has no order. With `tuples` a tuple counts as several texts, for callers
-    that never take a single input.
-
-    Raises
-    ------
-    InvalidTextError
-        If it is a single text or another type.
-    """
-    if isinstance(texts, str):
-        raise InvalidTextError("texts is a single str, expected several texts; use a list, as in [text]")
-    shape = getattr(texts, "shape", None)
-    one_column = not isinstance(shape, tuple) or len(shape) == 1
-    if (
-        not one_column
-        or not isinstance(texts, Iterable)
-        or isinstance(texts, bytes | bytearray | memoryview | Mapping | Set)
-        or (isinstance(texts, tuple) and not tuples)
-    ):
-        raise InvalidTextError(
-            f"texts is of type {type(texts).__name__}, expected a str, or a list, a generator or a Series of str"
-            f"{_remedy(texts)}"
-        )
-    return texts
-
-
-def _remedy(value: object) -> str:
-    """Return the remedy for an input that is not a text, for the end of a message."""
-    if isinstance(value, bytes | bytearray | memoryview):
-        return "; decode it first, as in text.decode()"
-    if isinstance(value, tuple | list | Mapping):
-        return (
-            "; pairs of sentences and fields are not supported: join them to one str, or pass several texts as a list"
-        )
-    if isinstance(value, Set):
-        return "; a set has no order, pass sorted(texts)"
-    shape = getattr(value, "shape", None)
-    is_table = isinstance(shape, tuple) and len(shape) == 2
-    return "; pass one column of the table, as in table['text']" if is_table else ""
 
 
 @cache

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from mase.designs import DESIGNS
 from mase.designs.placement import Gaussian
+from mase.document import Document
 from mase.estimators import ESTIMATORS
 from mase.measure import measure
 from mase.methods import resolve
@@ -92,7 +93,7 @@ def test_every_token_finds_its_word(text, data):
     cuts = sorted({0, len(text), *data.draw(st.lists(st.integers(0, len(text)), max_size=10))})
     spans = tuple(itertools.pairwise(cuts))
     n = len(spans)
-    words = group_words(Tokens(text, tuple(range(n)), ("",) * n, spans, (False,) * n))
+    words = group_words(Tokens(Document.of(text), tuple(range(n)), ("",) * n, spans, (False,) * n))
     for (start, end), word in zip(spans, words.of_token, strict=True):
         piece = text[start:end]
         if not piece.strip():  # joins the token after it, if there is one

@@ -30,7 +30,8 @@ SOURCES = {"mase": SOURCE, "mase_paper": ROOT / "paper" / "src" / "mase_paper"}
 # package have its name before them.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"errors", "platforms"}),
-    frozenset({"arrays", "choices", "files", "lazy", "processes", "registry", "rng", "text"}),
+    frozenset({"arrays", "choices", "document", "files", "lazy", "processes", "registry", "rng"}),
+    frozenset({"text"}),
     frozenset({"attribution", "coordinates", "links", "provenance", "spaces.protocol", "statistics"}),
     frozenset({"models.protocol"}),
     frozenset({"models.batching"}),

@@ -1,7 +1,8 @@
 import pytest
 
+from mase.document import Document, check_text
 from mase.errors import InvalidTextError, ShapeError
-from mase.text import Tokens, check_text, find_words, group_words
+from mase.text import Tokens, find_words, group_words
 
 
 def words(text):
@@ -33,7 +34,7 @@ def test_words(text, expected):
 
 def tokens(text, spans, fixed=None):
     n = len(spans)
-    return Tokens(text, tuple(range(n)), ("x",) * n, tuple(spans), tuple(fixed or (False,) * n))
+    return Tokens(Document.of(text), tuple(range(n)), ("x",) * n, tuple(spans), tuple(fixed or (False,) * n))
 
 
 def test_subwords_belong_to_their_word():
@@ -75,4 +76,4 @@ def test_invalid_text(text):
 
 def test_tokens_of_unequal_lengths():
     with pytest.raises(ShapeError):
-        Tokens("a", (1, 2), ("a",), ((0, 1),), (False,))
+        Tokens(Document.of("a"), (1, 2), ("a",), ((0, 1),), (False,))

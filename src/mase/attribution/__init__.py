@@ -2,13 +2,14 @@
 
 from mase.attribution.attribution import LISTED, Attribution, Word
 from mase.attribution.attributions import Attributions
-from mase.attribution.document import Field, Token, Unit
+from mase.attribution.document import Token, Unit
 from mase.attribution.evidence import Changed, Evidence, FlipSet
 from mase.attribution.expected import chosen
 from mase.attribution.fit import Fit, Note, Precision
 from mase.attribution.prediction import Prediction
 from mase.attribution.response import Response, ranking
 from mase.attribution.verdict import Verdict
+from mase.document import Field
 
 __all__ = [
     "LISTED",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from mase.arrays import Floats, Ints, frozen
-from mase.attribution.document import Field, Token, Unit
+from mase.attribution.document import Token, Unit
 from mase.attribution.evidence import Evidence
 from mase.attribution.expected import chosen, expected_probability
 from mase.attribution.fit import Fit, Note
@@ -19,6 +19,7 @@ from mase.attribution.prediction import Prediction
 from mase.attribution.response import Response, ranking
 from mase.attribution.rows import rows
 from mase.attribution.verdict import Verdict, verdict_on
+from mase.document import Document, Field
 from mase.errors import OptionError
 from mase.registry import unknown
 from mase.text import Span, Truncation
@@ -78,7 +79,7 @@ class Attribution:
     @property
     def text(self) -> str:
         """The text of the only field, or the texts of several fields, one per line."""
-        return "\n".join(part.text for part in self.document)
+        return Document(self.document).text
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -1,20 +1,8 @@
-"""The explained document: its named fields, its units (the parts that are scored) and the model's tokens."""
+"""The units of a document (the parts that are scored) and the model's tokens."""
 
 from dataclasses import dataclass
 
-__all__ = ["Field", "Token", "Unit"]
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """One named string of a document. A plain text is a document with the one field ``text``.
-
-    A `fixed` field is never masked, and its units get no scores.
-    """
-
-    name: str
-    text: str
-    fixed: bool = False
+__all__ = ["Token", "Unit"]
 
 
 @dataclass(frozen=True, slots=True)

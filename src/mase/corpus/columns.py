@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from mase.attribution import Attribution, Field, Response
 from mase.corpus.source import Item
+from mase.document import TEXT
 from mase.errors import DataError
-from mase.results import FIELD
 
 __all__ = ["COMPARED", "TABLES", "Rows", "schema"]
 
@@ -123,7 +123,7 @@ class Rows:
 
     def add_failure(self, item: Item, error: str, message: str, seconds: float) -> None:
         """Add a text that could not be explained: the name of the error's type, its message, and the time it took."""
-        document = () if item.text is None else (Field(FIELD, item.text),)
+        document = () if item.text is None else (Field(TEXT, item.text),)
         self._add_text(item, document, notes=[], error=error, message=_valid(message))
         self._append("timings", id=item.id, row=item.row, seconds=seconds, worker=self._worker)
 

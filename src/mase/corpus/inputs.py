@@ -8,8 +8,8 @@ from typing import Any, Protocol, runtime_checkable
 from mase.corpus.items import Columns, Keep, kept_columns
 from mase.corpus.table_source import TableSource
 from mase.corpus.tables import ArrowTable, File, Pairs, Table, Texts, files_in
+from mase.document import check_texts
 from mase.errors import DataError, OptionError
-from mase.text import check_texts
 
 __all__ = ["open_source"]
 

@@ -1,9 +1,11 @@
 """`mase.check`: find out what a model is taken for."""
 
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from mase.doctor.check import Check, Defaults
 from mase.doctor.trials import agreement, bound, cut_off, inputs, speed
+from mase.document import Document, Input, Scalar
 from mase.errors import EmptyTextError, InvalidTextError, MaseError, ModelError, ShapeError
 from mase.explainer import Explainer
 from mase.models.description import Guess, description_of
@@ -21,7 +23,14 @@ _LONG = " ".join([
 ])  # fmt: skip
 
 
-def check(model: Any, tokenizer: Any = None, *, text: str | None = None) -> Check:
+def check(
+    model: Any,
+    tokenizer: Any = None,
+    *,
+    text: Input | None = None,
+    fixed: Collection[str] = (),
+    background: Mapping[str, Scalar] | None = None,
+) -> Check:
     """Return what a model is taken for: what was recognised, and what was guessed and how to say it.
 
     The model is asked some questions: about two dozen, and as many more as it answers in a second.
@@ -31,7 +40,10 @@ def check(model: Any, tokenizer: Any = None, *, text: str | None = None) -> Chec
     model, tokenizer
         What `mase.Explainer` takes.
     text
-        A text to ask about, for a model that cannot read just any. Short texts in English are used by default.
+        An input to ask about, for a model that cannot read just any text: a text, a pair or a mapping of fields. Two
+        texts in English are used by default.
+    fixed, background
+        What `mase.Explainer` takes for the fields of the input.
 
     Raises
     ------
@@ -47,9 +59,10 @@ def check(model: Any, tokenizer: Any = None, *, text: str | None = None) -> Chec
     >>> [(guess.what, guess.remedy) for guess in found.guesses]  # doctest: +NORMALIZE_WHITESPACE
     [("the classes are called '0', '1'", 'pass mase.models.Callable(..., labels=[...]), one name per column')]
     """
-    explainer = Explainer(model, tokenizer)
+    explainer = Explainer(model, tokenizer, fixed=fixed, background=background)
+    given = None if text is None else Document.of(text, fixed=fixed, background=background)
     adapted = explainer.model
-    texts, failed = _readable(explainer, text)
+    texts, failed = _readable(explainer, given)
     output, description = bound(explainer, texts[0]).probe.output, description_of(adapted)
     cut, longest = cut_off(adapted)
     return Check(
@@ -59,7 +72,7 @@ def check(model: Any, tokenizer: Any = None, *, text: str | None = None) -> Chec
         labels_from=description.labels_from,
         output=output.kind,
         multilabel=output.multilabel,
-        inputs=inputs(adapted, text),
+        inputs=inputs(adapted, given),
         cut_off=cut,
         longest=longest,
         defaults=_defaults(explainer),
@@ -71,17 +84,17 @@ def check(model: Any, tokenizer: Any = None, *, text: str | None = None) -> Chec
     )
 
 
-def _readable(explainer: Explainer, text: str | None) -> tuple[list[str], tuple[Guess, ...]]:
-    """Return the texts to ask about, and what a longer text fails for if it does.
+def _readable(explainer: Explainer, given: Document | None) -> tuple[list[Input], tuple[Guess, ...]]:
+    """Return the inputs to ask about, and what a longer text fails for if it does.
 
     Raises
     ------
     MaseError
         If the model cannot be asked about the first.
     """
-    if text is not None:
-        bound(explainer, text)
-        return [text], ()
+    if given is not None:
+        bound(explainer, given)
+        return [given], ()
     try:
         bound(explainer, _SHORT)
     except (EmptyTextError, InvalidTextError, ModelError, ShapeError) as error:

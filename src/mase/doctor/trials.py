@@ -8,6 +8,7 @@ import numpy as np
 
 from mase.bound_text import BoundText
 from mase.doctor.check import Agreement, Speed
+from mase.document import PAIR, Document, Input
 from mase.errors import MaseError
 from mase.explainer import Explainer
 from mase.models.batching import ask
@@ -21,11 +22,16 @@ _LENGTHS = (32_768, 16_384, 4_096, 1_024, 256)
 # Seconds that the evaluations of one text may take, unless a single one takes longer.
 _PATIENCE = 0.5
 _SENTENCE = "Most of the people whom we asked were happy with it, and a few were not. "
-_PAIR = {"pairs": ("It rains today.", "The street is dry."), "records": {"title": "Rain", "body": "The street is wet."}}
+# An input of each kind.
+_EXAMPLES: dict[str, Input] = {
+    "texts": _SENTENCE,
+    "pairs": ("It rains today.", "The street is dry."),
+    "records": {"title": "Rain", "body": "The street is wet."},
+}
 
 
-def bound(explainer: Explainer, text: str) -> BoundText:
-    """Return a text as the explainer measures it, for the predicted class.
+def bound(explainer: Explainer, text: Input) -> BoundText:
+    """Return an input as the explainer measures it, for the predicted class.
 
     Raises
     ------
@@ -33,17 +39,24 @@ def bound(explainer: Explainer, text: str) -> BoundText:
         If the text cannot be explained.
     """
     model, method = explainer.model, explainer.method
-    return BoundText.of(model, method, text, None, per_token=explainer.per_token, seed=explainer.seed)
+    document = Document.of(text, fixed=explainer.fixed, background=explainer.background)
+    return BoundText.of(model, method, document, None, per_token=explainer.per_token, seed=explainer.seed)
 
 
-def inputs(model: Model, given: str | None) -> tuple[str, ...]:
+def inputs(model: Model, given: Document | None) -> tuple[str, ...]:
     """Return the kinds of inputs that the model answers: "texts", "pairs" and "records"."""
     found = []
-    for kind, example in ({"texts": given or _SENTENCE} | _PAIR).items():
+    for kind, example in (_EXAMPLES if given is None else _EXAMPLES | {_kind(given): given}).items():
         with suppress(MaseError):
-            model.predict([example])  # type: ignore[list-item]
+            model.predict([example])
             found.append(kind)
     return tuple(found)
+
+
+def _kind(document: Document) -> str:
+    if document.is_plain:
+        return "texts"
+    return "pairs" if tuple(field.name for field in document.fields) == PAIR else "records"
 
 
 def cut_off(model: Model) -> tuple[Truncation | None, int]:
@@ -57,7 +70,7 @@ def cut_off(model: Model) -> tuple[Truncation | None, int]:
     return None, 0
 
 
-def agreement(model: Model, texts: Sequence[str]) -> Agreement:
+def agreement(model: Model, texts: Sequence[Input]) -> Agreement:
     """Return how far predictions `(k,)` for the first text differ: asked twice, and in a batch with the others.
 
     Raises
@@ -72,7 +85,7 @@ def agreement(model: Model, texts: Sequence[str]) -> Agreement:
     return Agreement(difference, max(0.0, nearest - difference))
 
 
-def speed(explainer: Explainer, text: str) -> Speed:
+def speed(explainer: Explainer, text: Input) -> Speed:
     """Return the time of an evaluation of a text with some of its units masked.
 
     Raises

@@ -9,8 +9,10 @@ import numpy as np
 
 from mase.arrays import Floats, as_floats
 from mase.attribution import Attribution
+from mase.document import Input
 from mase.errors import OptionError, ShapeError
 from mase.models.protocol import Model
+from mase.results import units_of
 from mase.text import Span, Tokens, Words, group_words
 
 __all__ = ["align", "check_model"]
@@ -35,7 +37,7 @@ class _Tensor(Protocol):
     def cpu(self) -> Any: ...
 
 
-def align(given: Any, model: Model, text: str, *, target: int | None = None) -> Floats:
+def align(given: Any, model: Model, text: Input, *, target: int | None = None) -> Floats:
     """Return scores `(w,)` for the words of `text` that `model` reads, from an attribution made by another tool.
 
     Parameters
@@ -82,9 +84,9 @@ def align(given: Any, model: Model, text: str, *, target: int | None = None) -> 
     [-1.0, 4.0, 1.0]
     """
     tokens = model.encode(text)
-    words = group_words(tokens)
+    words, text = group_words(tokens), tokens.text
     if isinstance(given, Attribution):
-        return _scores_of(given, model, text, words, target)
+        return _scores_of(given, model, tokens, words, target)
     if isinstance(given, Mapping):
         if given.keys() == {"values", "data"} and all(isinstance(value, list) for value in given.values()):
             return _by_piece(_explained(SimpleNamespace(**given), target), text, words)
@@ -124,12 +126,12 @@ def check_model(given: Attribution, model: Model) -> None:
         )
 
 
-def _scores_of(given: Attribution, model: Model, text: str, words: Words, target: int | None) -> Floats:
+def _scores_of(given: Attribution, model: Model, tokens: Tokens, words: Words, target: int | None) -> Floats:
     check_model(given, model)
-    if given.text != text or given.spans != words.spans:
+    if given.document != tokens.document.fields or given.units != units_of(tokens, words):
         raise ShapeError(
             f"the attribution has {len(given.spans)} words of {given.text[:40]!r}, expected the {len(words)} words "
-            f"of {text[:40]!r} that the model reads; explain the text with this model"
+            f"of {tokens.text[:40]!r} that the model reads; explain the text with this model"
         )
     if target is not None and given.target != model.labels[target]:
         raise OptionError(

@@ -10,6 +10,7 @@ import numpy as np
 from mase.arrays import Floats
 from mase.attribution import Attribution
 from mase.choices import Precision
+from mase.document import Document, Input
 from mase.errors import CapabilityError, MaseError, OptionError
 from mase.explainer import Explainer
 from mase.methods import Method, describe
@@ -22,7 +23,6 @@ from mase.models import adapt
 from mase.models.protocol import Model
 from mase.regression.precision import QueryOptions
 from mase.rng import stream_key
-from mase.text import check_text
 
 __all__ = ["EvaluatedText", "Evaluator", "MethodResult", "OnError", "named_metrics"]
 
@@ -123,7 +123,7 @@ class Evaluator:
         return {name: describe(explainer.method) for name, explainer in self.explainers.items()}
 
     def __call__(
-        self, text: str, attributions: Mapping[str, Any] | None = None, *, on_error: OnError | None = None
+        self, text: Input, attributions: Mapping[str, Any] | None = None, *, on_error: OnError | None = None
     ) -> EvaluatedText:
         """Return the results of one text, all for the class that the model predicts.
 
@@ -144,10 +144,10 @@ class Evaluator:
             If the text cannot be masked. Without `on_error` also if a method cannot explain the text, or if an
             attribution does not fit it.
         """
-        text, given = check_text(text), attributions or {}
+        document, given = Document.of(text), attributions or {}
         self.check_names(given)
-        bound = with_cache(masker(self.model, text, self.operator))
-        unscored = Instance(self.model, text, bound.target, bound, np.empty(0), self.seed)
+        bound = with_cache(masker(self.model, document, self.operator))
+        unscored = Instance(self.model, document, bound.target, bound, np.empty(0), self.seed)
         runs: dict[str, Callable[[], MethodResult]] = {
             **{name: partial(self._explained, explainer, unscored) for name, explainer in self.explainers.items()},
             **{name: partial(self._aligned, attribution, unscored) for name, attribution in given.items()},
@@ -161,28 +161,28 @@ class Evaluator:
                     raise
                 on_error(name, error)
                 results[name] = None
-        return EvaluatedText(text, bound.target, float(bound.text_probabilities[bound.target]), results)
+        return EvaluatedText(document.text, bound.target, float(bound.text_probabilities[bound.target]), results)
 
     def _explained(self, explainer: Explainer, unscored: Instance) -> MethodResult:
-        attribution = explainer(unscored.text, target=unscored.target)
-        rescore, fit = self._rescore(explainer, unscored.text, unscored.target), attribution.fit
+        attribution = explainer(unscored.document, target=unscored.target)
+        rescore, fit = self._rescore(explainer, unscored.document, unscored.target), attribution.fit
         instance = replace(unscored, scores=attribution.scores, order=attribution.order, rescore=rescore)
         return MethodResult(
             self._values(instance), np.array(instance.scores), fit.n_queries, fit.n_gradients, fit.seconds
         )
 
     def _aligned(self, given: Any, unscored: Instance) -> MethodResult:
-        scores = align(given, self.model, unscored.text, target=unscored.target)
+        scores = align(given, self.model, unscored.document, target=unscored.target)
         order = given.order if isinstance(given, Attribution) else None
         return MethodResult(self._values(replace(unscored, scores=scores, order=order)), scores, 0, 0, 0.0)
 
     def _explainer(self, method: str | Method) -> Explainer:
         return Explainer(self.model, method=method, n_samples=self.n_samples, seed=self.seed, precision=self.precision)
 
-    def _rescore(self, explainer: Explainer, text: str, target: int) -> Rescore:
+    def _rescore(self, explainer: Explainer, document: Document, target: int) -> Rescore:
         def rescore(model: Model, seed: int) -> Floats:
             return Explainer(model, method=explainer.method, seed=seed, precision=self.precision)(
-                text, target=target
+                document, target=target
             ).scores
 
         return rescore

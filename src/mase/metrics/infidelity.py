@@ -130,7 +130,7 @@ def _drawn(instance: Instance, method: Method, scale: Floats) -> Sample:
     """
     assert isinstance(method.strategy, Regression)
     design = method.strategy.design
-    rng = generator(instance.seed, f"infidelity of {instance.text}")
+    rng = generator(instance.seed, f"infidelity of {instance.document.key}")
     sample = design.draw(rng, method.n_samples, design.distribution(scale))
     if design.rounds > 1 or sample.exhaustive or np.ptp(sample.weights) > 0:
         raise OptionError(
@@ -181,5 +181,5 @@ def _probe(instance: Instance, method: Method) -> Probe:
             f"perturbation {method.name!r} has noise besides the coordinates of the words, expected a space like "
             "'token-scale'"
         )
-    tokens = instance.model.encode(instance.text)
+    tokens = instance.model.encode(instance.document)
     return instance.model.bind(Binding.of(tokens, method.space, group_words(tokens).of_token))

@@ -6,6 +6,7 @@ from typing import Protocol
 import numpy as np
 
 from mase.arrays import Bools, Floats
+from mase.document import Input
 from mase.errors import EmptyTextError, ShapeError
 from mase.metrics.operators import OPERATORS, Operator, check_operator
 from mase.models.protocol import Model
@@ -96,7 +97,7 @@ class MaskingOperator(Protocol):
         ...
 
 
-def masker(model: Model, text: str, operator: Operator = "auto") -> Masker:
+def masker(model: Model, text: Input, operator: Operator = "auto") -> Masker:
     """Return the masker of one text.
 
     Parameters
@@ -138,7 +139,7 @@ def masker(model: Model, text: str, operator: Operator = "auto") -> Masker:
         words = group_words(tokens)
         if not len(words):
             raise EmptyTextError(
-                f"text {text[:40]!r} has only special tokens for the model, expected at least one word"
+                f"text {tokens.text[:40]!r} has only special tokens for the model, expected at least one word"
             )
         return chosen.bind(model, tokens, words)
 

@@ -57,7 +57,7 @@ class MaxSensitivity:
         size = float(np.linalg.norm(instance.scores))
         if size == 0:
             return np.array([np.nan])
-        rng = generator(instance.seed, f"max-sensitivity of {instance.text}")
+        rng = generator(instance.seed, f"max-sensitivity of {instance.document.key}")
         factors = 1 + self.radius * rng.uniform(-1, 1, size=(self.n_draws, len(instance.scores)))
         neighbours = [instance.rescore(Nearby(instance.model, row), instance.seed) for row in factors]
         return np.array([max(float(np.linalg.norm(scores - instance.scores)) for scores in neighbours) / size])

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
 from mase.arrays import Floats, Ints
 from mase.attribution import ranking
+from mase.document import Document, Input
 from mase.metrics.masking import Masker
 from mase.models.protocol import Model
 
@@ -52,7 +53,7 @@ class Instance:
     Attributes
     ----------
     model, text
-        The model and the text that was explained.
+        The model and the text (or another document) that was explained.
     target
         Index of the explained class.
     masker
@@ -70,7 +71,7 @@ class Instance:
     """
 
     model: Model
-    text: str
+    text: Input
     target: int
     masker: Masker
     scores: Floats
@@ -78,6 +79,11 @@ class Instance:
     rescore: Rescore | None = None
     order: Ints | None = None
     cache: Cache = field(default_factory=Cache, repr=False)
+
+    @property
+    def document(self) -> Document:
+        """The text as a document."""
+        return Document.of(self.text)
 
     @property
     def ranked(self) -> Ints:

@@ -11,6 +11,7 @@ import numpy as np
 
 from mase.arrays import Floats, Ints
 from mase.choices import Reference
+from mase.document import Document, Input, check_texts
 from mase.errors import CapabilityError, EmptyTextError, MaseError, ModelError, OptionError, ShapeError
 from mase.links import Output, probabilities
 from mase.models.answers import Answers
@@ -20,7 +21,7 @@ from mase.models.origin import Reopened
 from mase.models.protocol import Binding, Opened
 from mase.models.rewriting import rewritten
 from mase.rng import untouched
-from mase.text import Tokens, check_text, check_texts, find_words
+from mase.text import Tokens, find_words
 
 __all__ = ["Callable"]
 
@@ -123,7 +124,7 @@ class Callable(Reopened):
             kind, "the columns, numbered" if self._labels is None else named, guesses=unnamed(self.labels, remedy)
         )
 
-    def encode(self, text: str) -> Tokens:
+    def encode(self, text: Input) -> Tokens:
         """Return the words of the text as tokens.
 
         Raises
@@ -131,11 +132,13 @@ class Callable(Reopened):
         EmptyTextError
             If there is none.
         """
-        spans = tuple(find_words(check_text(text)))
+        document = Document.of(text)
+        text = document.only_text(self.name)
+        spans = tuple(find_words(text))
         if not spans:
             raise EmptyTextError(f"text {text[:40]!r} has no word, expected at least one")
         pieces = tuple(text[start:end] for start, end in spans)
-        return Tokens(text, tuple(range(len(spans))), pieces, spans, (False,) * len(spans))
+        return Tokens(document, tuple(range(len(spans))), pieces, spans, (False,) * len(spans))
 
     def bind(self, binding: Binding) -> "CallableProbe":
         """Return the probe of one text.
@@ -154,9 +157,9 @@ class Callable(Reopened):
         start = self.scores([binding.tokens.text])
         return CallableProbe(self, binding, replacement, start, {})
 
-    def predict(self, texts: Sequence[str]) -> Floats:
+    def predict(self, texts: Sequence[Input]) -> Floats:
         """Return class probabilities `(n, k)`."""
-        checked = [check_text(text) for text in check_texts(texts, tuples=True)]
+        checked = [Document.of(text).only_text(self.name) for text in check_texts(texts, tuples=True)]
         return probabilities(self.scores(checked), self._output) if checked else np.empty((0, len(self.labels)))
 
     @property

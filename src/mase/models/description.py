@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-__all__ = ["DescribedModel", "Description", "Guess", "description_of", "of_module", "unnamed"]
+__all__ = ["DescribedModel", "Description", "Guess", "described", "description_of", "of_module", "unnamed"]
 
 # The names of classes that nobody named: their numbers, as transformers writes them, too.
 _NUMBERS = re.compile(r"(not )?(LABEL_)?\d+")
@@ -69,6 +69,11 @@ def of_module(model: Any, owner: str, labels_from: str, remedy: str, *guesses: G
     precision = types[0].removeprefix("torch.") if types else None
     kind = f"{owner} {type(model.module).__name__}"
     return Description(kind, labels_from, model.device, precision, (*unnamed(model.labels, remedy), *guesses))
+
+
+def described(owner: str, labels_from: str, remedy: str) -> property:
+    """Return the property `description` of a class of models with a torch `module`, of which nothing is guessed."""
+    return property(lambda model: of_module(model, owner, labels_from, remedy), doc="What the model was taken for.")
 
 
 def unnamed(labels: Sequence[str], remedy: str) -> tuple[Guess, ...]:

@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from mase.arrays import Floats, Ints
+from mase.document import Input
 from mase.links import Output
 from mase.rng import stream_key
 from mase.spaces.protocol import Space
@@ -68,7 +69,7 @@ class Binding:
         """Return the binding with the coordinates in `coordinate_of_token` `(t,)`, and the noise of `seed`."""
         coordinates: Ints = np.array(coordinate_of_token, dtype=np.int64)
         n_coordinates = int(coordinates.max(initial=-1)) + 1
-        return cls(tokens, space, coordinates, n_coordinates, stream_key(seed, tokens.text), sigma)
+        return cls(tokens, space, coordinates, n_coordinates, stream_key(seed, tokens.document.key), sigma)
 
     def token_sources(self, sources: Ints) -> Ints:
         """Return `(b, t)`: the token whose content each token receives when words exchange their content.
@@ -250,16 +251,22 @@ class Model(Protocol):
         """Checksum of the weights; None for a black box."""
         ...
 
-    def encode(self, text: str) -> Tokens:
-        """Return the tokens that the model reads; if it reads only a part of the text, they record the truncation."""
+    def encode(self, text: Input) -> Tokens:
+        """Return the tokens that the model reads; if it reads only a part of the text, they record the truncation.
+
+        Raises
+        ------
+        InvalidTextError
+            If the model does not read such a document, for example one of several fields.
+        """
         ...
 
     def bind(self, binding: Binding) -> Probe:
         """Return the probe of one text."""
         ...
 
-    def predict(self, texts: Sequence[str]) -> np.ndarray:
-        """Return class probabilities `(n, k)`."""
+    def predict(self, texts: Sequence[Input]) -> np.ndarray:
+        """Return class probabilities `(n, k)` of texts or other documents."""
         ...
 
 

@@ -16,12 +16,13 @@ def rewritten(tokens: Tokens, pieces: Sequence[str | None]) -> str:
 
     Examples
     --------
+    >>> from mase.document import Document
     >>> from mase.text import find_words
     >>> text = "open-source, as  ever"
     >>> spans = tuple(find_words(text))
     >>> words = [text[start:end] for start, end in spans]
     >>> n = len(words)
-    >>> tokens = Tokens(text, tuple(range(n)), tuple(words), spans, (False,) * n)
+    >>> tokens = Tokens(Document.of(text), tuple(range(n)), tuple(words), spans, (False,) * n)
     >>> rewritten(tokens, [None if word in ("-", "as") else word for word in words])
     'open source,  ever'
     """

@@ -9,6 +9,7 @@ import numpy as np
 from torch import nn
 
 from mase.arrays import Floats
+from mase.document import Document, Input, check_texts
 from mase.errors import EmptyTextError, MaseError, ModelError, NonFiniteError, OptionError, ShapeError
 from mase.links import probabilities
 from mase.models.batching import in_batches
@@ -23,7 +24,7 @@ from mase.models.packed import Packed
 from mase.models.protocol import Binding
 from mase.models.torch_probe import TorchProbe, bind
 from mase.rng import untouched
-from mase.text import Side, Span, Tokens, Truncation, check_text, check_texts
+from mase.text import Side, Span, Tokens, Truncation
 
 __all__ = ["TorchModule", "predict_tokens"]
 
@@ -180,7 +181,7 @@ class TorchModule(Reopened):
         score_labels(self._labels, scores)
         return scores
 
-    def encode(self, text: str) -> Tokens:
+    def encode(self, text: Input) -> Tokens:
         """Return the tokens that the model reads.
 
         Raises
@@ -190,7 +191,9 @@ class TorchModule(Reopened):
         ShapeError
             If it returns ids without spans, and they are not one per whitespace word.
         """
-        ids, spans = self._ids_and_spans(check_text(text))
+        document = Document.of(text)
+        text = document.only_text(self.name)
+        ids, spans = self._ids_and_spans(text)
         total, truncation = len(ids), None
         if self._max_length is not None and total > self._max_length:
             cut = slice(self._max_length) if self._keep == "start" else slice(total - self._max_length, None)
@@ -202,7 +205,7 @@ class TorchModule(Reopened):
         pieces = tuple(
             f"<{token}>" if span is None else text[slice(*span)] for token, span in zip(ids, spans, strict=True)
         )
-        return Tokens(text, tuple(ids), pieces, tuple(spans), fixed, truncation)
+        return Tokens(document, tuple(ids), pieces, tuple(spans), fixed, truncation)
 
     def _ids_and_spans(self, text: str) -> tuple[list[int], list[Span | None]]:
         """Return the ids and spans that `tokenize` returns for a text, checked."""
@@ -262,7 +265,7 @@ class TorchModule(Reopened):
             self._engine, self._recognised(len(binding.tokens)), binding, self._tokens_by_role.get(role or "zero")
         )
 
-    def predict(self, texts: Sequence[str]) -> Floats:
+    def predict(self, texts: Sequence[Input]) -> Floats:
         """Return class probabilities `(n, k)`; texts of equal length form a batch, without padding."""
         return self.predict_tokens([self.encode(text) for text in check_texts(texts, tuples=True)])
 

@@ -9,10 +9,11 @@ import torch
 from torch import nn
 
 from mase.arrays import Floats
+from mase.document import Document, Input, check_texts
 from mase.errors import CapabilityError, DataError, EmptyTextError, OptionError
 from mase.links import Output
 from mase.models.checksum import Checksum
-from mase.models.description import Description, of_module
+from mase.models.description import described
 from mase.models.devices import device_of, moved
 from mase.models.document import is_taken
 from mase.models.engine import Engine
@@ -26,7 +27,7 @@ from mase.models.pretrained import locate, read_classifier, read_tokenizer, whol
 from mase.models.protocol import Binding
 from mase.models.torch_module import predict_tokens
 from mase.models.torch_probe import TorchProbe, bind
-from mase.text import Side, Span, Tokens, Truncation, check_text, check_texts
+from mase.text import Side, Span, Tokens, Truncation
 
 __all__ = ["HuggingFace"]
 
@@ -163,10 +164,7 @@ class HuggingFace(Reopened):
         )
         return names if self._config.num_labels > 1 else (f"not {names[0]}", names[0])
 
-    @property
-    def description(self) -> Description:
-        """What the model was taken for."""
-        return of_module(self, "Hugging Face", "config.id2label", "name them in config.id2label")
+    description = described("Hugging Face", "config.id2label", "name them in config.id2label")
 
     @property
     def sha256(self) -> str:
@@ -179,7 +177,7 @@ class HuggingFace(Reopened):
         multilabel = self._config.problem_type == "multi_label_classification"
         return Scores(Output("logits", multilabel and k > 1), k == 1, max(k, 2))
 
-    def encode(self, text: str) -> Tokens:
+    def encode(self, text: Input) -> Tokens:
         """Return the tokens that the model reads; special tokens are fixed.
 
         Raises
@@ -187,9 +185,11 @@ class HuggingFace(Reopened):
         EmptyTextError
             If there are only special tokens.
         """
+        document = Document.of(text)
+        text = document.only_text(self.name)
         with alone(self.module), whole_text(self._tokenizer):
             encoded = self._tokenizer(
-                check_text(text),
+                text,
                 return_offsets_mapping=True,
                 return_special_tokens_mask=True,
                 verbose=False,
@@ -210,7 +210,7 @@ class HuggingFace(Reopened):
         if all(fixed):
             raise EmptyTextError(f"text {text[:40]!r} has no word that the model can read, expected at least one")
         pieces = tuple(self._tokenizer.convert_ids_to_tokens(ids))
-        return Tokens(text, tuple(ids), pieces, tuple(spans), tuple(fixed), truncation)
+        return Tokens(document, tuple(ids), pieces, tuple(spans), tuple(fixed), truncation)
 
     def _kept(self, fixed: list[bool]) -> list[int]:
         """Return the indices of the tokens that fit: all special tokens, and the text's tokens at the end to keep."""
@@ -225,7 +225,7 @@ class HuggingFace(Reopened):
         """Return the probe of one text."""
         return bind(self._engine, self._scores, binding, self._role_id(binding.space.reference or "zero"))
 
-    def predict(self, texts: Sequence[str]) -> Floats:
+    def predict(self, texts: Sequence[Input]) -> Floats:
         """Return class probabilities `(n, k)`; texts of equal length form a batch, without padding."""
         return self.predict_tokens([self.encode(text) for text in check_texts(texts, tuples=True)])
 

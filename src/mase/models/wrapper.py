@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from mase.document import Input
 from mase.models.protocol import Model
 from mase.text import Tokens
 
@@ -41,10 +42,10 @@ class Wrapper:
         """Checksum of the weights."""
         return self.model.sha256
 
-    def encode(self, text: str) -> Tokens:
+    def encode(self, text: Input) -> Tokens:
         """Return the tokens that the model reads."""
         return self.model.encode(text)
 
-    def predict(self, texts: Sequence[str]) -> np.ndarray:
+    def predict(self, texts: Sequence[Input]) -> np.ndarray:
         """Return class probabilities `(n, k)` of the texts themselves."""
         return self.model.predict(texts)
