@@ -32,7 +32,7 @@ model = click.option(
     default="lstm-imdb",
     show_default=True,
     help="Bundled model (see `mase models`), folder, hub name, or code: package.module:name or file.py:name of a "
-    "function from texts to probabilities, a scikit-learn estimator, or an adapter; 'file.py:name()' for what it returns.",
+    "function from texts to probabilities, a scikit-learn estimator, or an adapter; name() for what it returns.",
 )
 
 text_column = click.option(
