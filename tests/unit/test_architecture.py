@@ -79,7 +79,7 @@ FRAMEWORKS: dict[str, tuple[str, ...]] = {
         "mase.render.pictures",
         "mase_paper.experiments.plots",
     ),
-    "pandas": ("mase.attribution", "mase.summary.summary"),
+    "pandas": ("mase.attribution", "mase.models.frames", "mase.summary.summary"),
     "duckdb": ("mase.corpus.database",),
     "pyarrow": ("mase.datasets", "mase.corpus", "mase.comparison", "mase.report", "mase.summary"),
     "ray": ("mase.corpus.engines.ray",),
