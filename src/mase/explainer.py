@@ -8,7 +8,7 @@ import numpy as np
 
 from mase.attribution import Attribution, Attributions, Changed, chosen
 from mase.bound_text import BoundText
-from mase.document import Document, Input, Scalar, check_texts, is_single
+from mase.document import Document, Input, Scalar, is_single
 from mase.errors import MaseError, OptionError
 from mase.evidence import budget, check_count, within_budget
 from mase.links import Link
@@ -23,6 +23,7 @@ from mase.regression.answers import Answers
 from mase.regression.precision import AUTO, QueryOptions
 from mase.regression.stopping import NEVER, Stopping
 from mase.rng import generator, seeded, stream_key
+from mase.tables import Fields, documents, is_split
 
 __all__ = ["Explainer", "explain"]
 
@@ -112,18 +113,19 @@ class Explainer:
         self._measured = within_budget(self.method, self.n_tested)
 
     @overload
-    def __call__(self, texts: Input, *, target: str | int | None = None) -> Attribution: ...  # type: ignore[overload-overlap]
+    def __call__(self, texts: Input, *, target: str | int | None = None) -> Attribution: ...
 
     @overload
-    def __call__(self, texts: Iterable[Input], *, target: str | int | None = None) -> Attributions: ...
+    def __call__(self, texts: Any, *, target: str | int | None = None, fields: Fields = None) -> Attributions: ...
 
     def __call__(
-        self, texts: Input | Iterable[Input], *, target: str | int | None = None
+        self, texts: Any, *, target: str | int | None = None, fields: Fields = None
     ) -> Attribution | Attributions:
         """Return the attribution of one text, or a list of attributions (`Attributions`) for several texts.
 
-        One text is a str, a pair of str (a tuple) or a mapping of fields. Several texts are a list, a generator or a
-        Series. `target` is a label or an index; the default is the predicted class.
+        One text is a str, a pair of str (a tuple) or a mapping of fields. Several texts are a list, a generator, a
+        Series, or a table of pandas, polars, pyarrow or datasets whose columns `fields` make the documents. `target` is
+        a label or an index; the default is the predicted class.
 
         Raises
         ------
@@ -134,21 +136,19 @@ class Explainer:
         ModelError
             If the model raises an exception or returns something other than finite class scores.
         """
-        if is_single(texts):
+        if is_single(texts) and fields is None and not is_split(texts):
             return self._explain(texts, target)
-        return Attributions(self._streamed(check_texts(texts), target))
+        return Attributions(self.stream(texts, target=target, fields=fields))
 
-    def stream(self, texts: Iterable[Input], *, target: str | int | None = None) -> Iterator[Attribution]:
+    def stream(self, texts: Any, *, target: str | int | None = None, fields: Fields = None) -> Iterator[Attribution]:
         """Yield the attributions of several texts one by one, without keeping them in memory.
 
         Raises
         ------
         MaseError
-            As for one text, with a note of the number of the text.
-        InvalidTextError
-            If `texts` is a single text or not an iterable of texts.
+            As for one text, with a note of the number of the text, or if `texts` is a single text.
         """
-        return self._streamed(check_texts(texts), target)
+        return self._streamed(documents(texts, fields), target)
 
     def _streamed(self, texts: Iterable[Input], target: str | int | None) -> Iterator[Attribution]:
         for number, text in enumerate(tracked(texts) if self.show_progress else texts):

@@ -3,13 +3,24 @@
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
-from mase.cli.options import device, download, evidence, how, model, target, text_column, threads, trust_remote_code
+from mase.cli.options import (
+    device,
+    download,
+    evidence,
+    how,
+    model,
+    of_documents,
+    target,
+    text_column,
+    threads,
+    trust_remote_code,
+)
 from mase.outputs import OUTPUTS
 
 if TYPE_CHECKING:
     from mase.attribution import Attribution
+    from mase.document import Document
 
 __all__ = ["explain"]
 
@@ -24,6 +35,7 @@ __all__ = ["explain"]
     help="Texts, one per line in UTF-8, or a table (.csv, .tsv, .jsonl or .parquet); - is standard input.",
 )
 @text_column
+@of_documents
 @model
 @target
 @how
@@ -53,7 +65,10 @@ def explain(
     *,
     texts: tuple[str, ...],
     source: str | None,
-    text_column: str,
+    text_column: str | None,
+    fields: list[str] | None,
+    fixed: list[str],
+    background: dict[str, Any] | None,
     model: str,
     target: str | None,
     device: str | None,
@@ -82,6 +97,7 @@ def explain(
       mase explain --target pos --json "Not bad at all." | jq .notes
       mase explain -i reviews.txt -o reviews.jsonl -o reviews.csv --html reviews.html
       mase explain -i reviews.csv --text-column review --json
+      mase explain -i pairs.csv --fields premise,hypothesis --fixed premise -m judge.py:predict_proba
       cut -f2 table.tsv | mase explain -m lstm-reuters --json > news.jsonl
       mase explain -m classifier.py:predict_proba "Not bad at all."
     """
@@ -91,14 +107,8 @@ def explain(
     from mase.cli.output_files import Policy
     from mase.cli.paths import check_files
     from mase.cli.resume import Expected
-    from mase.datasets.formats import is_table
 
-    named = click.get_current_context().get_parameter_source("text_column") is not ParameterSource.DEFAULT
-    if named and not (source and is_table(source)):
-        raise click.UsageError(
-            "got --text-column without a table, expected --input with a .csv, .tsv, .jsonl or .parquet FILE"
-        )
-    inputs = read_texts(texts, source, text_column)
+    inputs = read_texts(texts, source, text_column=text_column, fields=fields, fixed=fixed, background=background)
     as_json, names = as_json or "-" in outputs, [name for name in dict.fromkeys(outputs) if name != "-"]
     files = Files.of(names, html, Policy(append, overwrite))
     read = {"--input": source} if texts or source not in (None, "-") else {"standard input": "-"}
@@ -112,10 +122,10 @@ def explain(
     with aside():
         loaded = open_model(model, download=download, device=device, trust_remote_code=trust_remote_code)
         configure(threads)
-        explainer = Explainer(loaded, **how)
+        explainer = Explainer(loaded, fixed=fixed, background=background, **how)
         expected = Expected.of(explainer, target)
 
-    def explain_one(text: str) -> "Attribution":
+    def explain_one(text: "str | Document") -> "Attribution":
         with aside():
             return explainer(text, target=target)
 

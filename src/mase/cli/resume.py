@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mase.attribution import Attribution
 from mase.datasets.texts import Line
+from mase.document import Document
 from mase.errors import DataError
 from mase.files import cannot_read
 from mase.io.differences import flat, shown
@@ -89,7 +90,7 @@ def _is_torn(last: bytes) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The provenance that all results of a command share; `target` is None for the predicted class."""
+    """The provenance that all results of a command share; `target` is as it was typed, None for the predicted class."""
 
     model: Mapping[str, Any]
     method: Mapping[str, Any]
@@ -103,7 +104,7 @@ class Expected:
         plain = json.loads(
             json.dumps(explainer.settings, default=float)
         )  # tuples become lists, as when they are read back
-        return cls(model, plain, explainer.seed, _label(explainer.model.labels, target))
+        return cls(model, plain, explainer.seed, target)
 
     def check(self, result: Attribution | Failure, line: Line, place: str) -> None:
         """Check that a result in a file is the one that this command would make of a line of its input.
@@ -125,17 +126,19 @@ class Expected:
         if isinstance(result, Failure):
             yield "failure of text number", result.line, line.number
             return
-        yield "text", result.text, line.text
+        yield "text", Document(result.document).key, Document.of(line.text).key
         yield from ((f"model's {key}", result.model.get(key), value) for key, value in self.model.items())
         got, expected = flat(_settings(result.method)), flat(self.method)
         yield from ((f"method's {key}", got.get(key), expected.get(key)) for key in expected | got)
-        yield "target", result.target, result.prediction.label if self.target is None else self.target
+        classes = tuple(result.prediction.probabilities)
+        target = result.prediction.label if self.target is None else _label(classes, self.target)
+        yield "target", result.target, target
         yield "seed", result.seed, self.seed
 
 
-def _label(labels: tuple[str, ...], target: str | None) -> str | None:
+def _label(labels: tuple[str, ...], target: str) -> str:
     """Return the label that a target names, by label or index; an unknown target is returned unchanged."""
-    if target is None or target in labels or not target.isdecimal() or int(target) >= len(labels):
+    if target in labels or not target.isdecimal() or int(target) >= len(labels):
         return target
     return labels[int(target)]
 

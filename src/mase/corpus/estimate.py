@@ -9,6 +9,7 @@ import numpy as np
 
 from mase.corpus.plan import Plan
 from mase.corpus.source import Source
+from mase.document import Input
 from mase.errors import DataError, MaseError
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def estimate(source: Source, explainer: "Explainer", target: str | int | None, p
         return Estimate(0, 0, 0, 0.0, 0.0)
     drawn = np.random.default_rng(explainer.seed).choice(n, min(n, _MOST), replace=False).tolist()
     rows = [plan.rows(plan.parts[place // plan.part_size])[place % plan.part_size] for place in drawn]
-    wanted: dict[int, str | None] = dict.fromkeys(rows)
+    wanted: dict[int, Input | None] = dict.fromkeys(rows)
     n_unreadable = 0
     for item in source.items():
         if item.row // plan.part_size in parts:
@@ -67,7 +68,7 @@ def estimate(source: Source, explainer: "Explainer", target: str | int | None, p
     return Estimate(n, n_unreadable, *_measured(explainer, target, texts))
 
 
-def _measured(explainer: "Explainer", target: str | int | None, texts: Sequence[str]) -> tuple[int, float, float]:
+def _measured(explainer: "Explainer", target: str | int | None, texts: Sequence[Input]) -> tuple[int, float, float]:
     """Return the number of texts that were explained, and seconds and evaluations per text.
 
     Raises

@@ -4,7 +4,7 @@ import faulthandler
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,10 +15,12 @@ import pyarrow as pa
 from mase.corpus.columns import Rows
 from mase.corpus.engines.protocol import Task
 from mase.corpus.source import Item
-from mase.errors import OptionError
+from mase.document import Document
+from mase.errors import MaseError, OptionError
 from mase.models.code_reference import code_sha256
 from mase.models.protocol import Model
 from mase.provenance import environment
+from mase.rng import untouched
 from mase.target import target_index
 
 if TYPE_CHECKING:
@@ -107,6 +109,9 @@ class Recipe:
         Names of the columns that are kept beside the texts.
     documents
         Whether the texts themselves are in the tables.
+    example
+        A document of the input, if they are no plain texts. A function whose classes have no names is asked about it
+        to find out how many there are.
     timeout
         The longest time for a text, in seconds. A worker that takes longer ends itself. None for no limit.
 
@@ -121,6 +126,7 @@ class Recipe:
     kept: tuple[str, ...] = ()
     documents: bool = True
     timeout: float | None = None
+    example: Document | None = None
 
     def __post_init__(self) -> None:
         if self.timeout is not None and not 0 < self.timeout < _LONGEST_TIMEOUT:
@@ -146,6 +152,9 @@ class Worker:
     def __init__(self, recipe: Recipe, name: str) -> None:
         self.recipe, self.name = recipe, name
         self.explainer = recipe.open()
+        if recipe.example is not None:
+            with suppress(MaseError), untouched():
+                self.explainer.model.predict([recipe.example])
         self.description = Description.of(self.explainer, recipe.target)
 
     def explain(self, task: Task, begin: Callable[[int], None] = lambda row: None) -> Mapping[str, pa.Table]:
@@ -166,7 +175,8 @@ class Worker:
         try:
             if item.error is not None:
                 raise item.error
-            attribution = self.explainer(item.text, target=self.recipe.target)  # type: ignore[arg-type]
+            assert item.text is not None
+            attribution = self.explainer(item.text, target=self.recipe.target)
         except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever it is, it costs this text only)
             message = " ".join(str(error).split())
             rows.add_failure(item, type(error).__name__, message, time.perf_counter() - started)
