@@ -21,7 +21,6 @@ from mase.corpus.source import Source
 from mase.corpus.storage import storage_of
 from mase.corpus.worker import Recipe
 from mase.corpus.writer import Writer, manifest_of
-from mase.document import Document
 from mase.errors import NotPicklableError, OptionError
 from mase.options import ExplainerOptions
 from mase.platforms import on_termination
@@ -194,7 +193,7 @@ def execute(source: Source, output: str | os.PathLike[str], recipe: Recipe, sett
         As for `run`.
     """
     example = next((item.text for item in source.items() if item.text is not None), None)
-    recipe = replace(recipe, kept=tuple(source.kept), example=example if isinstance(example, Document) else None)
+    recipe = replace(recipe, kept=tuple(source.kept), example=example)
     size = automatic_part_size(len(source)) if settings.part_size is None else settings.part_size
     plan = Plan(len(source), size, settings.shard)
     folder = _folder(output, fresh=settings.fresh)

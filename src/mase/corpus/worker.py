@@ -4,7 +4,7 @@ import faulthandler
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,11 +16,11 @@ from mase.corpus.columns import Rows
 from mase.corpus.engines.protocol import Task
 from mase.corpus.source import Item
 from mase.document import Document
-from mase.errors import MaseError, OptionError
+from mase.errors import OptionError
 from mase.models.code_reference import code_sha256
+from mase.models.examples import show_example
 from mase.models.protocol import Model
 from mase.provenance import environment
-from mase.rng import untouched
 from mase.target import target_index
 
 if TYPE_CHECKING:
@@ -110,8 +110,7 @@ class Recipe:
     documents
         Whether the texts themselves are in the tables.
     example
-        A document of the input, if they are no plain texts. A function whose classes have no names is asked about it
-        to find out how many there are.
+        A text or document of the input; see `mase.models.examples`.
     timeout
         The longest time for a text, in seconds. A worker that takes longer ends itself. None for no limit.
 
@@ -126,7 +125,7 @@ class Recipe:
     kept: tuple[str, ...] = ()
     documents: bool = True
     timeout: float | None = None
-    example: Document | None = None
+    example: str | Document | None = None
 
     def __post_init__(self) -> None:
         if self.timeout is not None and not 0 < self.timeout < _LONGEST_TIMEOUT:
@@ -152,9 +151,7 @@ class Worker:
     def __init__(self, recipe: Recipe, name: str) -> None:
         self.recipe, self.name = recipe, name
         self.explainer = recipe.open()
-        if recipe.example is not None:
-            with suppress(MaseError), untouched():
-                self.explainer.model.predict([recipe.example])
+        show_example(self.explainer.model, recipe.example)
         self.description = Description.of(self.explainer, recipe.target)
 
     def explain(self, task: Task, begin: Callable[[int], None] = lambda row: None) -> Mapping[str, pa.Table]:
