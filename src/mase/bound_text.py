@@ -1,7 +1,7 @@
 """A text bound to a model for one method: what is measured, and what its attribution is made of."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -11,7 +11,7 @@ from mase.coordinates import coordinates, members
 from mase.document import Document
 from mase.errors import EmptyTextError, ModelError, OptionError
 from mase.evidence import MaskedPredictions
-from mase.links import probabilities
+from mase.links import Output, predictions
 from mase.method import Method
 from mase.models.batching import UNWATCHED, Watch, check_start
 from mase.models.protocol import Binding, Model, Probe
@@ -21,7 +21,10 @@ from mase.regression.strategy import Solution
 from mase.results import fit_of, response_of, tokens_of, units_of
 from mase.spaces.token_mask import TokenMask
 from mase.target import target_index
-from mase.text import Tokens, Words, group_words
+from mase.text import Tokens, Words
+from mase.units import Splitter
+from mase.units.grouping import group
+from mase.units.token import Token
 
 __all__ = ["BoundText"]
 
@@ -34,8 +37,8 @@ class BoundText:
     ----------
     of_token
         The coordinate of each token `(t,)`; -1 for a token that stays fixed.
-    probability
-        Probabilities of the classes for the text itself `(k,)`.
+    prediction
+        Prediction for the text itself.
     target
         Index of the explained class.
     begun
@@ -50,20 +53,29 @@ class BoundText:
     per_token: bool
     binding: Binding
     probe: Probe
-    probability: Floats
+    prediction: Prediction
     target: int
     begun: float = field(default_factory=time.perf_counter)
 
     @classmethod
     def of(
-        cls, model: Model, method: Method, document: Document, target: str | int | None, *, per_token: bool, seed: int
+        cls,
+        model: Model,
+        method: Method,
+        document: Document,
+        target: str | int | None,
+        splitter: Splitter,
+        *,
+        seed: int,
     ) -> Self:
-        """Encode and bind a text; `target` is a label or an index, None for the predicted class.
+        """Encode, split and bind a text; `target` is a label or an index, None for the predicted class.
 
         Raises
         ------
         EmptyTextError
-            If the text has no word.
+            If the text has no unit.
+        UnitsError
+            If a function of the user does not split the text.
         OptionError, UnknownNameError
             If there is no such class, or the method needs a single standard deviation.
         ModelError
@@ -72,13 +84,14 @@ class BoundText:
         begun = time.perf_counter()
         document.check_masks()
         tokens = model.encode(document)
-        words = group_words(tokens)
+        words = group(tokens, splitter)
+        per_token = isinstance(splitter, Token) or method.space.per_token
         of_token = coordinates(words, per_token=per_token)
         binding = _binding(tokens, of_token, method, seed)
         probe = _bound(model, binding)
-        probability = probabilities(check_start(probe.start), probe.output)[0]
-        index = target_index(model.labels, target, probability)
-        return cls(model, method, tokens, words, of_token, per_token, binding, probe, probability, index, begun)
+        prediction = _prediction(model.labels, check_start(probe.start), probe.output)
+        index = target_index(model.labels, target, prediction.index)
+        return cls(model, method, tokens, words, of_token, per_token, binding, probe, prediction, index, begun)
 
     def masked(
         self, answers: Answers, budget: int, batch_size: int | None, watch: Watch = UNWATCHED
@@ -113,7 +126,7 @@ class BoundText:
             units=units_of(self.tokens, words),
             responses=(response,),
             tokens=tokens_of(self.tokens, words),
-            prediction=Prediction.of(self.model.labels, self.probability),
+            prediction=self.prediction,
             fit=fit_of(solution, 0 if tested is None else tested.n_asked, time.perf_counter() - self.begun),
             notes=solution.notes,
             method=settings,
@@ -127,14 +140,21 @@ class BoundText:
 
 def _binding(tokens: Tokens, of_token: Ints, method: Method, seed: int) -> Binding:
     if not (of_token >= 0).any():
-        excerpt = tokens.text[:40]
-        raise EmptyTextError(f"text {excerpt!r} has only special tokens for the model, expected at least one word")
+        raise EmptyTextError(
+            f"text {tokens.text[:40]!r} has no token of the model in a unit, expected at least one unit"
+        )
     level = method.noise_level
     if method.space.noisy and not level:
         raise OptionError(
             "sigma is not a number, expected a single standard deviation for a space with noise in all directions"
         )
     return Binding.of(tokens, method.space, of_token, seed=seed, sigma=level)
+
+
+def _prediction(labels: Sequence[str], scores: Floats, output: Output) -> Prediction:
+    """Return the prediction that belongs to the scores `(1, k)` of the text itself."""
+    of = Prediction.of_values if output.kind == "values" else Prediction.of
+    return of(labels, predictions(scores, output)[0])
 
 
 def _bound(model: Model, binding: Binding) -> Probe:

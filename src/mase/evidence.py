@@ -102,6 +102,9 @@ class MaskedPredictions:
     n_asked: int = 0
     watch: Watch = UNWATCHED
 
+    def __post_init__(self) -> None:
+        self.answers.with_text(self.probe.start, len(self.probe.scale))
+
     def evidence(self, order: Sequence[int], k: int) -> Evidence:
         """Return the predictions without the best 1 to k units of an order and from them alone, and a flip set."""
         best = [tuple(order[:size]) for size in range(1, min(k, len(order), self.budget // 2) + 1)]
@@ -118,7 +121,7 @@ class MaskedPredictions:
 
     def _flip_set(self, order: Sequence[int], k: int) -> FlipSet | None:
         """Return the shortest beginning of the order that flips the prediction, without the units it does not need."""
-        if int(np.argmax(self.probe.start)) != self.target:
+        if self._of_values or int(np.argmax(self.probe.start)) != self.target:
             return None
         beginnings = self._affordable([tuple(order[:size]) for size in range(1, min(k + _FURTHER, len(order)) + 1)])
         flips = self._flips(beginnings)
@@ -157,8 +160,9 @@ class MaskedPredictions:
             smallest = all(scores is not None for scores in known)
             if not smallest:
                 break
-        changed = self.without(units)
-        return FlipSet(units, changed.label, changed.probability, smallest)
+        probability = self._probabilities(self._scores([self._without(units)])[0])
+        best = int(np.argmax(probability))
+        return FlipSet(units, self.labels[best], float(probability[best]), smallest)
 
     def _affordable(self, sets: Sequence[tuple[int, ...]]) -> Sequence[tuple[int, ...]]:
         """Return the first sets, as many as can be masked within the budget."""
@@ -173,11 +177,21 @@ class MaskedPredictions:
         return int(np.argmax(scores)) != self.target
 
     def _changed(self, units: tuple[int, ...], scores: Floats) -> Changed:
-        probability = probabilities(scores[None], self.probe.output)[0]
-        response = respond(scores[None], self.probe.output, self.link, self.target)[0]
+        response = float(respond(scores[None], self.probe.output, self.link, self.target)[0])
+        if self._of_values:
+            return Changed(units, self.labels[0], None, None, response)
+        probability = self._probabilities(scores)
         best = int(np.argmax(probability))
-        own = float(probability[self.target])
-        return Changed(units, self.labels[best], float(probability[best]), own, float(response))
+        return Changed(units, self.labels[best], float(probability[best]), float(probability[self.target]), response)
+
+    def _probabilities(self, scores: Floats) -> Floats:
+        found: Floats = probabilities(scores[None], self.probe.output)[0]
+        return found
+
+    @property
+    def _of_values(self) -> bool:
+        """Whether the model has no classes, so that no prediction can flip."""
+        return self.probe.output.kind == "values"
 
     def _without(self, units: Iterable[int]) -> Floats:
         row = np.ones(len(self.probe.scale))
@@ -195,14 +209,12 @@ class MaskedPredictions:
         """Return the class scores `(k,)` of each row; those that were not asked are asked in one batch."""
         if not rows:
             return []
-        table = self._table(rows)
-        known = self.answers.get(table)
-        new = np.unique(table[[index for index, scores in enumerate(known) if scores is None]], axis=0)
-        if len(new):
-            self.answers.add(new, ask(self.probe, new, self.batch_size, 0, watch=self.watch))
-            self.n_asked += len(new)
-            self.budget = max(0, self.budget - len(new))
-        return [scores for scores in self.answers.get(table) if scores is not None]
+        return list(self.answers.complete(self._table(rows), self._ask))
+
+    def _ask(self, rows: Floats) -> Floats:
+        self.n_asked += len(rows)
+        self.budget = max(0, self.budget - len(rows))
+        return ask(self.probe, rows, self.batch_size, 0, watch=self.watch)
 
     def _table(self, rows: Sequence[Floats]) -> Floats:
         """Return rows as a matrix, with 1 for the coordinates without effect, as where they were asked before."""

@@ -10,7 +10,7 @@ from mase.designs.placement import Gaussian
 from mase.errors import CapabilityError, OptionError, PluginError
 from mase.estimators import ESTIMATORS
 from mase.method import Method, describe, with_reference
-from mase.models.protocol import Model
+from mase.models.protocol import Model, ValueModel
 from mase.registry import Registry
 from mase.regression.designed import Regression
 from mase.regression.problem import Design
@@ -241,15 +241,20 @@ def _check_estimator(name: str, regression: Regression, design: Design) -> None:
         )
 
 
+# The only link of a model of values.
+_VALUE = "value"
+
+
 def suited(method: str | Method, model: Model, overrides: Mapping[str, Any]) -> Method:
     """Return the method with overrides, adapted to a model.
 
-    A method that needs embeddings is replaced for a model without them, and the reference "auto" is resolved.
+    A method that needs embeddings is replaced for a model without them, the reference "auto" is resolved, and the link
+    of a model of values is "value".
 
     Raises
     ------
     CapabilityError
-        If the method needs embeddings or a reference that the model does not have.
+        If the method needs embeddings or a reference that the model does not have, or the link needs classes.
     """
     chosen = resolve(method)
     if not model.has_embeddings and not chosen.space.binary:
@@ -259,6 +264,12 @@ def suited(method: str | Method, model: Model, overrides: Mapping[str, Any]) -> 
             )
         chosen = resolve(chosen.without_embeddings)
     chosen = resolve(chosen, **overrides)
+    if isinstance(model, ValueModel) and model.returns_values:
+        if overrides.get("link") not in (None, _VALUE):
+            raise CapabilityError(
+                f"link is {chosen.link!r}, but {model.name} returns values, not class scores; leave it out"
+            )
+        chosen = replace(chosen, link=_VALUE)
     reference = chosen.space.reference
     if reference is None:
         return chosen

@@ -5,24 +5,23 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mase.arrays import Floats
 from mase.errors import OptionError
 from mase.registry import unknown
 
 __all__ = ["target_index"]
 
 
-def target_index(labels: Sequence[str], target: str | int | None, probabilities: Floats) -> int:
+def target_index(labels: Sequence[str], target: str | int | None, predicted: int) -> int:
     """Return the index of the target class.
 
     Parameters
     ----------
     labels
-        Names of the k classes.
+        Names of the k classes, or of the values of a model without classes.
     target
         A label or an index; a string of digits that is not a label is an index. None for the predicted class.
-    probabilities
-        Class probabilities `(k,)`.
+    predicted
+        Index of the predicted class; of a model of values, of its first value.
 
     Raises
     ------
@@ -32,7 +31,7 @@ def target_index(labels: Sequence[str], target: str | int | None, probabilities:
         If the label is unknown.
     """
     if target is None:
-        return int(np.argmax(probabilities))
+        return predicted
     if isinstance(target, str) and target in labels:
         return labels.index(target)
     if isinstance(target, str) and not re.fullmatch(r"-?[0-9]+", target):

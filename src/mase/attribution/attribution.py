@@ -93,13 +93,13 @@ class Attribution:
 
     @property
     def target(self) -> str:
-        """Name of the first response: the label of the explained class."""
+        """Name of the first response: the label of the explained class, or the name of the explained value."""
         return self.responses[0].name
 
     @property
-    def target_probability(self) -> float:
-        """Probability of the explained class."""
-        return self.prediction.probabilities[self.target]
+    def target_probability(self) -> float | None:
+        """Probability of the explained class; None for a value."""
+        return self.prediction.probabilities.get(self.target)
 
     @property
     def link(self) -> str:
@@ -212,8 +212,8 @@ class Attribution:
     def expected_probability_without(self, units: Iterable[int]) -> float | None:
         """Return the probability of the explained class that belongs to `expected_without`.
 
-        None if the link cannot be inverted, as the margin of three or more classes. An expected probability below 0 or
-        above 1 is set to 0 or 1.
+        None for a value, and if the link cannot be inverted, as the margin of three or more classes. An expected
+        probability below 0 or above 1 is set to 0 or 1.
 
         Raises
         ------

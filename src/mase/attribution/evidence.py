@@ -14,17 +14,17 @@ class Changed:
     units
         Indices of the units that are masked (or kept, while all others are masked), best first.
     label, probability
-        The most probable class and its probability.
+        The most probable class and its probability; for a model of values, the first of them and None.
     target_probability
-        Probability of the explained class.
+        Probability of the explained class; None for a value.
     response
-        The explained number: the link of the explained class.
+        The explained number: the link of the explained class, or the value.
     """
 
     units: tuple[int, ...]
     label: str
-    probability: float
-    target_probability: float
+    probability: float | None
+    target_probability: float | None
     response: float
 
 
@@ -62,8 +62,8 @@ class Evidence:
     only
         Predictions with only the best 1, 2, ... K units kept.
     flip_set
-        A small set of units whose masking changes the prediction. None if none was found, or if the explained class is
-        not the predicted one.
+        A small set of units whose masking changes the prediction. None if none was found, if the explained class is
+        not the predicted one, or if the model returns values.
     """
 
     without: tuple[Changed, ...]

@@ -13,16 +13,42 @@ __all__ = ["Prediction"]
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """The most probable class, its index and its probability, and the probabilities of all classes by label."""
+    """The most probable class, or the values of a model that has no classes.
+
+    Attributes
+    ----------
+    label, index
+        The most probable class and its index; of several values, the first.
+    probability
+        Its probability; None for a value.
+    probabilities
+        Probabilities of all classes by label; empty for a model of values.
+    values
+        The values by name; empty for a classifier.
+    """
 
     label: str
     index: int
-    probability: float
+    probability: float | None
     probabilities: Mapping[str, float] = field(hash=False)
+    values: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     @classmethod
     def of(cls, labels: Sequence[str], probabilities: Floats) -> Self:
         """Return the prediction for probabilities `(k,)` of k labels; of equally probable classes the first wins."""
         index = int(np.argmax(probabilities))
-        by_label = dict(zip(labels, probabilities.tolist(), strict=True))
-        return cls(labels[index], index, float(probabilities[index]), by_label)
+        return cls(labels[index], index, float(probabilities[index]), _by_name(labels, probabilities))
+
+    @classmethod
+    def of_values(cls, names: Sequence[str], values: Floats) -> Self:
+        """Return the prediction of a model that returns k named values `(k,)`."""
+        return cls(names[0], 0, None, {}, _by_name(names, values))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the k classes or values."""
+        return tuple(self.probabilities or self.values)
+
+
+def _by_name(names: Sequence[str], numbers: Floats) -> dict[str, float]:
+    return dict(zip(names, numbers.tolist(), strict=True))

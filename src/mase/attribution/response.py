@@ -38,7 +38,7 @@ class Response:
     Attributes
     ----------
     name
-        Label of the explained class.
+        Label of the explained class, or name of the explained value.
     link
         Which number of the class is explained (see `mase.links`).
     value

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 
 from mase.corpus.columns import Rows
@@ -84,7 +83,7 @@ class Description:
             labels=tuple(model.labels),
             method=settings | {"batch_size": explainer.query.batch_size},
             seed=explainer.seed,
-            target=None if target is None else model.labels[target_index(model.labels, target, np.empty(0))],
+            target=None if target is None else model.labels[target_index(model.labels, target, 0)],
             made_with=environment(model),
         )
 

@@ -95,7 +95,7 @@ class Check:
     labels, labels_from
         Names of the k classes, and where they are from.
     output
-        "logits" or "probabilities".
+        "logits", "probabilities" or "values".
     multilabel
         Whether the classes are separate questions.
     inputs
@@ -135,7 +135,7 @@ class Check:
         facts = {
             "model": self.kind,
             "labels": f"{_listed(self.labels)} ({self.labels_from})",
-            "output": f"{self.output}, {'separate questions' if self.multilabel else 'one class of several'}",
+            "output": self._output(),
             "inputs": ", ".join(self.inputs),
             "defaults": f"method {defaults.method}, units {defaults.units}{_references(defaults.references)}",
             "cut-off": self._cut_off(),
@@ -145,6 +145,11 @@ class Check:
             "device": ", ".join(filter(None, (self.device, self.precision))),
         }
         return {heading: inline(line) for heading, line in facts.items() if line}
+
+    def _output(self) -> str:
+        if self.output == "values":
+            return "values, which are no scores of classes"
+        return f"{self.output}, {'separate questions' if self.multilabel else 'one class of several'}"
 
     def _cut_off(self) -> str:
         cut = self.cut_off

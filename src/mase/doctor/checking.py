@@ -112,4 +112,4 @@ def _defaults(explainer: Explainer) -> Defaults:
     reference = explainer.method.space.reference
     others = [name for name in explainer.model.references if name != reference]
     references = () if reference is None else (reference, *others)
-    return Defaults(explainer.method.name, explainer.units, references)
+    return Defaults(explainer.method.name, explainer.splitter.name, references)

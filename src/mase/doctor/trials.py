@@ -40,7 +40,7 @@ def bound(explainer: Explainer, text: Input) -> BoundText:
     """
     model, method = explainer.model, explainer.method
     document = Document.of(text, fixed=explainer.fixed, background=explainer.background)
-    return BoundText.of(model, method, document, None, per_token=explainer.per_token, seed=explainer.seed)
+    return BoundText.of(model, method, document, None, explainer.splitter, seed=explainer.seed)
 
 
 def inputs(model: Model, given: Document | None) -> tuple[str, ...]:

@@ -88,6 +88,9 @@ def _span(path: str, field: str | None, start: int, end: int, texts: Mapping[str
 def _prediction(prediction: Prediction) -> Iterator[str]:
     """Yield the problems of the prediction."""
     by_label, label = prediction.probabilities, prediction.label
+    if prediction.values:
+        yield from _values(prediction)
+        return
     for name, probability in by_label.items():
         if not -_HALF_PRECISION <= probability <= 1 + _HALF_PRECISION:
             yield f"prediction: probability of {name!r:.40} is {probability:g}, expected a number from 0 to 1"
@@ -97,8 +100,20 @@ def _prediction(prediction: Prediction) -> Iterator[str]:
         expected = list(by_label).index(label)
         yield f"prediction: 'index' is {prediction.index!r:.20}, expected {expected}, the index of {label!r:.40}"
     stated, of_label = prediction.probability, by_label[label]
-    if not math.isclose(stated, of_label, rel_tol=1e-6, abs_tol=1e-9):
-        yield f"prediction: 'probability' is {stated:g}, expected {of_label:g}, the probability of {label!r:.40}"
+    if stated is None or not math.isclose(stated, of_label, rel_tol=1e-6, abs_tol=1e-9):
+        yield f"prediction: 'probability' is {stated!r:.20}, expected {of_label:g}, the probability of {label!r:.40}"
+
+
+def _values(prediction: Prediction) -> Iterator[str]:
+    """Yield the problems of the prediction of a model of values, which has no probabilities."""
+    for name, value in prediction.values.items():
+        if not math.isfinite(value):
+            yield f"prediction: value of {name!r:.40} is {value}, expected a finite number"
+    if prediction.probabilities or prediction.probability is not None:
+        yield "prediction has 'values' and a probability, expected one of both: a value has no probability"
+    first = next(iter(prediction.values))
+    if (prediction.label, prediction.index) != (first, 0):
+        yield f"prediction: 'label' is {prediction.label!r:.40}, expected {first!r:.40}, the first value, with index 0"
 
 
 def _tokens(attribution: Attribution) -> Iterator[str]:
@@ -121,7 +136,7 @@ def _unit(path: str, unit: int | None, attribution: Attribution) -> Iterator[str
 
 
 def _response(path: str, response: Response, attribution: Attribution) -> Iterator[str]:
-    labels, n_units = attribution.prediction.probabilities, len(attribution.units)
+    labels, n_units = attribution.prediction.names, len(attribution.units)
     if response.name not in labels:
         yield f"{path}: 'name' is {response.name!r:.40}, expected one of {_listed(labels)}"
     if not response.link:  # any name: the package that added the link may be absent
@@ -187,7 +202,7 @@ def _evidence(evidence: Evidence, attribution: Attribution) -> Iterator[str]:
     }
     if evidence.flip_set is not None:
         changed["evidence: flip_set"] = evidence.flip_set
-    labels = attribution.prediction.probabilities
+    labels = attribution.prediction.names
     for path, one in changed.items():
         for unit in one.units:
             yield from _unit(path, unit, attribution)
@@ -196,6 +211,8 @@ def _evidence(evidence: Evidence, attribution: Attribution) -> Iterator[str]:
         if one.label not in labels:
             yield f"{path}: 'label' is {one.label!r:.40}, expected one of {_listed(labels)}"
         low, high = -_HALF_PRECISION, 1 + _HALF_PRECISION
+        if (one.probability is None) is not bool(attribution.prediction.values):
+            yield f"{path}: 'probability' is {one.probability!r:.20}, expected a number for a class, null for a value"
         yield from _within(f"{path}: 'probability'", one.probability, low, high)
         if isinstance(one, Changed):
             yield from _within(f"{path}: 'target_probability'", one.target_probability, low, high)

@@ -11,15 +11,30 @@ from mase.lazy import lazy_names
 from mase.registry import Registry
 
 if TYPE_CHECKING:
+    from mase.links.contrast import Contrast as Contrast
     from mase.links.response import FLOOR as FLOOR
     from mase.links.response import floored as floored
+    from mase.links.response import function_of as function_of
+    from mase.links.response import predictions as predictions
     from mase.links.response import probabilities as probabilities
     from mase.links.response import respond as respond
 
-__all__ = ["FLOOR", "LINKS", "Link", "Output", "floored", "probabilities", "respond"]
+__all__ = [
+    "FLOOR",
+    "LINKS",
+    "Contrast",
+    "Link",
+    "Output",
+    "floored",
+    "function_of",
+    "predictions",
+    "probabilities",
+    "respond",
+    "value_names",
+]
 
 # The built-in names, for type checkers and editors. A test checks that they match the registry.
-Link = Literal["probability", "log-probability", "logit", "margin"]
+Link = Literal["probability", "log-probability", "logit", "margin", "value"]
 
 LINKS = Registry(
     "link",
@@ -28,6 +43,7 @@ LINKS = Registry(
         "log-probability": "mase.links.log_probability:LogProbability",
         "logit": "mase.links.logit:Logit",
         "margin": "mase.links.margin:Margin",
+        "value": "mase.links.value:Value",
     },
     "mase.links",
 )
@@ -35,13 +51,23 @@ LINKS = Registry(
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """The meaning of the scores of a model: logits or probabilities, of one class out of k or of k separate labels."""
+    """The meaning of the k columns that a model returns.
 
-    kind: Literal["logits", "probabilities"] = "logits"
+    They are logits or probabilities, of one class out of k or of k separate labels; or they are values, which are no
+    class scores: regressions, rankings, likelihoods, distances.
+    """
+
+    kind: Literal["logits", "probabilities", "values"] = "logits"
     multilabel: bool = False
 
 
+def value_names(k: int) -> tuple[str, ...]:
+    """Return names of k values without a name: "value", or "value 0", "value 1", ... of several."""
+    return ("value",) if k == 1 else tuple(f"value {index}" for index in range(k))
+
+
 # Imported on first use, because they load NumPy.
+_OF_RESPONSES = ("FLOOR", "floored", "function_of", "predictions", "probabilities", "respond")
 __getattr__ = lazy_names(
-    __name__, dict.fromkeys(("FLOOR", "floored", "probabilities", "respond"), "mase.links.response")
+    __name__, {"Contrast": "mase.links.contrast"} | dict.fromkeys(_OF_RESPONSES, "mase.links.response")
 )

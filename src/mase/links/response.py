@@ -6,15 +6,17 @@ import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
 
 from mase.arrays import Bools, Floats
-from mase.errors import NonFiniteError
+from mase.errors import CapabilityError, NonFiniteError
 from mase.links import LINKS, Output
+from mase.links.contrast import Contrast
 from mase.links.protocol import LinkFunction
 
-__all__ = ["FLOOR", "floored", "probabilities", "respond"]
+__all__ = ["FLOOR", "floored", "function_of", "predictions", "probabilities", "respond"]
 
 # The smallest probability whose logarithm is taken, for models that return probabilities. It is below the small
 # probabilities that models produce, and so high that a probability rounded to 0 does not outweigh all others.
 FLOOR = 1e-9
+_OR_PROBABILITY = ", or use link='probability'"
 
 
 class _NumPy:
@@ -40,18 +42,32 @@ class _NumPy:
 
 
 def probabilities(scores: Floats, output: Output) -> Floats:
-    """Return class probabilities `(n, k)` from scores `(n, k)`."""
+    """Return class probabilities `(n, k)` from scores `(n, k)`.
+
+    Raises
+    ------
+    CapabilityError
+        If the scores are values, which have no probabilities.
+    """
+    if output.kind == "values":
+        raise CapabilityError("the model returns values, expected a classifier: values have no class probabilities")
     if output.kind == "probabilities":
         return scores
     return _NumPy().sigmoid(scores) if output.multilabel else _NumPy().softmax(scores)
 
 
-def respond(scores: Floats, output: Output, link: str, target: int) -> Floats:
+def predictions(scores: Floats, output: Output) -> Floats:
+    """Return what a model predicts `(n, k)` from scores `(n, k)`: class probabilities, or the values themselves."""
+    return scores if output.kind == "values" else probabilities(scores, output)
+
+
+def respond(scores: Floats, output: Output, link: str | Contrast, target: int) -> Floats:
     """Return the explained response `(n,)` from scores `(n, k)`, in float64.
 
     ``probability`` is the response of the paper. ``log-probability`` is its logarithm, which is more accurate when the
     probability saturates. ``logit`` is the logit of the class. ``margin`` is the log-probability of the target minus
-    that of the best other class (for separate labels, of "not the target").
+    that of the best other class (for separate labels, of "not the target"). ``value`` is the column itself, and the
+    only link of a model of values. A `Contrast` is the difference of the responses of two columns.
 
     Notes
     -----
@@ -64,27 +80,41 @@ def respond(scores: Floats, output: Output, link: str, target: int) -> Floats:
     ------
     UnknownNameError
         If the link is unknown.
+    CapabilityError
+        If the scores are values, and the link is another one than ``value``.
     NonFiniteError
         If a response is NaN or infinite.
     """
-    response: Floats = _function(link).respond(scores, output, target, _NumPy())
+    response: Floats = function_of(link, output).respond(scores, output, target, _NumPy())
     bad = np.flatnonzero(~np.isfinite(response))
     if len(bad):
         raise NonFiniteError(
             f"{link} of the target is {response[bad[0]]} for {len(bad)} of {len(response)} evaluations, expected "
-            "finite numbers; check the model's outputs, or use link='probability'"
+            f"finite numbers; check the model's outputs{_OR_PROBABILITY if output.kind != 'values' else ''}"
         )
     return response
 
 
-def floored(scores: Floats, output: Output, link: str, target: int) -> Bools:
+def floored(scores: Floats, output: Output, link: str | Contrast, target: int) -> Bools:
     """Return `(n,)`: for each row of scores `(n, k)`, whether its response raises a probability to `FLOOR`."""
     logged: tuple[Any, ...] = ()
     if output.kind == "probabilities":
-        logged = _function(link).logged(scores, output, target, _NumPy())
+        logged = function_of(link, output).logged(scores, output, target, _NumPy())
     return np.asarray(np.any([np.zeros(len(scores)), *(probability < FLOOR for probability in logged)], axis=0))
 
 
-def _function(link: str) -> LinkFunction:
-    function: LinkFunction = LINKS[link]()
-    return function
+def function_of(link: str | Contrast, output: Output) -> LinkFunction:
+    """Return the function of a link for a model with this output.
+
+    Raises
+    ------
+    UnknownNameError
+        If the link is unknown.
+    CapabilityError
+        If the scores are values, and the link is another one than ``value``.
+    """
+    name = link.link if isinstance(link, Contrast) else link
+    function: LinkFunction = LINKS[name]()
+    if output.kind == "values" and name != "value":
+        raise CapabilityError(f"link is {name!r}, but the model returns values, not class scores; use link='value'")
+    return link if isinstance(link, Contrast) else function

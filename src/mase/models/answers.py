@@ -28,9 +28,9 @@ class Answers:
     name
         Name of the black box, for messages.
     output
-        Whether the numbers are probabilities or logits.
+        Whether the numbers are probabilities, logits or values.
     labels
-        Names of the classes; None if their number is not known yet.
+        Names of the classes or values; None if their number is not known yet.
     """
 
     name: str
@@ -38,18 +38,18 @@ class Answers:
     labels: tuple[str, ...] | None
 
     def table(self, result: Any, texts: Sequence[object]) -> Floats:
-        """Return class scores `(n, k)`, k >= 2, from the output for n texts, in a new array.
+        """Return class scores `(n, k)`, k >= 2, or values `(n, k)` from the output for n texts, in a new array.
 
         The output is a list, a NumPy array without masked entries, a torch tensor of any precision and device, a data
         frame, a sparse matrix, or anything else that NumPy reads as real numbers `(n, k)`, `(n, 1)` or `(n,)`. A single
-        column is the score of the second of two classes.
+        column is the score of the second of two classes, or one value.
 
         Raises
         ------
         ModelError
             If it does not hold real numbers, holds class numbers, or holds no probabilities where they are expected.
         NonFiniteError
-            If a number is NaN or positive infinity.
+            If a number is NaN or positive infinity, or a value is infinite.
         ShapeError
             If it is not one row per text and one column per class.
         OptionError
@@ -57,21 +57,26 @@ class Answers:
         """
         array = self._numbers(result, len(texts))
         self._check_shape(array, result, len(texts))
-        if array.ndim == 1 or array.shape[1] == 1:
+        if not self._of_values and (array.ndim == 1 or array.shape[1] == 1):
             self._check_column(array, result)
         # astype makes a copy, because the function may reuse its array.
         table: Floats = array.astype(np.float64).reshape(len(texts), -1)
-        bad = np.isnan(table) | (table == np.inf)
+        bad = ~np.isfinite(table) if self._of_values else np.isnan(table) | (table == np.inf)
         if bad.any():
-            raise NonFiniteError(f"{self._first(bad, table, texts)}, expected finite class scores")
+            what = "values" if self._of_values else "class scores"
+            raise NonFiniteError(f"{self._first(bad, table, texts)}, expected finite {what}")
         if self.output.kind == "probabilities":
             self._check_range(table, texts)
-        if table.shape[1] == 1:
+        if table.shape[1] == 1 and not self._of_values:
             other = np.zeros_like(table) if self.output.kind == "logits" else 1 - table
             table = np.concatenate([other, table], axis=1)
         if self.output == Output("probabilities"):
             self._check_sums(table, texts)
         return table
+
+    @property
+    def _of_values(self) -> bool:
+        return self.output.kind == "values"
 
     def _numbers(self, result: Any, n: int) -> np.ndarray:
         """Return the output as an array of real numbers."""
@@ -91,25 +96,26 @@ class Answers:
         return array
 
     def _refuse(self, result: Any, what: str, n: int) -> NoReturn:
+        columns = "one per value" if self._of_values else f"one probability per class; {_FUNCTION}"
         raise ModelError(
-            f"{self.name} returned {_kind(result)} {what}, expected real numbers of shape ({n}, k), "
-            f"one probability per class; {_FUNCTION}"
+            f"{self.name} returned {_kind(result)} {what}, expected real numbers of shape ({n}, k), {columns}"
         )
 
     def _check_shape(self, array: np.ndarray, result: Any, n: int) -> None:
         k = array.shape[1] if array.ndim == 2 else 1
-        expected = None if self.labels is None else max(len(self.labels), 2)
-        if array.ndim not in (1, 2) or len(array) != n or not k or (k > 1 and expected not in (None, k)):
+        fewest = 1 if self._of_values else 2
+        expected = None if self.labels is None else max(len(self.labels), fewest)
+        if array.ndim not in (1, 2) or len(array) != n or not k or (k >= fewest and expected not in (None, k)):
             raise ShapeError(
                 f"{self.name} returned {_kind(result)} of shape {array.shape}, expected ({n}, {expected or 'k'}): "
-                "one row per text, one column per class"
+                f"one row per text, one column per {'value' if self._of_values else 'class'}"
             )
         if k == 1 and self.output.multilabel:
             raise ShapeError(
                 f"{self.name} returned one column (shape {array.shape}), expected ({n}, k) with k >= 2 separate "
                 "questions; do not pass multilabel for a single question"
             )
-        if k == 1 and expected not in (None, 2):
+        if k < fewest and expected not in (None, 2):
             raise ShapeError(f"{self.name} returned one column (shape {array.shape}), expected ({n}, {expected})")
 
     def _check_column(self, array: np.ndarray, result: Any) -> None:
@@ -120,8 +126,9 @@ class Answers:
         if self.output.kind == "logits" and self.labels is None:
             raise OptionError(
                 f"{self.name} returned one column of scores (shape {array.shape}), which may be the logit of a class "
-                "or not a class score at all (a likelihood, a regression); pass labels=['no', 'yes'] if it is the "
-                "logit of the second class, or a function that returns probabilities and outputs='probabilities'"
+                "or not a class score at all; pass labels=['no', 'yes'] if it is the logit of the second class, "
+                "outputs='values' if it is a number to explain as it is (a likelihood, a regression), or a function "
+                "that returns probabilities and outputs='probabilities'"
             )
 
     def _check_range(self, table: Floats, texts: Sequence[object]) -> None:
@@ -130,7 +137,8 @@ class Answers:
             labels = ", labels=['no', 'yes']" if table.shape[1] == 1 and self.labels is None else ""
             raise ModelError(
                 f"{self._first(bad, table, texts)}, expected probabilities in [0, 1]; pass "
-                f"Callable(..., outputs='logits'{labels}) if they are logits"
+                f"Callable(..., outputs='logits'{labels}) if they are logits, or outputs='values' if they are no class "
+                "scores"
             )
 
     def _check_sums(self, table: Floats, texts: Sequence[object]) -> None:

@@ -3,8 +3,8 @@
 from collections.abc import Callable as Function
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from mase.arrays import Floats, Ints
 from mase.choices import Reference
 from mase.document import Document, Field, Input, check_texts
 from mase.errors import CapabilityError, EmptyTextError, MaseError, ModelError, OptionError, ShapeError
-from mase.links import Output, probabilities
+from mase.links import Output, predictions, value_names
 from mase.models.answers import Answers
 from mase.models.description import Description, unnamed
 from mase.models.locks import alone
@@ -26,7 +26,7 @@ __all__ = ["Callable"]
 
 
 class Callable(Reopened):
-    """A classifier that is known only by its function `predict_proba(list[str]) -> (n, k)`.
+    """A model that is known only by its function `predict_proba(list[str]) -> (n, k)`.
 
     For pairs and documents of several fields the function gets a list of records (`dict`), with a str for a text and
     the value itself for a number or a category. Every record is a new dict.
@@ -41,21 +41,21 @@ class Callable(Reopened):
         tensor, a data frame or a sparse matrix (see `mase.models.answers.Answers`).
     labels
         Names of the k classes; "0", "1", ... by default. For one column: the names of both classes, or of the class
-        that the column scores.
+        that the column scores. For values, their names; by default "value", or "value 0", "value 1", ... of several.
     mask_token
         The string that replaces a masked word; None removes the word from its text.
     multilabel
         Whether the k columns are separate questions, so that rows need not sum to 1.
     outputs
-        "probabilities" or "logits". One column of logits requires `labels`, because it may be a likelihood or a
-        regression instead.
+        "probabilities", "logits" or "values". One column of logits requires `labels`, because it may be a likelihood
+        or a regression instead. These are "values": numbers that are explained as they are, with the link "value".
     name
         Name for provenance.
 
     Raises
     ------
     OptionError
-        If an option has an invalid value, or the function is a `decision_function` and `outputs` is not "logits".
+        If an option has an invalid value, or the function is a `decision_function` and `outputs` is "probabilities".
     """
 
     sha256: ClassVar[None] = None
@@ -68,11 +68,13 @@ class Callable(Reopened):
         *,
         mask_token: str | None = None,
         multilabel: bool = False,
-        outputs: str = "probabilities",
+        outputs: Literal["probabilities", "logits", "values"] = "probabilities",
         name: str | None = None,
     ) -> None:
-        if outputs not in ("probabilities", "logits"):
-            raise OptionError(f"outputs is {outputs!r}, expected 'probabilities' or 'logits'")
+        if outputs not in ("probabilities", "logits", "values"):
+            raise OptionError(f"outputs is {outputs!r}, expected 'probabilities', 'logits' or 'values'")
+        if multilabel and outputs == "values":
+            raise OptionError("multilabel is True, expected False for outputs='values', which are no classes")
         if isinstance(labels, str):
             raise OptionError(f"labels is {labels!r}, expected a list of names, one per class")
         if labels is not None and (not len(labels) or len(set(labels)) != len(labels)):
@@ -83,14 +85,14 @@ class Callable(Reopened):
             )
         if outputs == "probabilities" and getattr(predict_proba, "__name__", "") == "decision_function":
             raise OptionError(
-                "decision_function returns distances, expected probabilities; pass predict_proba, or labels=[...] and "
-                "outputs='logits' if the distances are logits"
+                "decision_function returns distances, expected probabilities; pass predict_proba, labels=[...] and "
+                "outputs='logits' if the distances are logits, or outputs='values' to explain them as they are"
             )
         self._predict = predict_proba
         self._labels = None if labels is None else tuple(map(str, labels))
         self._mask_token = mask_token
-        self._output = Output("logits" if outputs == "logits" else "probabilities", multilabel)
-        self._n_classes: int | None = None
+        self._output = Output(outputs, multilabel)
+        self._n_columns: int | None = None
         self.name = name or str(getattr(predict_proba, "__qualname__", type(predict_proba).__name__))
 
     @property
@@ -107,14 +109,16 @@ class Callable(Reopened):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Names of the k classes; asks the function about one text if neither they nor k are known."""
+        """Names of the k classes or values; asks the function about one text if neither they nor k are known."""
+        if self._labels is not None and (len(self._labels) > 1 or self.returns_values):
+            return self._labels
         if self._labels is not None:
-            return self._labels if len(self._labels) > 1 else (f"not {self._labels[0]}", self._labels[0])
-        if self._n_classes is None:
+            return (f"not {self._labels[0]}", self._labels[0])
+        if self._n_columns is None:
             with untouched():  # or else the first text would get other random numbers than the same text later
                 self.scores(["a text"])
-        assert self._n_classes is not None
-        return tuple(map(str, range(self._n_classes)))
+        assert self._n_columns is not None
+        return value_names(self._n_columns) if self.returns_values else tuple(map(str, range(self._n_columns)))
 
     @property
     def description(self) -> Description:
@@ -166,22 +170,27 @@ class Callable(Reopened):
             )
         replacement = self._mask_token if binding.space.reference == "mask" else None
         start = self.scores([binding.tokens.document.content])
-        return CallableProbe(self, binding, Rewriter.of(binding.tokens), replacement, start, {})
+        return CallableProbe(self, binding, Rewriter.of(binding.tokens), replacement, start)
 
     def predict(self, texts: Sequence[Input]) -> Floats:
-        """Return class probabilities `(n, k)`."""
+        """Return class probabilities `(n, k)`, or the values."""
         contents = [Document.of(text).content for text in check_texts(texts, tuples=True)]
-        return probabilities(self.scores(contents), self._output) if contents else np.empty((0, len(self.labels)))
+        return predictions(self.scores(contents), self._output) if contents else np.empty((0, len(self.labels)))
 
     @property
     def output(self) -> Output:
         """What the columns of the scores are."""
         return self._output
 
-    def scores(self, texts: Sequence[Content]) -> Floats:
-        """Return the class scores `(n, k)` of n texts or records, checked by `mase.models.answers.Answers`.
+    @property
+    def returns_values(self) -> bool:
+        """Whether the columns are values instead of class scores."""
+        return self._output.kind == "values"
 
-        Only one thread at a time calls the function.
+    def scores(self, texts: Sequence[Content]) -> Floats:
+        """Return the class scores or values `(n, k)` of n texts or records.
+
+        They are checked by `mase.models.answers.Answers`. Only one thread at a time calls the function.
 
         Raises
         ------
@@ -194,7 +203,7 @@ class Callable(Reopened):
         """
         with alone(self):  # hold the lock until the result is copied, because the function may reuse its array
             scores = Answers(self.name, self._output, self._labels).table(self._called(texts), texts)
-            self._n_classes = scores.shape[1]
+            self._n_columns = scores.shape[1]
             return scores
 
     def _called(self, texts: Sequence[Content]) -> Any:
@@ -210,19 +219,13 @@ class Callable(Reopened):
 
 @dataclass(frozen=True, slots=True)
 class CallableProbe:
-    """A black box bound to one text. See `mase.models.protocol.Probe`.
-
-    A short text has few distinct rows. The scores of each are cached in `known`, by the contents of the fields; None
-    switches the cache off. The text itself is evaluated twice, once for `start` and once as a row, which shows whether
-    the function is deterministic.
-    """
+    """A black box bound to one text. See `mase.models.protocol.Probe`."""
 
     model: Callable
     binding: Binding
     rewriter: Rewriter
     replacement: str | None
     start: Floats
-    known: dict[Contents, Floats] | None
     n_setup: int = 1
     batch_size: int = 256
 
@@ -258,23 +261,11 @@ class CallableProbe:
             )
         of_token = self.binding.coordinate_of_token
         kept = (coordinates[:, of_token] == 1) | (of_token < 0)
-        return self._scores([self.rewriter.masked(row, self.replacement) for row in kept])
+        return self._evaluated([self.rewriter.masked(row, self.replacement) for row in kept])
 
     def exchanged(self, sources: Ints) -> Floats:
         """Return scores `(b, k)` where word i is replaced by word `sources[:, i]`; `sources` is `(b, p)`."""
-        return self._scores([self.rewriter.exchanged(row) for row in self.binding.token_sources(sources)])
-
-    def afresh(self, *, remember: bool) -> "CallableProbe":
-        """Return the same probe with an empty cache, or without a cache unless `remember`."""
-        return replace(self, known={} if remember else None)
-
-    def _scores(self, contents: list[Contents]) -> Floats:
-        if self.known is None:
-            return self._evaluated(contents)
-        new = [one for one in dict.fromkeys(contents) if one not in self.known]
-        if new:
-            self.known.update(zip(new, self._evaluated(new), strict=True))
-        return np.array([self.known[one] for one in contents])
+        return self._evaluated([self.rewriter.exchanged(row) for row in self.binding.token_sources(sources)])
 
     def _evaluated(self, contents: list[Contents]) -> Floats:
         scores = self.model.scores([self.rewriter.content(one) for one in contents])

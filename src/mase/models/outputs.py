@@ -1,4 +1,4 @@
-"""Interpret what a torch module returns: which tensor holds the class scores, and whether they are probabilities."""
+"""Interpret what a torch module returns: which tensor holds the scores, and whether they are probabilities."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,19 +9,19 @@ import torch
 
 from mase.arrays import Floats
 from mase.errors import ModelError, OptionError, ShapeError
-from mase.links import Output
+from mase.links import Output, value_names
 from mase.models.autograd import is_linear, is_sigmoid
 
 __all__ = ["Kind", "Scores", "class_scores", "recognise", "score_labels"]
 
-Kind = Literal["auto", "logits", "probabilities"]
+Kind = Literal["auto", "logits", "probabilities", "values"]
 _ROUNDING = 1e-2  # bfloat16 has eight bits
 _NAMES = ("logits", "probabilities", "probs", "scores")
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """The kind of a module's scores, the number k of classes, and whether one column represents two classes."""
+    """The kind of a module's scores, their number k of columns, and whether one column represents two classes."""
 
     output: Output
     one_column: bool
@@ -106,14 +106,16 @@ def recognise(raw: Floats, kind: Kind, *, multilabel: bool, last_operation: str 
     - All other scores are logits. One column of logits is accepted only if the classes are `named`, because it may be a
       likelihood or a regression.
 
+    Values are never recognised: their kind is ``"values"`` if the user says so.
+
     Raises
     ------
     OptionError
         If several columns in [0, 1] could be logits or probabilities, or one column may not be the score of a class.
     """
-    if kind not in ("auto", "logits", "probabilities"):
-        raise OptionError(f"outputs is {kind!r}, expected 'auto', 'logits' or 'probabilities'")
     k = raw.shape[1]
+    if kind == "values":
+        return Scores(Output(kind), one_column=False, n_classes=k)
     if kind == "auto":
         inside = bool(np.isfinite(raw).all() and raw.min() >= 0 and raw.max() <= 1)
         sums_to_one = bool(np.allclose(raw.sum(axis=1), 1, atol=1e-2))
@@ -130,26 +132,26 @@ def recognise(raw: Floats, kind: Kind, *, multilabel: bool, last_operation: str 
             raise OptionError(
                 f"model returned one column, from {raw.min():.3g} to {raw.max():.3g}, which may be the logit of a "
                 "class or not a class score at all (a likelihood, a regression, a ranking); pass labels=['no', 'yes'] "
-                "or outputs='logits' if it is the logit of the second class, or wrap the model in mase.models.Callable "
-                "with the probability that you want explained"
+                "or outputs='logits' if it is the logit of the second class, or outputs='values' to explain the number "
+                "as it is"
             )
     return Scores(Output(kind, multilabel and k > 1), k == 1, max(k, 2))
 
 
 def score_labels(labels: tuple[str, ...] | None, scores: Scores) -> tuple[str, ...]:
-    """Return the names of the k classes: the given labels, or "0", "1", ...
+    """Return the names of the k classes: the given labels, or "0", "1", ... (of values, `value_names`).
 
     Raises
     ------
     ShapeError
         If the number of names is not the number of classes.
     """
+    if labels is None and scores.output.kind == "values":
+        return value_names(scores.n_classes)
     if labels is None:
         return tuple(str(index) for index in range(scores.n_classes))
     if scores.one_column and len(labels) == 1:
         return (f"not {labels[0]}", labels[0])
     if len(labels) != scores.n_classes:
-        raise ShapeError(
-            f"model returned scores for {scores.n_classes} classes, expected {len(labels)}: the number of labels"
-        )
+        raise ShapeError(f"model returned {scores.n_classes} columns, expected {len(labels)}: the number of labels")
     return labels

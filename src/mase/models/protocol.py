@@ -23,9 +23,9 @@ __all__ = [
     "Model",
     "Opened",
     "Probe",
-    "RememberingProbe",
     "SeededProbe",
     "TokenModel",
+    "ValueModel",
 ]
 
 
@@ -153,15 +153,6 @@ class Probe(Protocol):
 
 
 @runtime_checkable
-class RememberingProbe(Protocol):
-    """A probe that evaluates its model once per distinct input and caches the scores."""
-
-    def afresh(self, *, remember: bool) -> Probe:
-        """Return the same probe with an empty cache, or without a cache unless `remember`."""
-        ...
-
-
-@runtime_checkable
 class SeededProbe(Protocol):
     """A probe whose model may be random; each evaluation starts from the same random state, which can be changed."""
 
@@ -243,7 +234,7 @@ class Model(Protocol):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Names of the k classes."""
+        """Names of the k classes or values."""
         ...
 
     @property
@@ -266,7 +257,17 @@ class Model(Protocol):
         ...
 
     def predict(self, texts: Sequence[Input]) -> np.ndarray:
-        """Return class probabilities `(n, k)` of texts or other documents."""
+        """Return class probabilities `(n, k)` of texts or other documents, or the values of a model of values."""
+        ...
+
+
+@runtime_checkable
+class ValueModel(Protocol):
+    """A model that says, without being evaluated, whether its columns are values; one that does not is a classifier."""
+
+    @property
+    def returns_values(self) -> bool:
+        """Whether the kind of its output is "values" (see `mase.links.Output`)."""
         ...
 
 

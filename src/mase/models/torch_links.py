@@ -2,7 +2,7 @@
 
 import torch
 
-from mase.links import FLOOR, LINKS, Output
+from mase.links import FLOOR, Contrast, Output, function_of
 
 __all__ = ["response"]
 
@@ -29,13 +29,15 @@ class _Torch:
         return torch.cat([scores[:, :target], scores[:, target + 1 :]], dim=1).max(dim=1).values
 
 
-def response(table: torch.Tensor, output: Output, link: str, target: int) -> torch.Tensor:
+def response(table: torch.Tensor, output: Output, link: str | Contrast, target: int) -> torch.Tensor:
     """Return the response `(b,)` to scores `(b, k)`, differentiable, in float64.
 
     Raises
     ------
     UnknownNameError
         If the link is unknown.
+    CapabilityError
+        If the scores are values, and the link is another one than ``value``.
     """
-    values: torch.Tensor = LINKS[link]().respond(table.double(), output, target, _Torch())
+    values: torch.Tensor = function_of(link, output).respond(table.double(), output, target, _Torch())
     return values

@@ -1,30 +1,31 @@
 """Torch modules that map token ids to class scores, perturbed at a named embedding layer."""
 
-import operator
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
+import torch
 from torch import nn
 
-from mase.arrays import Floats
+from mase.arrays import Floats, Ints
 from mase.document import Document, Input, check_texts
-from mase.errors import EmptyTextError, MaseError, ModelError, NonFiniteError, OptionError, ShapeError
-from mase.links import probabilities
+from mase.errors import EmptyTextError, ModelError, NonFiniteError, OptionError
+from mase.links import predictions
 from mase.models.batching import in_batches
 from mase.models.checksum import Checksum
 from mase.models.description import Description, Guess, of_module
 from mase.models.devices import device_of
 from mase.models.engine import Engine, as_float64
 from mase.models.entry import find_embedding
+from mase.models.ids import ids_and_spans
 from mase.models.origin import Reopened
 from mase.models.outputs import Kind, Scores, recognise, score_labels
 from mase.models.packed import Packed
 from mase.models.protocol import Binding
 from mase.models.torch_probe import TorchProbe, bind
 from mase.rng import untouched
-from mase.text import Side, Span, Tokens, Truncation
+from mase.text import Side, Tokens, Truncation
 
 __all__ = ["TorchModule", "predict_tokens"]
 
@@ -56,9 +57,10 @@ class TorchModule(Reopened):
     max_length, keep
         Longest input in tokens, and which end of a longer text the model reads: "start" or "end".
     outputs, multilabel
-        What the module returns: "logits", "probabilities", or "auto" (see `mase.models.outputs.recognise`). With
-        `multilabel`, the k columns are separate questions. One column is the score of the second of two classes. If it
-        is not a probability, pass `labels` (both names, or the name of the second class) or `outputs` to confirm that.
+        What the module returns: "logits", "probabilities", "values", or "auto" (see `mase.models.outputs.recognise`).
+        With `multilabel`, the k columns are separate questions. One column is the score of the second of two classes.
+        If it is not a probability, pass `labels` (both names, or the name of the second class) or `outputs` to confirm
+        that. Columns that are no class scores, such as those of a regression, are "values", which `labels` may name.
     name
         Name for provenance.
     """
@@ -90,6 +92,10 @@ class TorchModule(Reopened):
             raise OptionError(f"keep is {keep!r}, expected 'start' or 'end'")
         if labels is not None and len(set(labels)) != len(labels):
             raise OptionError(f"labels {list(labels)} are not unique, expected one name per class")
+        if outputs not in get_args(Kind):
+            raise OptionError(f"outputs is {outputs!r}, expected one of {', '.join(get_args(Kind))}")
+        if multilabel and outputs == "values":
+            raise OptionError("multilabel is True, expected False for outputs='values', which are no classes")
         self._engine = Engine(module, find_embedding(module, embedding), module)
         self._tokenize, self._labels = tokenize, None if labels is None else tuple(map(str, labels))
         self._tokens_by_role = {"mask": mask_id, "unk": unk_id, "pad": pad_id}
@@ -128,7 +134,7 @@ class TorchModule(Reopened):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Names of the k classes."""
+        """Names of the k classes or values."""
         return score_labels(self._labels, self._scores)
 
     @property
@@ -138,6 +144,11 @@ class TorchModule(Reopened):
         guesses = [Guess(f"the scores are {kind}, by their values", f"pass outputs={kind!r}")]
         remedy = "pass labels=[...], one name per column"
         return of_module(self, "torch module", origin, remedy, *(guesses if self._outputs == "auto" else ()))
+
+    @property
+    def returns_values(self) -> bool:
+        """Whether the columns are values instead of class scores."""
+        return self._outputs == "values"
 
     @property
     def sha256(self) -> str:
@@ -193,7 +204,7 @@ class TorchModule(Reopened):
         """
         document = Document.of(text)
         text = document.only_text(self.name)
-        ids, spans = self._ids_and_spans(text)
+        ids, spans = ids_and_spans(self._tokenize, text, self._fixed_ids)
         total, truncation = len(ids), None
         if self._max_length is not None and total > self._max_length:
             cut = slice(self._max_length) if self._keep == "start" else slice(total - self._max_length, None)
@@ -207,57 +218,6 @@ class TorchModule(Reopened):
         )
         return Tokens(document, tuple(ids), pieces, tuple(spans), fixed, truncation)
 
-    def _ids_and_spans(self, text: str) -> tuple[list[int], list[Span | None]]:
-        """Return the ids and spans that `tokenize` returns for a text, checked."""
-        try:
-            encoded = self._tokenize(text)
-        except MaseError:
-            raise
-        except Exception as error:
-            raise ModelError(f"tokenize raised {type(error).__name__}: {error}") from error
-        try:
-            pair = (
-                isinstance(encoded, tuple | list)
-                and len(encoded) == 2
-                and not np.isscalar(encoded[0])
-                and np.ndim(encoded[0]) == 1
-            )
-            ids = [operator.index(token) for token in (encoded[0] if pair else encoded)]
-            spans = (
-                [None if span is None else (operator.index(span[0]), operator.index(span[1])) for span in encoded[1]]
-                if pair
-                else None
-            )
-        except (TypeError, IndexError, ValueError, RuntimeError) as error:
-            raise ShapeError(
-                f"tokenize returned {encoded!r:.80}, expected integer ids, or (ids, spans) with one (start, end) per id"
-            ) from error
-        if spans is None:
-            return ids, self._whitespace_spans(text, ids)
-        if len(ids) != len(spans):
-            raise ShapeError(f"tokenize returned {len(ids)} ids and {len(spans)} spans, expected one span per id")
-        outside = next((span for span in spans if span is not None and not 0 <= span[0] <= span[1] <= len(text)), None)
-        if outside is not None:
-            raise ShapeError(
-                f"tokenize returned the span {outside} for a text of {len(text)} characters, expected a span inside it"
-            )
-        return ids, spans
-
-    def _whitespace_spans(self, text: str, ids: list[int]) -> list[Span | None]:
-        words, start = [], 0
-        for word in text.split():
-            start = text.index(word, start)
-            words.append((start, start + len(word)))
-            start += len(word)
-        n_scored = sum(token not in self._fixed_ids for token in ids)
-        if n_scored != len(words):
-            raise ShapeError(
-                f"tokenize returned {n_scored} ids for a text of {len(words)} whitespace words, expected one id per "
-                "word; return (ids, spans) with one (start, end) per id"
-            )
-        next_words = iter(words)
-        return [None if token in self._fixed_ids else next(next_words) for token in ids]
-
     def bind(self, binding: Binding) -> TorchProbe:
         """Return the probe of one text."""
         role = binding.space.reference
@@ -266,19 +226,19 @@ class TorchModule(Reopened):
         )
 
     def predict(self, texts: Sequence[Input]) -> Floats:
-        """Return class probabilities `(n, k)`; texts of equal length form a batch, without padding."""
+        """Return class probabilities or values `(n, k)`; texts of equal length form a batch, without padding."""
         return self.predict_tokens([self.encode(text) for text in check_texts(texts, tuples=True)])
 
     def predict_tokens(self, tokens: Sequence[Tokens]) -> Floats:
-        """Return class probabilities `(n, k)` of n sequences of tokens."""
+        """Return class probabilities or values `(n, k)` of n sequences of tokens."""
         scores = self._recognised(max(map(len, tokens), default=_LENGTHS[0]))
         return predict_tokens(self._engine, scores, tokens)
 
 
 def predict_tokens(engine: Engine, scores: Scores, tokens: Sequence[Tokens], batch_size: int = 64) -> Floats:
-    """Return class probabilities `(n, k)` of n sequences of tokens.
+    """Return class probabilities or values `(n, k)` of n sequences of tokens.
 
-    A batch holds up to `batch_size` sequences of equal length, fewer if memory runs out.
+    A batch holds up to `batch_size` sequences of equal length, all with types or none, fewer if memory runs out.
 
     Raises
     ------
@@ -286,11 +246,17 @@ def predict_tokens(engine: Engine, scores: Scores, tokens: Sequence[Tokens], bat
         If one text alone does not fit into memory.
     """
     result = np.empty((len(tokens), scores.n_classes))
-    by_length: dict[int, list[int]] = {}
+    alike: dict[tuple[int, bool], list[int]] = {}
     for index, sequence in enumerate(tokens):
-        by_length.setdefault(len(sequence), []).append(index)
-    for indices in by_length.values():
-        texts = np.array([tokens[index].ids for index in indices], dtype=np.int64)
-        for rows, table in in_batches(lambda ids, _: scores.table(engine.forward(engine.ids(ids))), texts, batch_size):
-            result[indices[rows]] = probabilities(as_float64(table), scores.output)
+        alike.setdefault((len(sequence), sequence.types is None), []).append(index)
+
+    def table(batch: Ints, _: Ints) -> torch.Tensor:
+        ids = engine.ids(np.array([tokens[index].ids for index in batch], dtype=np.int64))
+        types = None if tokens[batch[0]].types is None else np.array([tokens[index].types for index in batch])
+        return scores.table(engine.typed(types).forward(ids))
+
+    for same in alike.values():
+        indices: Ints = np.array(same)
+        for rows, batch in in_batches(table, indices, batch_size):
+            result[indices[rows]] = predictions(as_float64(batch), scores.output)
     return result

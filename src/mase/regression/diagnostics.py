@@ -135,12 +135,11 @@ def quality_notes(
             "unstable",
             f"half of the samples recovers {halves:.0%} of the {strongest}, weighted by score; use a larger n_samples",
         )
-    probability = oracle.probability
-    if oracle.link == "probability" and max(probability, 1 - probability) > _SATURATED:
+    if oracle.link == "probability" and max(oracle.probability, 1 - oracle.probability) > _SATURATED:
         yield Note(
             "saturated",
-            f"the probability {probability:.6f} is saturated, so the scores are tiny; use link='log-probability' or "
-            "link='margin'",
+            f"the probability {oracle.probability:.6f} is saturated, so the scores are tiny; use "
+            "link='log-probability' or link='margin'",
         )
     reversed_share = 0.0 if oracle.binary else float((sample.coordinates < 0).mean())
     if reversed_share > 0:

@@ -3,11 +3,12 @@
 import math
 from collections.abc import Callable, Iterable, Sequence
 
-from mase.attribution import Attribution, Changed, FlipSet, Note
+from mase.attribution import Attribution, Changed, Note, Prediction
 from mase.render.palette import has_intervals, is_unsigned
 from mase.render.pieces import inline
 
 __all__ = [
+    "amount",
     "counted",
     "cut_off",
     "duration",
@@ -20,6 +21,7 @@ __all__ = [
     "other_notes",
     "percent",
     "percent_of_all",
+    "stated",
     "top_classes",
     "unit",
 ]
@@ -36,6 +38,23 @@ def percent(probability: float) -> str:
     if probability > 0.999:
         return "> 99.9 %"
     return "< 0.1 %" if 0 < probability < 0.001 else f"{100 * probability:.1f} %"
+
+
+def amount(value: float) -> str:
+    """Return a value with a few digits.
+
+    Examples
+    --------
+    >>> amount(3.14159), amount(-0.5), amount(12345.6), amount(1e-7)
+    ('3.142', '-0.5', '1.235e+04', '1e-07')
+    """
+    return f"{value:.4g}"
+
+
+def stated(prediction: Prediction) -> str:
+    """Return the probability of the predicted class in percent, or the value that the model returns."""
+    number = prediction.probability
+    return amount(prediction.values[prediction.label]) if number is None else percent(number)
 
 
 def percent_of_all(share: float) -> str:
@@ -79,18 +98,25 @@ def counted(n: int, what: str) -> str:
     return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
-def top_classes(attribution: Attribution, k: int) -> list[tuple[str, float]]:
-    """Return the k most probable classes with their probabilities, and the target if it is not among them."""
-    by_label = attribution.prediction.probabilities
-    ranked = sorted(by_label.items(), key=lambda pair: -pair[1])
-    target = [(label, probability) for label, probability in ranked[k:] if label == attribution.target]
-    return [(inline(label), probability) for label, probability in ranked[:k] + target]
+def top_classes(attribution: Attribution, k: int) -> list[tuple[str, str, float]]:
+    """Return the k most probable classes, or the first k values, and the target if it is not among them.
+
+    Each has its label, its probability in percent or its value, and the length of its bar: the probability, or 0.
+    """
+    prediction = attribution.prediction
+    ranked = sorted(prediction.probabilities.items(), key=lambda pair: -pair[1])
+    rows = [(label, percent(probability), probability) for label, probability in ranked]
+    rows += [(label, amount(value), 0.0) for label, value in prediction.values.items()]
+    target = [row for row in rows[k:] if row[0] == attribution.target]
+    return [(inline(label), number, bar) for label, number, bar in rows[:k] + target]
 
 
 def unit(attribution: Attribution) -> str:
     """Return the unit of the scores: the name of the explained number, in words."""
     if not has_intervals(attribution):
         return "not estimates, so without an interval"
+    if attribution.link == "value" and attribution.prediction.values:
+        return inline(attribution.target)
     measure = " in log-odds" if attribution.link == "margin" else ""
     return f"{attribution.link} of {inline(attribution.target)}{measure}"
 
@@ -101,8 +127,8 @@ def measured(attribution: Attribution) -> str:
 
 
 def link_meaning(attribution: Attribution) -> str | None:
-    """Return what the name of the link means; None for a probability, and for scores that are not estimates."""
-    if not has_intervals(attribution):
+    """Return what the name of the link means; None for a probability or value, and for scores that are no estimates."""
+    if not has_intervals(attribution) or attribution.prediction.values:
         return None
     probabilities = attribution.prediction.probabilities
     probability = probabilities.get(attribution.target, 0.0)
@@ -160,7 +186,9 @@ def evidence_facts(attribution: Attribution, name: Callable[[str], str] = inline
     def words(units: Sequence[int]) -> str:
         return _listed([f"“{name(attribution.units[unit].text)}”" for unit in units])
 
-    def predicted(changed: Changed | FlipSet) -> str:
+    def predicted(changed: Changed) -> str:
+        if changed.probability is None:
+            return f"{name(attribution.target)} {amount(changed.response)}"
         return f"{name(changed.label)} {percent(changed.probability)}"
 
     without, only, flip = evidence.without[-1], evidence.only[-1], evidence.flip_set
@@ -171,7 +199,8 @@ def evidence_facts(attribution: Attribution, name: Callable[[str], str] = inline
     if flip is None:
         return facts
     kind = "the smallest set" if flip.smallest else "a small set"
-    return [f"without {words(flip.units)}: {predicted(flip)}, {kind} that flips it", *facts]
+    other = f"{name(flip.label)} {percent(flip.probability)}"
+    return [f"without {words(flip.units)}: {other}, {kind} that flips it", *facts]
 
 
 def _listed(words: list[str]) -> str:
@@ -210,6 +239,7 @@ _LINK_MEANINGS = {
     "margin": "margin: log-odds against the most probable other class; +0.7 doubles the odds",
     "logit": "logit: the model's raw score of the class",
     "log-probability": "log-probability: +0.7 doubles the probability",
+    "value": "value: the number that the model returns for the class",
 }
 _ROUNDING = 1e-4
 _MOST_NAMED = 3

@@ -11,7 +11,7 @@ from os import PathLike
 
 from markupsafe import Markup
 
-from mase.attribution import Attribution
+from mase.attribution import Attribution, Prediction
 from mase.files import write_text
 from mase.render.facts import counted, meaning, origin
 from mase.render.legend import how_to_read, legend
@@ -114,7 +114,7 @@ def _filters(views: Sequence[View]) -> str:
 def _lists(views: Sequence[View], attributions: Sequence[Attribution]) -> list[tuple[str, list[tuple[View, str]]]]:
     """Return lists of the texts in several orders; each entry says by what it is ordered."""
     both = list(zip(views, attributions, strict=True))
-    likely = sorted(both, key=lambda pair: -pair[1].prediction.probability)
+    likely = sorted(both, key=lambda pair: -_number(pair[1].prediction))
     fitting = sorted(both, key=lambda pair: math.inf if pair[1].r2 is None else pair[1].r2)
     names = {view.number: isolated(view.predicted) for view in views}
 
@@ -126,6 +126,11 @@ def _lists(views: Sequence[View], attributions: Sequence[Attribution]) -> list[t
         ("probability", [(view, f"{names[view.number]} {view.probability}") for view, _ in likely]),
         ("fit", [(view, f"{names[view.number]}, R² {fit(a)}") for view, a in fitting]),
     ]
+
+
+def _number(prediction: Prediction) -> float:
+    """Return the probability of the predicted class, or the value."""
+    return prediction.values[prediction.label] if prediction.probability is None else prediction.probability
 
 
 def _beginning(attribution: Attribution) -> str:

@@ -72,7 +72,7 @@ def test_a_word_that_is_the_reference_scores_exactly_zero():
 
 def test_labels():
     assert TorchModule(SmallLSTM(), tokenize=whitespace_ids).labels == ("0", "1")
-    with pytest.raises(ShapeError, match="2 classes, expected 3"):
+    with pytest.raises(ShapeError, match="2 columns, expected 3"):
         TorchModule(SmallLSTM(), tokenize=whitespace_ids, labels=["a", "b", "c"]).predict([TEXT])
     with pytest.raises(OptionError, match="unique"):
         TorchModule(SmallLSTM(), tokenize=whitespace_ids, labels=["a", "a"])

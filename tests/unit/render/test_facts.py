@@ -38,7 +38,12 @@ def test_facts():
     ]  # fmt: skip
     assert fit_facts(attribution(r2=None, fit=Fit(None, None, 2, 0, 1.0))) == ["2 evaluations", "1.0 s"]
     many = Prediction("c0", 0, 0.5, {f"c{index}": 0.5 - index / 100 for index in range(46)})
-    assert [label for label, _ in top_classes(attribution(prediction=many, target="c9"), 3)] == ["c0", "c1", "c2", "c9"]
+    assert [label for label, *_ in top_classes(attribution(prediction=many, target="c9"), 3)] == [
+        "c0",
+        "c1",
+        "c2",
+        "c9",
+    ]
     assert origin(attribution())[:3] == ["model lstm-imdb (sha256 abababababab)", "method mase", "space token-scale"]
     assert origin(attribution(model={"name": None}, method={}, versions={})) == ["model None", "method None", "seed 0"]
 
@@ -49,7 +54,7 @@ def test_the_unit_of_the_scores_is_told():
     assert unit(margin) == "margin of pos in log-odds"
     assert np.exp(0.7) == pytest.approx(2, rel=0.01)
     assert link_meaning(margin) == "margin: log-odds against the most probable other class; +0.7 doubles the odds"
-    assert [link_meaning(attribution(link=link)) is None for link in LINKS] == [True, False, False, False]
+    assert [link_meaning(attribution(link=link)) is None for link in LINKS] == [True, False, False, False, False]
     separate = Prediction("pos", 1, 0.8, {"neg": 0.7, "pos": 0.8})
     assert (
         link_meaning(replace(margin, prediction=separate))
