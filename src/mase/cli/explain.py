@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mase.cli.options import (
+    against,
     device,
     download,
     evidence,
@@ -38,6 +39,7 @@ __all__ = ["explain"]
 @of_documents
 @model
 @target
+@against
 @how
 @evidence(default=5)
 @device
@@ -71,6 +73,7 @@ def explain(
     background: dict[str, Any] | None,
     model: str,
     target: str | None,
+    against: str | None,
     device: str | None,
     threads: int | None,
     download: bool,
@@ -95,6 +98,7 @@ def explain(
     Examples
       mase explain "The cast is superb, but the plot is dull."
       mase explain --target pos --json "Not bad at all." | jq .notes
+      mase explain --target all "The cast is superb, but the plot is dull."
       mase explain -i reviews.txt -o reviews.jsonl -o reviews.csv --html reviews.html
       mase explain -i reviews.csv --text-column review --json
       mase explain -i pairs.csv --fields premise,hypothesis --fixed premise -m judge.py:predict_proba
@@ -118,15 +122,17 @@ def explain(
     from mase.cli.streams import aside
     from mase.explainer import Explainer
     from mase.models.runtime import configure
+    from mase.target import Question, listed
 
     with aside():
         loaded = open_model(model, download=download, device=device, trust_remote_code=trust_remote_code)
         configure(threads)
         explainer = Explainer(loaded, fixed=fixed, background=background, **how)
-        expected = Expected.of(explainer, target)
+        classes = listed(target, explainer.model.labels)
+        expected = Expected.of(explainer, Question(classes, against))
 
     def explain_one(text: "str | Document") -> "Attribution":
         with aside():
-            return explainer(text, target=target)
+            return explainer(text, target=classes, against=against)
 
     run(inputs, explain_one, Destinations(as_json, claims.record, claims.others, heat_maps=not quiet), expected)

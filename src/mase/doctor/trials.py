@@ -13,6 +13,7 @@ from mase.errors import MaseError
 from mase.explainer import Explainer
 from mase.models.batching import ask
 from mase.models.protocol import Model
+from mase.target import Question
 from mase.text import Truncation
 
 __all__ = ["agreement", "bound", "cut_off", "inputs", "speed"]
@@ -40,7 +41,7 @@ def bound(explainer: Explainer, text: Input) -> BoundText:
     """
     model, method = explainer.model, explainer.method
     document = Document.of(text, fixed=explainer.fixed, background=explainer.background)
-    return BoundText.of(model, method, document, None, explainer.splitter, seed=explainer.seed)
+    return BoundText.of(model, method, document, Question(), explainer.splitter, seed=explainer.seed)
 
 
 def inputs(model: Model, given: Document | None) -> tuple[str, ...]:

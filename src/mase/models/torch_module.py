@@ -18,16 +18,16 @@ from mase.models.description import Description, Guess, of_module
 from mase.models.devices import device_of
 from mase.models.engine import Engine, as_float64
 from mase.models.entry import find_embedding
-from mase.models.ids import ids_and_spans
 from mase.models.origin import Reopened
 from mase.models.outputs import Kind, Scores, recognise, score_labels
 from mase.models.packed import Packed
 from mase.models.protocol import Binding
+from mase.models.tokenizing import ids_and_spans
 from mase.models.torch_probe import TorchProbe, bind
 from mase.rng import untouched
 from mase.text import Side, Tokens, Truncation
 
-__all__ = ["TorchModule", "predict_tokens"]
+__all__ = ["TorchModule", "predict_tokens", "token_scores"]
 
 # Lengths of the random inputs that show what the scores are; the first that the module accepts. They are fixed, because
 # the result must not depend on which text comes first.
@@ -235,8 +235,13 @@ class TorchModule(Reopened):
         return predict_tokens(self._engine, scores, tokens)
 
 
-def predict_tokens(engine: Engine, scores: Scores, tokens: Sequence[Tokens], batch_size: int = 64) -> Floats:
-    """Return class probabilities or values `(n, k)` of n sequences of tokens.
+def predict_tokens(engine: Engine, scores: Scores, tokens: Sequence[Tokens]) -> Floats:
+    """Return class probabilities or values `(n, k)` of n sequences of tokens; see `token_scores`."""
+    return predictions(token_scores(engine, scores, tokens), scores.output)
+
+
+def token_scores(engine: Engine, scores: Scores, tokens: Sequence[Tokens], batch_size: int = 64) -> Floats:
+    """Return the scores `(n, k)` of n sequences of tokens.
 
     A batch holds up to `batch_size` sequences of equal length, all with types or none, fewer if memory runs out.
 
@@ -258,5 +263,5 @@ def predict_tokens(engine: Engine, scores: Scores, tokens: Sequence[Tokens], bat
     for same in alike.values():
         indices: Ints = np.array(same)
         for rows, batch in in_batches(table, indices, batch_size):
-            result[indices[rows]] = predictions(as_float64(batch), scores.output)
+            result[indices[rows]] = as_float64(batch)
     return result
