@@ -63,7 +63,7 @@ def test_a_run_of_documents_is_continued_and_refuses_other_fields(tmp_path):
     assert run(tmp_path / "run").is_complete
     assert files(tmp_path / "run") == expected
     for change in ({"fields": ["question", "age"], "fixed": ()}, {"fixed": ()}, {"background": {"age": 1}}):
-        with pytest.raises(DataError, match="has the input|fixed|background"):
+        with pytest.raises(DataError, match=r"has the input|fixed|background"):
             run(tmp_path / "run", **change)
     assert mase.open_run(tmp_path / "whole").units().equals(whole.units())
 

@@ -101,8 +101,8 @@ def test_the_time_of_an_explanation_is_that_of_its_evaluations(monkeypatch):
     (speed,) = mase.check(slow, text=text).speeds
     assert (speed.seconds, speed.n_units, 100 < speed.batch_size < 150) == (pytest.approx(0.002), 17, True)
     explained = mase.explain(text, slow).fit
-    assert explained.n_queries == pytest.approx(speed.n_evaluations, abs=3)
-    assert explained.seconds == pytest.approx(speed.of_an_explanation, rel=0.01)
+    assert explained.n_queries == pytest.approx(speed.n_evaluations, rel=0.05)
+    assert explained.seconds == pytest.approx(speed.of_an_explanation, rel=0.05)
 
 
 def test_a_model_that_fails_for_long_texts_is_told_with_the_rest():
@@ -151,3 +151,16 @@ def test_it_prints_and_is_plain_json():
     assert (plain["labels"], plain["cut_off"]["n_kept"], plain["device"]) == (["neg", "pos"], 80, "cpu")
     assert plain["speeds"][0]["of_an_explanation"] == pytest.approx(found.speeds[0].of_an_explanation)
     assert "␛" in str(mase.check(Callable(half, ["a\x1b[31m", "b"])))
+
+
+def test_a_function_of_records_is_checked_with_an_example():
+    def judge(records):
+        return [[0.5, 0.5] if record["age"] > 30 else [0.9, 0.1] for record in records]
+
+    with pytest.raises(ModelError, match="pass an example as text="):
+        mase.check(judge)
+    record = {"title": "Rain", "body": "It is wet.", "age": 40}
+    found = mase.check(judge, text=record, background={"age": 20}, fixed=["title"])
+    assert (found.inputs, found.speeds[0].n_units, found.speeds[0].n_evaluations) == (("records",), 4, 16)
+    anything = mase.check(half)
+    assert anything.inputs == ("texts", "pairs", "records")
