@@ -8,7 +8,7 @@ from mase.errors import InvalidTextError, OptionError, ServiceError
 from mase.models.http.client import Client
 from mase.models.http.columns import Columns
 from mase.models.http.connection import Connection, ConnectionOptions
-from mase.models.http.service import Endpoint, Service, check_batch_size
+from mase.models.http.service import Endpoint, Outputs, Service, check_batch_size
 from mase.models.rewriting import Content
 
 __all__ = ["JSONService"]
@@ -103,7 +103,7 @@ class JSONService(Service):
     params
         Parameters of the URL that are no secret.
     outputs
-        "probabilities" or "logits".
+        "probabilities", "logits" or "values", as of `mase.models.Callable`.
     batch_size
         Largest number of inputs in a request; 1 with ``"$input"``.
     mask_token, multilabel, name
@@ -130,7 +130,7 @@ class JSONService(Service):
         label: str = "label",
         score: str = "score",
         params: Mapping[str, str] | None = None,
-        outputs: str = "probabilities",
+        outputs: Outputs = "probabilities",
         batch_size: int = 32,
         mask_token: str | None = None,
         multilabel: bool = False,

@@ -12,7 +12,7 @@ from mase.models.http.address import check_url
 from mase.models.http.client import Client
 from mase.models.http.columns import Columns
 from mase.models.http.connection import Connection, ConnectionOptions
-from mase.models.http.service import Endpoint, Service, check_batch_size
+from mase.models.http.service import Endpoint, Outputs, Service, check_batch_size
 from mase.models.rewriting import Content
 
 __all__ = ["KServe", "is_kserve"]
@@ -173,7 +173,7 @@ class KServe(Service):
     output_name
         The output with the scores; by default the only one with real numbers.
     outputs
-        "probabilities" or "logits".
+        "probabilities", "logits" or "values", as of `mase.models.Callable`.
     batch_size
         Largest number of texts in a request.
     mask_token, multilabel, name
@@ -198,7 +198,7 @@ class KServe(Service):
         version: str | None = None,
         input_name: str | None = None,
         output_name: str | None = None,
-        outputs: str = "probabilities",
+        outputs: Outputs = "probabilities",
         batch_size: int = 32,
         mask_token: str | None = None,
         multilabel: bool = False,

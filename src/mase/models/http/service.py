@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from mase.errors import OptionError, ServiceError
 from mase.models.callable import Callable
@@ -11,7 +11,10 @@ from mase.models.http.columns import Columns
 from mase.models.origin import Reduced
 from mase.models.rewriting import Content
 
-__all__ = ["Endpoint", "Exchange", "Service", "check_batch_size"]
+__all__ = ["Endpoint", "Exchange", "Outputs", "Service", "check_batch_size"]
+
+
+Outputs = Literal["probabilities", "logits", "values"]
 
 
 class Exchange(Protocol):
@@ -131,7 +134,7 @@ class Service(Callable):
         *,
         mask_token: str | None,
         multilabel: bool,
-        outputs: str,
+        outputs: Outputs,
         name: str,
     ) -> None:
         self._endpoint = endpoint
