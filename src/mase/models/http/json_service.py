@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import Any, Unpack
 
 from mase.errors import InvalidTextError, OptionError, ServiceError
+from mase.models.callable import Kind
 from mase.models.http.client import Client
 from mase.models.http.columns import Columns
 from mase.models.http.connection import Connection, ConnectionOptions
-from mase.models.http.service import Endpoint, Outputs, Service, check_batch_size
+from mase.models.http.service import Endpoint, Service, check_batch_size
 from mase.models.rewriting import Content
 
 __all__ = ["JSONService"]
@@ -130,7 +131,7 @@ class JSONService(Service):
         label: str = "label",
         score: str = "score",
         params: Mapping[str, str] | None = None,
-        outputs: Outputs = "probabilities",
+        outputs: Kind = "probabilities",
         batch_size: int = 32,
         mask_token: str | None = None,
         multilabel: bool = False,

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, Unpack
 
 from mase.errors import InvalidTextError, OptionError, ServiceError
+from mase.models.callable import Kind
 from mase.models.http.address import check_url
 from mase.models.http.client import Client
 from mase.models.http.columns import Columns
 from mase.models.http.connection import Connection, ConnectionOptions
-from mase.models.http.service import Endpoint, Outputs, Service, check_batch_size
+from mase.models.http.service import Endpoint, Service, check_batch_size
 from mase.models.rewriting import Content
 
 __all__ = ["KServe", "is_kserve"]
@@ -198,7 +199,7 @@ class KServe(Service):
         version: str | None = None,
         input_name: str | None = None,
         output_name: str | None = None,
-        outputs: Outputs = "probabilities",
+        outputs: Kind = "probabilities",
         batch_size: int = 32,
         mask_token: str | None = None,
         multilabel: bool = False,

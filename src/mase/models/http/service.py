@@ -2,19 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from mase.errors import OptionError, ServiceError
-from mase.models.callable import Callable
+from mase.models.callable import Callable, Kind
 from mase.models.http.client import Client
 from mase.models.http.columns import Columns
 from mase.models.origin import Reduced
 from mase.models.rewriting import Content
 
-__all__ = ["Endpoint", "Exchange", "Outputs", "Service", "check_batch_size"]
-
-
-Outputs = Literal["probabilities", "logits", "values"]
+__all__ = ["Endpoint", "Exchange", "Service", "check_batch_size"]
 
 
 class Exchange(Protocol):
@@ -134,7 +131,7 @@ class Service(Callable):
         *,
         mask_token: str | None,
         multilabel: bool,
-        outputs: Outputs,
+        outputs: Kind,
         name: str,
     ) -> None:
         self._endpoint = endpoint
