@@ -10,14 +10,12 @@ import keras
 import numpy as np
 
 from mase.errors import CapabilityError, ModelError, OptionError, ShapeError
-from mase.models.callable import Callable
+from mase.models.callable import Callable, Kind
 
 __all__ = ["KerasModel"]
 
 # What the last activation of a model says about its output. Others have to be named by `outputs`.
-_KINDS = {"softmax": "probabilities", "sigmoid": "probabilities", "linear": "logits"}
-
-Kind = Literal["auto", "logits", "probabilities", "values"]
+_KINDS: dict[str | None, Kind] = {"softmax": "probabilities", "sigmoid": "probabilities", "linear": "logits"}
 
 
 class KerasModel(Callable):
@@ -36,7 +34,7 @@ class KerasModel(Callable):
     mask_token
         The string that replaces a masked word; None removes the word from the text.
     outputs, multilabel
-        What the model returns: "logits", "probabilities", "values" or "auto". By "auto" the last activation decides:
+        What the model returns: "logits", "probabilities", "values", "scores" or "auto" (see `Callable`). By "auto" the last activation decides:
         softmax and sigmoid give probabilities, and several columns of a sigmoid are separate questions; a linear layer
         gives logits.
     name
@@ -57,11 +55,12 @@ class KerasModel(Callable):
         *,
         labels: Sequence[str] | None = None,
         mask_token: str | None = None,
-        outputs: Kind = "auto",
+        outputs: Kind | Literal["auto"] = "auto",
         multilabel: bool = False,
         name: str | None = None,
     ) -> None:
-        if vectorizer is None and not _reads_texts(model):
+        reads_texts = _reads_texts(model)
+        if vectorizer is None and not reads_texts:
             raise OptionError(
                 f"{model.name} has no input of strings, expected Explainer(model, vectorizer) with a TextVectorization "
                 "layer or a function from a text to ids; if it reads texts, wrap it in mase.models.Callable"
