@@ -8,7 +8,7 @@ import numpy as np
 
 from mase.attribution import Attribution, Attributions, Changed, chosen
 from mase.bound_text import BoundText
-from mase.document import Document, Input, Scalar, check_texts, is_single
+from mase.document import Document, Input, Scalar, is_single
 from mase.errors import MaseError, OptionError
 from mase.evidence import budget, check_count, within_budget
 from mase.links import Link
@@ -17,12 +17,15 @@ from mase.methods import Method, describe, resolve, suited
 from mase.models import adapt
 from mase.models.batching import UNWATCHED
 from mase.models.protocol import Model, Probe
-from mase.options import ExplainerOptions, MoreOptions, Units, merged, names_of
+from mase.options import ExplainerOptions, MoreOptions, merged, names_of
 from mase.progress import Listener, Reporter, tracked
 from mase.regression.answers import Answers
 from mase.regression.precision import AUTO, QueryOptions
 from mase.regression.stopping import NEVER, Stopping
 from mase.rng import generator, seeded, stream_key
+from mase.tables import Fields, documents, is_split
+from mase.target import Label, Question, Target
+from mase.units import DEFAULT, Units
 
 __all__ = ["Explainer", "explain"]
 
@@ -41,8 +44,8 @@ class Explainer:
         The name of a method in `mase.METHODS`, or a `Method`. For a model without embeddings, "mase-nlgp" is replaced
         by "mase-mask".
     units
-        The units that are perturbed: "word" or "token". With tokens, the score of a word is the sum of its token
-        scores.
+        What is in or out as one: "word" (with the punctuation that touches it), "sentence" or another name in
+        `mase.units.UNITS`; "re:" and a regular expression, or a compiled one; or a function from a text to spans.
     n_samples, sigma, reference, link
         Replace that part of the method; None keeps it. `sigma` is a standard deviation of the coordinates, p standard
         deviations, a covariance matrix `(p, p)` or a function of p that returns one of these. `reference` is "zero",
@@ -88,7 +91,7 @@ class Explainer:
         tokenizer: Any = None,
         *,
         method: str | Method = "mase",
-        units: Units = "word",
+        units: Units = DEFAULT,
         n_samples: int | None = None,
         sigma: Any = None,
         reference: str | None = None,
@@ -102,7 +105,7 @@ class Explainer:
         show_progress: bool = False,
         **more: Unpack[MoreOptions],
     ) -> None:
-        parts, self.query, self.stopping, self.units = merged(query, stopping, units, more)
+        parts, self.query, self.stopping, self.splitter = merged(query, stopping, units, more)
         stream_key(seed, "")
         self.model: Model = adapt(model, tokenizer)
         overrides = {"n_samples": n_samples, "sigma": sigma, "reference": reference, "link": link} | parts
@@ -112,18 +115,23 @@ class Explainer:
         self._measured = within_budget(self.method, self.n_tested)
 
     @overload
-    def __call__(self, texts: Input, *, target: str | int | None = None) -> Attribution: ...  # type: ignore[overload-overlap]
+    def __call__(self, texts: Input, *, target: Target = None, against: Label = None) -> Attribution: ...
 
     @overload
-    def __call__(self, texts: Iterable[Input], *, target: str | int | None = None) -> Attributions: ...
+    def __call__(
+        self, texts: Any, *, target: Target = None, against: Label = None, fields: Fields = None
+    ) -> Attributions: ...
 
     def __call__(
-        self, texts: Input | Iterable[Input], *, target: str | int | None = None
+        self, texts: Any, *, target: Target = None, against: Label = None, fields: Fields = None
     ) -> Attribution | Attributions:
         """Return the attribution of one text, or a list of attributions (`Attributions`) for several texts.
 
-        One text is a str, a pair of str (a tuple) or a mapping of fields. Several texts are a list, a generator or a
-        Series. `target` is a label or an index; the default is the predicted class.
+        One text is a str, a pair of str (a tuple) or a mapping of fields. Several texts are a list, a generator, a
+        Series, or a table of pandas, polars, pyarrow or datasets whose columns `fields` make the documents. `target` is
+        a label or an index; the default is the predicted class. A list of them, or "all", explains several classes from
+        the same evaluations, whose rows are chosen for the first (of "all", the predicted one). `against` is a class to
+        compare with: why the target rather than this one.
 
         Raises
         ------
@@ -134,32 +142,32 @@ class Explainer:
         ModelError
             If the model raises an exception or returns something other than finite class scores.
         """
-        if is_single(texts):
-            return self._explain(texts, target)
-        return Attributions(self._streamed(check_texts(texts), target))
+        if is_single(texts) and fields is None and not is_split(texts):
+            return self._explain(texts, Question(target, against))
+        return Attributions(self.stream(texts, target=target, against=against, fields=fields))
 
-    def stream(self, texts: Iterable[Input], *, target: str | int | None = None) -> Iterator[Attribution]:
+    def stream(
+        self, texts: Any, *, target: Target = None, against: Label = None, fields: Fields = None
+    ) -> Iterator[Attribution]:
         """Yield the attributions of several texts one by one, without keeping them in memory.
 
         Raises
         ------
         MaseError
-            As for one text, with a note of the number of the text.
-        InvalidTextError
-            If `texts` is a single text or not an iterable of texts.
+            As for one text, with a note of the number of the text, or if `texts` is a single text.
         """
-        return self._streamed(check_texts(texts), target)
+        return self._streamed(documents(texts, fields), Question(target, against))
 
-    def _streamed(self, texts: Iterable[Input], target: str | int | None) -> Iterator[Attribution]:
+    def _streamed(self, texts: Iterable[Input], question: Question) -> Iterator[Attribution]:
         for number, text in enumerate(tracked(texts) if self.show_progress else texts):
             try:
-                attribution = self._explain(text, target)
+                attribution = self._explain(text, question)
             except MaseError as error:
                 error.add_note(f"at text number {number}, counted from 0")
                 raise
             yield attribution
 
-    def follow(self, text: Input, listener: Listener, *, target: str | int | None = None) -> Attribution:
+    def follow(self, text: Input, listener: Listener, *, target: Target = None, against: Label = None) -> Attribution:
         """Return the attribution of one text, and tell a listener how far it is.
 
         The listener is called after every batch of evaluations, and after every round but the last one of a design
@@ -179,7 +187,7 @@ class Explainer:
         >>> n_asked[-1] == found.fit.n_queries
         True
         """
-        return self._explain(text, target, listener)
+        return self._explain(text, Question(target, against), listener)
 
     def predict_without(self, found: Attribution, units: Iterable[int]) -> Changed:
         """Ask the model once what it predicts with some units of an attribution masked.
@@ -207,16 +215,16 @@ class Explainer:
             raise OptionError(f"the attribution is of the model {name!r}, expected one of {self.model.name!r}")
         document = Document(found.document)
         with seeded(self.seed, document.key):
-            bound = self._bound(document, found.target)
+            bound = self._bound(document, Question(found.target, found.responses[0].against))
             return bound.masked(Answers(), 1, self.query.rows).without(masked)
 
-    def _explain(self, text: Input, target: str | int | None, listener: Listener | None = None) -> Attribution:
+    def _explain(self, text: Input, question: Question, listener: Listener | None = None) -> Attribution:
         document = Document.of(text, fixed=self.fixed, background=self.background)
         with seeded(self.seed, document.key):
-            return self._explained(self._bound(document, target), listener)
+            return self._explained(self._bound(document, question), listener)
 
-    def _bound(self, document: Document, target: str | int | None) -> BoundText:
-        return BoundText.of(self.model, self.method, document, target, per_token=self.per_token, seed=self.seed)
+    def _bound(self, document: Document, question: Question) -> BoundText:
+        return BoundText.of(self.model, self.method, document, question, self.splitter, seed=self.seed)
 
     def _explained(self, bound: BoundText, listener: Listener | None) -> Attribution:
         settings, probe = self._described(bound.probe), bound.probe
@@ -226,17 +234,15 @@ class Explainer:
             report = Reporter(listener, interim, self.method.n_samples, probe.n_setup)
         answers = Answers() if self.n_tested else None
         rng = generator(self.seed, bound.tokens.document.key)
-        solution = measure(probe, self._measured, bound.target, rng, self.query, self.stopping, answers, report)
+        first, *others = bound.targets
+        solution = measure(
+            probe, self._measured, first, rng, self.query, self.stopping, answers, report, others, bound.link
+        )
         tested = None
         if answers is not None:
             left = budget(self.method, self.n_tested)
             tested = bound.masked(answers, left, self.query.rows, report or UNWATCHED)
         return bound.attribution(solution, settings, self.seed, tested, self.n_tested)
-
-    @property
-    def per_token(self) -> bool:
-        """Whether the coordinates are tokens instead of words."""
-        return self.units == "token" or self.method.space.per_token
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -251,7 +257,7 @@ class Explainer:
 
     def _settings(self, method: Method) -> dict[str, Any]:
         return describe(method) | {
-            "units": "token" if self.per_token else "word",
+            "units": self.splitter.name,
             "tolerance": self.stopping.tolerance,
             "stable_top": self.stopping.stable_top,
             "confidence": self.stopping.confidence,
@@ -274,26 +280,17 @@ def explain(
     model: Any = "lstm-imdb",
     tokenizer: Any = None,
     *,
-    target: str | int | None = None,
+    target: Target = None,
+    against: Label = None,
     **options: Unpack[ExplainerOptions],
 ) -> Attribution:
     """Return the attribution of one text. Create one `Explainer` for several: the model is then loaded only once.
 
-    Parameters
-    ----------
-    text
-        The text: a str, a pair of str (a tuple) or a mapping of fields.
-    model, tokenizer
-        A name or folder, a Hugging Face classifier with its tokenizer, a function `list[str] -> (n, k)`, a fitted
-        scikit-learn estimator, or an adapter from `mase.models`.
-    target
-        The class to explain: a label or an index. The default is the predicted class.
-    **options
-        Options of `Explainer`, such as `method`, `units`, `n_samples` and `seed`.
+    `model`, `tokenizer` and the options are those of `Explainer`; `text`, `target` and `against` those of its call.
 
     Raises
     ------
     MaseError
         If an option, the model or the text is invalid (see `Explainer`).
     """
-    return Explainer(model, tokenizer, **options)(text, target=target)
+    return Explainer(model, tokenizer, **options)(text, target=target, against=against)

@@ -1,21 +1,27 @@
 """Options that several commands share."""
 
+import csv
 from collections.abc import Callable
 from typing import Any
 
 import click
 
-from mase.choices import PRECISIONS, REFERENCES, UNITS
+from mase.choices import PRECISIONS, REFERENCES
 from mase.designs import DESIGNS
+from mase.errors import OptionError, UnknownNameError
 from mase.estimators import ESTIMATORS
 from mase.links import LINKS
+from mase.units import DEFAULT, UNITS, splitter
 
 __all__ = [
+    "against",
+    "comma_separated",
     "device",
     "download",
     "evidence",
     "how",
     "model",
+    "of_documents",
     "options",
     "pairs",
     "precision",
@@ -23,6 +29,7 @@ __all__ = [
     "text_column",
     "threads",
     "trust_remote_code",
+    "units",
     "where",
 ]
 
@@ -31,13 +38,28 @@ model = click.option(
     "--model",
     default="lstm-imdb",
     show_default=True,
-    help="Bundled model (see `mase models`), folder, hub name, or code: package.module:name or file.py:name of a "
-    "function from texts to probabilities, a scikit-learn estimator, or an adapter.",
+    help="Bundled model (see `mase models`), folder, hub name, URL (text-embeddings-inference or KServe v2), .json "
+    "file that describes another service, or code: package.module:name or file.py:name of a function from texts to "
+    "probabilities, a scikit-learn estimator, or an adapter; name() for what it returns.",
 )
 
-text_column = click.option(
-    "--text-column", default="text", show_default=True, metavar="NAME", help="Column of the texts."
-)
+text_column = click.option("--text-column", metavar="NAME", help="Column of the texts. [default: text]")
+
+
+def comma_separated(_context: click.Context, _option: click.Parameter, value: str | None) -> list[str] | None:
+    """Return the items of a list A,B,...; one with a comma is quoted, as in a CSV file."""
+    return None if value is None else next(csv.reader([value], skipinitialspace=True), [])
+
+
+def _background(context: click.Context, option: click.Parameter, value: str | None) -> dict[str, Any] | None:
+    """Return the values of NAME=VALUE,... by name: numbers, true and false as in JSON, everything else as strings."""
+    if value is None:
+        return None
+    from mase.datasets.documents import scalar_of
+
+    typed = pairs(context, option, tuple(comma_separated(context, option, value) or ()))
+    return {name: scalar_of(one) for name, one in typed.items()}
+
 
 precision = click.option(
     "--precision",
@@ -47,7 +69,15 @@ precision = click.option(
     help="bfloat16 is used only if the processor supports it and a trial shows that it is precise enough.",
 )
 
-target = click.option("--target", metavar="LABEL|INDEX", help="Class to explain. [default: the predicted one]")
+target = click.option(
+    "--target",
+    metavar="LABEL|INDEX|all",
+    help="Class to explain, several (pos,neg), or all from the same evaluations. [default: the predicted one]",
+)
+
+against = click.option(
+    "--against", metavar="LABEL|INDEX", help="Class to compare with: why the target rather than this one."
+)
 
 device = click.option(
     "--device", metavar="NAME", help="Device of the model, for example cuda or cuda:1. [default: cpu]"
@@ -88,6 +118,25 @@ def _batch_size(value: str) -> int | str:
     return int(value)
 
 
+def _units(_context: click.Context, _option: click.Parameter, value: str) -> str:
+    try:
+        splitter(value)
+    except (OptionError, UnknownNameError) as error:
+        raise click.BadParameter(str(error)) from error
+    return value
+
+
+units = click.option(
+    "--units",
+    "--granularity",
+    "units",
+    default=DEFAULT,
+    show_default=True,
+    callback=_units,
+    metavar="NAME|re:REGEX",
+    help=f"Units that are in or out as one: {', '.join(UNITS.entries)}, or the matches of a regular expression.",
+)
+
 # Passed on to `Explainer` under the same names.
 how = options(
     click.option(
@@ -111,10 +160,7 @@ how = options(
     click.option(
         "--estimator", metavar="NAME", help=f"Estimator of the scores: {', '.join(ESTIMATORS)}. [default: the method's]"
     ),
-    click.option(
-        "--units", "--granularity", "units", type=click.Choice(UNITS), default=UNITS[0], show_default=True,
-        help="Units to perturb: whole words, or single tokens.",
-    ),
+    units,
     click.option(
         "--seed", type=click.IntRange(min=0), default=0, show_default=True,
         help="Seed; the same seed and text give the same scores.",
@@ -164,3 +210,19 @@ where = click.option(
     metavar="COLUMN=VALUE",
     help="Only rows with this value; can be repeated.",
 )
+
+# Passed on to readers of tables and to `Explainer` under the same names.
+of_documents = options(
+    click.option(
+        "--fields", callback=comma_separated, metavar="NAME,...",
+        help="Columns that make a document, such as premise,hypothesis, instead of a column of texts.",
+    ),
+    click.option(
+        "--fixed", default="", callback=comma_separated, metavar="NAME,...",
+        help="Fields that are never masked, such as a question.",
+    ),
+    click.option(
+        "--background", callback=_background, metavar="NAME=VALUE,...",
+        help="Fields that are numbers or categories, and what replaces them when they are masked: age=40,country=FR.",
+    ),
+)  # fmt: skip

@@ -10,12 +10,15 @@ import keras
 import numpy as np
 
 from mase.errors import CapabilityError, ModelError, OptionError, ShapeError
-from mase.models.callable import Callable, Kind
+from mase.models.callable import Callable
+from mase.models.callable import Kind as Outputs
 
 __all__ = ["KerasModel"]
 
 # What the last activation of a model says about its output. Others have to be named by `outputs`.
-_KINDS: dict[str | None, Kind] = {"softmax": "probabilities", "sigmoid": "probabilities", "linear": "logits"}
+_KINDS: dict[str, Outputs] = {"softmax": "probabilities", "sigmoid": "probabilities", "linear": "logits"}
+
+Kind = Literal["auto"] | Outputs
 
 
 class KerasModel(Callable):
@@ -34,7 +37,8 @@ class KerasModel(Callable):
     mask_token
         The string that replaces a masked word; None removes the word from the text.
     outputs, multilabel
-        What the model returns: "logits", "probabilities", "values", "scores" or "auto" (see `Callable`). By "auto" the last activation decides:
+        What the model returns: "logits", "probabilities", "values", "scores" (see `Callable`) or "auto". By "auto" the
+        last activation decides:
         softmax and sigmoid give probabilities, and several columns of a sigmoid are separate questions; a linear layer
         gives logits.
     name
@@ -55,7 +59,7 @@ class KerasModel(Callable):
         *,
         labels: Sequence[str] | None = None,
         mask_token: str | None = None,
-        outputs: Kind | Literal["auto"] = "auto",
+        outputs: Kind = "auto",
         multilabel: bool = False,
         name: str | None = None,
     ) -> None:
@@ -65,7 +69,9 @@ class KerasModel(Callable):
                 f"{model.name} has no input of strings, expected Explainer(model, vectorizer) with a TextVectorization "
                 "layer or a function from a text to ids; if it reads texts, wrap it in mase.models.Callable"
             )
-        if outputs == "auto":
+        if outputs != "auto":
+            kind: Outputs = outputs
+        else:
             activation = _last_activation(model)
             if activation not in _KINDS:
                 raise OptionError(
@@ -73,14 +79,14 @@ class KerasModel(Callable):
                     "be probabilities or not; pass mase.models.KerasModel(..., outputs='probabilities'), 'logits' or "
                     "'values'"
                 )
-            outputs = _KINDS[activation]
+            kind = _KINDS[activation]
             multilabel = multilabel or (activation == "sigmoid" and model.output_shape[-1] > 1)
         super().__init__(
             _Scores(model, vectorizer),
             labels,
             mask_token=mask_token,
             multilabel=multilabel,
-            outputs=outputs,
+            outputs=kind,
             name=name or model.name,
         )
 

@@ -233,8 +233,8 @@ def shortened(tokens: Tokens, longest: int | None, keep: Side) -> Tokens:
             of_text[span[0] >= second].append(index)
     room = longest - (len(tokens) - sum(map(len, of_text)))
     kept = set()
-    n_kept = longest_first(len(of_text[0]), len(of_text[1]), max(room, 0))
-    for own, most in zip(of_text, n_kept, strict=True):
+    sizes = longest_first(len(of_text[0]), len(of_text[1]), max(room, 0))
+    for own, most in zip(of_text, sizes, strict=True):
         kept |= set(own[:most] if keep == "start" else own[len(own) - most :])
     places = [index for index, span in enumerate(tokens.spans) if span is None or index in kept]
 

@@ -14,6 +14,7 @@ from mase.errors import EmptyTextError, ModelError, NonFiniteError, OptionError
 from mase.links import predictions
 from mase.models.batching import in_batches
 from mase.models.checksum import Checksum
+from mase.models.description import Description, Guess, of_module
 from mase.models.devices import device_of
 from mase.models.engine import Engine, as_float64
 from mase.models.entry import find_embedding
@@ -26,7 +27,7 @@ from mase.models.torch_probe import TorchProbe, bind
 from mase.rng import untouched
 from mase.text import Side, Tokens, Truncation
 
-__all__ = ["TorchModule", "predict_tokens"]
+__all__ = ["TorchModule", "predict_tokens", "token_scores"]
 
 # Lengths of the random inputs that show what the scores are; the first that the module accepts. They are fixed, because
 # the result must not depend on which text comes first.
@@ -137,6 +138,14 @@ class TorchModule(Reopened):
         return score_labels(self._labels, self._scores)
 
     @property
+    def description(self) -> Description:
+        """What the module was taken for; the kind of its scores is a guess if `outputs` is "auto"."""
+        kind, origin = self._scores.output.kind, "given" if self._labels else "the columns, numbered"
+        guesses = [Guess(f"the scores are {kind}, by their values", f"pass outputs={kind!r}")]
+        remedy = "pass labels=[...], one name per column"
+        return of_module(self, "torch module", origin, remedy, *(guesses if self._outputs == "auto" else ()))
+
+    @property
     def returns_values(self) -> bool:
         """Whether the columns are values instead of class scores."""
         return self._outputs == "values"
@@ -226,8 +235,13 @@ class TorchModule(Reopened):
         return predict_tokens(self._engine, scores, tokens)
 
 
-def predict_tokens(engine: Engine, scores: Scores, tokens: Sequence[Tokens], batch_size: int = 64) -> Floats:
-    """Return class probabilities or values `(n, k)` of n sequences of tokens.
+def predict_tokens(engine: Engine, scores: Scores, tokens: Sequence[Tokens]) -> Floats:
+    """Return class probabilities or values `(n, k)` of n sequences of tokens; see `token_scores`."""
+    return predictions(token_scores(engine, scores, tokens), scores.output)
+
+
+def token_scores(engine: Engine, scores: Scores, tokens: Sequence[Tokens], batch_size: int = 64) -> Floats:
+    """Return the scores `(n, k)` of n sequences of tokens.
 
     A batch holds up to `batch_size` sequences of equal length, all with types or none, fewer if memory runs out.
 
@@ -249,5 +263,5 @@ def predict_tokens(engine: Engine, scores: Scores, tokens: Sequence[Tokens], bat
     for same in alike.values():
         indices: Ints = np.array(same)
         for rows, batch in in_batches(table, indices, batch_size):
-            result[indices[rows]] = predictions(as_float64(batch), scores.output)
+            result[indices[rows]] = as_float64(batch)
     return result

@@ -14,6 +14,7 @@ ADAPTERS = Registry(
     {
         "model": "mase.models.adapters.model:ModelAdapter",
         "name": "mase.models.adapters.name:NameAdapter",
+        "pipeline": "mase.models.adapters.pipeline:PipelineAdapter",
         "transformers": "mase.models.adapters.transformers:TransformersAdapter",
         "keras": "mase.models.adapters.keras:KerasAdapter",
         "onnx": "mase.models.adapters.onnx:OnnxAdapter",
