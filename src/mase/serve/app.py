@@ -156,7 +156,8 @@ class _Server:
         asked = await self._read(request, _Prediction)
         model = self._model(asked.model, asked.text)
         answer = await answer_of(model, Predict(asked.text))
-        return JSONResponse({"labels": model.labels, "probabilities": answer.probabilities})
+        kind = "values" if answer.are_values else "probabilities"
+        return JSONResponse({"labels": model.labels, kind: answer.numbers})
 
     async def explain(self, request: Request) -> Response:
         asked = await self._read(request, _Explanation)

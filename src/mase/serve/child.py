@@ -14,7 +14,7 @@ from mase.explainer import Explainer
 from mase.io.json import dumps, loads
 from mase.models import load
 from mase.models.code_reference import is_code, open_code
-from mase.models.protocol import Model
+from mase.models.protocol import Model, ValueModel
 from mase.models.runtime import configure
 from mase.platforms import end_with_parent
 from mase.processes import pipes
@@ -153,7 +153,8 @@ class Worker:
     def _answered(self, number: int, ask: Ask) -> FromModel:
         if isinstance(ask, Predict):
             with untouched():
-                return Predicted(number, tuple(self.model.predict([ask.text])[0].tolist()))
+                numbers = tuple(self.model.predict([ask.text])[0].tolist())
+            return Predicted(number, numbers, isinstance(self.model, ValueModel) and self.model.returns_values)
         if isinstance(ask, Explain):
             found = self._explained(ask.settings).follow(ask.text, self._listener(number), target=ask.target)
             return Explained(number, article(found), dumps(found))

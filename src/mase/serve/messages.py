@@ -130,10 +130,11 @@ class Round(_Message, frozen=True, tag=True):
 
 
 class Predicted(_Message, frozen=True, tag=True):
-    """The probabilities of the classes."""
+    """The probabilities of the classes, or the values of a model without classes."""
 
     number: int
-    probabilities: tuple[float, ...]
+    numbers: tuple[float, ...]
+    are_values: bool
 
 
 class Explained(_Message, frozen=True, tag=True):

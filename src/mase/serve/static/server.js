@@ -27,7 +27,7 @@ const at = (id) => `/api/explanations/${encodeURIComponent(id)}`;
 /** Return the models with their states. */
 export const models = async () => (await (await ask("/api/models")).json()).models;
 
-/** Return `{labels, probabilities}` of a text. */
+/** Return `{labels, probabilities}` of a text, or `{labels, values}`. */
 export const predict = async (model, text, signal) =>
   (await ask("/api/predictions", { method: "POST", body: { model, text }, signal })).json();
 
