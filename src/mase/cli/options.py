@@ -5,10 +5,12 @@ from typing import Any
 
 import click
 
-from mase.choices import PRECISIONS, REFERENCES, UNITS
+from mase.choices import PRECISIONS, REFERENCES
 from mase.designs import DESIGNS
+from mase.errors import OptionError, UnknownNameError
 from mase.estimators import ESTIMATORS
 from mase.links import LINKS
+from mase.units import DEFAULT, UNITS, splitter
 
 __all__ = [
     "against",
@@ -24,6 +26,7 @@ __all__ = [
     "text_column",
     "threads",
     "trust_remote_code",
+    "units",
     "where",
 ]
 
@@ -32,8 +35,9 @@ model = click.option(
     "--model",
     default="lstm-imdb",
     show_default=True,
-    help="Bundled model (see `mase models`), folder, hub name, or code: package.module:name or file.py:name of a "
-    "function from texts to probabilities, a scikit-learn estimator, or an adapter.",
+    help="Bundled model (see `mase models`), folder, hub name, URL (text-embeddings-inference or KServe v2), .json "
+    "file that describes another service, or code: package.module:name or file.py:name of a function from texts to "
+    "probabilities, a scikit-learn estimator, or an adapter.",
 )
 
 text_column = click.option(
@@ -97,6 +101,25 @@ def _batch_size(value: str) -> int | str:
     return int(value)
 
 
+def _units(_context: click.Context, _option: click.Parameter, value: str) -> str:
+    try:
+        splitter(value)
+    except (OptionError, UnknownNameError) as error:
+        raise click.BadParameter(str(error)) from error
+    return value
+
+
+units = click.option(
+    "--units",
+    "--granularity",
+    "units",
+    default=DEFAULT,
+    show_default=True,
+    callback=_units,
+    metavar="NAME|re:REGEX",
+    help=f"Units that are in or out as one: {', '.join(UNITS.entries)}, or the matches of a regular expression.",
+)
+
 # Passed on to `Explainer` under the same names.
 how = options(
     click.option(
@@ -120,10 +143,7 @@ how = options(
     click.option(
         "--estimator", metavar="NAME", help=f"Estimator of the scores: {', '.join(ESTIMATORS)}. [default: the method's]"
     ),
-    click.option(
-        "--units", "--granularity", "units", type=click.Choice(UNITS), default=UNITS[0], show_default=True,
-        help="Units to perturb: whole words, or single tokens.",
-    ),
+    units,
     click.option(
         "--seed", type=click.IntRange(min=0), default=0, show_default=True,
         help="Seed; the same seed and text give the same scores.",

@@ -37,7 +37,7 @@ class Answers:
     output: Output
     labels: tuple[str, ...] | None
 
-    def table(self, result: Any, texts: Sequence[str]) -> Floats:
+    def table(self, result: Any, texts: Sequence[object]) -> Floats:
         """Return class scores `(n, k)`, k >= 2, or values `(n, k)` from the output for n texts, in a new array.
 
         The output is a list, a NumPy array without masked entries, a torch tensor of any precision and device, a data
@@ -131,7 +131,7 @@ class Answers:
                 "that returns probabilities and outputs='probabilities'"
             )
 
-    def _check_range(self, table: Floats, texts: Sequence[str]) -> None:
+    def _check_range(self, table: Floats, texts: Sequence[object]) -> None:
         bad = (table < -_ROUNDING) | (table > 1 + _ROUNDING)
         if bad.any():
             labels = ", labels=['no', 'yes']" if table.shape[1] == 1 and self.labels is None else ""
@@ -141,7 +141,7 @@ class Answers:
                 "scores"
             )
 
-    def _check_sums(self, table: Floats, texts: Sequence[str]) -> None:
+    def _check_sums(self, table: Floats, texts: Sequence[object]) -> None:
         bad = np.abs(table.sum(axis=1, keepdims=True) - 1) > _SUM_ROUNDING
         if bad.any():
             total = table[np.flatnonzero(bad)[0]].sum()
@@ -150,7 +150,7 @@ class Answers:
                 "pass Callable(..., multilabel=True) if the classes are separate questions"
             )
 
-    def _first(self, bad: Bools, table: Floats, texts: Sequence[str]) -> str:
+    def _first(self, bad: Bools, table: Floats, texts: Sequence[object]) -> str:
         """Return the start of a message about the first row that has a true entry in `bad` `(n, k)`."""
         row = int(np.flatnonzero(bad.any(axis=1))[0])
         where = f"row {row} (for the text {texts[row]!r:.60})"

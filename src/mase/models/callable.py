@@ -4,23 +4,22 @@ from collections.abc import Callable as Function
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from mase.arrays import Floats, Ints
 from mase.choices import Reference
-from mase.document import Document, Input, check_texts
+from mase.document import Document, Field, Input, check_texts
 from mase.errors import CapabilityError, EmptyTextError, MaseError, ModelError, OptionError, ShapeError
 from mase.links import Output, predictions, value_names
 from mase.models.answers import Answers
 from mase.models.locks import alone
 from mase.models.origin import Reopened
 from mase.models.protocol import Binding, Opened
-from mase.models.rewriting import rewritten
+from mase.models.rewriting import Content, Contents, Rewriter
 from mase.rng import untouched
-from mase.text import Tokens, find_words
+from mase.text import Span, Tokens, find_words
 
 __all__ = ["Callable"]
 
@@ -28,8 +27,11 @@ __all__ = ["Callable"]
 class Callable(Reopened):
     """A model that is known only by its function `predict_proba(list[str]) -> (n, k)`.
 
-    It is explained by masking words: one coordinate per word, 1 if the word is kept and 0 if it is masked. Only one
-    thread at a time calls the function.
+    For pairs and documents of several fields the function gets a list of records (`dict`), with a str for a text and
+    the value itself for a number or a category. Every record is a new dict.
+
+    It is explained by masking words: one coordinate per word, 1 if the word is kept and 0 if it is masked. A number or
+    a category is one word; masked, it is its background value. Only one thread at a time calls the function.
 
     Parameters
     ----------
@@ -40,7 +42,7 @@ class Callable(Reopened):
         Names of the k classes; "0", "1", ... by default. For one column: the names of both classes, or of the class
         that the column scores. For values, their names; by default "value", or "value 0", "value 1", ... of several.
     mask_token
-        The string that replaces a masked word; None removes the word from the text.
+        The string that replaces a masked word; None removes the word from its text.
     multilabel
         Whether the k columns are separate questions, so that rows need not sum to 1.
     outputs
@@ -60,7 +62,7 @@ class Callable(Reopened):
 
     def __init__(
         self,
-        predict_proba: Function[[list[str]], Any],
+        predict_proba: Function[[list[Any]], Any],
         labels: Sequence[str] | None = None,
         *,
         mask_token: str | None = None,
@@ -89,6 +91,7 @@ class Callable(Reopened):
         self._labels = None if labels is None else tuple(map(str, labels))
         self._mask_token = mask_token
         self._output = Output(outputs, multilabel)
+        self._n_columns: int | None = None
         self.name = name or str(getattr(predict_proba, "__qualname__", type(predict_proba).__name__))
 
     @property
@@ -103,21 +106,23 @@ class Callable(Reopened):
         """The references: "mask" if there is a mask token, and "delete", which removes the word."""
         return ("delete",) if self._mask_token is None else ("mask", "delete")
 
-    @cached_property
+    @property
     def labels(self) -> tuple[str, ...]:
-        """Names of the k classes or values; calls the function once if they were not given."""
+        """Names of the k classes or values; asks the function about one text if neither they nor k are known."""
         if self._labels is not None and (len(self._labels) > 1 or self.returns_values):
             return self._labels
-        with untouched():  # or else the first text would get other random numbers than the same text later
-            k = self.scores(["a text"]).shape[1]
-        if self.returns_values:
-            return value_names(k)
         if self._labels is not None:
             return (f"not {self._labels[0]}", self._labels[0])
-        return tuple(str(index) for index in range(k))
+        if self._n_columns is None:
+            with untouched():  # or else the first text would get other random numbers than the same text later
+                self.scores(["a text"])
+        assert self._n_columns is not None
+        return value_names(self._n_columns) if self.returns_values else tuple(map(str, range(self._n_columns)))
 
     def encode(self, text: Input) -> Tokens:
-        """Return the words of the text as tokens.
+        """Return the words of a text, or of all texts of a document, as tokens; a number or a category is one token.
+
+        An empty category has no token.
 
         Raises
         ------
@@ -125,11 +130,14 @@ class Callable(Reopened):
             If there is none.
         """
         document = Document.of(text)
-        text = document.only_text(self.name)
-        spans = tuple(find_words(text))
+        spans = tuple(
+            (first + start, first + end)
+            for field, first in zip(document.fields, document.starts, strict=True)
+            for start, end in _words(field)
+        )
         if not spans:
-            raise EmptyTextError(f"text {text[:40]!r} has no word, expected at least one")
-        pieces = tuple(text[start:end] for start, end in spans)
+            raise EmptyTextError(f"text {document.text[:40]!r} has no word, expected at least one")
+        pieces = tuple(document.text[start:end] for start, end in spans)
         return Tokens(document, tuple(range(len(spans))), pieces, spans, (False,) * len(spans))
 
     def bind(self, binding: Binding) -> "CallableProbe":
@@ -139,20 +147,23 @@ class Callable(Reopened):
         ------
         CapabilityError
             If the space needs an embedding layer.
+        InvalidTextError
+            If a number or a category has no background value and is not fixed.
         """
+        binding.tokens.document.check_masks()
         if not binding.space.binary:
             raise CapabilityError(
                 "a function of texts has no embedding layer to scale, expected a method that masks words; "
                 "use method='mase'"
             )
         replacement = self._mask_token if binding.space.reference == "mask" else None
-        start = self.scores([binding.tokens.text])
-        return CallableProbe(self, binding, replacement, start)
+        start = self.scores([binding.tokens.document.content])
+        return CallableProbe(self, binding, Rewriter.of(binding.tokens), replacement, start)
 
     def predict(self, texts: Sequence[Input]) -> Floats:
         """Return class probabilities `(n, k)`, or the values."""
-        checked = [Document.of(text).only_text(self.name) for text in check_texts(texts, tuples=True)]
-        return predictions(self.scores(checked), self._output) if checked else np.empty((0, len(self.labels)))
+        contents = [Document.of(text).content for text in check_texts(texts, tuples=True)]
+        return predictions(self.scores(contents), self._output) if contents else np.empty((0, len(self.labels)))
 
     @property
     def output(self) -> Output:
@@ -164,10 +175,10 @@ class Callable(Reopened):
         """Whether the columns are values instead of class scores."""
         return self._output.kind == "values"
 
-    def scores(self, texts: list[str]) -> Floats:
-        """Return the class scores or values `(n, k)` of n texts, checked by `mase.models.answers.Answers`.
+    def scores(self, texts: Sequence[Content]) -> Floats:
+        """Return the class scores or values `(n, k)` of n texts or records.
 
-        Only one thread at a time calls the function.
+        They are checked by `mase.models.answers.Answers`. Only one thread at a time calls the function.
 
         Raises
         ------
@@ -179,23 +190,19 @@ class Callable(Reopened):
             If they are one column of logits, and there are no labels.
         """
         with alone(self):  # hold the lock until the result is copied, because the function may reuse its array
-            return Answers(self.name, self._output, self._labels).table(self._called(texts), texts)
+            scores = Answers(self.name, self._output, self._labels).table(self._called(texts), texts)
+            self._n_columns = scores.shape[1]
+            return scores
 
-    def _called(self, texts: list[str]) -> Any:
+    def _called(self, texts: Sequence[Content]) -> Any:
         """Return what the function returns, or raise a ModelError that says what it raised."""
         try:
-            return self._predict(list(texts))  # a copy, because the function may change the list
+            return self._predict(list(texts))  # a new list, because the function may change it
         except (MaseError, MemoryError):
             raise
         except (Exception, SystemExit) as error:
-            n_empty = sum(not text.strip() for text in texts)
-            remedy = (
-                f" ({n_empty} of the {len(texts)} texts had all words masked; pass mask_token='...' to leave a token)"
-                if n_empty
-                else ""
-            )
             reason = " ".join(str(error).split())
-            raise ModelError(f"{self.name} raised {type(error).__name__}: {reason}{remedy}") from error
+            raise ModelError(f"{self.name} raised {type(error).__name__}: {reason}{_remedy(texts)}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +211,7 @@ class CallableProbe:
 
     model: Callable
     binding: Binding
+    rewriter: Rewriter
     replacement: str | None
     start: Floats
     n_setup: int = 1
@@ -216,8 +224,11 @@ class CallableProbe:
 
     @property
     def scale(self) -> Floats:
-        """Ones `(p,)`: every word can be masked."""
-        return np.ones(self.binding.n_coordinates)
+        """Ones `(p,)`, and 0 for a number or a category that is equal to its background value."""
+        scale = np.ones(self.binding.n_coordinates)
+        for index in self.rewriter.unchanging:
+            scale[self.binding.coordinate_of_token[index]] = 0.0
+        return scale
 
     def opened(self) -> Opened:
         """Return a context that yields `scores`; it needs no preparation."""
@@ -236,14 +247,16 @@ class CallableProbe:
             raise CapabilityError(
                 "a function of texts can only keep or mask words, expected coordinates 0 and 1; use design='bernoulli'"
             )
-        return self._evaluated([self._text(row) for row in coordinates[:, self.binding.coordinate_of_token] == 1])
+        of_token = self.binding.coordinate_of_token
+        kept = (coordinates[:, of_token] == 1) | (of_token < 0)
+        return self._evaluated([self.rewriter.masked(row, self.replacement) for row in kept])
 
     def exchanged(self, sources: Ints) -> Floats:
         """Return scores `(b, k)` where word i is replaced by word `sources[:, i]`; `sources` is `(b, p)`."""
-        return self._evaluated([self._rewritten(row) for row in self.binding.token_sources(sources)])
+        return self._evaluated([self.rewriter.exchanged(row) for row in self.binding.token_sources(sources)])
 
-    def _evaluated(self, texts: list[str]) -> Floats:
-        scores = self.model.scores(texts)
+    def _evaluated(self, contents: list[Contents]) -> Floats:
+        scores = self.model.scores([self.rewriter.content(one) for one in contents])
         if scores.shape[1] != self.start.shape[1]:
             raise ShapeError(
                 f"{self.model.name} returned {scores.shape[1]} columns, "
@@ -251,12 +264,19 @@ class CallableProbe:
             )
         return scores
 
-    def _rewritten(self, sources: Ints) -> str:
-        pieces = self.binding.tokens.pieces
-        return rewritten(self.binding.tokens, [pieces[source] for source in sources])
 
-    def _text(self, kept: np.ndarray) -> str:
-        pieces = self.binding.tokens.pieces
-        return rewritten(
-            self.binding.tokens, [piece if keep else self.replacement for piece, keep in zip(pieces, kept, strict=True)]
-        )
+def _words(field: Field) -> list[Span]:
+    """Return the spans of the words of a field; a number or a category is one word."""
+    if field.value is None:
+        return find_words(field.text)
+    return [(0, len(field.text))] if field.text.strip() else []
+
+
+def _remedy(texts: Sequence[Content]) -> str:
+    """Return what may be wrong with the inputs of a function that raised, for the end of a message."""
+    n_empty = sum(isinstance(text, str) and not text.strip() for text in texts)
+    if n_empty:
+        return f" ({n_empty} of the {len(texts)} texts had all words masked; pass mask_token='...' to leave a token)"
+    if isinstance(texts[0], dict):
+        return f" (it was given records, each a dict with the fields {', '.join(texts[0])})"
+    return ""

@@ -1,14 +1,102 @@
-"""Build the string for a black box: a text with some of its words removed or replaced."""
+"""Build the input for a black box: a document with some of its words removed or replaced."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Self
 
-from mase.text import Tokens, joins
+import numpy as np
 
-__all__ = ["rewritten"]
+from mase.arrays import Bools, Ints
+from mase.document import Document, Scalar
+from mase.text import Span, Tokens, joins
+
+__all__ = ["Content", "Contents", "Rewriter", "rewritten"]
+
+# The contents of the fields of a document, in order.
+Contents = tuple[Scalar, ...]
+# What a function gets: the str of a plain text, or the contents by name.
+Content = str | dict[str, Scalar]
 
 
-def rewritten(tokens: Tokens, pieces: Sequence[str | None]) -> str:
-    """Return the text with word i replaced by `pieces[i]`, or removed where `pieces[i]` is None.
+@dataclass(frozen=True, slots=True)
+class Rewriter:
+    """Rewrites a document field by field.
+
+    Attributes
+    ----------
+    document
+        The document.
+    pieces
+        Its t words in reading order. A number or a category is one word.
+    words
+        For each field, where its words are among all, and their spans in its text.
+    """
+
+    document: Document
+    pieces: tuple[str, ...]
+    words: tuple[tuple[slice, tuple[Span, ...]], ...]
+
+    @classmethod
+    def of(cls, tokens: Tokens) -> Self:
+        """Return the rewriter of a document whose tokens are its words."""
+        spans: dict[str, list[Span]] = {field.name: [] for field in tokens.document.fields}
+        for span in tokens.spans:
+            assert span is not None
+            field, start, end = tokens.document.located(*span)
+            spans[field.name].append((start, end))
+        ends = accumulate(map(len, spans.values()))
+        words = tuple((slice(end - len(own), end), tuple(own)) for end, own in zip(ends, spans.values(), strict=True))
+        return cls(tokens.document, tokens.pieces, words)
+
+    @property
+    def unchanging(self) -> list[int]:
+        """Indices of the numbers and categories that are equal to their background values."""
+        fields = zip(self.document.fields, self.words, strict=True)
+        return [own.start for field, (own, spans) in fields if spans and field.value == field.background is not None]
+
+    def masked(self, kept: Bools, replacement: str | None) -> Contents:
+        """Return the contents without the words that are not `kept` `(t,)`, or with the replacement in their place.
+
+        A number or a category gives way to its background value. A text that is one of several fields is empty if all
+        of its words are removed.
+        """
+        pieces = [piece if keep else replacement for piece, keep in zip(self.pieces, kept.tolist(), strict=True)]
+        return self._contents(pieces, ~kept)
+
+    def exchanged(self, sources: Ints) -> Contents:
+        """Return the contents with word i replaced by word `sources[i]` `(t,)`.
+
+        A number or a category in whose place another word would be gives way to its background value.
+        """
+        pieces = [self.pieces[source] for source in sources]
+        return self._contents(pieces, sources != np.arange(len(sources)))
+
+    def content(self, contents: Contents) -> Content:
+        """Return what a function gets for the contents of the fields: a str, or a new dict."""
+        if self.document.is_plain:
+            return str(contents[0])
+        return {field.name: value for field, value in zip(self.document.fields, contents, strict=True)}
+
+    def _contents(self, pieces: Sequence[str | None], replaced: Bools) -> Contents:
+        contents: list[Scalar] = []
+        for field, (own, spans) in zip(self.document.fields, self.words, strict=True):
+            if field.value is None:
+                contents.append(self._rewritten(field.text, spans, pieces[own]))
+            elif field.background is not None and replaced[own].any():
+                contents.append(field.background)
+            else:
+                contents.append(field.value)
+        return tuple(contents)
+
+    def _rewritten(self, text: str, spans: Sequence[Span], pieces: Sequence[str | None]) -> str:
+        if spans and not self.document.is_plain and all(piece is None for piece in pieces):
+            return ""
+        return rewritten(text, spans, pieces)
+
+
+def rewritten(text: str, spans: Sequence[Span], pieces: Sequence[str | None]) -> str:
+    """Return a text with the word at `spans[i]` replaced by `pieces[i]`, or removed where `pieces[i]` is None.
 
     Of the gaps around removed words, one gap remains: the one with the most line breaks, and among these the longest.
     No white space is added at the beginning or at the end of the text. If two words would run together because the
@@ -16,21 +104,17 @@ def rewritten(tokens: Tokens, pieces: Sequence[str | None]) -> str:
 
     Examples
     --------
-    >>> from mase.document import Document
     >>> from mase.text import find_words
     >>> text = "open-source, as  ever"
-    >>> spans = tuple(find_words(text))
+    >>> spans = find_words(text)
     >>> words = [text[start:end] for start, end in spans]
-    >>> n = len(words)
-    >>> tokens = Tokens(Document.of(text), tuple(range(n)), tuple(words), spans, (False,) * n)
-    >>> rewritten(tokens, [None if word in ("-", "as") else word for word in words])
+    >>> rewritten(text, spans, [None if word in ("-", "as") else word for word in words])
     'open source,  ever'
     """
-    text, end = tokens.text, 0
+    end = 0
     parts: list[str] = []
     gaps: list[str] = []
-    for span, piece in zip(tokens.spans, pieces, strict=True):
-        assert span is not None
+    for span, piece in zip(spans, pieces, strict=True):
         gaps.append(text[end : span[0]])
         end = span[1]
         if piece is not None:

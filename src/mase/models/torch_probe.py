@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from mase.arrays import Floats, Ints
+from mase.errors import ModelError
 from mase.links import Contrast, Output
 from mase.models.devices import multiplies_bfloat16
 from mase.models.engine import Engine, as_float64
@@ -174,9 +175,7 @@ def bind(engine: Engine, kind: Scores, binding: Binding, reference_id: int | Non
         np.where(binding.coordinate_of_token < 0, p, binding.coordinate_of_token), device=ids.device
     )
     inputs = ids if reference_id is None else torch.cat([ids, torch.where(spread == p, ids, reference_id)])
-    if len(inputs) == inputs.shape[1]:
-        inputs = torch.cat([inputs, ids])  # one more row, to tell batch first from time first by the shape
-    captured, raw = engine.capture(inputs)
+    captured, raw, engine, n_setup = _captured(engine, inputs)
     both = _at_least_float32(captured)
     text = both[0]
     reference = torch.zeros_like(text) if reference_id is None else both[1]
@@ -195,9 +194,28 @@ def bind(engine: Engine, kind: Scores, binding: Binding, reference_id: int | Non
         spread=spread,
         scale=scale,
         start=as_float64(kind.table(raw[:1])),
-        n_setup=len(inputs),
+        n_setup=n_setup,
         batch_size=batch,
     )
+
+
+def _captured(engine: Engine, rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, Engine, int]:
+    """Return vectors `(r, t, d)` and scores `(r, columns)` of r rows of ids, the engine, and the number of evaluations.
+
+    Where the rows fail together, they run one by one: T5 and BART want the same number of end tokens in all rows, and
+    the reference may replace one that is written in the text.
+    """
+    n_rows, n_tokens = rows.shape
+    # One more row tells batch first from time first by the shape.
+    inputs = torch.cat([rows, rows[:1]]) if n_rows == n_tokens else rows
+    try:
+        vectors, scores, engine = engine.capture(inputs)
+    except ModelError:
+        if n_rows == 1:
+            raise
+        each = [_captured(engine, row[None]) for row in rows]
+        return torch.cat([one[0] for one in each]), each[0][1], each[0][2], sum(one[3] for one in each)
+    return vectors[:n_rows], scores[:n_rows], engine, len(inputs)
 
 
 def _batch_bytes(module: torch.nn.Module, device: torch.device) -> int:

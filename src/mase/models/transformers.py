@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from functools import cached_property
+from inspect import signature
 from typing import Any
 
 import torch
@@ -10,23 +10,24 @@ from torch import nn
 
 from mase.arrays import Floats
 from mase.document import Document, Input, check_texts
-from mase.errors import CapabilityError, DataError, EmptyTextError, OptionError
-from mase.links import Output
+from mase.errors import DataError, OptionError
 from mase.models.checksum import Checksum
 from mase.models.devices import device_of, moved
 from mase.models.document import is_taken
 from mase.models.engine import Engine
 from mase.models.entry import entry_layer
+from mase.models.head import HeadOutputs, head_labels, head_scores
 from mase.models.locks import alone
 from mase.models.lora import is_adapter_folder, is_peft, read_adapted, with_adapters
 from mase.models.origin import Loaded, Reopened, absolute
-from mase.models.outputs import Scores, class_scores
+from mase.models.outputs import class_scores
 from mase.models.packed import Packed
-from mase.models.pretrained import locate, read_classifier, read_tokenizer, whole_text
+from mase.models.pretrained import locate, read_classifier, read_tokenizer
 from mase.models.protocol import Binding
-from mase.models.torch_module import predict_tokens
+from mase.models.tokenizer import Tokenizer, check_fast
+from mase.models.torch_module import predict_tokens, token_scores
 from mase.models.torch_probe import TorchProbe, bind
-from mase.text import Side, Span, Tokens, Truncation
+from mase.text import Side, Tokens
 
 __all__ = ["HuggingFace"]
 
@@ -35,12 +36,10 @@ _OFFSET_POSITIONS = (
     "roberta", "xlm-roberta", "camembert", "longformer", "xlm-roberta-xl", "data2vec-text", "mpnet",
     "roberta-prelayernorm", "xmod", "ibert", "luke", "esm",
 )  # fmt: skip
-# Transformers' name for the only class of a configuration without class names.
-_UNNAMED = "LABEL_0"
 
 
 class HuggingFace(Reopened):
-    """A Hugging Face classifier.
+    """A Hugging Face classifier of texts or of pairs of texts.
 
     Parameters
     ----------
@@ -48,10 +47,10 @@ class HuggingFace(Reopened):
         A `PreTrainedModel` for sequence classification, a peft model, a folder (of a model, or of a LoRA adapter, which
         is merged into its base model), or a name in the local cache of the hub. A folder or name is loaded in float32,
         regardless of the precision in which it was saved; a module is used as it is. A single logit is the logit of the
-        second of two classes. The configuration must confirm that it is a class, by a `problem_type` of classification
-        or by a label other than LABEL_0.
+        second of two classes.
     tokenizer
-        Its (fast) tokenizer. If `model` is a folder or name, the tokenizer is loaded from there by default.
+        Its (fast) tokenizer, which also puts a pair together. If `model` is a folder or name, the tokenizer is loaded
+        from there by default.
     enter
         Where to perturb. ``"block"``: the output of the complete embedding block, after its LayerNorm (the paper's
         "output of the embedding layer"). ``"words"``: the word vectors alone, before positions are added. Models
@@ -60,6 +59,11 @@ class HuggingFace(Reopened):
     max_length, keep
         Longest input in tokens, including special tokens (the model's own limit by default), and which end of a longer
         text is read.
+    outputs, multilabel
+        What the columns of the head are: "logits" of classes, "values" that are no class scores, or "auto", as the
+        configuration says: values for the `problem_type` regression. With `multilabel`, the k classes are separate
+        labels; None for what the `problem_type` says. A single column that the configuration does not name must be
+        confirmed by "logits" or "values".
     download
         Whether a name that is not in the local cache may be downloaded from the hub. Only safetensors weights are
         loaded.
@@ -85,6 +89,8 @@ class HuggingFace(Reopened):
         enter: str = "block",
         max_length: int | None = None,
         keep: Side = "start",
+        outputs: HeadOutputs = "auto",
+        multilabel: bool | None = None,
         download: bool = False,
         trust_remote_code: bool = False,
         device: str | None = None,
@@ -94,38 +100,25 @@ class HuggingFace(Reopened):
             raise OptionError(f"{type(model).__name__} has no tokenizer, expected HuggingFace(model, tokenizer)")
         if keep not in ("start", "end"):
             raise OptionError(f"keep is {keep!r}, expected 'start' or 'end'")
-        module, self._tokenizer = _loaded(model, tokenizer, download=download, trust_remote_code=trust_remote_code)
+        module, fast = _loaded(model, tokenizer, download=download, trust_remote_code=trust_remote_code)
         module = moved(module, device)
-        if not getattr(self._tokenizer, "is_fast", False):
-            raise CapabilityError(
-                f"tokenizer {type(self._tokenizer).__name__} gives no character spans, expected a fast tokenizer"
-            )
+        check_fast(fast)
         self._config, self.checksum = module.config, Checksum(module)
         self._engine = Engine(module, entry_layer(module, enter), self._call)
-        if self._config.problem_type == "regression":
-            raise CapabilityError(
-                f"{type(module).__name__} has problem_type 'regression', expected a classifier; wrap it in "
-                "mase.models.Callable with the probability that you want to explain"
-            )
-        if self._config.num_labels == 1 and self._config.problem_type is None and self._config.id2label[0] == _UNNAMED:
-            raise OptionError(
-                f"{type(module).__name__} has one label, {_UNNAMED}, which may not be a class at all (a regression, a "
-                "ranking), expected config.id2label with its name, or config.problem_type "
-                "'multi_label_classification'; to explain a score that is not of a class, wrap the model in "
-                "mase.models.Callable with labels= and outputs="
-            )
-        self._max_length, self._keep = self._own_limit(), keep
-        if max_length is not None:
-            self._max_length = self._checked_length(max_length)
+        self._scores = head_scores(self._config, type(module).__name__, outputs=outputs, multilabel=multilabel)
         self.name: str = name or (
             os.fspath(model)
             if isinstance(model, str | os.PathLike)
             else self._config.name_or_path or type(module).__name__
         )
         self.has_embeddings = True
+        limit = _own_limit(fast, self._config)
+        limit = limit if max_length is None else _checked_length(fast, max_length, limit)
+        self.tokenizer = Tokenizer(fast, self.name, limit, keep, _reads_types(module))
         if isinstance(model, str | os.PathLike):
             arguments = {"model": absolute(model), "tokenizer": tokenizer, "enter": enter, "max_length": max_length}
-            arguments |= {"keep": keep, "download": download, "trust_remote_code": trust_remote_code, "name": self.name}
+            arguments |= {"keep": keep, "outputs": outputs, "multilabel": multilabel, "name": self.name}
+            arguments |= {"download": download, "trust_remote_code": trust_remote_code}
             self.origin = Loaded(type(self), arguments, self.checksum.versions())
 
     @property
@@ -156,82 +149,51 @@ class HuggingFace(Reopened):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Names of the k classes, from the model's configuration."""
-        names = tuple(str(self._config.id2label[index]) for index in range(self._config.num_labels))
-        names = (
-            names if len(set(names)) == len(names) else tuple(f"{index}: {name}" for index, name in enumerate(names))
-        )
-        return names if self._config.num_labels > 1 else (f"not {names[0]}", names[0])
+        """Names of the k classes or values, from the model's configuration."""
+        return head_labels(self._config, self._scores)
+
+    @property
+    def returns_values(self) -> bool:
+        """Whether the columns are values instead of class scores."""
+        return self._scores.output.kind == "values"
 
     @property
     def sha256(self) -> str:
         """Checksum of the parameters and buffers."""
         return self.checksum.value()
 
-    @cached_property
-    def _scores(self) -> Scores:
-        k = self._config.num_labels
-        multilabel = self._config.problem_type == "multi_label_classification"
-        return Scores(Output("logits", multilabel and k > 1), k == 1, max(k, 2))
-
     def encode(self, text: Input) -> Tokens:
-        """Return the tokens that the model reads; special tokens are fixed.
+        """Return the tokens that the model reads of a text or a pair of texts; special tokens are fixed.
 
         Raises
         ------
+        InvalidTextError
+            If it is neither.
         EmptyTextError
             If there are only special tokens.
         """
-        document = Document.of(text)
-        text = document.only_text(self.name)
-        with alone(self.module), whole_text(self._tokenizer):
-            encoded = self._tokenizer(
-                text,
-                return_offsets_mapping=True,
-                return_special_tokens_mask=True,
-                verbose=False,
-                truncation=False,
-            )
-        if any(encoded.get("token_type_ids", ())):
-            raise CapabilityError(
-                f"tokenizer {type(self._tokenizer).__name__} gives token_type_ids other than 0, which {self.name} "
-                "would need, expected a model without them; wrap it in mase.models.Callable"
-            )
-        ids, fixed = list(encoded["input_ids"]), [bool(flag) for flag in encoded["special_tokens_mask"]]
-        spans: list[Span | None] = [
-            None if flag else (s, e) for flag, (s, e) in zip(fixed, encoded["offset_mapping"], strict=True)
-        ]
-        kept = self._kept(fixed)
-        truncation = Truncation(len(kept), len(ids), self._keep) if len(kept) < len(ids) else None
-        ids, fixed, spans = [ids[i] for i in kept], [fixed[i] for i in kept], [spans[i] for i in kept]
-        if all(fixed):
-            raise EmptyTextError(f"text {text[:40]!r} has no word that the model can read, expected at least one")
-        pieces = tuple(self._tokenizer.convert_ids_to_tokens(ids))
-        return Tokens(document, tuple(ids), pieces, tuple(spans), tuple(fixed), truncation)
-
-    def _kept(self, fixed: list[bool]) -> list[int]:
-        """Return the indices of the tokens that fit: all special tokens, and the text's tokens at the end to keep."""
-        excess = len(fixed) - self._max_length if self._max_length else 0
-        if excess <= 0:
-            return list(range(len(fixed)))
-        movable = [index for index, flag in enumerate(fixed) if not flag]
-        dropped = set(movable[len(movable) - excess :] if self._keep == "start" else movable[:excess])
-        return [index for index in range(len(fixed)) if index not in dropped]
+        with alone(self.module):
+            return self.tokenizer.tokens(Document.of(text))
 
     def bind(self, binding: Binding) -> TorchProbe:
         """Return the probe of one text."""
-        return bind(self._engine, self._scores, binding, self._role_id(binding.space.reference or "zero"))
+        engine = self._engine.typed(binding.tokens.types)
+        return bind(engine, self._scores, binding, self._role_id(binding.space.reference or "zero"))
 
     def predict(self, texts: Sequence[Input]) -> Floats:
-        """Return class probabilities `(n, k)`; texts of equal length form a batch, without padding."""
+        """Return class probabilities or values `(n, k)`; texts of equal length form a batch, without padding."""
         return self.predict_tokens([self.encode(text) for text in check_texts(texts, tuples=True)])
 
     def predict_tokens(self, tokens: Sequence[Tokens]) -> Floats:
-        """Return class probabilities `(n, k)` of n sequences of tokens."""
+        """Return class probabilities or values `(n, k)` of n sequences of tokens."""
         return predict_tokens(self._engine, self._scores, tokens)
 
-    def _call(self, ids: torch.Tensor) -> torch.Tensor:
-        """Return logits for unpadded rows.
+    def token_scores(self, tokens: Sequence[Tokens]) -> Floats:
+        """Return logits or values `(n, k)` of n sequences of tokens."""
+        return token_scores(self._engine, self._scores, tokens)
+
+    def _call(self, ids: torch.Tensor, types: torch.Tensor | None = None) -> torch.Tensor:
+        """Return logits for unpadded rows of ids and token types.
 
         Some models use the padding id to find the last real token of a row. Without a padding id, -1 makes them use the
         last token.
@@ -241,29 +203,37 @@ class HuggingFace(Reopened):
         try:
             if pad is None:
                 config.pad_token_id = -1
-            return class_scores(self.module(input_ids=ids), len(ids))
+            typed = {} if types is None else {"token_type_ids": types}
+            return class_scores(self.module(input_ids=ids, **typed), len(ids))
         finally:
             config.pad_token_id = pad
 
     def _role_id(self, role: str) -> int | None:
         attribute = {"mask": "mask_token_id", "unk": "unk_token_id", "pad": "pad_token_id"}.get(role)
-        return None if attribute is None else getattr(self._tokenizer, attribute, None)
+        return None if attribute is None else getattr(self.tokenizer.backend, attribute, None)
 
-    def _checked_length(self, max_length: int) -> int:
-        least, most = self._tokenizer.num_special_tokens_to_add() + 1, self._own_limit()
-        if not isinstance(max_length, int) or not least <= max_length <= (most or max_length):
-            valid = f"from {least} to {most}" if most else f">= {least}"
-            raise OptionError(f"max_length is {max_length!r}, expected an integer {valid}, special tokens included")
-        return max_length
 
-    def _own_limit(self) -> int | None:
-        """Return the longest input that the tokenizer and the positions allow, None if neither has a limit."""
-        limits = [self._tokenizer.model_max_length] if self._tokenizer.model_max_length < 1_000_000 else []
-        positions = getattr(self._config, "max_position_embeddings", None)
-        if positions and positions > 0:
-            n_unused = (self._config.pad_token_id or 0) + 1 if self._config.model_type in _OFFSET_POSITIONS else 0
-            limits.append(positions - n_unused)
-        return min(limits, default=None)
+def _checked_length(tokenizer: Any, max_length: int, most: int | None) -> int:
+    least = tokenizer.num_special_tokens_to_add() + 1
+    if not isinstance(max_length, int) or not least <= max_length <= (most or max_length):
+        valid = f"from {least} to {most}" if most else f">= {least}"
+        raise OptionError(f"max_length is {max_length!r}, expected an integer {valid}, special tokens included")
+    return max_length
+
+
+def _own_limit(tokenizer: Any, config: Any) -> int | None:
+    """Return the longest input that the tokenizer and the positions allow, None if neither has a limit."""
+    limits = [tokenizer.model_max_length] if tokenizer.model_max_length < 1_000_000 else []
+    positions = getattr(config, "max_position_embeddings", None)
+    if positions and positions > 0:
+        n_unused = (config.pad_token_id or 0) + 1 if config.model_type in _OFFSET_POSITIONS else 0
+        limits.append(positions - n_unused)
+    return min(limits, default=None)
+
+
+def _reads_types(module: Any) -> bool:
+    """Return whether a module, compiled or not, takes token types."""
+    return "token_type_ids" in signature(getattr(module, "_orig_mod", module).forward).parameters
 
 
 def _loaded(model: Any, tokenizer: Any, *, download: bool, trust_remote_code: bool) -> tuple[Any, Any]:

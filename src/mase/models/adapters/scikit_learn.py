@@ -7,6 +7,7 @@ import numpy as np
 
 from mase.errors import CapabilityError, OptionError
 from mase.models.callable import Callable
+from mase.models.frames import OfFrames, columns_of
 from mase.models.protocol import Model
 
 __all__ = ["ScikitLearnAdapter", "scikit_learn"]
@@ -14,7 +15,7 @@ __all__ = ["ScikitLearnAdapter", "scikit_learn"]
 
 @dataclass(frozen=True, slots=True)
 class ScikitLearnAdapter:
-    """Accept fitted estimators and pipelines that take texts."""
+    """Accept fitted estimators and pipelines that take texts, records or data frames."""
 
     understands: ClassVar[str] = "a fitted estimator of scikit-learn that reads texts"
 
@@ -32,6 +33,9 @@ class ScikitLearnAdapter:
 
 def scikit_learn(estimator: Any, *, name: str | None = None) -> Callable:
     """Return a fitted text classifier as a black box that uses its `predict_proba` and `classes_`.
+
+    An estimator that was fitted on a data frame, such as a pipeline that begins with a `ColumnTransformer`, gets data
+    frames with the same columns; any other one gets lists of texts, or of records for documents of several fields.
 
     Parameters
     ----------
@@ -64,7 +68,10 @@ def scikit_learn(estimator: Any, *, name: str | None = None) -> Callable:
             f"{kind} answers several questions at once, expected one list of classes_; pass mase.models.Callable with "
             "a function that returns the probabilities of one question"
         )
-    return Callable(estimator.predict_proba, [str(label) for label in classes], name=name or kind)
+    columns, function = columns_of(estimator), estimator.predict_proba
+    if columns is not None:
+        function = OfFrames(function, columns)
+    return Callable(function, [str(label) for label in classes], name=name or kind)
 
 
 def _has(model: Any, method: str) -> bool:
