@@ -4,7 +4,7 @@ from collections.abc import Callable as Function
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, cast, get_args
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from mase.arrays import Floats, Ints
 from mase.choices import Reference
 from mase.document import Document, Field, Input, check_texts
 from mase.errors import CapabilityError, EmptyTextError, MaseError, ModelError, OptionError, ShapeError
-from mase.links import Output, predictions, value_names
+from mase.links import Kind, Output, predictions, value_names
 from mase.models.answers import Answers
 from mase.models.locks import alone
 from mase.models.origin import Reopened
@@ -67,10 +67,10 @@ class Callable(Reopened):
         *,
         mask_token: str | None = None,
         multilabel: bool = False,
-        outputs: Literal["probabilities", "logits", "values"] = "probabilities",
+        outputs: str = "probabilities",
         name: str | None = None,
     ) -> None:
-        if outputs not in ("probabilities", "logits", "values"):
+        if outputs not in get_args(Kind):
             raise OptionError(f"outputs is {outputs!r}, expected 'probabilities', 'logits' or 'values'")
         if multilabel and outputs == "values":
             raise OptionError("multilabel is True, expected False for outputs='values', which are no classes")
@@ -90,7 +90,7 @@ class Callable(Reopened):
         self._predict = predict_proba
         self._labels = None if labels is None else tuple(map(str, labels))
         self._mask_token = mask_token
-        self._output = Output(outputs, multilabel)
+        self._output = Output(cast(Kind, outputs), multilabel)
         self._n_columns: int | None = None
         self.name = name or str(getattr(predict_proba, "__qualname__", type(predict_proba).__name__))
 

@@ -19,7 +19,7 @@ class Three(FunctionProbe):
 
     def scores(self, coordinates, rows):
         self.batches.append(len(rows))
-        return np.tanh(3 * coordinates @ INNER) @ OUTER
+        return np.tanh(3 * coordinates @ INNER[: self.size]) @ OUTER
 
 
 class Zeros(FunctionProbe):
@@ -90,3 +90,15 @@ def test_what_is_floored_is_counted_for_each_class():
     found = measure(probe, resolve("mase-mask", link="log-probability"), 0, np.random.default_rng(0), others=[1, 2])
     floored = ["floored" in {note.code for note in one.notes} for one in (found, *found.others)]
     assert floored == [False, True, False]
+
+
+@pytest.mark.parametrize("method", ["mase", "kernel-shap", "lime"])
+def test_where_all_rows_are_asked_every_class_is_exact_and_none_leads(method):
+    few = Three(lambda c: c[:, 0], 5)
+    found = measure(few, resolve(method), 0, np.random.default_rng(0), others=[1, 2])
+    assert not found.leads
+    assert found.cost.n_queries <= 2**5 + 2
+    for target, one in ((1, found.others[0]), (2, found.others[1])):
+        alone = measure(few, resolve(method), target, np.random.default_rng(3))
+        assert one.exact
+        assert one.estimate.gamma == pytest.approx(alone.estimate.gamma, abs=1e-12)
