@@ -166,7 +166,7 @@ class _Server:
         asked = await self._read(request, _Prediction)
         model = self._model(asked.model, asked.text)
         answer = await answer_of(model, Predict(asked.text))
-        kind = "values" if model.returns_values else "probabilities"
+        kind = "values" if answer.are_values else "probabilities"
         return JSONResponse({"labels": model.labels, kind: answer.numbers})
 
     async def explain(self, request: Request) -> Response:

@@ -114,7 +114,6 @@ class Ready(_Message, frozen=True, tag=True):
 
     labels: tuple[str, ...]
     references: tuple[str, ...]
-    returns_values: bool
 
 
 class Unable(_Message, frozen=True, tag=True):
@@ -140,10 +139,11 @@ class Round(_Message, frozen=True, tag=True):
 
 
 class Predicted(_Message, frozen=True, tag=True):
-    """The probabilities of the classes, or the values."""
+    """The probabilities of the classes, or the values of a model without classes."""
 
     number: int
     numbers: tuple[float, ...]
+    are_values: bool
 
 
 class Explained(_Message, frozen=True, tag=True):

@@ -1,6 +1,5 @@
 // The controls of a panel.
 
-import { percent } from "./numbers.js";
 import { part } from "./parts.js";
 import { backgroundOf, contentOf, fixedOf } from "./state.js";
 
@@ -23,15 +22,15 @@ export class Settings {
     part(root, "fold").addEventListener("click", () => this.#fold(part(root, "settings").hidden));
   }
 
-  /** Show these settings, and the probabilities of the classes beside their names. */
-  show(settings, probabilities) {
+  /** Show these settings, and what is predicted of the classes beside their names. */
+  show(settings, prediction) {
     const { choices, form: { elements } } = this;
     const method = settings.method || choices.defaults.method;
     const model = choices.models.find(({ name }) => name === settings.model);
     choose(elements.model, settings.model);
     choose(elements.method, method);
     choose(elements.units, settings.units || choices.defaults.units);
-    this.#classes(model?.labels ?? [], probabilities);
+    this.#classes(model?.labels ?? [], prediction);
     offer(elements.reference, model?.references ?? []);
     for (const name of ["target", "against", "link", "reference"]) choose(elements[name], settings[name] ?? "");
     for (const name of TYPED) elements[name].value = settings[name] ?? "";
@@ -54,10 +53,9 @@ export class Settings {
     return { model, text: contentOf(chosen), target: target || null, against: against || null, settings };
   }
 
-  #classes(labels, probabilities) {
-    const share = (label) => probabilities.get(label) ?? 0;
-    const ranked = [...labels].sort((one, two) => share(two) - share(one));
-    const names = ranked.map((label) => (probabilities.has(label) ? `${label} · ${percent(share(label))}` : label));
+  #classes(labels, prediction) {
+    const ranked = prediction.ranked(labels);
+    const names = ranked.map((label) => [label, prediction.said(label)].filter(Boolean).join(" · "));
     const all = labels.length > 1 && !labels.includes("all") ? ["all"] : [];
     offer(this.form.elements.target, [...all, ...ranked], [...all.map(() => "all classes"), ...names]);
     offer(this.form.elements.against, labels.length > 1 ? labels : []);
