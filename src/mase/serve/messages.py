@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from mase.budget import NSamples
 from mase.document import Scalar
 from mase.links import Link
 
@@ -42,7 +43,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 
     method: str = "mase"
     units: str = "word"
-    n_samples: int | None = None
+    n_samples: NSamples | None = None
     reference: str | None = None
     link: Link | None = None
     seed: int = 0
