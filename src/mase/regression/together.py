@@ -20,9 +20,9 @@ class Together:
     """A strategy that is run for one class, the leading one, and then solved for the classes `others`.
 
     A regression without gradients is solved again: the class scores of its rows are turned into the responses of
-    another class, to which the same estimator is fitted. Any other strategy is run again, and so is a regression on all
-    rows that there are, whose rounds then focus on the other class. What is asked that was asked before costs nothing;
-    if more is asked, as by a procedure that chooses its rows, a note says so.
+    another class, to which the same estimator is fitted. Any other strategy is run again, and so is an adaptive one
+    that has asked all rows there are. What was asked before costs nothing; if more is asked, as by a procedure that
+    chooses its rows, a note says so.
     """
 
     strategy: Strategy
@@ -61,8 +61,8 @@ class Together:
         found = replace(first, cost=replace(oracle.cost), others=tuple(others))
         if oracle.cost.n_queries > n_asked:
             return found.noted(_note(oracle.method))
-        adapts = isinstance(self.strategy, Regression) and self.strategy.design.rounds > 1
-        return replace(found, leads=not first.exact and (adapts or not stopping.never))
+        adapts = not stopping.never or (isinstance(self.strategy, Regression) and self.strategy.design.rounds > 1)
+        return replace(found, leads=adapts and first.answered is not None and not first.exact)
 
 
 def _note(method: str) -> Note:

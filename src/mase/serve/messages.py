@@ -72,7 +72,7 @@ class Open(_Message, frozen=True, tag=True):
 
 
 class Predict(_Message, frozen=True, tag=True):
-    """Return the probabilities of a text."""
+    """Return the probabilities of a text, or the values."""
 
     text: Content
 
@@ -83,6 +83,7 @@ class Explain(_Message, frozen=True, tag=True):
     text: Content
     target: str | None
     settings: Settings
+    against: str | None = None
 
 
 class Without(_Message, frozen=True, tag=True):
@@ -139,10 +140,11 @@ class Round(_Message, frozen=True, tag=True):
 
 
 class Predicted(_Message, frozen=True, tag=True):
-    """The probabilities of the classes."""
+    """The probabilities of the classes, or the values of a model without classes."""
 
     number: int
-    probabilities: tuple[float, ...]
+    numbers: tuple[float, ...]
+    are_values: bool
 
 
 class Explained(_Message, frozen=True, tag=True):
