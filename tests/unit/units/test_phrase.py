@@ -8,7 +8,7 @@ from mase.units.phrase import Phrase
     [
         ["The cast is superb,", "but the plot is dull."],
         ["I came,", "saw it", "and left", "because it was long."],
-        ["It was long", "(two hours)", "– too long.", "Dr. No,", "3,5", "or 4:30?"],
+        ["It was long", "(two hours)", "– too long.", "At 4:30,", "3,5", "or 6?"],
         ["今天很好，", "我们去公园。"],
         ["قال لي،", "نعم"],
         ["He came—", "and went"],
