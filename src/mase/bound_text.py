@@ -21,7 +21,7 @@ from mase.regression.strategy import Solution
 from mase.results import fit_of, response_of, tokens_of, units_of
 from mase.spaces.token_mask import TokenMask
 from mase.target import target_index
-from mase.text import Tokens, Words
+from mase.text import Span, Tokens, Words
 from mase.units import Splitter
 from mase.units.grouping import group
 from mase.units.token import Token
@@ -67,8 +67,11 @@ class BoundText:
         splitter: Splitter,
         *,
         seed: int,
+        within: Sequence[Span] | None = None,
     ) -> Self:
         """Encode, split and bind a text; `target` is a label or an index, None for the predicted class.
+
+        With `within`, only what is in these spans has coordinates, and everything else stays in place.
 
         Raises
         ------
@@ -84,7 +87,7 @@ class BoundText:
         begun = time.perf_counter()
         document.check_masks()
         tokens = model.encode(document)
-        words = group(tokens, splitter)
+        words = group(tokens, splitter, within)
         per_token = isinstance(splitter, Token) or method.space.per_token
         of_token = coordinates(words, per_token=per_token)
         binding = _binding(tokens, of_token, method, seed)

@@ -1,6 +1,7 @@
 """The pipeline: text -> tokens -> probe -> strategy -> attribution."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, Unpack, overload
 
@@ -24,6 +25,7 @@ from mase.regression.precision import AUTO, QueryOptions
 from mase.regression.stopping import NEVER, Stopping
 from mase.rng import generator, seeded, stream_key
 from mase.units import DEFAULT, Units
+from mase.zoom import check_zoom, zoomed
 
 __all__ = ["Explainer", "explain"]
 
@@ -54,6 +56,9 @@ class Explainer:
         Number K of units to test on the model: the predictions without the best 1 to K units and from them alone, and a
         set of units whose masking changes the prediction (`Attribution.evidence`). The evaluations are part of
         `n_samples`. 0 for no test.
+    zoom
+        Number K of units to explain word by word afterwards, with everything else in place (`Attribution.zoomed`). It
+        takes as many evaluations again.
     query
         How to evaluate the model: batch size and precision.
     stopping
@@ -96,6 +101,7 @@ class Explainer:
         link: Link | None = None,
         seed: int = 0,
         evidence: int = 0,
+        zoom: int = 0,
         query: QueryOptions = AUTO,
         stopping: Stopping = NEVER,
         fixed: Collection[str] = (),
@@ -109,6 +115,7 @@ class Explainer:
         overrides = {"n_samples": n_samples, "sigma": sigma, "reference": reference, "link": link} | parts
         self.method = suited(method, self.model, overrides)
         self.seed, self.show_progress, self.n_tested = int(seed), show_progress, check_count(evidence)
+        self.zoom = check_zoom(zoom, self.splitter)
         self.fixed, self.background = names_of(fixed), dict(background or {})
         self._measured = within_budget(self.method, self.n_tested)
 
@@ -232,7 +239,8 @@ class Explainer:
         if answers is not None:
             left = budget(self.method, self.n_tested)
             tested = bound.masked(answers, left, self.query.rows, report or UNWATCHED)
-        return bound.attribution(solution, settings, self.seed, tested, self.n_tested)
+        found = bound.attribution(solution, settings, self.seed, tested, self.n_tested)
+        return replace(found, zoomed=zoomed(bound, found, self.zoom, self._described, self.query, self.stopping))
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -253,6 +261,7 @@ class Explainer:
             "confidence": self.stopping.confidence,
             "precision": self.query.precision,
             **({"evidence": self.n_tested} if self.n_tested else {}),
+            **({"zoom": self.zoom} if self.zoom else {}),
             **({"fixed": list(self.fixed)} if self.fixed else {}),
             **({"background": self.background} if self.background else {}),
         }
@@ -279,13 +288,10 @@ def explain(
     ----------
     text
         The text: a str, a pair of str (a tuple) or a mapping of fields.
-    model, tokenizer
-        A name or folder, a Hugging Face classifier with its tokenizer, a function `list[str] -> (n, k)`, a fitted
-        scikit-learn estimator, or an adapter from `mase.models`.
+    model, tokenizer, **options
+        As for `Explainer`.
     target
         The class to explain: a label or an index. The default is the predicted class.
-    **options
-        Options of `Explainer`, such as `method`, `units`, `n_samples` and `seed`.
 
     Raises
     ------

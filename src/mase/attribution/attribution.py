@@ -60,6 +60,7 @@ class Attribution:
 
     `scores`, `top`, the displays and everything else that concerns a single response use the first one. `of` puts
     another one first. A positive score increases the response of `target`, and a negative score decreases it.
+    `zoomed` has the words of the strongest units, explained with everything else in place; its cost is its own.
     """
 
     document: tuple[Field, ...]
@@ -75,6 +76,7 @@ class Attribution:
     versions: Mapping[str, str] = field(hash=False)
     truncation: Truncation | None
     evidence: Evidence | None = None
+    zoomed: "Attribution | None" = None
 
     @property
     def text(self) -> str:
