@@ -24,6 +24,7 @@ from mase.regression.answers import Answers
 from mase.regression.precision import AUTO, QueryOptions
 from mase.regression.stopping import NEVER, Stopping
 from mase.rng import generator, seeded, stream_key
+from mase.target import Label, Question, Target
 from mase.units import DEFAULT, Units
 from mase.zoom import check_zoom, zoomed
 
@@ -35,11 +36,9 @@ class Explainer:
 
     Parameters
     ----------
-    model
-        A name or folder (see `mase.models.load`), a Hugging Face classifier (with its tokenizer), a function
+    model, tokenizer
+        A name or folder (see `mase.models.load`), a Hugging Face classifier with its tokenizer, a function
         `list[str] -> (n, k)`, a fitted scikit-learn estimator that takes texts, or an adapter from `mase.models`.
-    tokenizer
-        The tokenizer of a Hugging Face model.
     method
         The name of a method in `mase.METHODS`, or a `Method`. For a model without embeddings, "mase-nlgp" is replaced
         by "mase-mask".
@@ -59,10 +58,8 @@ class Explainer:
     zoom
         Number K of units to explain word by word afterwards, with everything else in place (`Attribution.zoomed`). It
         takes as many evaluations again.
-    query
-        How to evaluate the model: batch size and precision.
-    stopping
-        Stopping rule: stop before `n_samples` when the scores are certain enough.
+    query, stopping
+        How to evaluate the model (batch size and precision), and when to stop before `n_samples`.
     fixed
         Names of fields that are never masked, such as the question of a pair.
     background
@@ -120,18 +117,20 @@ class Explainer:
         self._measured = within_budget(self.method, self.n_tested)
 
     @overload
-    def __call__(self, texts: Input, *, target: str | int | None = None) -> Attribution: ...  # type: ignore[overload-overlap]
+    def __call__(self, texts: Input, *, target: Target = None, against: Label = None) -> Attribution: ...  # type: ignore[overload-overlap]
 
     @overload
-    def __call__(self, texts: Iterable[Input], *, target: str | int | None = None) -> Attributions: ...
+    def __call__(self, texts: Iterable[Input], *, target: Target = None, against: Label = None) -> Attributions: ...
 
     def __call__(
-        self, texts: Input | Iterable[Input], *, target: str | int | None = None
+        self, texts: Input | Iterable[Input], *, target: Target = None, against: Label = None
     ) -> Attribution | Attributions:
         """Return the attribution of one text, or a list of attributions (`Attributions`) for several texts.
 
         One text is a str, a pair of str (a tuple) or a mapping of fields. Several texts are a list, a generator or a
-        Series. `target` is a label or an index; the default is the predicted class.
+        Series. `target` is a label or an index; the default is the predicted class. A list of them, or "all", explains
+        several classes from the same evaluations, whose rows are chosen for the first (of "all", the predicted one).
+        `against` is a class to compare with: why the target rather than this one.
 
         Raises
         ------
@@ -143,10 +142,10 @@ class Explainer:
             If the model raises an exception or returns something other than finite class scores.
         """
         if is_single(texts):
-            return self._explain(texts, target)
-        return Attributions(self._streamed(check_texts(texts), target))
+            return self._explain(texts, Question(target, against))
+        return Attributions(self._streamed(check_texts(texts), Question(target, against)))
 
-    def stream(self, texts: Iterable[Input], *, target: str | int | None = None) -> Iterator[Attribution]:
+    def stream(self, texts: Iterable[Input], *, target: Target = None, against: Label = None) -> Iterator[Attribution]:
         """Yield the attributions of several texts one by one, without keeping them in memory.
 
         Raises
@@ -156,18 +155,18 @@ class Explainer:
         InvalidTextError
             If `texts` is a single text or not an iterable of texts.
         """
-        return self._streamed(check_texts(texts), target)
+        return self._streamed(check_texts(texts), Question(target, against))
 
-    def _streamed(self, texts: Iterable[Input], target: str | int | None) -> Iterator[Attribution]:
+    def _streamed(self, texts: Iterable[Input], question: Question) -> Iterator[Attribution]:
         for number, text in enumerate(tracked(texts) if self.show_progress else texts):
             try:
-                attribution = self._explain(text, target)
+                attribution = self._explain(text, question)
             except MaseError as error:
                 error.add_note(f"at text number {number}, counted from 0")
                 raise
             yield attribution
 
-    def follow(self, text: Input, listener: Listener, *, target: str | int | None = None) -> Attribution:
+    def follow(self, text: Input, listener: Listener, *, target: Target = None, against: Label = None) -> Attribution:
         """Return the attribution of one text, and tell a listener how far it is.
 
         The listener is called after every batch of evaluations, and after every round but the last one of a design
@@ -187,7 +186,7 @@ class Explainer:
         >>> n_asked[-1] == found.fit.n_queries
         True
         """
-        return self._explain(text, target, listener)
+        return self._explain(text, Question(target, against), listener)
 
     def predict_without(self, found: Attribution, units: Iterable[int]) -> Changed:
         """Ask the model once what it predicts with some units of an attribution masked.
@@ -205,7 +204,7 @@ class Explainer:
         Raises
         ------
         OptionError
-            If a unit does not exist, or the attribution is of another model.
+            If a unit does not exist, or the attribution is of another model or has other units.
         ModelError
             If the model raises an exception or returns something other than finite class scores.
         """
@@ -215,16 +214,17 @@ class Explainer:
             raise OptionError(f"the attribution is of the model {name!r}, expected one of {self.model.name!r}")
         document = Document(found.document)
         with seeded(self.seed, document.key):
-            bound = self._bound(document, found.target)
+            bound = self._bound(document, Question(found.target, found.responses[0].against))
+            bound.check_units(found)
             return bound.masked(Answers(), 1, self.query.rows).without(masked)
 
-    def _explain(self, text: Input, target: str | int | None, listener: Listener | None = None) -> Attribution:
+    def _explain(self, text: Input, question: Question, listener: Listener | None = None) -> Attribution:
         document = Document.of(text, fixed=self.fixed, background=self.background)
         with seeded(self.seed, document.key):
-            return self._explained(self._bound(document, target), listener)
+            return self._explained(self._bound(document, question), listener)
 
-    def _bound(self, document: Document, target: str | int | None) -> BoundText:
-        return BoundText.of(self.model, self.method, document, target, self.splitter, seed=self.seed)
+    def _bound(self, document: Document, question: Question) -> BoundText:
+        return BoundText.of(self.model, self.method, document, question, self.splitter, seed=self.seed)
 
     def _explained(self, bound: BoundText, listener: Listener | None) -> Attribution:
         settings, probe = self._described(bound.probe), bound.probe
@@ -234,7 +234,10 @@ class Explainer:
             report = Reporter(listener, interim, self.method.n_samples, probe.n_setup)
         answers = Answers() if self.n_tested else None
         rng = generator(self.seed, bound.tokens.document.key)
-        solution = measure(probe, self._measured, bound.target, rng, self.query, self.stopping, answers, report)
+        first, *others = bound.targets
+        solution = measure(
+            probe, self._measured, first, rng, self.query, self.stopping, answers, report, others, bound.link
+        )
         tested = None
         if answers is not None:
             left = budget(self.method, self.n_tested)
@@ -279,23 +282,17 @@ def explain(
     model: Any = "lstm-imdb",
     tokenizer: Any = None,
     *,
-    target: str | int | None = None,
+    target: Target = None,
+    against: Label = None,
     **options: Unpack[ExplainerOptions],
 ) -> Attribution:
     """Return the attribution of one text. Create one `Explainer` for several: the model is then loaded only once.
 
-    Parameters
-    ----------
-    text
-        The text: a str, a pair of str (a tuple) or a mapping of fields.
-    model, tokenizer, **options
-        As for `Explainer`.
-    target
-        The class to explain: a label or an index. The default is the predicted class.
+    `model`, `tokenizer` and the options are those of `Explainer`; `text`, `target` and `against` those of its call.
 
     Raises
     ------
     MaseError
         If an option, the model or the text is invalid (see `Explainer`).
     """
-    return Explainer(model, tokenizer, **options)(text, target=target)
+    return Explainer(model, tokenizer, **options)(text, target=target, against=against)

@@ -13,6 +13,7 @@ from mase.models.protocol import Probe
 from mase.regression.precision import QueryOptions
 from mase.regression.stopping import Stopping
 from mase.rng import generator
+from mase.target import Question
 from mase.units import Splitter
 from mase.units.dictionary import Dictionary
 from mase.units.token import Token
@@ -49,7 +50,7 @@ def zoomed(
 ) -> Attribution | None:
     """Return the attribution of the words in the units of largest absolute score, None if `zoom` is 0.
 
-    It is for the same class, by the same method, and from samples of its own.
+    It is of the same classes, by the same method, and from samples of its own.
 
     Parameters
     ----------
@@ -65,9 +66,10 @@ def zoomed(
     if not zoom:
         return None
     within = [bound.words.spans[unit] for unit in ranking(np.abs(found.scores))[:zoom]]
-    document, target = bound.tokens.document, found.target
-    inner = BoundText.of(bound.model, bound.method, document, target, _WORDS, seed=found.seed, within=within)
+    document, question = bound.tokens.document, Question(bound.targets, bound.against)
+    inner = BoundText.of(bound.model, bound.method, document, question, _WORDS, seed=found.seed, within=within)
     rng = generator(found.seed, f"{document.key}\0zoom")
-    solution = measure(inner.probe, bound.method, inner.target, rng, query, stopping)
+    first, *others = inner.targets
+    solution = measure(inner.probe, inner.method, first, rng, query, stopping, others=others, link=inner.link)
     settings = {name: value for name, value in described(inner.probe).items() if name not in ("zoom", "evidence")}
     return inner.attribution(solution, settings | {"units": _WORDS.name}, found.seed)

@@ -74,6 +74,9 @@ FRAMEWORKS: dict[str, tuple[str, ...]] = {
     "peft": ("mase.models.lora",),
     "safetensors": ("mase.models", "mase_paper.training"),
     "transformers": ("mase.models.transformers", "mase.models.pretrained", "mase.models.bundled.minilm"),
+    "onnxruntime": ("mase.models.onnx", "mase.models.onnx_export"),
+    "tokenizers": ("mase.models.tokenizer_json",),
+    "keras": ("mase.models.keras", "mase.models.keras_torch"),
     "matplotlib": (
         "mase.render.dot_plot",
         "mase.render.figure",

@@ -7,6 +7,7 @@ from typing import Any
 from mase.document import PAIR, Document
 from mase.errors import CapabilityError, EmptyTextError, InvalidTextError
 from mase.models.pretrained import whole_text
+from mase.models.tokenizing import longest_first
 from mase.text import Side, Span, Tokens, Truncation
 
 __all__ = ["Tokenizer", "check_fast"]
@@ -26,6 +27,9 @@ class Tokenizer:
         Longest input of the model in tokens, None if it has no limit, and which end of a longer text is read.
     typed
         Whether the model reads token types.
+    only_first
+        Whether only the first text of a pair is cut, as with ``truncation="only_first"`` of transformers. Otherwise the
+        longer text loses tokens first, as with ``truncation="longest_first"``.
     """
 
     backend: Any
@@ -33,12 +37,12 @@ class Tokenizer:
     max_length: int | None
     keep: Side
     typed: bool
+    only_first: bool = False
 
     def tokens(self, document: Document) -> Tokens:
         """Return the tokens of a document of one or two texts, as `backend(*texts)` gives them.
 
-        Special tokens are fixed. Of a pair that is too long, the longer text loses tokens first, as with
-        ``truncation="longest_first"`` of transformers.
+        Special tokens are fixed.
 
         Raises
         ------
@@ -103,26 +107,13 @@ class Tokenizer:
         of_text = [[i for i, source in enumerate(sources) if source == number] for number in (0, 1)]
         if self.max_length is None or len(sources) <= self.max_length:
             return list(range(len(sources)))
-        room = self.max_length - sources.count(None)
-        first, second = _longest_first(len(of_text[0]), len(of_text[1]), max(room, 0))
+        room, sizes = max(self.max_length - sources.count(None), 0), (len(of_text[0]), len(of_text[1]))
+        first, second = (max(room - sizes[1], 0), sizes[1]) if self.only_first else longest_first(*sizes, room)
         dropped = {*self._dropped(of_text[0], first), *self._dropped(of_text[1], second)}
         return [index for index in range(len(sources)) if index not in dropped]
 
     def _dropped(self, indices: list[int], n_kept: int) -> list[int]:
         return indices[n_kept:] if self.keep == "start" else indices[: len(indices) - n_kept]
-
-
-def _longest_first(first: int, second: int, room: int) -> tuple[int, int]:
-    """Return how many tokens of each text fit into `room`, where the longer text loses its tokens first.
-
-    These are the numbers of the library tokenizers: of two halves the second one gets the odd token.
-    """
-    if first + second <= room:
-        return first, second
-    half = room // 2
-    if min(first, second) <= half:
-        return (first, room - first) if first <= second else (room - second, second)
-    return (half, room - half) if first <= second else (room - half, half)
 
 
 def check_fast(tokenizer: Any) -> None:

@@ -55,7 +55,7 @@ def test_the_schema_has_the_documented_keys():
     plain = to_dict(made)
     assert list(plain) == [
         "schema", "document", "units", "responses", "tokens", "prediction", "fit", "notes", "method", "model", "seed",
-        "versions", "truncation", "evidence",
+        "versions", "truncation", "evidence", "zoomed",
     ]  # fmt: skip
     assert plain["schema"] == "mase.attribution/2"
     assert plain["document"] == [{"name": "text", "text": ODD, "fixed": False, "value": None, "background": None}]

@@ -84,11 +84,15 @@ def texts_and_kept(draw):
     return text, draw(st.lists(st.booleans(), min_size=n, max_size=n))
 
 
+UNSPACED = r"(HALFWIDTH )?(CJK|IDEOGRAPHIC|HIRAGANA|KATAKANA|THAI|LAO|MYANMAR|KHMER|TAI|NEW TAI|AHOM)\b"
+
+
 def runs(text):
-    """Return the runs of letters and digits, ideographs and kana one by one; written without `find_words`."""
+    """Return the runs of letters and digits, of scripts without spaces one by one; written without `find_words`."""
     found, last = [], False
     for character in text:
-        single = re.match("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]", character)
+        letter = unicodedata.category(character)[0] == "L" or character == "〇"
+        single = letter and re.match(UNSPACED, unicodedata.name(character, ""))
         if not character.isalnum():
             joining = last and (unicodedata.category(character) in ("Mn", "Mc", "Me", "Cf") or character == "\xad")
             last = last and joining
