@@ -31,7 +31,7 @@ SOURCES = {"mase": SOURCE, "mase_paper": ROOT / "paper" / "src" / "mase_paper"}
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"errors", "platforms"}),
     frozenset({"arrays", "choices", "document", "files", "lazy", "processes", "registry", "rng"}),
-    frozenset({"text"}),
+    frozenset({"tables", "text"}),
     frozenset({"attribution", "coordinates", "links", "provenance", "spaces.protocol", "statistics", "units"}),
     frozenset({"models.protocol"}),
     frozenset({"models.batching"}),
@@ -44,7 +44,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"zoom"}),
     frozenset({"explainer"}),
     frozenset({"datasets", "io", "render"}),
-    frozenset({"metrics", "outputs"}),
+    frozenset({"doctor", "metrics", "outputs"}),
     frozenset({"corpus"}),
     frozenset({"summary", "comparison"}),
     frozenset({"report"}),

@@ -14,6 +14,7 @@ from mase.document import Document, Field, Input, check_texts
 from mase.errors import CapabilityError, EmptyTextError, MaseError, ModelError, OptionError, ShapeError
 from mase.links import Output, predictions, value_names
 from mase.models.answers import Answers
+from mase.models.description import Description, unnamed
 from mase.models.locks import alone
 from mase.models.origin import Reopened
 from mase.models.protocol import Binding, Opened
@@ -124,6 +125,17 @@ class Callable(Reopened):
                 self.scores(["a text"])
         assert self._n_columns is not None
         return value_names(self._n_columns) if self.returns_values else tuple(map(str, range(self._n_columns)))
+
+    @property
+    def description(self) -> Description:
+        """What the function was taken for."""
+        owner = getattr(self._predict, "__self__", None)
+        kind = f"function {self.name}" if owner is None else f"{self.package} {type(owner).__name__}"
+        named = "given" if getattr(owner, "classes_", None) is None else "classes_ of the estimator"
+        remedy = "pass mase.models.Callable(..., labels=[...]), one name per column"
+        return Description(
+            kind, "the columns, numbered" if self._labels is None else named, guesses=unnamed(self.labels, remedy)
+        )
 
     def encode(self, text: Input) -> Tokens:
         """Return the words of a text, or of all texts of a document, as tokens; a number or a category is one token.

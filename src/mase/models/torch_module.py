@@ -14,6 +14,7 @@ from mase.errors import EmptyTextError, ModelError, NonFiniteError, OptionError
 from mase.links import predictions
 from mase.models.batching import in_batches
 from mase.models.checksum import Checksum
+from mase.models.description import Description, Guess, of_module
 from mase.models.devices import device_of
 from mase.models.engine import Engine, as_float64
 from mase.models.entry import find_embedding
@@ -135,6 +136,14 @@ class TorchModule(Reopened):
     def labels(self) -> tuple[str, ...]:
         """Names of the k classes or values."""
         return score_labels(self._labels, self._scores)
+
+    @property
+    def description(self) -> Description:
+        """What the module was taken for; the kind of its scores is a guess if `outputs` is "auto"."""
+        kind, origin = self._scores.output.kind, "given" if self._labels else "the columns, numbered"
+        guesses = [Guess(f"the scores are {kind}, by their values", f"pass outputs={kind!r}")]
+        remedy = "pass labels=[...], one name per column"
+        return of_module(self, "torch module", origin, remedy, *(guesses if self._outputs == "auto" else ()))
 
     @property
     def returns_values(self) -> bool:
