@@ -36,7 +36,7 @@ class Explainer:
     Parameters
     ----------
     model
-        A name or folder (see `mase.models.load`), a Hugging Face classifier (with its tokenizer), a function
+        A name, folder or URL (`mase.models.load`), a Hugging Face classifier (with its tokenizer), a function
         `list[str] -> (n, k)`, a fitted scikit-learn estimator that takes texts, or an adapter from `mase.models`.
     tokenizer
         The tokenizer of a Hugging Face model.
