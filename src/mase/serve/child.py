@@ -16,7 +16,7 @@ from mase.explainer import Explainer
 from mase.io.json import dumps, loads
 from mase.models import load
 from mase.models.code_reference import is_code, open_code
-from mase.models.protocol import Model
+from mase.models.protocol import Model, ValueModel
 from mase.models.runtime import configure
 from mase.platforms import end_with_parent
 from mase.processes import pipes
@@ -46,6 +46,7 @@ from mase.serve.messages import (
     decode,
     encode,
 )
+from mase.target import listed
 
 __all__ = ["Worker", "main"]
 
@@ -74,7 +75,7 @@ def main() -> None:
         if isinstance(model, Unable):
             answer(model)
             return
-        answer(Ready(tuple(model.labels), tuple(model.references)))
+        answer(Ready(tuple(model.labels), tuple(model.references), _returns_values(model)))
         worker = Worker(model, answer, cancelled)
         while True:
             request = inbox.get()
@@ -158,7 +159,8 @@ class Worker:
             with untouched():
                 return Predicted(number, tuple(self.model.predict([ask.text])[0].tolist()))
         if isinstance(ask, Explain):
-            found = self._explained(ask.settings).follow(ask.text, self._listener(number), target=ask.target)
+            explainer, target = self._explained(ask.settings), listed(ask.target, self.model.labels)
+            found = explainer.follow(ask.text, self._listener(number), target=target, against=ask.against)
             return Explained(number, article(found), dumps(found))
         return self._without(number, ask)
 
@@ -199,6 +201,10 @@ class Worker:
     def _check(self, number: int) -> None:
         if number in self._cancelled:
             raise _Stopped
+
+
+def _returns_values(model: Model) -> bool:
+    return isinstance(model, ValueModel) and model.returns_values
 
 
 def _said(error: BaseException) -> str:

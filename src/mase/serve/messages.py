@@ -71,7 +71,7 @@ class Open(_Message, frozen=True, tag=True):
 
 
 class Predict(_Message, frozen=True, tag=True):
-    """Return the probabilities of a text."""
+    """Return the probabilities of a text, or the values."""
 
     text: Content
 
@@ -82,6 +82,7 @@ class Explain(_Message, frozen=True, tag=True):
     text: Content
     target: str | None
     settings: Settings
+    against: str | None = None
 
 
 class Without(_Message, frozen=True, tag=True):
@@ -113,6 +114,7 @@ class Ready(_Message, frozen=True, tag=True):
 
     labels: tuple[str, ...]
     references: tuple[str, ...]
+    returns_values: bool
 
 
 class Unable(_Message, frozen=True, tag=True):
@@ -138,10 +140,10 @@ class Round(_Message, frozen=True, tag=True):
 
 
 class Predicted(_Message, frozen=True, tag=True):
-    """The probabilities of the classes."""
+    """The probabilities of the classes, or the values."""
 
     number: int
-    probabilities: tuple[float, ...]
+    numbers: tuple[float, ...]
 
 
 class Explained(_Message, frozen=True, tag=True):

@@ -84,9 +84,10 @@ export class Trial {
 
   #outcome(found) {
     const { prediction, responses } = this.attribution, [response] = responses;
-    const before = prediction.probabilities[response.name];
     const words = element("bdi", {}, listed(this.units.map((unit) => this.attribution.units[unit].text)));
     const sentence = ["Without ", words];
+    if (found.target_probability === null) return this.#value(sentence, found);
+    const before = prediction.probabilities[response.name];
     sentence.push(`: ${response.name} ${percent(found.target_probability)} instead of ${percent(before)}.`);
     const flips = found.label !== prediction.label;
     if (flips) sentence.push(` The prediction changes to ${found.label} ${percent(found.probability)}.`);
@@ -103,6 +104,15 @@ export class Trial {
     part(this.root, "outcome").replaceChildren(...sentence);
   }
 
+  /** Show the outcome for a model of values. */
+  #value(sentence, { response: now, expected_response: expected }) {
+    const { name, value } = this.attribution.responses[0];
+    sentence.push(`: ${name} ${signed(now)} instead of ${signed(value)}.`);
+    if (expected !== null) sentence.push(` The scores led to expect ${signed(expected)}.`);
+    part(this.root, "bars").replaceChildren();
+    part(this.root, "outcome").replaceChildren(...sentence, " ", this.#back());
+  }
+
   #back() {
     const back = element("button", { type: "button" }, this.units.length > 1 ? "Put all back" : "Put it back");
     back.addEventListener("click", () => this.take([]));
@@ -111,7 +121,7 @@ export class Trial {
 
   #flipSet() {
     const { evidence, prediction, responses } = this.attribution, line = this.flipLine;
-    line.hidden = !evidence || prediction.label !== responses[0].name;
+    line.hidden = !evidence || prediction.probability === null || prediction.label !== responses[0].name;
     if (line.hidden) return;
     line.textContent = "No small set of words was found that changes the prediction.";
     if (!evidence.flip_set) return;
