@@ -2,10 +2,7 @@
 
 from typing import Literal, get_args
 
-__all__ = ["PRECISIONS", "REFERENCES", "UNITS", "Precision", "Reference", "Units"]
-
-Units = Literal["word", "token"]
-UNITS: tuple[Units, ...] = get_args(Units)
+__all__ = ["PRECISIONS", "REFERENCES", "Precision", "Reference"]
 
 Precision = Literal["float32", "bfloat16"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)

@@ -19,9 +19,11 @@ __all__ = [
     "OptionError",
     "PluginError",
     "QueueFullError",
+    "ServiceError",
     "ShapeError",
     "TextTimeoutError",
     "TooFewSamplesError",
+    "UnitsError",
     "UnknownNameError",
     "WorkerError",
 ]
@@ -51,6 +53,10 @@ class EmptyTextError(MaseError, ValueError):
     """A text has nothing that can be scored: no word, or no token of the model."""
 
 
+class UnitsError(MaseError, ValueError):
+    """A function that splits a text into units raised an exception or returned something other than spans."""
+
+
 class InvalidTextError(MaseError, ValueError):
     """A text is not valid Unicode, or an input is not a text."""
 
@@ -61,6 +67,10 @@ class ModelError(MaseError, RuntimeError):
 
 class NonFiniteError(ModelError, ArithmeticError):
     """The model returned NaN or infinity, expected finite scores."""
+
+
+class ServiceError(ModelError, ConnectionError):
+    """A model behind a URL did not answer, or not as its protocol says."""
 
 
 class CapabilityError(MaseError, TypeError):

@@ -1,6 +1,7 @@
 """The pipeline: text -> tokens -> probe -> strategy -> attribution."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, Unpack, overload
 
@@ -8,7 +9,8 @@ import numpy as np
 
 from mase.attribution import Attribution, Attributions, Changed, chosen
 from mase.bound_text import BoundText
-from mase.document import Document, Input, Scalar, check_texts, is_single
+from mase.budget import NSamples
+from mase.document import Document, Input, Scalar, is_single
 from mase.errors import MaseError, OptionError
 from mase.evidence import budget, check_count, within_budget
 from mase.links import Link
@@ -17,12 +19,15 @@ from mase.methods import Method, describe, resolve, suited
 from mase.models import adapt
 from mase.models.batching import UNWATCHED
 from mase.models.protocol import Model, Probe
-from mase.options import ExplainerOptions, MoreOptions, Units, merged, names_of
+from mase.options import ExplainerOptions, MoreOptions, merged, names_of
 from mase.progress import Listener, Reporter, tracked
 from mase.regression.answers import Answers
 from mase.regression.precision import AUTO, QueryOptions
 from mase.regression.stopping import NEVER, Stopping
 from mase.rng import generator, seeded, stream_key
+from mase.tables import Fields, documents, is_split
+from mase.target import Label, Question, Target
+from mase.units import DEFAULT, Units
 
 __all__ = ["Explainer", "explain"]
 
@@ -41,10 +46,11 @@ class Explainer:
         The name of a method in `mase.METHODS`, or a `Method`. For a model without embeddings, "mase-nlgp" is replaced
         by "mase-mask".
     units
-        The units that are perturbed: "word" or "token". With tokens, the score of a word is the sum of its token
-        scores.
+        What is in or out as one: "word" (with the punctuation that touches it), "sentence" or another name in
+        `mase.units.UNITS`; "re:" and a regular expression, or a compiled one; or a function from a text to spans.
     n_samples, sigma, reference, link
-        Replace that part of the method; None keeps it. `sigma` is a standard deviation of the coordinates, p standard
+        Replace that part of the method; None keeps it. `n_samples` is a number, or "auto" for as many as a text of so
+        many units asks for, the default of "mase". `sigma` is a standard deviation of the coordinates, p standard
         deviations, a covariance matrix `(p, p)` or a function of p that returns one of these. `reference` is "zero",
         "mask", "unk" or "pad", or "delete" for a function of texts.
     seed
@@ -88,8 +94,8 @@ class Explainer:
         tokenizer: Any = None,
         *,
         method: str | Method = "mase",
-        units: Units = "word",
-        n_samples: int | None = None,
+        units: Units = DEFAULT,
+        n_samples: NSamples | None = None,
         sigma: Any = None,
         reference: str | None = None,
         link: Link | None = None,
@@ -102,28 +108,32 @@ class Explainer:
         show_progress: bool = False,
         **more: Unpack[MoreOptions],
     ) -> None:
-        parts, self.query, self.stopping, self.units = merged(query, stopping, units, more)
+        parts, self.query, self.stopping, self.splitter = merged(query, stopping, units, more)
         stream_key(seed, "")
         self.model: Model = adapt(model, tokenizer)
         overrides = {"n_samples": n_samples, "sigma": sigma, "reference": reference, "link": link} | parts
         self.method = suited(method, self.model, overrides)
         self.seed, self.show_progress, self.n_tested = int(seed), show_progress, check_count(evidence)
         self.fixed, self.background = names_of(fixed), dict(background or {})
-        self._measured = within_budget(self.method, self.n_tested)
 
     @overload
-    def __call__(self, texts: Input, *, target: str | int | None = None) -> Attribution: ...  # type: ignore[overload-overlap]
+    def __call__(self, texts: Input, *, target: Target = None, against: Label = None) -> Attribution: ...
 
     @overload
-    def __call__(self, texts: Iterable[Input], *, target: str | int | None = None) -> Attributions: ...
+    def __call__(
+        self, texts: Any, *, target: Target = None, against: Label = None, fields: Fields = None
+    ) -> Attributions: ...
 
     def __call__(
-        self, texts: Input | Iterable[Input], *, target: str | int | None = None
+        self, texts: Any, *, target: Target = None, against: Label = None, fields: Fields = None
     ) -> Attribution | Attributions:
         """Return the attribution of one text, or a list of attributions (`Attributions`) for several texts.
 
-        One text is a str, a pair of str (a tuple) or a mapping of fields. Several texts are a list, a generator or a
-        Series. `target` is a label or an index; the default is the predicted class.
+        One text is a str, a pair of str (a tuple) or a mapping of fields. Several texts are a list, a generator, a
+        Series, or a table of pandas, polars, pyarrow or datasets whose columns `fields` make the documents. `target` is
+        a label or an index; the default is the predicted class. A list of them, or "all", explains several classes from
+        the same evaluations, whose rows are chosen for the first (of "all", the predicted one). `against` is a class to
+        compare with: why the target rather than this one.
 
         Raises
         ------
@@ -134,32 +144,32 @@ class Explainer:
         ModelError
             If the model raises an exception or returns something other than finite class scores.
         """
-        if is_single(texts):
-            return self._explain(texts, target)
-        return Attributions(self._streamed(check_texts(texts), target))
+        if is_single(texts) and fields is None and not is_split(texts):
+            return self._explain(texts, Question(target, against))
+        return Attributions(self.stream(texts, target=target, against=against, fields=fields))
 
-    def stream(self, texts: Iterable[Input], *, target: str | int | None = None) -> Iterator[Attribution]:
+    def stream(
+        self, texts: Any, *, target: Target = None, against: Label = None, fields: Fields = None
+    ) -> Iterator[Attribution]:
         """Yield the attributions of several texts one by one, without keeping them in memory.
 
         Raises
         ------
         MaseError
-            As for one text, with a note of the number of the text.
-        InvalidTextError
-            If `texts` is a single text or not an iterable of texts.
+            As for one text, with a note of the number of the text, or if `texts` is a single text.
         """
-        return self._streamed(check_texts(texts), target)
+        return self._streamed(documents(texts, fields), Question(target, against))
 
-    def _streamed(self, texts: Iterable[Input], target: str | int | None) -> Iterator[Attribution]:
+    def _streamed(self, texts: Iterable[Input], question: Question) -> Iterator[Attribution]:
         for number, text in enumerate(tracked(texts) if self.show_progress else texts):
             try:
-                attribution = self._explain(text, target)
+                attribution = self._explain(text, question)
             except MaseError as error:
                 error.add_note(f"at text number {number}, counted from 0")
                 raise
             yield attribution
 
-    def follow(self, text: Input, listener: Listener, *, target: str | int | None = None) -> Attribution:
+    def follow(self, text: Input, listener: Listener, *, target: Target = None, against: Label = None) -> Attribution:
         """Return the attribution of one text, and tell a listener how far it is.
 
         The listener is called after every batch of evaluations, and after every round but the last one of a design
@@ -179,7 +189,7 @@ class Explainer:
         >>> n_asked[-1] == found.fit.n_queries
         True
         """
-        return self._explain(text, target, listener)
+        return self._explain(text, Question(target, against), listener)
 
     def predict_without(self, found: Attribution, units: Iterable[int]) -> Changed:
         """Ask the model once what it predicts with some units of an attribution masked.
@@ -207,36 +217,36 @@ class Explainer:
             raise OptionError(f"the attribution is of the model {name!r}, expected one of {self.model.name!r}")
         document = Document(found.document)
         with seeded(self.seed, document.key):
-            bound = self._bound(document, found.target)
+            bound = self._bound(document, Question(found.target, found.responses[0].against))
             return bound.masked(Answers(), 1, self.query.rows).without(masked)
 
-    def _explain(self, text: Input, target: str | int | None, listener: Listener | None = None) -> Attribution:
+    def _explain(self, text: Input, question: Question, listener: Listener | None = None) -> Attribution:
         document = Document.of(text, fixed=self.fixed, background=self.background)
         with seeded(self.seed, document.key):
-            return self._explained(self._bound(document, target), listener)
+            return self._explained(self._bound(document, question), listener)
 
-    def _bound(self, document: Document, target: str | int | None) -> BoundText:
-        return BoundText.of(self.model, self.method, document, target, per_token=self.per_token, seed=self.seed)
+    def _bound(self, document: Document, question: Question) -> BoundText:
+        return BoundText.of(self.model, self.method, document, question, self.splitter, seed=self.seed)
 
     def _explained(self, bound: BoundText, listener: Listener | None) -> Attribution:
-        settings, probe = self._described(bound.probe), bound.probe
-        report = None
+        probe = bound.probe
+        n_units = int(np.count_nonzero(probe.scale))
+        n_samples = self.method.budget(n_units, stops_early=not self.stopping.never)
+        settings, report = self._described(probe, n_samples), None
         if listener is not None:
             interim = partial(bound.attribution, settings=settings, seed=self.seed)
-            report = Reporter(listener, interim, self.method.n_samples, probe.n_setup)
+            n_expected = min(n_samples, 2**n_units) if self.method.space.binary else n_samples
+            report = Reporter(listener, interim, n_expected, probe.n_setup)
+        measured = replace(self.method, n_samples=within_budget(n_samples, self.n_tested))
         answers = Answers() if self.n_tested else None
         rng = generator(self.seed, bound.tokens.document.key)
-        solution = measure(probe, self._measured, bound.target, rng, self.query, self.stopping, answers, report)
+        first, *others = bound.targets
+        solution = measure(probe, measured, first, rng, self.query, self.stopping, answers, report, others, bound.link)
         tested = None
         if answers is not None:
-            left = budget(self.method, self.n_tested)
+            left = budget(n_samples, self.n_tested)
             tested = bound.masked(answers, left, self.query.rows, report or UNWATCHED)
         return bound.attribution(solution, settings, self.seed, tested, self.n_tested)
-
-    @property
-    def per_token(self) -> bool:
-        """Whether the coordinates are tokens instead of words."""
-        return self.units == "token" or self.method.space.per_token
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -251,7 +261,7 @@ class Explainer:
 
     def _settings(self, method: Method) -> dict[str, Any]:
         return describe(method) | {
-            "units": "token" if self.per_token else "word",
+            "units": self.splitter.name,
             "tolerance": self.stopping.tolerance,
             "stable_top": self.stopping.stable_top,
             "confidence": self.stopping.confidence,
@@ -261,9 +271,9 @@ class Explainer:
             **({"background": self.background} if self.background else {}),
         }
 
-    def _described(self, probe: Probe) -> dict[str, Any]:
+    def _described(self, probe: Probe, n_samples: int) -> dict[str, Any]:
         """Return the settings of one explanation; a sigma that is a function of p is evaluated."""
-        method, design = self.method, self.method.gaussian
+        method, design = replace(self.method, n_samples=n_samples), self.method.gaussian
         if design is not None and callable(design.sigma):
             method = resolve(method, sigma=design.sigma(int(np.count_nonzero(probe.scale))))
         return self._settings(method) | {"batch_size": self.query.rows or probe.batch_size}
@@ -274,26 +284,17 @@ def explain(
     model: Any = "lstm-imdb",
     tokenizer: Any = None,
     *,
-    target: str | int | None = None,
+    target: Target = None,
+    against: Label = None,
     **options: Unpack[ExplainerOptions],
 ) -> Attribution:
     """Return the attribution of one text. Create one `Explainer` for several: the model is then loaded only once.
 
-    Parameters
-    ----------
-    text
-        The text: a str, a pair of str (a tuple) or a mapping of fields.
-    model, tokenizer
-        A name or folder, a Hugging Face classifier with its tokenizer, a function `list[str] -> (n, k)`, a fitted
-        scikit-learn estimator, or an adapter from `mase.models`.
-    target
-        The class to explain: a label or an index. The default is the predicted class.
-    **options
-        Options of `Explainer`, such as `method`, `units`, `n_samples` and `seed`.
+    `model`, `tokenizer` and the options are those of `Explainer`; `text`, `target` and `against` those of its call.
 
     Raises
     ------
     MaseError
         If an option, the model or the text is invalid (see `Explainer`).
     """
-    return Explainer(model, tokenizer, **options)(text, target=target)
+    return Explainer(model, tokenizer, **options)(text, target=target, against=against)

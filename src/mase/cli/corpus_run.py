@@ -19,11 +19,13 @@ from mase.explainer import Explainer
 from mase.models.protocol import Model
 from mase.platforms import usable_cores
 from mase.render.facts import counted, duration
+from mase.target import Question
 
 __all__ = ["explain_corpus", "report_estimate", "report_failures", "sources"]
 
 _MOST_LISTED = 20
-_OF_THE_INPUT = ("text_column", "id_column", "keep", "where", "limit")
+_OF_THE_INPUT = ("text_column", "fields", "id_column", "keep", "where", "limit")
+_OF_DOCUMENTS = ("fixed", "background")  # of the input and of the explainer
 _OF_THE_RUN = (
     "jobs", "shard", "engine", "address", "gpus_per_worker", "part_size", "timeout", "fresh", "allow_other_versions",
 )  # fmt: skip
@@ -82,7 +84,7 @@ def report_failures(made: Run, shard: Shard) -> int:
     return n
 
 
-def report_estimate(inputs: Sequence[Path], model: Model, target: str | None, options: Mapping[str, Any]) -> None:
+def report_estimate(inputs: Sequence[Path], model: Model, question: Question, options: Mapping[str, Any]) -> None:
     """Print what a run will take, after a few texts were explained. Nothing is written.
 
     Raises
@@ -90,14 +92,14 @@ def report_estimate(inputs: Sequence[Path], model: Model, target: str | None, op
     MaseError
         If the input cannot be read, an option is invalid, or none of these texts can be explained.
     """
-    source = open_source(inputs, **{name: options[name] for name in _OF_THE_INPUT})
+    source = open_source(inputs, **{name: options[name] for name in (*_OF_THE_INPUT, *_OF_DOCUMENTS)})
     shard = Shard() if options["shard"] is None else Shard.parse(options["shard"])
     plan = Plan(len(source), options["part_size"] or automatic_part_size(len(source)), shard)
     jobs = options["jobs"] or usable_cores()
     with aside():
         other = {*_OF_THE_INPUT, *_OF_THE_RUN}
         explainer = Explainer(model, **{name: value for name, value in options.items() if name not in other})
-        found = estimate(source, explainer, target, plan)
+        found = estimate(source, explainer, question, plan)
     click.echo(f"{counted(found.n_texts, 'text')} in {counted(len(plan.parts), 'part')} of {plan.part_size:,}")
     if found.n_unreadable:
         click.echo(f"{counted(found.n_unreadable, 'text')} missing or not readable, to be recorded as failed")

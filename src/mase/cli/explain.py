@@ -3,13 +3,25 @@
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
-from mase.cli.options import device, download, evidence, how, model, target, text_column, threads, trust_remote_code
+from mase.cli.options import (
+    against,
+    device,
+    download,
+    evidence,
+    how,
+    model,
+    of_documents,
+    target,
+    text_column,
+    threads,
+    trust_remote_code,
+)
 from mase.outputs import OUTPUTS
 
 if TYPE_CHECKING:
     from mase.attribution import Attribution
+    from mase.document import Document
 
 __all__ = ["explain"]
 
@@ -24,8 +36,10 @@ __all__ = ["explain"]
     help="Texts, one per line in UTF-8, or a table (.csv, .tsv, .jsonl or .parquet); - is standard input.",
 )
 @text_column
+@of_documents
 @model
 @target
+@against
 @how
 @evidence(default=5)
 @device
@@ -53,9 +67,13 @@ def explain(
     *,
     texts: tuple[str, ...],
     source: str | None,
-    text_column: str,
+    text_column: str | None,
+    fields: list[str] | None,
+    fixed: list[str],
+    background: dict[str, Any] | None,
     model: str,
     target: str | None,
+    against: str | None,
     device: str | None,
     threads: int | None,
     download: bool,
@@ -80,8 +98,10 @@ def explain(
     Examples
       mase explain "The cast is superb, but the plot is dull."
       mase explain --target pos --json "Not bad at all." | jq .notes
+      mase explain --target all "The cast is superb, but the plot is dull."
       mase explain -i reviews.txt -o reviews.jsonl -o reviews.csv --html reviews.html
       mase explain -i reviews.csv --text-column review --json
+      mase explain -i pairs.csv --fields premise,hypothesis --fixed premise -m judge.py:predict_proba
       cut -f2 table.tsv | mase explain -m lstm-reuters --json > news.jsonl
       mase explain -m classifier.py:predict_proba "Not bad at all."
     """
@@ -91,14 +111,8 @@ def explain(
     from mase.cli.output_files import Policy
     from mase.cli.paths import check_files
     from mase.cli.resume import Expected
-    from mase.datasets.formats import is_table
 
-    named = click.get_current_context().get_parameter_source("text_column") is not ParameterSource.DEFAULT
-    if named and not (source and is_table(source)):
-        raise click.UsageError(
-            "got --text-column without a table, expected --input with a .csv, .tsv, .jsonl or .parquet FILE"
-        )
-    inputs = read_texts(texts, source, text_column)
+    inputs = read_texts(texts, source, text_column=text_column, fields=fields, fixed=fixed, background=background)
     as_json, names = as_json or "-" in outputs, [name for name in dict.fromkeys(outputs) if name != "-"]
     files = Files.of(names, html, Policy(append, overwrite))
     read = {"--input": source} if texts or source not in (None, "-") else {"standard input": "-"}
@@ -108,15 +122,18 @@ def explain(
     from mase.cli.streams import aside
     from mase.explainer import Explainer
     from mase.models.runtime import configure
+    from mase.target import Question, listed
 
     with aside():
         loaded = open_model(model, download=download, device=device, trust_remote_code=trust_remote_code)
         configure(threads)
-        explainer = Explainer(loaded, **how)
-        expected = Expected.of(explainer, target)
+        explainer = Explainer(loaded, fixed=fixed, background=background, **how)
+        # A function of records that has no labels cannot be asked for their number yet.
+        classes = listed(target, explainer.model.labels if "," in (target or "") else ())
+        expected = Expected.of(explainer, Question(classes, against))
 
-    def explain_one(text: str) -> "Attribution":
+    def explain_one(text: "str | Document") -> "Attribution":
         with aside():
-            return explainer(text, target=target)
+            return explainer(text, target=classes, against=against)
 
     run(inputs, explain_one, Destinations(as_json, claims.record, claims.others, heat_maps=not quiet), expected)

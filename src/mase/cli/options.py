@@ -1,21 +1,29 @@
 """Options that several commands share."""
 
+import csv
 from collections.abc import Callable
 from typing import Any
 
 import click
 
-from mase.choices import PRECISIONS, REFERENCES, UNITS
+from mase.budget import AUTO, NSamples
+from mase.choices import PRECISIONS, REFERENCES
 from mase.designs import DESIGNS
+from mase.errors import OptionError, UnknownNameError
 from mase.estimators import ESTIMATORS
 from mase.links import LINKS
+from mase.units import DEFAULT, UNITS, splitter
 
 __all__ = [
+    "N_SAMPLES",
+    "against",
+    "comma_separated",
     "device",
     "download",
     "evidence",
     "how",
     "model",
+    "of_documents",
     "options",
     "pairs",
     "precision",
@@ -23,21 +31,50 @@ __all__ = [
     "text_column",
     "threads",
     "trust_remote_code",
+    "units",
     "where",
 ]
+
+
+class _NSamples(click.ParamType[NSamples]):
+    """An integer of at least 2, or "auto"."""
+
+    name = "integer|auto"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> NSamples:
+        """Return the number of samples."""
+        return AUTO if value == AUTO else int(click.IntRange(min=2).convert(value, param, ctx))
+
+
+N_SAMPLES = _NSamples()
 
 model = click.option(
     "-m",
     "--model",
     default="lstm-imdb",
     show_default=True,
-    help="Bundled model (see `mase models`), folder, hub name, or code: package.module:name or file.py:name of a "
-    "function from texts to probabilities, a scikit-learn estimator, or an adapter.",
+    help="Bundled model (see `mase models`), folder, hub name, URL (text-embeddings-inference or KServe v2), .json "
+    "file that describes another service, or code: package.module:name or file.py:name of a function from texts to "
+    "probabilities, a scikit-learn estimator, or an adapter; name() for what it returns.",
 )
 
-text_column = click.option(
-    "--text-column", default="text", show_default=True, metavar="NAME", help="Column of the texts."
-)
+text_column = click.option("--text-column", metavar="NAME", help="Column of the texts. [default: text]")
+
+
+def comma_separated(_context: click.Context, _option: click.Parameter, value: str | None) -> list[str] | None:
+    """Return the items of a list A,B,...; one with a comma is quoted, as in a CSV file."""
+    return None if value is None else next(csv.reader([value], skipinitialspace=True), [])
+
+
+def _background(context: click.Context, option: click.Parameter, value: str | None) -> dict[str, Any] | None:
+    """Return the values of NAME=VALUE,... by name: numbers, true and false as in JSON, everything else as strings."""
+    if value is None:
+        return None
+    from mase.datasets.documents import scalar_of
+
+    typed = pairs(context, option, tuple(comma_separated(context, option, value) or ()))
+    return {name: scalar_of(one) for name, one in typed.items()}
+
 
 precision = click.option(
     "--precision",
@@ -47,7 +84,15 @@ precision = click.option(
     help="bfloat16 is used only if the processor supports it and a trial shows that it is precise enough.",
 )
 
-target = click.option("--target", metavar="LABEL|INDEX", help="Class to explain. [default: the predicted one]")
+target = click.option(
+    "--target",
+    metavar="LABEL|INDEX|all",
+    help="Class to explain, several (pos,neg), or all from the same evaluations. [default: the predicted one]",
+)
+
+against = click.option(
+    "--against", metavar="LABEL|INDEX", help="Class to compare with: why the target rather than this one."
+)
 
 device = click.option(
     "--device", metavar="NAME", help="Device of the model, for example cuda or cuda:1. [default: cpu]"
@@ -88,12 +133,34 @@ def _batch_size(value: str) -> int | str:
     return int(value)
 
 
+def _units(_context: click.Context, _option: click.Parameter, value: str) -> str:
+    try:
+        splitter(value)
+    except (OptionError, UnknownNameError) as error:
+        raise click.BadParameter(str(error)) from error
+    return value
+
+
+units = click.option(
+    "--units",
+    "--granularity",
+    "units",
+    default=DEFAULT,
+    show_default=True,
+    callback=_units,
+    metavar="NAME|re:REGEX",
+    help=f"Units that are in or out as one: {', '.join(UNITS.entries)}, or the matches of a regular expression.",
+)
+
 # Passed on to `Explainer` under the same names.
 how = options(
     click.option(
         "--method", default="mase", show_default=True, metavar="NAME", help="Explanation method; see `mase methods`."
     ),
-    click.option("--n-samples", type=click.IntRange(min=2), help="Perturbed copies per text. [default: the method's]"),
+    click.option(
+        "--n-samples", type=N_SAMPLES,
+        help="Perturbed copies per text, or auto: as many as its number of units asks for. [default: the method's]",
+    ),
     click.option(
         "--sigma", type=float, metavar="S", help="Standard deviation of the perturbations. [default: the method's]"
     ),
@@ -111,10 +178,7 @@ how = options(
     click.option(
         "--estimator", metavar="NAME", help=f"Estimator of the scores: {', '.join(ESTIMATORS)}. [default: the method's]"
     ),
-    click.option(
-        "--units", "--granularity", "units", type=click.Choice(UNITS), default=UNITS[0], show_default=True,
-        help="Units to perturb: whole words, or single tokens.",
-    ),
+    units,
     click.option(
         "--seed", type=click.IntRange(min=0), default=0, show_default=True,
         help="Seed; the same seed and text give the same scores.",
@@ -164,3 +228,19 @@ where = click.option(
     metavar="COLUMN=VALUE",
     help="Only rows with this value; can be repeated.",
 )
+
+# Passed on to readers of tables and to `Explainer` under the same names.
+of_documents = options(
+    click.option(
+        "--fields", callback=comma_separated, metavar="NAME,...",
+        help="Columns that make a document, such as premise,hypothesis, instead of a column of texts.",
+    ),
+    click.option(
+        "--fixed", default="", callback=comma_separated, metavar="NAME,...",
+        help="Fields that are never masked, such as a question.",
+    ),
+    click.option(
+        "--background", callback=_background, metavar="NAME=VALUE,...",
+        help="Fields that are numbers or categories, and what replaces them when they are masked: age=40,country=FR.",
+    ),
+)  # fmt: skip

@@ -4,7 +4,20 @@ from typing import Any
 
 import click
 
-from mase.cli.options import device, download, evidence, how, model, options, target, trust_remote_code, where
+from mase.cli.options import (
+    against,
+    device,
+    download,
+    evidence,
+    how,
+    model,
+    of_documents,
+    options,
+    target,
+    text_column,
+    trust_remote_code,
+    where,
+)
 from mase.corpus.engines import ENGINES
 
 __all__ = ["run"]
@@ -15,7 +28,8 @@ def _names(_context: click.Context, _option: click.Parameter, value: str | None)
 
 
 _which_texts = options(
-    click.option("--text-column", metavar="NAME", help="Column of the texts. [default: text]"),
+    text_column,
+    of_documents,
     click.option("--id-column", metavar="NAME", help="Column of unique ids. [default: number the texts from 0]"),
     click.option(
         "--keep", callback=_names, metavar="COLUMN,...",
@@ -54,6 +68,7 @@ _where = options(
 @_which_texts
 @model
 @target
+@against
 @how
 @evidence(default=0)
 @device
@@ -73,6 +88,7 @@ def run(
     output: str | None,
     model: str,
     target: str | None,
+    against: str | None,
     device: str | None,
     download: bool,
     trust_remote_code: bool,
@@ -93,6 +109,7 @@ def run(
     Examples
       mase run reviews.csv -o run --id-column id --keep label,group=cohort --jobs 8
       mase run reviews.csv -o run --dry-run
+      mase run pairs.parquet -o run --fields premise,hypothesis --fixed premise -m judge.py:predict_proba
       mase run reviews/ -o /shared/run --shard $SLURM_ARRAY_TASK_ID/16
       mase run reviews.parquet -o s3://bucket/run --engine ray --gpus-per-worker 0.25
     """
@@ -104,12 +121,15 @@ def run(
     from mase.cli.code import open_model
     from mase.cli.corpus_run import explain_corpus, report_estimate, sources
     from mase.cli.streams import aside
+    from mase.target import Question, listed
 
     paths = sources(inputs, output)
     with aside():
         loaded = open_model(model, download=download, device=device, trust_remote_code=trust_remote_code)
+        # A function of records that has no labels cannot be asked for their number yet.
+        classes = listed(target, loaded.labels if "," in (target or "") else ())
     if dry_run or output is None:
-        report_estimate(paths, loaded, target, more)
+        report_estimate(paths, loaded, Question(classes, against), more)
     else:
-        more |= {"target": target, "keep_texts": not no_texts, "show_progress": not quiet}
+        more |= {"target": classes, "against": against, "keep_texts": not no_texts, "show_progress": not quiet}
         explain_corpus(paths, output, loaded, more)

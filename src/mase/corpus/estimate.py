@@ -9,7 +9,9 @@ import numpy as np
 
 from mase.corpus.plan import Plan
 from mase.corpus.source import Source
+from mase.document import Input
 from mase.errors import DataError, MaseError
+from mase.target import Question
 
 if TYPE_CHECKING:
     from mase.explainer import Explainer
@@ -43,7 +45,7 @@ class Estimate:
     n_queries: float
 
 
-def estimate(source: Source, explainer: "Explainer", target: str | int | None, plan: Plan) -> Estimate:
+def estimate(source: Source, explainer: "Explainer", question: Question, plan: Plan) -> Estimate:
     """Return what the texts of a shard take: read all of them, and explain a few that are drawn at random.
 
     Raises
@@ -56,7 +58,7 @@ def estimate(source: Source, explainer: "Explainer", target: str | int | None, p
         return Estimate(0, 0, 0, 0.0, 0.0)
     drawn = np.random.default_rng(explainer.seed).choice(n, min(n, _MOST), replace=False).tolist()
     rows = [plan.rows(plan.parts[place // plan.part_size])[place % plan.part_size] for place in drawn]
-    wanted: dict[int, str | None] = dict.fromkeys(rows)
+    wanted: dict[int, Input | None] = dict.fromkeys(rows)
     n_unreadable = 0
     for item in source.items():
         if item.row // plan.part_size in parts:
@@ -64,10 +66,10 @@ def estimate(source: Source, explainer: "Explainer", target: str | int | None, p
         if item.row in wanted:
             wanted[item.row] = item.text
     texts = [text for text in wanted.values() if text is not None]
-    return Estimate(n, n_unreadable, *_measured(explainer, target, texts))
+    return Estimate(n, n_unreadable, *_measured(explainer, question, texts))
 
 
-def _measured(explainer: "Explainer", target: str | int | None, texts: Sequence[str]) -> tuple[int, float, float]:
+def _measured(explainer: "Explainer", question: Question, texts: Sequence[Input]) -> tuple[int, float, float]:
     """Return the number of texts that were explained, and seconds and evaluations per text.
 
     Raises
@@ -82,9 +84,9 @@ def _measured(explainer: "Explainer", target: str | int | None, texts: Sequence[
         if len(seconds) >= _FEWEST and time.perf_counter() - begun > _SECONDS:
             break
         try:
-            if not seconds:
-                explainer(text, target=target)  # the first call of a model is slower than the others
-            fit = explainer(text, target=target).fit
+            if not seconds:  # the first call of a model is slower than the others
+                explainer(text, target=question.target, against=question.against)
+            fit = explainer(text, target=question.target, against=question.against).fit
         except MaseError as error:
             first_error = first_error or error
             continue

@@ -14,11 +14,13 @@ import pyarrow as pa
 from mase.corpus.columns import Rows
 from mase.corpus.engines.protocol import Task
 from mase.corpus.source import Item
+from mase.document import Document
 from mase.errors import OptionError
 from mase.models.code_reference import code_sha256
+from mase.models.examples import show_example
 from mase.models.protocol import Model
 from mase.provenance import environment
-from mase.target import target_index
+from mase.target import Question
 
 if TYPE_CHECKING:
     from mase.explainer import Explainer
@@ -42,8 +44,8 @@ class Description:
         All settings that decide the scores.
     seed
         Seed of the perturbations.
-    target
-        Label of the explained class; None for the predicted one.
+    question
+        Labels of the explained classes, as in `mase.target.Question`.
     made_with
         Versions, processor and threads, which decide the last bits of scores.
     """
@@ -52,7 +54,7 @@ class Description:
     labels: tuple[str, ...]
     method: Mapping[str, Any]
     seed: int
-    target: str | None
+    question: Question
     made_with: Mapping[str, Any]
 
     @property
@@ -61,7 +63,7 @@ class Description:
         return any(value is not None for key, value in self.model.items() if key != "name")
 
     @classmethod
-    def of(cls, explainer: "Explainer", target: str | int | None) -> "Description":
+    def of(cls, explainer: "Explainer", question: Question) -> "Description":
         """Return the description of an explainer in this process.
 
         Raises
@@ -81,7 +83,7 @@ class Description:
             labels=tuple(model.labels),
             method=settings | {"batch_size": explainer.query.batch_size},
             seed=explainer.seed,
-            target=None if target is None else model.labels[target_index(model.labels, target, 0)],
+            question=question.named(model.labels),
             made_with=environment(model),
         )
 
@@ -100,12 +102,14 @@ class Recipe:
     ----------
     open
         Opens the explainer. For workers in other processes it must be possible to pickle it.
-    target
-        Label or index of the class to explain; None for the predicted one.
+    question
+        The classes to explain.
     kept
         Names of the columns that are kept beside the texts.
     documents
         Whether the texts themselves are in the tables.
+    example
+        A text or document of the input; see `mase.models.examples`.
     timeout
         The longest time for a text, in seconds. A worker that takes longer ends itself. None for no limit.
 
@@ -116,10 +120,11 @@ class Recipe:
     """
 
     open: "Callable[[], Explainer]"
-    target: str | int | None = None
+    question: Question = Question()  # noqa: RUF009 (frozen)
     kept: tuple[str, ...] = ()
     documents: bool = True
     timeout: float | None = None
+    example: str | Document | None = None
 
     def __post_init__(self) -> None:
         if self.timeout is not None and not 0 < self.timeout < _LONGEST_TIMEOUT:
@@ -145,7 +150,8 @@ class Worker:
     def __init__(self, recipe: Recipe, name: str) -> None:
         self.recipe, self.name = recipe, name
         self.explainer = recipe.open()
-        self.description = Description.of(self.explainer, recipe.target)
+        show_example(self.explainer.model, recipe.example)
+        self.description = Description.of(self.explainer, recipe.question)
 
     def explain(self, task: Task, begin: Callable[[int], None] = lambda row: None) -> Mapping[str, pa.Table]:
         """Return the tables of the texts of a task. A text that cannot be explained is a row with the error.
@@ -165,7 +171,9 @@ class Worker:
         try:
             if item.error is not None:
                 raise item.error
-            attribution = self.explainer(item.text, target=self.recipe.target)  # type: ignore[arg-type]
+            assert item.text is not None
+            asked = self.recipe.question
+            attribution = self.explainer(item.text, target=asked.target, against=asked.against)
         except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever it is, it costs this text only)
             message = " ".join(str(error).split())
             rows.add_failure(item, type(error).__name__, message, time.perf_counter() - started)

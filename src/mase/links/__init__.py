@@ -23,6 +23,7 @@ __all__ = [
     "FLOOR",
     "LINKS",
     "Contrast",
+    "Kind",
     "Link",
     "Output",
     "floored",
@@ -35,6 +36,8 @@ __all__ = [
 
 # The built-in names, for type checkers and editors. A test checks that they match the registry.
 Link = Literal["probability", "log-probability", "logit", "margin", "value"]
+
+Kind = Literal["logits", "probabilities", "values"]
 
 LINKS = Registry(
     "link",
@@ -55,10 +58,14 @@ class Output:
 
     They are logits or probabilities, of one class out of k or of k separate labels; or they are values, which are no
     class scores: regressions, rankings, likelihoods, distances.
+
+    `ranked` values belong to classes, and the class with the largest one is predicted, as by the decision function of a
+    classifier.
     """
 
-    kind: Literal["logits", "probabilities", "values"] = "logits"
+    kind: Kind = "logits"
     multilabel: bool = False
+    ranked: bool = False
 
 
 def value_names(k: int) -> tuple[str, ...]:

@@ -18,7 +18,6 @@ from mase.models.protocol import Binding, Model, Probe
 from mase.regression.designed import Regression
 from mase.regression.problem import Sample
 from mase.rng import generator, untouched
-from mase.text import group_words
 
 __all__ = ["Infidelity", "infidelities"]
 
@@ -131,7 +130,7 @@ def _drawn(instance: Instance, method: Method, scale: Floats) -> Sample:
     assert isinstance(method.strategy, Regression)
     design = method.strategy.design
     rng = generator(instance.seed, f"infidelity of {instance.document.key}")
-    sample = design.draw(rng, method.n_samples, design.distribution(scale))
+    sample = design.draw(rng, method.budget(len(scale)), design.distribution(scale))
     if design.rounds > 1 or sample.exhaustive or np.ptp(sample.weights) > 0:
         raise OptionError(
             f"perturbation {method.name!r} has weighted rows, fixed rows or several rounds, expected rows drawn from "
@@ -182,4 +181,4 @@ def _probe(instance: Instance, method: Method) -> Probe:
             "'token-scale'"
         )
     tokens = instance.model.encode(instance.document)
-    return instance.model.bind(Binding.of(tokens, method.space, group_words(tokens).of_token))
+    return instance.model.bind(Binding.of(tokens, method.space, instance.masker.words.of_token))

@@ -9,7 +9,7 @@ import torch
 
 from mase.arrays import Floats, Ints
 from mase.errors import ModelError
-from mase.links import Output
+from mase.links import Contrast, Output
 from mase.models.devices import multiplies_bfloat16
 from mase.models.engine import Engine, as_float64
 from mase.models.outputs import Scores
@@ -86,7 +86,7 @@ class TorchProbe:
         return replace(self, engine=replace(self.engine, seed=seed))
 
     @torch.inference_mode(mode=False)
-    def gradients(self, coordinates: Floats, rows: Ints, link: str, target: int) -> tuple[Floats, Floats]:
+    def gradients(self, coordinates: Floats, rows: Ints, link: str | Contrast, target: int) -> tuple[Floats, Floats]:
         """Return scores `(b, k)` and derivatives `(b, p)` of the response with respect to the coordinates."""
         noise = self._noise(rows)
 
@@ -99,7 +99,7 @@ class TorchProbe:
         return as_float64(self.kind.table(raw)), as_float64(slopes)
 
     @torch.inference_mode(mode=False)
-    def gradient_norms(self, coordinates: Floats, rows: Ints, link: str, target: int) -> Floats:
+    def gradient_norms(self, coordinates: Floats, rows: Ints, link: str | Contrast, target: int) -> Floats:
         """Return `(b, p)`: the norm of the response's gradient with respect to all vectors that a coordinate moves."""
         with torch.no_grad():
             placed = self._apply(self._tensor(coordinates), self._noise(rows))
@@ -121,7 +121,7 @@ class TorchProbe:
         return as_float64(self.kind.table(self.engine.forward_from(ids, lambda: self.text[token].to(self.dtype))))
 
     @torch.inference_mode(mode=False)
-    def contributions(self, link: str, target: int) -> Floats:
+    def contributions(self, link: str | Contrast, target: int) -> Floats:
         """Return DeepLIFT contributions `(p,)` of an LSTM classifier; see `mase.models.deep_lift`."""
         from mase.models.deep_lift import contributions
 
@@ -139,7 +139,7 @@ class TorchProbe:
             replace(self, engine=replace(self.engine, half=True)) if multiplies_bfloat16(self.engine.device) else None
         )
 
-    def _response(self, link: str, target: int) -> Callable[[torch.Tensor], torch.Tensor]:
+    def _response(self, link: str | Contrast, target: int) -> Callable[[torch.Tensor], torch.Tensor]:
         """Return the function from the module's output to the response `(b,)`."""
         return lambda raw: response(self.kind.table(raw), self.output, link, target)
 

@@ -12,19 +12,18 @@ from mase.errors import OptionError
 from mase.regression.covariance import no_scatter
 from mase.regression.diagnostics import adjusted_r2, coefficients, condition, constant, quality_notes, split_half
 from mase.regression.oracle import Oracle
-from mase.regression.problem import Design, Distribution, Estimate, Estimator, Problem, Sample
+from mase.regression.problem import Design, Distribution, Estimate, Estimator, ExhaustiveDesign, Problem, Sample
 from mase.regression.stopping import Stopping
-from mase.regression.strategy import Solution
+from mase.regression.strategy import Answered, Solution
 
 __all__ = ["Regression"]
 
 
 @dataclass(frozen=True, slots=True)
 class _Fitted:
-    """The rows that were evaluated, with their class scores `(n, k)`, their responses `(n,)` and the estimate."""
+    """The rows that were evaluated, with their responses `(n,)` and the estimate."""
 
-    sample: Sample
-    scores: Floats
+    answered: Answered
     responses: Floats
     problem: Problem
     estimate: Estimate
@@ -34,7 +33,9 @@ class _Fitted:
 class Regression:
     """The strategy of every method that is a single regression.
 
-    It draws rows, evaluates the model, solves for the coefficients and assesses the fit.
+    It draws rows, evaluates the model, solves for the coefficients and assesses the fit. Where all subsets of the words
+    are not more than the rows that it would draw, it evaluates each of them once instead, and solves for the
+    coefficients to which those of ever larger samples converge.
 
     Parameters
     ----------
@@ -71,6 +72,16 @@ class Regression:
             oracle, self._evaluated(oracle, distribution, sample, budget, stopping, rng), budget, stopping
         )
 
+    def solved_again(self, answered: Answered, oracle: Oracle, budget: int, stopping: Stopping) -> Solution:
+        """Return the solution for the class of another oracle from rows that were asked for one class.
+
+        Nothing is evaluated. The estimator must not use gradients.
+        """
+        responses = oracle.respond(oracle.count_floored(answered.scores))
+        problem = answered.sample.problem(responses, self._at_base(oracle, answered.base))
+        estimate = self._fit(oracle, answered.sample, responses, problem)
+        return self._assessed(oracle, _Fitted(answered, responses, problem, estimate), budget, stopping)
+
     def _evaluated(
         self,
         oracle: Oracle,
@@ -80,14 +91,21 @@ class Regression:
         stopping: Stopping,
         rng: np.random.Generator,
     ) -> _Fitted:
-        """Evaluate rows round by round until the stopping rule is met or `cap` rows are reached, and fit them."""
+        """Evaluate rows round by round until the stopping rule is met or `cap` rows are reached, and fit them.
+
+        As soon as at least 2^p rows are wanted, evaluate all subsets of the words instead.
+        """
         if self.design.rounds == 1:
             cap = len(sample.coordinates)
-        base = self._base(oracle, sample)
+        at_base = self._base(oracle, sample)
+        base = self._at_base(oracle, at_base)
         scores, slopes, gamma = np.empty((0, oracle.start.shape[1])), np.empty((0, oracle.size)), np.empty(0)
         solved: tuple[Problem, Estimate] | None = None
         while True:
-            goal = min(stopping.goal(sample, cap, solved), len(scores) + self._round_size(cap))
+            wanted = stopping.goal(sample, cap, solved)
+            if isinstance(self.design, ExhaustiveDesign) and oracle.answers is not None and wanted >= 2**oracle.size:
+                return self._exhausted(oracle, self.design, distribution)
+            goal = min(wanted, len(scores) + self._round_size(cap))
             missing = goal - len(sample.coordinates)
             if missing > 0:
                 sample = sample.joined(self.design.draw(rng, missing, distribution, gamma))
@@ -107,9 +125,22 @@ class Regression:
                 continue
             estimate = self._fit(oracle, sample, responses, problem)
             if goal == cap or stopping.enough(estimate):
-                return _Fitted(head, scores, responses, problem, estimate)
+                return _Fitted(Answered(head, scores, at_base), responses, problem, estimate)
             solved, gamma = (problem, estimate), estimate.gamma
             self._tell(oracle, head, responses, problem)
+
+    def _exhausted(self, oracle: Oracle, design: ExhaustiveDesign, distribution: Distribution) -> _Fitted:
+        """Evaluate all rows and fit them; a design with several rounds gets the coefficients of each round exactly."""
+        sample = design.exhaustive(distribution)
+        scores = oracle.scores(sample.coordinates)
+        responses = oracle.respond(scores)
+        problem = sample.problem(responses, None)
+        for _ in range(1, design.rounds):
+            round_sample = design.exhaustive(distribution, coefficients(self.estimator, problem))
+            sample = replace(sample, weights=sample.weights + round_sample.weights)
+            problem = sample.problem(responses, None)
+        estimate = self._fit(oracle, sample, responses, problem)
+        return _Fitted(Answered(sample, scores, None), responses, problem, estimate)
 
     def _tell(self, oracle: Oracle, sample: Sample, responses: Floats, problem: Problem) -> None:
         """Offer the solution so far, if somebody follows; it is computed if it is wanted."""
@@ -132,15 +163,17 @@ class Regression:
 
     def _assessed(self, oracle: Oracle, fitted: _Fitted, cap: int, stopping: Stopping) -> Solution:
         """Return the solution with the quality of its fit and the notes that follow from it."""
-        sample, estimate, n = fitted.sample, fitted.estimate, len(fitted.responses)
+        sample, estimate, n = fitted.answered.sample, fitted.estimate, len(fitted.responses)
+        own_weights = (
+            sample.exhaustive and self.design.rounds > 1
+        )  # each class can have all rows with weights of its own
         r2 = adjusted_r2(sample, fitted.responses, estimate)
         halves = None if sample.exhaustive else split_half(fitted.problem, self.estimator, estimate.gamma)
         notes = (
             *quality_notes(
                 oracle, sample, fitted.responses, estimate, r2=r2, halves=halves, gradients=self.needs_gradients
             ),
-            *stopping.notes(estimate),
-            *self._stopped_early(n, cap),
+            *(() if sample.exhaustive else (*stopping.notes(estimate), *self._stopped_early(n, cap))),
             *oracle.notes,
         )
         return Solution(
@@ -149,11 +182,12 @@ class Regression:
             replace(oracle.cost),
             notes,
             oracle.precision,
-            exact=sample.exhaustive and not self.needs_gradients,
+            exact=sample.exhaustive and not self.needs_gradients and estimate.fallback is None,
             problem=fitted.problem,
             r2=r2,
             split_half=halves,
             condition=condition(fitted.problem),
+            answered=None if self.needs_gradients or own_weights else fitted.answered,
         )
 
     def _round_size(self, n: int) -> int:
@@ -167,13 +201,17 @@ class Regression:
             done = f"stopped after {n / cap * rounds:.1f} of {rounds} rounds"
             yield Note("early", f"{done}: later rounds may reveal redundant evidence; use a smaller tolerance")
 
-    def _base(self, oracle: Oracle, sample: Sample) -> float | None:
-        """Return the response at the centre of the distribution; None if the estimator does not need it."""
+    def _base(self, oracle: Oracle, sample: Sample) -> Floats | None:
+        """Return the class scores `(1, k)` at the centre of the distribution; None if the estimator needs none."""
         if sample.center == 1.0:
-            return oracle.text
+            return oracle.start
         if sample.center is None or sample.paired or not self.estimator.needs_base:
             return None
-        return oracle.response_at(sample.center)
+        return oracle.scores_at(sample.center)
+
+    def _at_base(self, oracle: Oracle, scores: Floats | None) -> float | None:
+        """Return the response at the centre of the distribution."""
+        return None if scores is None else float(oracle.respond(scores)[0])
 
     def _check_compatible(self, oracle: Oracle, sample: Sample) -> None:
         """Check that the space, the design and the estimator are compatible."""

@@ -17,6 +17,7 @@ from mase.render.facts import (
     link_meaning,
     measured,
     other_notes,
+    other_responses,
     stated,
     top_classes,
 )
@@ -31,7 +32,7 @@ from mase.render.palette import (
     scale_of,
     strongest,
 )
-from mase.render.pieces import Piece, inline, pieces
+from mase.render.pieces import Piece, inline, labelled, pieces
 
 __all__ = ["HeatMap", "heat_map", "summary"]
 
@@ -96,7 +97,7 @@ def summary(attribution: Attribution, *, top: int = LISTED) -> str:
     """Return an attribution as a few lines of plain text."""
     a, scale = attribution, scale_of(attribution)
     words = strongest(a, top)
-    labels = [inline(word.text) for word in words]
+    labels = [labelled(a, word) for word in words]
     width = min(_LONGEST_WORD, max(map(cell_len, labels), default=0))
     rows = zip(labels, words, strict=True)
     lines = [
@@ -104,7 +105,7 @@ def summary(attribution: Attribution, *, top: int = LISTED) -> str:
         inline(str(a.verdict)),
         *(f"  {set_cell_size(label, width)}  {scale.interval(word)}" for label, word in rows),
     ]
-    return "\n".join([*lines, *_closing(a, len(words)), *evidence_facts(a)])
+    return "\n".join([*lines, *_closing(a, len(words)), *evidence_facts(a), *other_responses(a)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +143,8 @@ class _Marker:
         return (_FOR if word.score > 0 else _AGAINST)[level - 1]
 
     def piece(self, piece: Piece, scale: Scale) -> Text:
+        if piece.name:
+            return Text(f"{piece.text}: ", _FAINT)
         if piece.word is not None:
             return Text(piece.text + self.marks(piece.word, scale), self.style(piece.word, scale))
         if not piece.unread or not piece.text.strip():
@@ -164,11 +167,13 @@ def _parts(attribution: Attribution, top: int, marker: _Marker, narrow: int) -> 
     yield Text()
     words = strongest(attribution, top)
     if words:
-        yield _rows(words, scale, marker, narrow)
+        yield _rows(attribution, words, scale, marker, narrow)
     for line in _closing(attribution, len(words)):
         warning = line.startswith("warning")
         yield Text(line, _WARNING if warning else _FAINT)
     yield from map(Text, evidence_facts(attribution))
+    for line in other_responses(attribution):
+        yield Text(line, no_wrap=True, overflow="ellipsis")
 
 
 def _prediction(attribution: Attribution, marker: _Marker) -> Text:
@@ -177,12 +182,10 @@ def _prediction(attribution: Attribution, marker: _Marker) -> Text:
     others = [f" · {label} {number}" for label, number, _ in top_classes(a, 3) if label != inline(a.prediction.label)]
     line.append("".join(others), _FAINT)
     if not has_intervals(a):
-        return line.append("   scores that are not estimates, for ").append(inline(a.target), "bold")
+        return line.append("   scores that are not estimates, for ").append(inline(a.title), "bold")
     if marker.unsigned:
-        return (
-            line.append("   words that ").append("matter", _STRONG[0]).append(" to ").append(inline(a.target), "bold")
-        )
-    return line.append_text(_sides(a, marker)).append(" ").append(inline(a.target), "bold")
+        return line.append("   words that ").append("matter", _STRONG[0]).append(" to ").append(inline(a.title), "bold")
+    return line.append_text(_sides(a, marker)).append(" ").append(inline(a.title), "bold")
 
 
 def _verdict(attribution: Attribution) -> Text:
@@ -201,8 +204,8 @@ def _sides(attribution: Attribution, marker: _Marker) -> Text:
     return Text("   words ").append_text(Text(" and ").join(sides)) if sides else Text("   no word for or against")
 
 
-def _rows(words: tuple[Word, ...], scale: Scale, marker: _Marker, room: int) -> Text:
-    labels, numbers = [inline(word.text) for word in words], [scale.interval(word) for word in words]
+def _rows(attribution: Attribution, words: tuple[Word, ...], scale: Scale, marker: _Marker, room: int) -> Text:
+    labels, numbers = [labelled(attribution, word) for word in words], [scale.interval(word) for word in words]
     width, digits = min(_LONGEST_WORD, max(map(cell_len, labels))), max(map(len, numbers))
     longest = max(1, min(_BAR, room - width - digits - 6))
     rows = Text(no_wrap=True, overflow="ellipsis")
@@ -225,7 +228,7 @@ def _bar(share: float, longest: int, marker: _Marker) -> str:
 def _headline(attribution: Attribution) -> str:
     a = attribution
     predicted = f"predicted {inline(a.prediction.label)} {stated(a.prediction)}"
-    return f"Attribution for {inline(a.target)} by {inline(str(a.model.get('name')))}: {predicted}"
+    return f"Attribution for {inline(a.title)} by {inline(str(a.model.get('name')))}: {predicted}"
 
 
 def _closing(attribution: Attribution, shown: int) -> list[str]:

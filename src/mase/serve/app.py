@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
+from mase.document import Document
 from mase.errors import (
     CapabilityError,
     EmptyTextError,
@@ -24,11 +25,12 @@ from mase.errors import (
     UnknownNameError,
     WorkerError,
 )
-from mase.render.html import page
+from mase.io.json import dumps
+from mase.render.html import article, page
 from mase.serve.choices import choices
 from mase.serve.explanations import Explanations, answer_of
 from mase.serve.limits import Limits
-from mase.serve.messages import Explain, Open, Predict, Settings, Without
+from mase.serve.messages import Content, Explain, Open, Predict, Settings, Without
 from mase.serve.models import ServedModel
 from mase.serve.pages import files, workbench
 from mase.serve.security import Gate, Guard
@@ -55,18 +57,20 @@ T = TypeVar("T")
 
 class _Prediction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     model: str
-    text: str
+    text: Content
 
 
 class _Explanation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     model: str
-    text: str
+    text: Content
     target: str | None = None
+    against: str | None = None
     settings: Settings = Settings()
 
 
 class _Units(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     units: tuple[int, ...]
+    response: str | None = None
 
 
 def application(
@@ -74,6 +78,7 @@ def application(
     gate: Gate,
     *,
     limits: Limits | None = None,
+    fields: Sequence[str] = (),
     corpora: Sequence[Mapping[str, str]] = (),
     routes: Sequence[BaseRoute] = (),
 ) -> ASGIApp:
@@ -87,12 +92,14 @@ def application(
         What a request must show.
     limits
         Limits of requests.
+    fields
+        Names of the fields of an input, for which the page has boxes at first; none for a plain text.
     corpora
         Name and address of each corpus.
     routes
         Further routes, of corpora.
     """
-    server = _Server(models, limits or Limits(), corpora)
+    server = _Server(models, limits or Limits(), fields, corpora)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -109,6 +116,7 @@ def application(
             Route("/api/explanations/{id}", server.cancel, methods=["DELETE"]),
             Route("/api/explanations/{id}/events", server.events),
             Route("/api/explanations/{id}/without", server.without, methods=["POST"]),
+            Route("/api/explanations/{id}/article", server.article),
             Route("/api/explanations/{id}/page", server.download),
             Route("/api/explanations/{id}/json", server.line),
             *routes,
@@ -122,8 +130,10 @@ def application(
 class _Server:
     """The answers to requests."""
 
-    def __init__(self, models: Sequence[Open], limits: Limits, corpora: Sequence[Mapping[str, str]]) -> None:
-        self._open, self._limits, self._corpora = models, limits, corpora
+    def __init__(
+        self, models: Sequence[Open], limits: Limits, fields: Sequence[str], corpora: Sequence[Mapping[str, str]]
+    ) -> None:
+        self._open, self._limits, self._fields, self._corpora = models, limits, fields, corpora
         self._models: dict[str, ServedModel] = {}
         self._explanations = Explanations(limits)
         self._files = files()
@@ -141,7 +151,7 @@ class _Server:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def page(self, _request: Request) -> Response:
-        return HTMLResponse(workbench(choices(self._described(), self._corpora, self._limits)))
+        return HTMLResponse(workbench(choices(self._described(), self._corpora, self._limits, self._fields)))
 
     async def static(self, request: Request) -> Response:
         found = self._files.get(request.path_params["name"])
@@ -156,15 +166,16 @@ class _Server:
         asked = await self._read(request, _Prediction)
         model = self._model(asked.model, asked.text)
         answer = await answer_of(model, Predict(asked.text))
-        return JSONResponse({"labels": model.labels, "probabilities": answer.probabilities})
+        kind = "values" if answer.are_values else "probabilities"
+        return JSONResponse({"labels": model.labels, kind: answer.numbers})
 
     async def explain(self, request: Request) -> Response:
         asked = await self._read(request, _Explanation)
         n, most = asked.settings.n_samples, self._limits.n_samples
-        if n is not None and n > most:
+        if isinstance(n, int) and n > most:
             raise LimitError(f"n_samples is {n:,}, expected at most {most:,}")
         model = self._model(asked.model, asked.text)
-        found = self._explanations.begin(model, Explain(asked.text, asked.target, asked.settings))
+        found = self._explanations.begin(model, Explain(asked.text, asked.target, asked.settings, asked.against))
         return JSONResponse({"id": found}, 202)
 
     async def cancel(self, request: Request) -> Response:
@@ -183,8 +194,14 @@ class _Server:
     async def without(self, request: Request) -> Response:
         found = self._explanations[request.path_params["id"]]
         asked = await self._read(request, _Units)
-        answer = await answer_of(found.model, Without(found.finished(), found.ask.settings, asked.units))
+        line = await asyncio.to_thread(lambda: dumps(found.attribution(asked.response)))
+        answer = await answer_of(found.model, Without(line, found.ask.settings, asked.units))
         return JSONResponse({name: getattr(answer, name) for name in _CHANGED})
+
+    async def article(self, request: Request) -> Response:
+        found = self._explanations[request.path_params["id"]]
+        response = request.query_params.get("response")
+        return HTMLResponse(await asyncio.to_thread(lambda: article(found.attribution(response))))
 
     async def download(self, request: Request) -> Response:
         found = self._explanations[request.path_params["id"]]
@@ -198,9 +215,10 @@ class _Server:
     def _described(self) -> list[dict[str, Any]]:
         return [model.describe() for model in self._models.values()]
 
-    def _model(self, name: str, text: str) -> ServedModel:
-        if len(text) > self._limits.text:
-            raise LimitError(f"the text has {len(text):,} characters, expected at most {self._limits.text:,}")
+    def _model(self, name: str, text: Content) -> ServedModel:
+        size = len(Document.of(text).text)
+        if size > self._limits.text:
+            raise LimitError(f"the text has {size:,} characters, expected at most {self._limits.text:,}")
         if name not in self._models:
             known = ", ".join(self._models) or "none"
             raise UnknownNameError(f"the server has no model {name!r:.200}, expected one of: {known}")

@@ -8,13 +8,15 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any, BinaryIO, NoReturn
 
+import msgspec
+
 from mase.attribution import Attribution
 from mase.errors import MaseError, ModelError
 from mase.explainer import Explainer
 from mase.io.json import dumps, loads
 from mase.models import load
 from mase.models.code_reference import is_code, open_code
-from mase.models.protocol import Model
+from mase.models.protocol import Model, ValueModel
 from mase.models.runtime import configure
 from mase.platforms import end_with_parent
 from mase.processes import pipes
@@ -44,6 +46,7 @@ from mase.serve.messages import (
     decode,
     encode,
 )
+from mase.target import listed
 
 __all__ = ["Worker", "main"]
 
@@ -52,6 +55,7 @@ _GRACE = 0.5
 # Seconds between two messages about progress, and between two rounds that are shown: a reader sees no more.
 _PAUSE, _ROUND_PAUSE = 0.1, 0.2
 _CACHED = 16
+_SETTINGS = msgspec.json.Decoder(Settings)
 
 
 def main() -> None:
@@ -131,7 +135,7 @@ class Worker:
 
     def __init__(self, model: Model, answer: Callable[[FromModel], None], cancelled: set[int]) -> None:
         self.model, self._answer, self._cancelled = model, answer, cancelled
-        self._explainer = lru_cache(_CACHED)(lambda settings: Explainer(model, **settings.options))
+        self._explainer = lru_cache(_CACHED)(lambda key: Explainer(model, **_SETTINGS.decode(key).options))
 
     def handle(self, request: Request) -> None:
         """Answer a request. Whatever the model raises costs this answer only."""
@@ -153,9 +157,11 @@ class Worker:
     def _answered(self, number: int, ask: Ask) -> FromModel:
         if isinstance(ask, Predict):
             with untouched():
-                return Predicted(number, tuple(self.model.predict([ask.text])[0].tolist()))
+                numbers = tuple(self.model.predict([ask.text])[0].tolist())
+            return Predicted(number, numbers, isinstance(self.model, ValueModel) and self.model.returns_values)
         if isinstance(ask, Explain):
-            found = self._explained(ask.settings).follow(ask.text, self._listener(number), target=ask.target)
+            explainer, target = self._explained(ask.settings), listed(ask.target, self.model.labels)
+            found = explainer.follow(ask.text, self._listener(number), target=target, against=ask.against)
             return Explained(number, article(found), dumps(found))
         return self._without(number, ask)
 
@@ -174,7 +180,7 @@ class Worker:
         )
 
     def _explained(self, settings: Settings) -> Explainer:
-        explainer: Explainer = self._explainer(settings)
+        explainer: Explainer = self._explainer(msgspec.json.encode(settings))
         return explainer
 
     def _listener(self, number: int) -> Callable[[Progress], None]:

@@ -4,6 +4,8 @@ from typing import Any
 
 import msgspec
 
+from mase.budget import NSamples
+from mase.document import Scalar
 from mase.links import Link
 
 __all__ = [
@@ -12,6 +14,7 @@ __all__ = [
     "Cancel",
     "Cancelled",
     "Changed",
+    "Content",
     "Explain",
     "Explained",
     "Failed",
@@ -31,16 +34,22 @@ __all__ = [
 ]
 
 
+# A text, or the fields of a document by name.
+Content = str | dict[str, Scalar]
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The options of `mase.Explainer` that a page can choose; what is absent is as the method has it."""
 
     method: str = "mase"
     units: str = "word"
-    n_samples: int | None = None
+    n_samples: NSamples | None = None
     reference: str | None = None
     link: Link | None = None
     seed: int = 0
     evidence: int = 5
+    fixed: tuple[str, ...] = ()
+    background: dict[str, Scalar] = {}
 
     @property
     def options(self) -> dict[str, Any]:
@@ -63,17 +72,18 @@ class Open(_Message, frozen=True, tag=True):
 
 
 class Predict(_Message, frozen=True, tag=True):
-    """Return the probabilities of a text."""
+    """Return the probabilities of a text, or the values."""
 
-    text: str
+    text: Content
 
 
 class Explain(_Message, frozen=True, tag=True):
     """Explain a text."""
 
-    text: str
+    text: Content
     target: str | None
     settings: Settings
+    against: str | None = None
 
 
 class Without(_Message, frozen=True, tag=True):
@@ -130,10 +140,11 @@ class Round(_Message, frozen=True, tag=True):
 
 
 class Predicted(_Message, frozen=True, tag=True):
-    """The probabilities of the classes."""
+    """The probabilities of the classes, or the values of a model without classes."""
 
     number: int
-    probabilities: tuple[float, ...]
+    numbers: tuple[float, ...]
+    are_values: bool
 
 
 class Explained(_Message, frozen=True, tag=True):

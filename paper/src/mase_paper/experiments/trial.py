@@ -22,7 +22,7 @@ from mase.metrics.rationales import ERASER_SHARES, eraser
 from mase.models.protocol import Model
 from mase.regression.designed import Regression
 from mase_paper.experiments.cached_model import CachedModel
-from mase_paper.experiments.configurations import Configuration
+from mase_paper.experiments.configurations import Configuration, n_samples_of
 from mase_paper.experiments.records import DEPTH, PROBABILITY_KS, Record, bits
 from mase_paper.experiments.selection import Chosen
 from mase_paper.experiments.upper_bounds import UPPER_BOUNDS, search
@@ -30,6 +30,7 @@ from mase_paper.experiments.upper_bounds import UPPER_BOUNDS, search
 __all__ = ["ERASER_SHARES", "Trial", "TrialResult"]
 
 _KS = tuple(range(1, DEPTH + 1))
+_UNITS = "wordpunct"  # punctuation is a word of its own, as in the paper
 _INFIDELITY = Infidelity(n_samples=100)
 
 
@@ -96,9 +97,10 @@ class Trial:
         return Explainer(
             model,
             method=configuration.method,
+            units=_UNITS,
             seed=configuration.seed,
             precision=self.precision,
-            **dict(configuration.settings),
+            **{"n_samples": n_samples_of(configuration.method)} | dict(configuration.settings),
         )
 
     def describe(self, configuration: Configuration) -> dict[str, Any]:
@@ -114,7 +116,7 @@ class Trial:
 
     def run(self, chosen: Chosen, configurations: Iterable[Configuration]) -> TrialResult:
         """Return the records of one text for these configurations."""
-        maskers = [masker(self.model, chosen.text, operator) for operator in self._operators]
+        maskers = [masker(self.model, chosen.text, operator, _UNITS) for operator in self._operators]
         records, explanations, refusals = {}, {}, {}
         for configuration in configurations:
             if configuration.method in UPPER_BOUNDS:

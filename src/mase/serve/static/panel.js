@@ -1,5 +1,6 @@
 // One panel: its settings, its text, the prediction, the explanation, and the test of it.
 
+import { Boxes } from "./boxes.js";
 import { Explanation } from "./explanation.js";
 import { markup } from "./markup.js";
 import { duration, share } from "./numbers.js";
@@ -8,7 +9,7 @@ import { Prediction } from "./prediction.js";
 import { Replacement } from "./replacement.js";
 import * as server from "./server.js";
 import { Settings } from "./settings.js";
-import { unitsOut } from "./state.js";
+import { contentOf, fieldsOf, unitsOut } from "./state.js";
 import { Trial } from "./trial.js";
 import { Words } from "./words.js";
 
@@ -25,12 +26,12 @@ export class Panel {
   /**
    * @param {HTMLElement} root its section
    * @param {object} choices what the server offers
-   * @param {{change: (patch: object) => void, replaced: (text: string) => void, settled: () => void}} on
+   * @param {{change: (patch: object) => void, replaced: (patch: object) => void, settled: () => void}} on
    *   called when the reader changes a setting, when a word was replaced, and when an explanation came or went
    */
   constructor(root, choices, on) {
     [this.root, this.choices, this.on, this.attribution] = [root, choices, on, null];
-    this.text = root.querySelector("textarea");
+    this.boxes = new Boxes(root, on.change);
     this.controls = new Settings(root, choices, on.change);
     this.prediction = new Prediction(root, {
       predicted: () => this.#predicted(),
@@ -47,12 +48,12 @@ export class Panel {
       root,
       (unit) => this.words.describe(unit),
       (units) => on.change({ out: units.join(",") }),
-      (units, signal) => server.without(this.explanation.id, units, signal),
+      (units, signal) => server.without(this.explanation.id, units, this.attribution.responses[0].name, signal),
     );
     this.replacement = new Replacement(root, this.words, on.replaced);
-    this.text.addEventListener("input", () => on.change({ text: this.text.value }, { typed: true }));
     part(root, "replace").addEventListener("click", () => this.#replace(this.trial.chosen));
     part(root, "stop").addEventListener("click", () => this.stop());
+    part(root, "shown").addEventListener("change", ({ target }) => on.change({ shown: target.value }));
     part(root, "copies").addEventListener("click", (event) => this.#copy(event.target.dataset.copy));
   }
 
@@ -61,9 +62,9 @@ export class Panel {
     const model = this.choices.models.find(({ name }) => name === settings.model);
     if (settings.model !== this.settings?.model) this.prediction.forget();
     this.settings = settings;
-    this.controls.show(settings, this.prediction.probabilities);
-    if (this.text.value !== (settings.text ?? "")) this.text.value = settings.text ?? "";
-    if (!settings.text?.trim()) this.#empty();
+    this.controls.show(settings, this.prediction);
+    this.boxes.show(settings);
+    if (isEmpty(settings)) this.#empty();
     else if (!model) this.#unable(`${settings.model} is not open here.`, OTHER_MODEL);
     else if (model.state === "loading") this.#nothing(`${settings.model} is loading …`);
     else if (model.state === "failed") this.#unable(`${settings.model} could not be loaded.`, model.message);
@@ -88,11 +89,11 @@ export class Panel {
 
   // ------------------------------------------------------------------ prediction and explanation
   #ask(typed) {
-    this.prediction.ask(this.settings.model, this.settings.text);
-    if (this.prediction.probabilities.size) this.prediction.show(this.settings.target);
+    this.prediction.ask(this.settings.model, contentOf(this.settings));
+    if (this.prediction.numbers.size) this.prediction.show(this.settings.target);
     const request = this.controls.request(this.settings), asked = JSON.stringify(request);
     if (asked === this.#asked) {
-      if (this.attribution) this.#test();
+      if (this.attribution) this.#choose();
       return;
     }
     this.#asked = asked;
@@ -103,7 +104,7 @@ export class Panel {
   }
 
   #predicted() {
-    this.controls.show(this.settings, this.prediction.probabilities);
+    this.controls.show(this.settings, this.prediction);
     this.prediction.show(this.settings.target);
   }
 
@@ -123,13 +124,42 @@ export class Panel {
     this.#article(html);
     [this.attribution, this.copies] = [attribution, copies];
     this.trial.open(attribution);
+    this.#responses();
     this.root.classList.remove("waiting");
     part(this.root, "copies").hidden = false;
     part(this.root, "copied").textContent = "";
     part(this.root, "download").href = server.page(this.explanation.id);
     this.#say(facts(attribution));
-    this.#test();
+    this.#choose();
     this.on.settled();
+  }
+
+  /** Offer the responses, if there are several. */
+  #responses() {
+    const { responses } = this.attribution, select = part(this.root, "shown");
+    part(this.root, "responses").hidden = responses.length < 2;
+    select.replaceChildren(...responses.map(({ name }) => new Option(name, name)));
+  }
+
+  /** Show the response that the reader chose, and the test of its words. */
+  async #choose() {
+    const { responses } = this.attribution, asked = this.#asked;
+    const name = this.settings.shown ?? part(this.root, "shown").options[0].value;
+    const chosen = responses.find((response) => response.name === name);
+    if (!chosen || chosen === responses[0]) return this.#test();
+    part(this.root, "shown").value = name;
+    try {
+      const html = await server.article(this.explanation.id, name);
+      if (asked !== this.#asked || !this.attribution) return;
+      this.attribution = { ...this.attribution, responses: [chosen, ...responses.filter((one) => one !== chosen)] };
+      this.#article(html);
+      this.trial.open(this.attribution);
+      this.#say(facts(this.attribution));
+      this.#test();
+      this.on.settled();
+    } catch ({ name: type, message }) {
+      this.#fail({ type, message });
+    }
   }
 
   #test() {
@@ -195,6 +225,7 @@ export class Panel {
 
   #empty() {
     this.#nothing("");
+    if (fieldsOf(this.settings).length) return;
     const example = element("button", { type: "button", class: "chip" }, EXAMPLE);
     example.addEventListener("click", () => this.on.change({ text: EXAMPLE }));
     const words = element("p", { class: "empty" }, "Type a text to see what the model makes of it, or try ", example);
@@ -211,7 +242,7 @@ export class Panel {
   }
 
   #clear() {
-    for (const name of ["trial", "flip", "copies"]) part(this.root, name).hidden = true;
+    for (const name of ["trial", "flip", "copies", "responses"]) part(this.root, name).hidden = true;
     this.root.append(this.trial.root, part(this.root, "flip"));
     part(this.root, "result").replaceChildren();
     part(this.root, "result").classList.remove("stale");
@@ -234,6 +265,11 @@ export class Panel {
       said.textContent = `Not copied: ${error.message}`;
     }
   }
+}
+
+function isEmpty(settings) {
+  const content = contentOf(settings), values = typeof content === "string" ? [content] : Object.values(content);
+  return values.every((value) => !String(value).trim());
 }
 
 function facts({ fit, responses: [{ r2 }] }) {
