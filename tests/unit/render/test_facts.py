@@ -13,6 +13,7 @@ from mase.render.facts import (
     fit_facts,
     link_meaning,
     meaning,
+    measured,
     origin,
     other_responses,
     percent,
@@ -38,6 +39,10 @@ def test_facts():
         "R² > 0.99", "split-half 1.00", "12,345 evaluations", "7 gradients", "1 min 1 s",
     ]  # fmt: skip
     assert fit_facts(attribution(r2=None, fit=Fit(None, None, 2, 0, 1.0))) == ["2 evaluations", "1.0 s"]
+    response = attribution(r2=0.5).responses[0]
+    exact = replace(attribution(fit=Fit(None, 1.0, 17, 0, 1.0)), responses=(replace(response, exact=True),))
+    assert fit_facts(exact) == ["R² 0.50", "exact", "17 evaluations", "1.0 s"]
+    assert ("interval" in measured(attribution()), "interval" in measured(exact)) == (True, False)
     many = Prediction("c0", 0, 0.5, {f"c{index}": 0.5 - index / 100 for index in range(46)})
     assert [label for label, *_ in top_classes(attribution(prediction=many, target="c9"), 3)] == [
         "c0",
