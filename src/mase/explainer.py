@@ -9,6 +9,7 @@ import numpy as np
 
 from mase.attribution import Attribution, Attributions, Changed, chosen
 from mase.bound_text import BoundText
+from mase.budget import NSamples
 from mase.document import Document, Input, Scalar, is_single
 from mase.errors import MaseError, OptionError
 from mase.evidence import budget, check_count, within_budget
@@ -47,7 +48,8 @@ class Explainer:
         What is in or out as one: "word" (with the punctuation that touches it), "sentence" or another name in
         `mase.units.UNITS`; "re:" and a regular expression, or a compiled one; or a function from a text to spans.
     n_samples, sigma, reference, link
-        Replace that part of the method; None keeps it. `sigma` is a standard deviation of the coordinates, p standard
+        Replace that part of the method; None keeps it. `n_samples` is a number, or "auto" for as many as a text of so
+        many units asks for, the default of "mase". `sigma` is a standard deviation of the coordinates, p standard
         deviations, a covariance matrix `(p, p)` or a function of p that returns one of these. `reference` is "zero",
         "mask", "unk" or "pad", or "delete" for a function of texts.
     seed
@@ -93,7 +95,7 @@ class Explainer:
         *,
         method: str | Method = "mase",
         units: Units = DEFAULT,
-        n_samples: int | None = None,
+        n_samples: NSamples | None = None,
         sigma: Any = None,
         reference: str | None = None,
         link: Link | None = None,
@@ -115,7 +117,6 @@ class Explainer:
         self.seed, self.show_progress, self.n_tested = int(seed), show_progress, check_count(evidence)
         self.zoom = check_zoom(zoom, self.splitter)
         self.fixed, self.background = names_of(fixed), dict(background or {})
-        self._measured = within_budget(self.method, self.n_tested)
 
     @overload
     def __call__(self, texts: Input, *, target: Target = None, against: Label = None) -> Attribution: ...
@@ -231,20 +232,22 @@ class Explainer:
         return BoundText.of(self.model, self.method, document, question, self.splitter, seed=self.seed)
 
     def _explained(self, bound: BoundText, listener: Listener | None) -> Attribution:
-        settings, probe = self._described(bound.probe), bound.probe
-        report = None
+        probe = bound.probe
+        n_units = int(np.count_nonzero(probe.scale))
+        n_samples = self.method.budget(n_units, stops_early=not self.stopping.never)
+        settings, report = self._described(probe, n_samples), None
         if listener is not None:
             interim = partial(bound.attribution, settings=settings, seed=self.seed)
-            report = Reporter(listener, interim, self.method.n_samples, probe.n_setup)
+            n_expected = min(n_samples, 2**n_units) if self.method.space.binary else n_samples
+            report = Reporter(listener, interim, n_expected, probe.n_setup)
+        measured = replace(self.method, n_samples=within_budget(n_samples, self.n_tested))
         answers = Answers() if self.n_tested else None
         rng = generator(self.seed, bound.tokens.document.key)
         first, *others = bound.targets
-        solution = measure(
-            probe, self._measured, first, rng, self.query, self.stopping, answers, report, others, bound.link
-        )
+        solution = measure(probe, measured, first, rng, self.query, self.stopping, answers, report, others, bound.link)
         tested = None
         if answers is not None:
-            left = budget(self.method, self.n_tested)
+            left = budget(n_samples, self.n_tested)
             tested = bound.masked(answers, left, self.query.rows, report or UNWATCHED)
         found = bound.attribution(solution, settings, self.seed, tested, self.n_tested)
         return replace(found, zoomed=zoomed(bound, found, self.zoom, self._described, self.query, self.stopping))
@@ -273,9 +276,9 @@ class Explainer:
             **({"background": self.background} if self.background else {}),
         }
 
-    def _described(self, probe: Probe) -> dict[str, Any]:
+    def _described(self, probe: Probe, n_samples: int) -> dict[str, Any]:
         """Return the settings of one explanation; a sigma that is a function of p is evaluated."""
-        method, design = self.method, self.method.gaussian
+        method, design = replace(self.method, n_samples=n_samples), self.method.gaussian
         if design is not None and callable(design.sigma):
             method = resolve(method, sigma=design.sigma(int(np.count_nonzero(probe.scale))))
         return self._settings(method) | {"batch_size": self.query.rows or probe.batch_size}

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, Literal, TypedDict
 
+from mase.budget import NSamples
 from mase.choices import Precision
 from mase.document import Scalar
 from mase.errors import OptionError
@@ -36,7 +37,7 @@ class ExplainerOptions(MoreOptions, total=False):
 
     method: str | Method
     units: Units
-    n_samples: int | None
+    n_samples: NSamples | None
     sigma: Any
     reference: str | None
     link: Link | None

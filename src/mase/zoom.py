@@ -1,6 +1,7 @@
 """Zoom in: explain the strongest units word by word, while everything else stays in place."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ def zoomed(
     bound: BoundText,
     found: Attribution,
     zoom: int,
-    described: Callable[[Probe], Mapping[str, Any]],
+    described: Callable[[Probe, int], Mapping[str, Any]],
     query: QueryOptions,
     stopping: Stopping,
 ) -> Attribution | None:
@@ -59,7 +60,7 @@ def zoomed(
     zoom
         Number of units.
     described
-        Returns the settings of an explanation from its probe.
+        Returns the settings of an explanation from its probe and its number of samples.
     query, stopping
         As for `mase.measure.measure`.
     """
@@ -70,6 +71,9 @@ def zoomed(
     inner = BoundText.of(bound.model, bound.method, document, question, _WORDS, seed=found.seed, within=within)
     rng = generator(found.seed, f"{document.key}\0zoom")
     first, *others = inner.targets
-    solution = measure(inner.probe, inner.method, first, rng, query, stopping, others=others, link=inner.link)
-    settings = {name: value for name, value in described(inner.probe).items() if name not in ("zoom", "evidence")}
+    n_samples = bound.method.budget(int(np.count_nonzero(inner.probe.scale)), stops_early=not stopping.never)
+    method = replace(bound.method, n_samples=n_samples)
+    solution = measure(inner.probe, method, first, rng, query, stopping, others=others, link=inner.link)
+    settings = described(inner.probe, n_samples)
+    settings = {name: value for name, value in settings.items() if name not in ("zoom", "evidence")}
     return inner.attribution(solution, settings | {"units": _WORDS.name}, found.seed)

@@ -66,7 +66,7 @@ def test_the_schema_has_the_documented_keys():
     assert set(plain["responses"][0]) == {
         "name", "link", "value", "scores", "standard_errors", "order", "r2", "effects", "r2_held_out", "exact",
         "signed",
-        "token_scores", "intercept", "interactions",
+        "token_scores", "against", "split_half", "intercept", "interactions",
     }  # fmt: skip
     assert plain["notes"] == [{"code": "unstable", "message": "beware", "unit": None}]
     assert plain["truncation"] == {"n_kept": 3, "n_total": 9, "kept": "end"}
