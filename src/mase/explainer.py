@@ -28,6 +28,7 @@ from mase.rng import generator, seeded, stream_key
 from mase.tables import Fields, documents, is_split
 from mase.target import Label, Question, Target
 from mase.units import DEFAULT, Units
+from mase.zoom import check_zoom, zoomed
 
 __all__ = ["Explainer", "explain"]
 
@@ -37,11 +38,9 @@ class Explainer:
 
     Parameters
     ----------
-    model
-        A name or folder (see `mase.models.load`), a Hugging Face classifier (with its tokenizer), a function
+    model, tokenizer
+        A name, folder or URL (`mase.models.load`), a Hugging Face classifier with its tokenizer, a function
         `list[str] -> (n, k)`, a fitted scikit-learn estimator that takes texts, or an adapter from `mase.models`.
-    tokenizer
-        The tokenizer of a Hugging Face model.
     method
         The name of a method in `mase.METHODS`, or a `Method`. For a model without embeddings, "mase-nlgp" is replaced
         by "mase-mask".
@@ -59,10 +58,11 @@ class Explainer:
         Number K of units to test on the model: the predictions without the best 1 to K units and from them alone, and a
         set of units whose masking changes the prediction (`Attribution.evidence`). The evaluations are part of
         `n_samples`. 0 for no test.
-    query
-        How to evaluate the model: batch size and precision.
-    stopping
-        Stopping rule: stop before `n_samples` when the scores are certain enough.
+    zoom
+        Number K of units to explain word by word afterwards, with everything else in place (`Attribution.zoomed`). It
+        takes as many evaluations again.
+    query, stopping
+        How to evaluate the model (batch size and precision), and when to stop before `n_samples`.
     fixed
         Names of fields that are never masked, such as the question of a pair.
     background
@@ -101,6 +101,7 @@ class Explainer:
         link: Link | None = None,
         seed: int = 0,
         evidence: int = 0,
+        zoom: int = 0,
         query: QueryOptions = AUTO,
         stopping: Stopping = NEVER,
         fixed: Collection[str] = (),
@@ -114,6 +115,7 @@ class Explainer:
         overrides = {"n_samples": n_samples, "sigma": sigma, "reference": reference, "link": link} | parts
         self.method = suited(method, self.model, overrides)
         self.seed, self.show_progress, self.n_tested = int(seed), show_progress, check_count(evidence)
+        self.zoom = check_zoom(zoom, self.splitter)
         self.fixed, self.background = names_of(fixed), dict(background or {})
 
     @overload
@@ -207,7 +209,7 @@ class Explainer:
         Raises
         ------
         OptionError
-            If a unit does not exist, or the attribution is of another model.
+            If a unit does not exist, or the attribution is of another model or has other units.
         ModelError
             If the model raises an exception or returns something other than finite class scores.
         """
@@ -218,6 +220,7 @@ class Explainer:
         document = Document(found.document)
         with seeded(self.seed, document.key):
             bound = self._bound(document, Question(found.target, found.responses[0].against))
+            bound.check_units(found)
             return bound.masked(Answers(), 1, self.query.rows).without(masked)
 
     def _explain(self, text: Input, question: Question, listener: Listener | None = None) -> Attribution:
@@ -246,7 +249,8 @@ class Explainer:
         if answers is not None:
             left = budget(n_samples, self.n_tested)
             tested = bound.masked(answers, left, self.query.rows, report or UNWATCHED)
-        return bound.attribution(solution, settings, self.seed, tested, self.n_tested)
+        found = bound.attribution(solution, settings, self.seed, tested, self.n_tested)
+        return replace(found, zoomed=zoomed(bound, found, self.zoom, self._described, self.query, self.stopping))
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -267,6 +271,7 @@ class Explainer:
             "confidence": self.stopping.confidence,
             "precision": self.query.precision,
             **({"evidence": self.n_tested} if self.n_tested else {}),
+            **({"zoom": self.zoom} if self.zoom else {}),
             **({"fixed": list(self.fixed)} if self.fixed else {}),
             **({"background": self.background} if self.background else {}),
         }

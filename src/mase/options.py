@@ -43,6 +43,7 @@ class ExplainerOptions(MoreOptions, total=False):
     link: Link | None
     seed: int
     evidence: int
+    zoom: int
     fixed: Collection[str]
     background: Mapping[str, Scalar] | None
     query: QueryOptions
@@ -62,6 +63,7 @@ _NAMED = (
     "link",
     "seed",
     "evidence",
+    "zoom",
     "fixed",
     "background",
     "query",

@@ -41,6 +41,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"methods"}),
     frozenset({"evidence", "measure", "options", "progress", "results", "target"}),
     frozenset({"bound_text"}),
+    frozenset({"zoom"}),
     frozenset({"explainer"}),
     frozenset({"datasets", "io", "render"}),
     frozenset({"doctor", "metrics", "outputs"}),

@@ -15,6 +15,7 @@ from mase.render.facts import (
     meaning,
     measured,
     origin,
+    other_responses,
     percent,
     percent_of_all,
     top_classes,
@@ -83,3 +84,21 @@ def test_the_unit_of_the_scores_is_told():
     assert "as the method named below measures it" in told[0]
     assert meaning([margin, masked, margin]) == [*put_back, f"M{link_meaning(margin)[1:]}."]
     assert meaning([]) == []
+
+
+def test_a_contrast_is_named_wherever_the_class_is():
+    found = attribution(against="neg", link="margin", method=MASKED)
+    assert unit(found) == "margin of pos rather than neg in log-odds"
+    assert link_meaning(found) == "margin: the log-odds of one against the other; +0.7 doubles the odds"
+    assert "pos rather than neg" in summary(found)
+
+
+def test_other_responses_have_a_line_each():
+    found = attribution(scores={"superb": 0.5})
+    first = found.responses[0]
+    others = [replace(first, name=f"c{index}", scores=tuple(-score for score in first.scores)) for index in range(10)]
+    lines = other_responses(replace(found, responses=(first, *others)))
+    assert lines[0].startswith("c0: probability 0.8; ")
+    assert lines[-1] == "and 2 more"
+    assert len(lines) == 9
+    assert other_responses(found) == []
