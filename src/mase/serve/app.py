@@ -166,13 +166,13 @@ class _Server:
         asked = await self._read(request, _Prediction)
         model = self._model(asked.model, asked.text)
         answer = await answer_of(model, Predict(asked.text))
-        kind = "values" if model.returns_values else "probabilities"
+        kind = "values" if answer.are_values else "probabilities"
         return JSONResponse({"labels": model.labels, kind: answer.numbers})
 
     async def explain(self, request: Request) -> Response:
         asked = await self._read(request, _Explanation)
         n, most = asked.settings.n_samples, self._limits.n_samples
-        if n is not None and n > most:
+        if isinstance(n, int) and n > most:
             raise LimitError(f"n_samples is {n:,}, expected at most {most:,}")
         model = self._model(asked.model, asked.text)
         found = self._explanations.begin(model, Explain(asked.text, asked.target, asked.settings, asked.against))

@@ -75,7 +75,7 @@ def main() -> None:
         if isinstance(model, Unable):
             answer(model)
             return
-        answer(Ready(tuple(model.labels), tuple(model.references), _returns_values(model)))
+        answer(Ready(tuple(model.labels), tuple(model.references)))
         worker = Worker(model, answer, cancelled)
         while True:
             request = inbox.get()
@@ -157,7 +157,8 @@ class Worker:
     def _answered(self, number: int, ask: Ask) -> FromModel:
         if isinstance(ask, Predict):
             with untouched():
-                return Predicted(number, tuple(self.model.predict([ask.text])[0].tolist()))
+                numbers = tuple(self.model.predict([ask.text])[0].tolist())
+            return Predicted(number, numbers, isinstance(self.model, ValueModel) and self.model.returns_values)
         if isinstance(ask, Explain):
             explainer, target = self._explained(ask.settings), listed(ask.target, self.model.labels)
             found = explainer.follow(ask.text, self._listener(number), target=target, against=ask.against)
@@ -201,10 +202,6 @@ class Worker:
     def _check(self, number: int) -> None:
         if number in self._cancelled:
             raise _Stopped
-
-
-def _returns_values(model: Model) -> bool:
-    return isinstance(model, ValueModel) and model.returns_values
 
 
 def _said(error: BaseException) -> str:

@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from mase.budget import NSamples
 from mase.document import Scalar
 from mase.links import Link
 
@@ -42,11 +43,12 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 
     method: str = "mase"
     units: str = "word"
-    n_samples: int | None = None
+    n_samples: NSamples | None = None
     reference: str | None = None
     link: Link | None = None
     seed: int = 0
     evidence: int = 5
+    zoom: int = 0
     fixed: tuple[str, ...] = ()
     background: dict[str, Scalar] = {}
 
@@ -114,7 +116,6 @@ class Ready(_Message, frozen=True, tag=True):
 
     labels: tuple[str, ...]
     references: tuple[str, ...]
-    returns_values: bool
 
 
 class Unable(_Message, frozen=True, tag=True):
@@ -140,10 +141,11 @@ class Round(_Message, frozen=True, tag=True):
 
 
 class Predicted(_Message, frozen=True, tag=True):
-    """The probabilities of the classes, or the values."""
+    """The probabilities of the classes, or the values of a model without classes."""
 
     number: int
     numbers: tuple[float, ...]
+    are_values: bool
 
 
 class Explained(_Message, frozen=True, tag=True):

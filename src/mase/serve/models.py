@@ -38,9 +38,8 @@ class ServedModel:
     ----------
     state, message
         Whether the model can be asked, and why not.
-    labels, references, returns_values
-        Names of its classes and of the references that it supports, empty until it is ready for the first time, and
-        whether it has values instead of classes.
+    labels, references
+        Names of its classes and of the references that it supports; empty until it is ready for the first time.
     """
 
     def __init__(self, open_message: Open, limits: Limits) -> None:
@@ -49,7 +48,6 @@ class ServedModel:
         self.message = ""
         self.labels: tuple[str, ...] = ()
         self.references: tuple[str, ...] = ()
-        self.returns_values = False
         self._numbers = count(1)
         self._quick: deque[Job] = deque()
         self._slow: deque[Job] = deque()
@@ -67,7 +65,6 @@ class ServedModel:
             "message": self.message,
             "labels": list(self.labels),
             "references": list(self.references),
-            "returns_values": self.returns_values,
         }
 
     def submit(self, ask: Ask, tell: Callable[[str, dict[str, Any]], None] | None = None) -> Job:
@@ -132,7 +129,6 @@ class ServedModel:
             if not isinstance(first, Ready):
                 raise WorkerError(f"the process that opened the model {await process.end()}")
             self.labels, self.references, self.state = first.labels, first.references, "ready"
-            self.returns_values = first.returns_values
             reading = asyncio.create_task(self._read(process))
             while not self._ended:
                 await self._next(process)

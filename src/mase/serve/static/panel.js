@@ -62,7 +62,7 @@ export class Panel {
     const model = this.choices.models.find(({ name }) => name === settings.model);
     if (settings.model !== this.settings?.model) this.prediction.forget();
     this.settings = settings;
-    this.controls.show(settings, this.prediction.probabilities);
+    this.controls.show(settings, this.prediction);
     this.boxes.show(settings);
     if (isEmpty(settings)) this.#empty();
     else if (!model) this.#unable(`${settings.model} is not open here.`, OTHER_MODEL);
@@ -90,7 +90,7 @@ export class Panel {
   // ------------------------------------------------------------------ prediction and explanation
   #ask(typed) {
     this.prediction.ask(this.settings.model, contentOf(this.settings));
-    if (this.prediction.known) this.prediction.show(this.settings.target);
+    if (this.prediction.numbers.size) this.prediction.show(this.settings.target);
     const request = this.controls.request(this.settings), asked = JSON.stringify(request);
     if (asked === this.#asked) {
       if (this.attribution) this.#choose();
@@ -104,7 +104,7 @@ export class Panel {
   }
 
   #predicted() {
-    this.controls.show(this.settings, this.prediction.probabilities);
+    this.controls.show(this.settings, this.prediction);
     this.prediction.show(this.settings.target);
   }
 
@@ -272,7 +272,8 @@ function isEmpty(settings) {
   return values.every((value) => !String(value).trim());
 }
 
-function facts({ fit, responses: [{ r2 }] }) {
-  const cost = `${fit.n_queries.toLocaleString("en")} evaluations in ${duration(fit.seconds)}`;
+function facts({ fit, zoomed, responses: [{ r2 }] }) {
+  const n = fit.n_queries + (zoomed?.fit.n_queries ?? 0);
+  const cost = `${n.toLocaleString("en")} evaluations in ${duration(fit.seconds)}`;
   return r2 === null ? cost : `R² ${share(r2)} · ${cost}`;
 }
