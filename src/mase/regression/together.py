@@ -53,7 +53,7 @@ class Together:
         for target in self.others:
             other = replace(oracle, target=target, n_rows=0, solved=None)
             oracle.cost.n_floored = 0  # which rows are floored depends on the class
-            if isinstance(self.strategy, Regression) and first.answered is not None:
+            if isinstance(self.strategy, Regression) and first.answered is not None and not first.exact:
                 others.append(self.strategy.solved_again(first.answered, other, budget, stopping))
             else:
                 others.append(self.strategy.run(other, budget, deepcopy(draws), stopping))

@@ -46,6 +46,7 @@ from mase.serve.messages import (
     decode,
     encode,
 )
+from mase.target import listed
 
 __all__ = ["Worker", "main"]
 
@@ -159,7 +160,8 @@ class Worker:
                 numbers = tuple(self.model.predict([ask.text])[0].tolist())
             return Predicted(number, numbers, isinstance(self.model, ValueModel) and self.model.returns_values)
         if isinstance(ask, Explain):
-            found = self._explained(ask.settings).follow(ask.text, self._listener(number), target=ask.target)
+            explainer, target = self._explained(ask.settings), listed(ask.target, self.model.labels)
+            found = explainer.follow(ask.text, self._listener(number), target=target, against=ask.against)
             return Explained(number, article(found), dumps(found))
         return self._without(number, ask)
 

@@ -114,7 +114,7 @@ export class Trial {
 
   #flipSet() {
     const { evidence, prediction, responses } = this.attribution, line = this.flipLine;
-    line.hidden = !evidence || prediction.label !== responses[0].name;
+    line.hidden = !evidence || prediction.probability === null || prediction.label !== responses[0].name;
     if (line.hidden) return;
     line.textContent = "No small set of words was found that changes the prediction.";
     if (!evidence.flip_set) return;

@@ -32,16 +32,16 @@ export class Settings {
     choose(elements.units, settings.units || choices.defaults.units);
     this.#classes(model?.labels ?? [], prediction);
     offer(elements.reference, model?.references ?? []);
-    for (const name of ["target", "link", "reference"]) choose(elements[name], settings[name] ?? "");
+    for (const name of ["target", "against", "link", "reference"]) choose(elements[name], settings[name] ?? "");
     for (const name of TYPED) elements[name].value = settings[name] ?? "";
-    const n = FOLDED.filter((name) => settings[name]).length;
+    const n = [...FOLDED, "against"].filter((name) => settings[name]).length;
     part(this.root, "changed").textContent = n ? ` · ${n} changed` : "";
     part(this.root, "summary").textContent = choices.methods.find(({ name }) => name === method)?.summary ?? "";
   }
 
   /** Return the request of an explanation with these settings. */
   request(chosen) {
-    const { model, target, ...rest } = chosen;
+    const { model, target, against, ...rest } = chosen;
     const settings = { evidence: this.choices.defaults.evidence };
     settings.fixed = fixedOf(chosen);
     settings.background = backgroundOf(chosen);
@@ -50,13 +50,15 @@ export class Settings {
       const value = Number(settings[name]);
       if (Number.isFinite(value)) settings[name] = value; // the server says what is wrong with any other one
     }
-    return { model, text: contentOf(chosen), target: target || null, settings };
+    return { model, text: contentOf(chosen), target: target || null, against: against || null, settings };
   }
 
   #classes(labels, prediction) {
     const ranked = prediction.ranked(labels);
     const names = ranked.map((label) => [label, prediction.said(label)].filter(Boolean).join(" · "));
-    offer(this.form.elements.target, ranked, names);
+    const all = labels.length > 1 && !labels.includes("all") ? ["all"] : [];
+    offer(this.form.elements.target, [...all, ...ranked], [...all.map(() => "all classes"), ...names]);
+    offer(this.form.elements.against, labels.length > 1 ? labels : []);
   }
 
   #fold(open) {
