@@ -1,6 +1,7 @@
 """The pipeline: text -> tokens -> probe -> strategy -> attribution."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, Unpack, overload
 
@@ -8,6 +9,7 @@ import numpy as np
 
 from mase.attribution import Attribution, Attributions, Changed, chosen
 from mase.bound_text import BoundText
+from mase.budget import NSamples
 from mase.document import Document, Input, Scalar, is_single
 from mase.errors import MaseError, OptionError
 from mase.evidence import budget, check_count, within_budget
@@ -26,6 +28,7 @@ from mase.rng import generator, seeded, stream_key
 from mase.tables import Fields, documents, is_split
 from mase.target import Label, Question, Target
 from mase.units import DEFAULT, Units
+from mase.zoom import check_zoom, zoomed
 
 __all__ = ["Explainer", "explain"]
 
@@ -35,11 +38,9 @@ class Explainer:
 
     Parameters
     ----------
-    model
-        A name or folder (see `mase.models.load`), a Hugging Face classifier (with its tokenizer), a function
+    model, tokenizer
+        A name, folder or URL (`mase.models.load`), a Hugging Face classifier with its tokenizer, a function
         `list[str] -> (n, k)`, a fitted scikit-learn estimator that takes texts, or an adapter from `mase.models`.
-    tokenizer
-        The tokenizer of a Hugging Face model.
     method
         The name of a method in `mase.METHODS`, or a `Method`. For a model without embeddings, "mase-nlgp" is replaced
         by "mase-mask".
@@ -47,7 +48,8 @@ class Explainer:
         What is in or out as one: "word" (with the punctuation that touches it), "sentence" or another name in
         `mase.units.UNITS`; "re:" and a regular expression, or a compiled one; or a function from a text to spans.
     n_samples, sigma, reference, link
-        Replace that part of the method; None keeps it. `sigma` is a standard deviation of the coordinates, p standard
+        Replace that part of the method; None keeps it. `n_samples` is a number, or "auto" for as many as a text of so
+        many units asks for, the default of "mase". `sigma` is a standard deviation of the coordinates, p standard
         deviations, a covariance matrix `(p, p)` or a function of p that returns one of these. `reference` is "zero",
         "mask", "unk" or "pad", or "delete" for a function of texts.
     seed
@@ -56,10 +58,11 @@ class Explainer:
         Number K of units to test on the model: the predictions without the best 1 to K units and from them alone, and a
         set of units whose masking changes the prediction (`Attribution.evidence`). The evaluations are part of
         `n_samples`. 0 for no test.
-    query
-        How to evaluate the model: batch size and precision.
-    stopping
-        Stopping rule: stop before `n_samples` when the scores are certain enough.
+    zoom
+        Number K of units to explain word by word afterwards, with everything else in place (`Attribution.zoomed`). It
+        takes as many evaluations again.
+    query, stopping
+        How to evaluate the model (batch size and precision), and when to stop before `n_samples`.
     fixed
         Names of fields that are never masked, such as the question of a pair.
     background
@@ -92,12 +95,13 @@ class Explainer:
         *,
         method: str | Method = "mase",
         units: Units = DEFAULT,
-        n_samples: int | None = None,
+        n_samples: NSamples | None = None,
         sigma: Any = None,
         reference: str | None = None,
         link: Link | None = None,
         seed: int = 0,
         evidence: int = 0,
+        zoom: int = 0,
         query: QueryOptions = AUTO,
         stopping: Stopping = NEVER,
         fixed: Collection[str] = (),
@@ -111,8 +115,8 @@ class Explainer:
         overrides = {"n_samples": n_samples, "sigma": sigma, "reference": reference, "link": link} | parts
         self.method = suited(method, self.model, overrides)
         self.seed, self.show_progress, self.n_tested = int(seed), show_progress, check_count(evidence)
+        self.zoom = check_zoom(zoom, self.splitter)
         self.fixed, self.background = names_of(fixed), dict(background or {})
-        self._measured = within_budget(self.method, self.n_tested)
 
     @overload
     def __call__(self, texts: Input, *, target: Target = None, against: Label = None) -> Attribution: ...
@@ -205,7 +209,7 @@ class Explainer:
         Raises
         ------
         OptionError
-            If a unit does not exist, or the attribution is of another model.
+            If a unit does not exist, or the attribution is of another model or has other units.
         ModelError
             If the model raises an exception or returns something other than finite class scores.
         """
@@ -216,6 +220,7 @@ class Explainer:
         document = Document(found.document)
         with seeded(self.seed, document.key):
             bound = self._bound(document, Question(found.target, found.responses[0].against))
+            bound.check_units(found)
             return bound.masked(Answers(), 1, self.query.rows).without(masked)
 
     def _explain(self, text: Input, question: Question, listener: Listener | None = None) -> Attribution:
@@ -227,22 +232,25 @@ class Explainer:
         return BoundText.of(self.model, self.method, document, question, self.splitter, seed=self.seed)
 
     def _explained(self, bound: BoundText, listener: Listener | None) -> Attribution:
-        settings, probe = self._described(bound.probe), bound.probe
-        report = None
+        probe = bound.probe
+        n_units = int(np.count_nonzero(probe.scale))
+        n_samples = self.method.budget(n_units, stops_early=not self.stopping.never)
+        settings, report = self._described(probe, n_samples), None
         if listener is not None:
             interim = partial(bound.attribution, settings=settings, seed=self.seed)
-            report = Reporter(listener, interim, self.method.n_samples, probe.n_setup)
+            n_expected = min(n_samples, 2**n_units) if self.method.space.binary else n_samples
+            report = Reporter(listener, interim, n_expected, probe.n_setup)
+        measured = replace(self.method, n_samples=within_budget(n_samples, self.n_tested))
         answers = Answers() if self.n_tested else None
         rng = generator(self.seed, bound.tokens.document.key)
         first, *others = bound.targets
-        solution = measure(
-            probe, self._measured, first, rng, self.query, self.stopping, answers, report, others, bound.link
-        )
+        solution = measure(probe, measured, first, rng, self.query, self.stopping, answers, report, others, bound.link)
         tested = None
         if answers is not None:
-            left = budget(self.method, self.n_tested)
+            left = budget(n_samples, self.n_tested)
             tested = bound.masked(answers, left, self.query.rows, report or UNWATCHED)
-        return bound.attribution(solution, settings, self.seed, tested, self.n_tested)
+        found = bound.attribution(solution, settings, self.seed, tested, self.n_tested)
+        return replace(found, zoomed=zoomed(bound, found, self.zoom, self._described, self.query, self.stopping))
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -263,13 +271,14 @@ class Explainer:
             "confidence": self.stopping.confidence,
             "precision": self.query.precision,
             **({"evidence": self.n_tested} if self.n_tested else {}),
+            **({"zoom": self.zoom} if self.zoom else {}),
             **({"fixed": list(self.fixed)} if self.fixed else {}),
             **({"background": self.background} if self.background else {}),
         }
 
-    def _described(self, probe: Probe) -> dict[str, Any]:
+    def _described(self, probe: Probe, n_samples: int) -> dict[str, Any]:
         """Return the settings of one explanation; a sigma that is a function of p is evaluated."""
-        method, design = self.method, self.method.gaussian
+        method, design = replace(self.method, n_samples=n_samples), self.method.gaussian
         if design is not None and callable(design.sigma):
             method = resolve(method, sigma=design.sigma(int(np.count_nonzero(probe.scale))))
         return self._settings(method) | {"batch_size": self.query.rows or probe.batch_size}

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, Literal, TypedDict
 
+from mase.budget import NSamples
 from mase.choices import Precision
 from mase.document import Scalar
 from mase.errors import OptionError
@@ -36,12 +37,13 @@ class ExplainerOptions(MoreOptions, total=False):
 
     method: str | Method
     units: Units
-    n_samples: int | None
+    n_samples: NSamples | None
     sigma: Any
     reference: str | None
     link: Link | None
     seed: int
     evidence: int
+    zoom: int
     fixed: Collection[str]
     background: Mapping[str, Scalar] | None
     query: QueryOptions
@@ -61,6 +63,7 @@ _NAMED = (
     "link",
     "seed",
     "evidence",
+    "zoom",
     "fixed",
     "background",
     "query",

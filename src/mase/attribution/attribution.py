@@ -15,6 +15,7 @@ from mase.attribution.evidence import Evidence
 from mase.attribution.expected import chosen, expected_probability
 from mase.attribution.fit import Fit, Note
 from mase.attribution.frame import frame
+from mase.attribution.noun import noun_of
 from mase.attribution.prediction import Prediction
 from mase.attribution.response import Response, ranking
 from mase.attribution.rows import rows
@@ -60,7 +61,8 @@ class Attribution:
 
     `scores`, `top`, the displays and everything else that concerns a single response use the first one, which is the
     leading one (see `Explainer`). `of` puts another one first. A positive score increases the response of `target`, and
-    a negative score decreases it.
+    a negative score decreases it. `zoomed` has the words of the strongest units, explained with everything else in
+    place; its cost is its own.
     """
 
     document: tuple[Field, ...]
@@ -76,6 +78,7 @@ class Attribution:
     versions: Mapping[str, str] = field(hash=False)
     truncation: Truncation | None
     evidence: Evidence | None = None
+    zoomed: "Attribution | None" = None
 
     @property
     def text(self) -> str:
@@ -130,7 +133,12 @@ class Attribution:
     @property
     def verdict(self) -> Verdict:
         """Whether the scores are reliable or to be read with care, and why; computed from the errors and the notes."""
-        return verdict_on(self.responses[0], self.own_notes)
+        return verdict_on(self.responses[0], self.own_notes, self.noun)
+
+    @property
+    def noun(self) -> str:
+        """What one unit is called: "word", "sentence", ... or "unit"."""
+        return noun_of(self.method)
 
     @property
     def own_notes(self) -> tuple[Note, ...]:

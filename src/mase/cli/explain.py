@@ -42,6 +42,14 @@ __all__ = ["explain"]
 @against
 @how
 @evidence(default=5)
+@click.option(
+    "--zoom",
+    type=click.IntRange(0, 100),
+    default=0,
+    show_default=True,
+    metavar="K",
+    help="Also explain the K strongest units word by word, with the rest in place; for --units larger than words.",
+)
 @device
 @threads
 @download
@@ -128,7 +136,8 @@ def explain(
         loaded = open_model(model, download=download, device=device, trust_remote_code=trust_remote_code)
         configure(threads)
         explainer = Explainer(loaded, fixed=fixed, background=background, **how)
-        classes = listed(target, explainer.model.labels)
+        # A function of records that has no labels cannot be asked for their number yet.
+        classes = listed(target, explainer.model.labels if "," in (target or "") else ())
         expected = Expected.of(explainer, Question(classes, against))
 
     def explain_one(text: "str | Document") -> "Attribution":

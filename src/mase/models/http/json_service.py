@@ -104,7 +104,7 @@ class JSONService(Service):
     params
         Parameters of the URL that are no secret.
     outputs
-        "probabilities" or "logits".
+        "probabilities", "logits" or "values", as of `mase.models.Callable`.
     batch_size
         Largest number of inputs in a request; 1 with ``"$input"``.
     mask_token, multilabel, name
@@ -173,7 +173,7 @@ class JSONService(Service):
         names = ("label", "score") if row_labels is not None else (label, score)
         columns = Columns(labels, client.url, *names)
         super().__init__(
-            Endpoint(client, "", template, columns, size, params or {}),
+            Endpoint(client, "/" if url.endswith("/") else "", template, columns, size, params or {}),
             (type(self), url, given | dict(connection)),
             mask_token=mask_token,
             multilabel=multilabel,
