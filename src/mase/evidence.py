@@ -102,6 +102,9 @@ class MaskedPredictions:
     n_asked: int = 0
     watch: Watch = UNWATCHED
 
+    def __post_init__(self) -> None:
+        self.answers.with_text(self.probe.start, len(self.probe.scale))
+
     def evidence(self, order: Sequence[int], k: int) -> Evidence:
         """Return the predictions without the best 1 to k units of an order and from them alone, and a flip set."""
         best = [tuple(order[:size]) for size in range(1, min(k, len(order), self.budget // 2) + 1)]
@@ -206,14 +209,12 @@ class MaskedPredictions:
         """Return the class scores `(k,)` of each row; those that were not asked are asked in one batch."""
         if not rows:
             return []
-        table = self._table(rows)
-        known = self.answers.get(table)
-        new = np.unique(table[[index for index, scores in enumerate(known) if scores is None]], axis=0)
-        if len(new):
-            self.answers.add(new, ask(self.probe, new, self.batch_size, 0, watch=self.watch))
-            self.n_asked += len(new)
-            self.budget = max(0, self.budget - len(new))
-        return [scores for scores in self.answers.get(table) if scores is not None]
+        return list(self.answers.complete(self._table(rows), self._ask))
+
+    def _ask(self, rows: Floats) -> Floats:
+        self.n_asked += len(rows)
+        self.budget = max(0, self.budget - len(rows))
+        return ask(self.probe, rows, self.batch_size, 0, watch=self.watch)
 
     def _table(self, rows: Sequence[Floats]) -> Floats:
         """Return rows as a matrix, with 1 for the coordinates without effect, as where they were asked before."""

@@ -47,8 +47,8 @@ def measure(
 ) -> Solution:
     """Run a method on a probe and return the coefficients `(p,)`; inactive coordinates get exactly 0.
 
-    The answers to rows of zeros and ones are added to `answers`, if given. The `follower` is told of batches and
-    rounds, and what it raises ends the measurement.
+    Rows of zeros and ones that are among the `answers` are not asked again; others are added to them. The `follower` is
+    told of batches and rounds, and what it raises ends the measurement.
 
     Raises
     ------
@@ -64,8 +64,9 @@ def measure(
             "them out or use method='mase'"
         )
     moving = probe.scale > 0 if strategy.needs_reference else np.ones(p, dtype=bool)
-    oracle = Oracle.of(probe, method.name, method.link, target, moving, binary=method.space.binary, options=options)
-    oracle.answers = answers
+    oracle = Oracle.of(
+        probe, method.name, method.link, target, moving, binary=method.space.binary, options=options, answers=answers
+    )
     if follower is not None:
         oracle.cost.listener = follower.asked
         oracle.solved = lambda so_far: follower.solved(lambda: _embedded(so_far(), oracle.active, p))

@@ -53,20 +53,24 @@ DECODERS: dict[str, dict[str, Any]] = {
     "bloom": {"vocab_size": _V, "hidden_size": 16, "n_head": 2, "n_layer": 1, "pad_token_id": 0,
         "initializer_range": 0.4},
 }  # fmt: skip
-ARCHITECTURES = ENCODERS | DECODERS
-# Families that cannot be entered, and must say so by a typed error: two-part models, time first, windows that pad, no
-# words.
-REFUSED: dict[str, dict[str, Any]] = {
+# Families that embed the words time first, padded to a window, or twice.
+OTHERS: dict[str, dict[str, Any]] = {
     "xlnet": {"vocab_size": _V, "d_model": 16, "n_layer": 1, "n_head": 2, "d_inner": 24},
     "longformer": _BASIC | {"attention_window": 4},
-    "ibert": _BASIC,
-    "canine": _BASIC,
-    "nystromformer": _BASIC | {"segment_means_seq_len": _LONGEST, "num_landmarks": 8},
-    "t5": {"vocab_size": _V, "d_model": 16, "d_kv": 8, "d_ff": 24, "num_layers": 1, "num_heads": 2},
+    "t5": {"vocab_size": _V, "d_model": 16, "d_kv": 8, "d_ff": 24, "num_layers": 1, "num_heads": 2,
+        "eos_token_id": 3, "decoder_start_token_id": 0},
     "bart": {
         "vocab_size": _V, "d_model": 16, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2,
         "decoder_attention_heads": 2, "encoder_ffn_dim": 24, "decoder_ffn_dim": 24, "max_position_embeddings": _LONGEST,
+        "bos_token_id": 2, "eos_token_id": 3, "decoder_start_token_id": 3, "forced_eos_token_id": 3,
     },
+}  # fmt: skip
+ARCHITECTURES = ENCODERS | DECODERS | OTHERS
+# Families that cannot be entered, and must say so by a typed error: no floats or no words.
+REFUSED: dict[str, dict[str, Any]] = {
+    "ibert": _BASIC,
+    "canine": _BASIC,
+    "nystromformer": _BASIC | {"segment_means_seq_len": _LONGEST, "num_landmarks": 8},
 }  # fmt: skip
 
 

@@ -272,7 +272,7 @@ def test_provenance_is_complete(lstm_model):
     assert found.seed == 5
     assert len(found.model["sha256"]) == 64
     assert {"python", "numpy", "torch"} <= set(found.versions)
-    assert found.fit.n_queries == 80 + 3
+    assert 3 < found.fit.n_queries < 80 + 3  # no row is asked twice
     assert found.fit.seconds > 0
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable as Function
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -158,7 +158,7 @@ class Callable(Reopened):
             )
         replacement = self._mask_token if binding.space.reference == "mask" else None
         start = self.scores([binding.tokens.document.content])
-        return CallableProbe(self, binding, Rewriter.of(binding.tokens), replacement, start, {})
+        return CallableProbe(self, binding, Rewriter.of(binding.tokens), replacement, start)
 
     def predict(self, texts: Sequence[Input]) -> Floats:
         """Return class probabilities `(n, k)`, or the values."""
@@ -207,19 +207,13 @@ class Callable(Reopened):
 
 @dataclass(frozen=True, slots=True)
 class CallableProbe:
-    """A black box bound to one text. See `mase.models.protocol.Probe`.
-
-    A short text has few distinct rows. The scores of each are cached in `known`, by the contents of the fields; None
-    switches the cache off. The text itself is evaluated twice, once for `start` and once as a row, which shows whether
-    the function is deterministic.
-    """
+    """A black box bound to one text. See `mase.models.protocol.Probe`."""
 
     model: Callable
     binding: Binding
     rewriter: Rewriter
     replacement: str | None
     start: Floats
-    known: dict[Contents, Floats] | None
     n_setup: int = 1
     batch_size: int = 256
 
@@ -255,23 +249,11 @@ class CallableProbe:
             )
         of_token = self.binding.coordinate_of_token
         kept = (coordinates[:, of_token] == 1) | (of_token < 0)
-        return self._scores([self.rewriter.masked(row, self.replacement) for row in kept])
+        return self._evaluated([self.rewriter.masked(row, self.replacement) for row in kept])
 
     def exchanged(self, sources: Ints) -> Floats:
         """Return scores `(b, k)` where word i is replaced by word `sources[:, i]`; `sources` is `(b, p)`."""
-        return self._scores([self.rewriter.exchanged(row) for row in self.binding.token_sources(sources)])
-
-    def afresh(self, *, remember: bool) -> "CallableProbe":
-        """Return the same probe with an empty cache, or without a cache unless `remember`."""
-        return replace(self, known={} if remember else None)
-
-    def _scores(self, contents: list[Contents]) -> Floats:
-        if self.known is None:
-            return self._evaluated(contents)
-        new = [one for one in dict.fromkeys(contents) if one not in self.known]
-        if new:
-            self.known.update(zip(new, self._evaluated(new), strict=True))
-        return np.array([self.known[one] for one in contents])
+        return self._evaluated([self.rewriter.exchanged(row) for row in self.binding.token_sources(sources)])
 
     def _evaluated(self, contents: list[Contents]) -> Floats:
         scores = self.model.scores([self.rewriter.content(one) for one in contents])

@@ -2,38 +2,40 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
+from torch.utils.hooks import RemovableHandle
 
 from mase.arrays import Floats, Ints
 from mase.errors import CapabilityError, MaseError, ModelError
 from mase.models.autograd import last_operation
 from mase.models.borrow import borrowed
 from mase.models.devices import device_of, out_of_memory
-from mase.models.entry import check_entry
 from mase.models.outputs import class_scores
+from mase.models.reading import Pass, Place, Reading, Run, matrices, readings
 
-__all__ = ["Engine", "Place", "as_float64"]
-
-# Computes the replacement for the output `(b, t, d)` of the layer; called when the forward pass reaches the layer.
-Place = Callable[[], torch.Tensor]
+__all__ = ["Engine", "as_float64"]
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
     """A module, the name of the layer whose output is replaced, and a function that calls the module on ids `(b, t)`.
 
-    With `half` the module runs in half precision. `seed` sets torch's random state before each run, so that a module
-    with random numbers gives the same scores in every process.
+    Where the tokens have types, the function takes them as its second argument; see `typed`.
+
+    `readings` are the runs of the layer in one forward pass; none means one run with the tokens as they are. With
+    `half` the module runs in half precision. `seed` sets torch's random state before each run, so that a module with
+    random numbers gives the same scores in every process.
     """
 
     module: nn.Module
     embedding: str
-    call: Callable[[torch.Tensor], Any]
+    call: Callable[..., Any]
+    readings: tuple[Reading, ...] = ()
     half: bool = False
     seed: int = 0
 
@@ -52,6 +54,13 @@ class Engine:
         """Return ids `(copies, t)` on the device."""
         row = torch.as_tensor(np.asarray(ids, dtype=np.int64), device=self.device)
         return row.repeat(copies, 1) if row.ndim == 1 else row
+
+    def typed(self, types: Sequence[int] | Ints | None) -> "Engine":
+        """Return the engine for tokens of the types `(t,)` or `(b, t)`; None for a module that reads no types."""
+        if types is None:
+            return self
+        call, of_tokens = self.call, self.ids(types)
+        return replace(self, call=lambda ids: call(ids, of_tokens.expand(len(ids), -1)))
 
     def last_operation(self, ids: torch.Tensor) -> str:
         """Return the name of the operation that computes the scores, "" if unknown; see `mase.models.autograd`."""
@@ -91,23 +100,29 @@ class Engine:
         with self._running(), _user_code("the model"):
             return self._scores(ids)
 
-    def capture(self, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the layer's output `(b, t, d)` and the scores `(b, columns)` for ids `(b, t)`; b must differ from t.
+    def capture(self, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, "Engine"]:
+        """Return the vectors `(b, t, d)` of ids `(b, t)`, the scores `(b, columns)`, and the engine with its readings.
+
+        Here b must differ from t.
 
         Raises
         ------
         CapabilityError
-            If the layer's output is not one `(b, t, d)` tensor per forward pass.
+            If the words cannot be perturbed at the layer, or the module reads them elsewhere too.
         """
-        outputs: list[Any] = []
-        twins: list[str] = []
-
-        def record(output: Any) -> None:  # a copy, because the module may write to the output in place
-            outputs.append(output.clone() if isinstance(output, torch.Tensor) else output)
-
-        with self._running(), self._hooked(record), self._watching(twins), _user_code("the model"):
+        twins, others = self._other_embeddings()
+        runs: list[Run] = []
+        of_others: list[Run] = []
+        with ExitStack() as stack:
+            stack.enter_context(self._running())
+            for name in (self.embedding, *twins):
+                stack.callback(self._recorded(name, runs).remove)
+            for name in others:
+                stack.callback(self._recorded(name, of_others).remove)
+            stack.enter_context(_user_code("the model"))
             scores = self._scores(ids.clone())
-        return check_entry(self.embedding, outputs, twins, (len(ids), ids.shape[1])), scores
+        vectors, found = readings(self.embedding, runs, of_others, ids)
+        return vectors, scores, replace(self, readings=found)
 
     def forward_from(self, ids: torch.Tensor, place: Place) -> torch.Tensor:
         """Return scores `(b, columns)` for ids `(b, t)` with the layer's output replaced by `place()` `(b, t, d)`."""
@@ -117,30 +132,19 @@ class Engine:
     @contextmanager
     def entered(self) -> Iterator[Callable[[torch.Tensor, Place], torch.Tensor]]:
         """Yield `forward_from` for many batches; the module is borrowed, hooked and set to its precision only once."""
-        batch: list[tuple[torch.Size, Place]] = []
-        placed: list[bool] = []
+        passes: list[Pass] = []
 
         def forward(ids: torch.Tensor, place: Place) -> torch.Tensor:
-            batch.append((ids.shape, place))
+            passes.append(Pass(self.readings, ids.shape, lambda: self._exactly(place)))
             try:
                 with _user_code("the model"):
                     scores = self._scores(ids)
-                if len(placed) != 1:
-                    raise CapabilityError(
-                        f"layer {self.embedding!r} ran {len(placed)} times in a forward pass, expected once as for the "
-                        "text itself; a compiled module ignores a replaced layer output, "
-                        "pass the one before compilation"
-                    )
+                passes[0].check(self.embedding)
                 return scores
             finally:
-                batch.clear()
-                placed.clear()
+                passes.clear()
 
-        def replace(_output: Any) -> torch.Tensor:
-            placed.append(True)
-            return self._exactly(batch[0][1])
-
-        with self._running(), self._hooked(replace, lambda: batch[0][0]):
+        with self._running(), self._hooked(lambda output: passes[0].placed(output), lambda: passes[0].shape):
             yield forward
 
     def _exactly(self, place: Place) -> torch.Tensor:
@@ -161,7 +165,8 @@ class Engine:
         with self._running(gradients=True), recurrent, _user_code("the model"):
             leaf = coordinates.detach().requires_grad_(True)
             # The clone is not a leaf, because the module may write to it in place.
-            with self._hooked(lambda _: place(leaf).clone(), lambda: ids.shape):
+            run = Pass(self.readings, ids.shape, lambda: place(leaf).clone())
+            with self._hooked(run.placed, lambda: run.shape):
                 raw = self._scores(ids)
             if not raw.requires_grad:
                 raise CapabilityError(
@@ -188,36 +193,42 @@ class Engine:
                 stack.enter_context(torch.autocast(self.device.type, torch.bfloat16))
             yield
 
-    @contextmanager
-    def _watching(self, names: list[str]) -> Iterator[None]:
-        """Append the names of other embeddings that run and share their weights with the layer."""
+    def _other_embeddings(self) -> tuple[list[str], list[str]]:
+        """Return the names of embeddings outside the layer: those with weights of the layer, and others of its size."""
         inner = [layer for layer in self.layer.modules() if isinstance(layer, nn.Embedding)]
-        weights = {layer.weight.data_ptr() for layer in inner}
-        twins = [
-            (name, layer)
+        weights, sizes = {layer.weight.data_ptr() for layer in inner}, {layer.num_embeddings for layer in inner}
+        outer = {
+            name: layer
             for name, layer in self.module.named_modules()
-            if isinstance(layer, nn.Embedding) and layer not in inner and layer.weight.data_ptr() in weights
-        ]
-        with ExitStack() as stack:
-            for name, layer in twins:
-                stack.callback(layer.register_forward_hook(lambda *_, name=name: names.append(name)).remove)
-            yield
+            if isinstance(layer, nn.Embedding) and layer not in inner
+        }
+        twins = [name for name, layer in outer.items() if layer.weight.data_ptr() in weights]
+        return twins, [name for name, layer in outer.items() if name not in twins and layer.num_embeddings in sizes]
+
+    def _recorded(self, name: str, runs: list[Run]) -> RemovableHandle:
+        """Append every run of a layer to `runs`, with copies, because the module may write to its tensors in place."""
+
+        def record(_module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
+            copied = output.clone() if isinstance(output, torch.Tensor) else output
+            runs.append(Run(name, tuple(matrices(args, kwargs)), copied))
+
+        return self.module.get_submodule(name).register_forward_hook(record, with_kwargs=True)
 
     @contextmanager
     def _hooked(self, replace: Callable[[Any], Any], shape: Callable[[], torch.Size] | None = None) -> Iterator[None]:
-        """Replace the output of the layer by `replace(output)`.
+        """Replace each output of the layer, and of its twins that run, by `replace(output)`.
 
         If `shape()`, the shape `(b, t)` of the ids, is given, the layer itself runs on the first row only. Its output
         is replaced anyway, and all rows are equal.
         """
-        hooks = [self.layer.register_forward_hook(lambda _module, _args, output: replace(output))]
-        if shape is not None:
-            hooks.append(self.layer.register_forward_pre_hook(_one_row(shape), with_kwargs=True))
-        try:
+        names = dict.fromkeys(reading.layer for reading in self.readings) or (self.embedding,)
+        with ExitStack() as stack:
+            for layer in map(self.module.get_submodule, names):
+                stack.callback(layer.register_forward_hook(lambda _module, _args, output: replace(output)).remove)
+                if shape is not None:
+                    cut = layer.register_forward_pre_hook(_one_row(shape), with_kwargs=True)
+                    stack.callback(cut.remove)
             yield
-        finally:
-            for hook in hooks:
-                hook.remove()
 
 
 def _one_row(shape: Callable[[], torch.Size]) -> Callable[..., Any]:

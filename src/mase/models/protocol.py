@@ -23,7 +23,6 @@ __all__ = [
     "Model",
     "Opened",
     "Probe",
-    "RememberingProbe",
     "SeededProbe",
     "TokenModel",
     "ValueModel",
@@ -150,15 +149,6 @@ class Probe(Protocol):
         MemoryError
             If b rows do not fit into the memory of the device.
         """
-        ...
-
-
-@runtime_checkable
-class RememberingProbe(Protocol):
-    """A probe that evaluates its model once per distinct input and caches the scores."""
-
-    def afresh(self, *, remember: bool) -> Probe:
-        """Return the same probe with an empty cache, or without a cache unless `remember`."""
         ...
 
 

@@ -6,9 +6,10 @@ from contextlib import suppress
 from typing import Any, get_args
 
 import numpy as np
+import torch
 from torch import nn
 
-from mase.arrays import Floats
+from mase.arrays import Floats, Ints
 from mase.document import Document, Input, check_texts
 from mase.errors import EmptyTextError, MaseError, ModelError, NonFiniteError, OptionError, ShapeError
 from mase.links import predictions
@@ -279,7 +280,7 @@ class TorchModule(Reopened):
 def predict_tokens(engine: Engine, scores: Scores, tokens: Sequence[Tokens], batch_size: int = 64) -> Floats:
     """Return class probabilities or values `(n, k)` of n sequences of tokens.
 
-    A batch holds up to `batch_size` sequences of equal length, fewer if memory runs out.
+    A batch holds up to `batch_size` sequences of equal length, all with types or none, fewer if memory runs out.
 
     Raises
     ------
@@ -287,11 +288,17 @@ def predict_tokens(engine: Engine, scores: Scores, tokens: Sequence[Tokens], bat
         If one text alone does not fit into memory.
     """
     result = np.empty((len(tokens), scores.n_classes))
-    by_length: dict[int, list[int]] = {}
+    alike: dict[tuple[int, bool], list[int]] = {}
     for index, sequence in enumerate(tokens):
-        by_length.setdefault(len(sequence), []).append(index)
-    for indices in by_length.values():
-        texts = np.array([tokens[index].ids for index in indices], dtype=np.int64)
-        for rows, table in in_batches(lambda ids, _: scores.table(engine.forward(engine.ids(ids))), texts, batch_size):
-            result[indices[rows]] = predictions(as_float64(table), scores.output)
+        alike.setdefault((len(sequence), sequence.types is None), []).append(index)
+
+    def table(batch: Ints, _: Ints) -> torch.Tensor:
+        ids = engine.ids(np.array([tokens[index].ids for index in batch], dtype=np.int64))
+        types = None if tokens[batch[0]].types is None else np.array([tokens[index].types for index in batch])
+        return scores.table(engine.typed(types).forward(ids))
+
+    for same in alike.values():
+        indices: Ints = np.array(same)
+        for rows, batch in in_batches(table, indices, batch_size):
+            result[indices[rows]] = predictions(as_float64(batch), scores.output)
     return result

@@ -176,7 +176,7 @@ def bind(engine: Engine, kind: Scores, binding: Binding, reference_id: int | Non
     inputs = ids if reference_id is None else torch.cat([ids, torch.where(spread == p, ids, reference_id)])
     if len(inputs) == inputs.shape[1]:
         inputs = torch.cat([inputs, ids])  # one more row, to tell batch first from time first by the shape
-    captured, raw = engine.capture(inputs)
+    captured, raw, engine = engine.capture(inputs)
     both = _at_least_float32(captured)
     text = both[0]
     reference = torch.zeros_like(text) if reference_id is None else both[1]

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from functools import cached_property
+from inspect import signature
 from typing import Any
 
 import torch
@@ -10,7 +11,7 @@ from torch import nn
 
 from mase.arrays import Floats
 from mase.document import Document, Input, check_texts
-from mase.errors import CapabilityError, DataError, EmptyTextError, OptionError
+from mase.errors import CapabilityError, DataError, OptionError
 from mase.links import Output
 from mase.models.checksum import Checksum
 from mase.models.devices import device_of, moved
@@ -22,11 +23,12 @@ from mase.models.lora import is_adapter_folder, is_peft, read_adapted, with_adap
 from mase.models.origin import Loaded, Reopened, absolute
 from mase.models.outputs import Scores, class_scores
 from mase.models.packed import Packed
-from mase.models.pretrained import locate, read_classifier, read_tokenizer, whole_text
+from mase.models.pretrained import locate, read_classifier, read_tokenizer
 from mase.models.protocol import Binding
+from mase.models.tokenizer import Tokenizer, check_fast
 from mase.models.torch_module import predict_tokens
 from mase.models.torch_probe import TorchProbe, bind
-from mase.text import Side, Span, Tokens, Truncation
+from mase.text import Side, Tokens
 
 __all__ = ["HuggingFace"]
 
@@ -94,12 +96,9 @@ class HuggingFace(Reopened):
             raise OptionError(f"{type(model).__name__} has no tokenizer, expected HuggingFace(model, tokenizer)")
         if keep not in ("start", "end"):
             raise OptionError(f"keep is {keep!r}, expected 'start' or 'end'")
-        module, self._tokenizer = _loaded(model, tokenizer, download=download, trust_remote_code=trust_remote_code)
+        module, fast = _loaded(model, tokenizer, download=download, trust_remote_code=trust_remote_code)
         module = moved(module, device)
-        if not getattr(self._tokenizer, "is_fast", False):
-            raise CapabilityError(
-                f"tokenizer {type(self._tokenizer).__name__} gives no character spans, expected a fast tokenizer"
-            )
+        check_fast(fast)
         self._config, self.checksum = module.config, Checksum(module)
         self._engine = Engine(module, entry_layer(module, enter), self._call)
         if self._config.problem_type == "regression":
@@ -114,15 +113,15 @@ class HuggingFace(Reopened):
                 "'multi_label_classification'; to explain a score that is not of a class, wrap the model in "
                 "mase.models.Callable with labels= and outputs="
             )
-        self._max_length, self._keep = self._own_limit(), keep
-        if max_length is not None:
-            self._max_length = self._checked_length(max_length)
         self.name: str = name or (
             os.fspath(model)
             if isinstance(model, str | os.PathLike)
             else self._config.name_or_path or type(module).__name__
         )
         self.has_embeddings = True
+        limit = _own_limit(fast, self._config)
+        limit = limit if max_length is None else _checked_length(fast, max_length, limit)
+        self._tokenizer = Tokenizer(fast, self.name, limit, keep, _reads_types(module))
         if isinstance(model, str | os.PathLike):
             arguments = {"model": absolute(model), "tokenizer": tokenizer, "enter": enter, "max_length": max_length}
             arguments |= {"keep": keep, "download": download, "trust_remote_code": trust_remote_code, "name": self.name}
@@ -175,52 +174,22 @@ class HuggingFace(Reopened):
         return Scores(Output("logits", multilabel and k > 1), k == 1, max(k, 2))
 
     def encode(self, text: Input) -> Tokens:
-        """Return the tokens that the model reads; special tokens are fixed.
+        """Return the tokens that the model reads of a text or a pair of texts; special tokens are fixed.
 
         Raises
         ------
+        InvalidTextError
+            If it is neither.
         EmptyTextError
             If there are only special tokens.
         """
-        document = Document.of(text)
-        text = document.only_text(self.name)
-        with alone(self.module), whole_text(self._tokenizer):
-            encoded = self._tokenizer(
-                text,
-                return_offsets_mapping=True,
-                return_special_tokens_mask=True,
-                verbose=False,
-                truncation=False,
-            )
-        if any(encoded.get("token_type_ids", ())):
-            raise CapabilityError(
-                f"tokenizer {type(self._tokenizer).__name__} gives token_type_ids other than 0, which {self.name} "
-                "would need, expected a model without them; wrap it in mase.models.Callable"
-            )
-        ids, fixed = list(encoded["input_ids"]), [bool(flag) for flag in encoded["special_tokens_mask"]]
-        spans: list[Span | None] = [
-            None if flag else (s, e) for flag, (s, e) in zip(fixed, encoded["offset_mapping"], strict=True)
-        ]
-        kept = self._kept(fixed)
-        truncation = Truncation(len(kept), len(ids), self._keep) if len(kept) < len(ids) else None
-        ids, fixed, spans = [ids[i] for i in kept], [fixed[i] for i in kept], [spans[i] for i in kept]
-        if all(fixed):
-            raise EmptyTextError(f"text {text[:40]!r} has no word that the model can read, expected at least one")
-        pieces = tuple(self._tokenizer.convert_ids_to_tokens(ids))
-        return Tokens(document, tuple(ids), pieces, tuple(spans), tuple(fixed), truncation)
-
-    def _kept(self, fixed: list[bool]) -> list[int]:
-        """Return the indices of the tokens that fit: all special tokens, and the text's tokens at the end to keep."""
-        excess = len(fixed) - self._max_length if self._max_length else 0
-        if excess <= 0:
-            return list(range(len(fixed)))
-        movable = [index for index, flag in enumerate(fixed) if not flag]
-        dropped = set(movable[len(movable) - excess :] if self._keep == "start" else movable[:excess])
-        return [index for index in range(len(fixed)) if index not in dropped]
+        with alone(self.module):
+            return self._tokenizer.tokens(Document.of(text))
 
     def bind(self, binding: Binding) -> TorchProbe:
         """Return the probe of one text."""
-        return bind(self._engine, self._scores, binding, self._role_id(binding.space.reference or "zero"))
+        engine = self._engine.typed(binding.tokens.types)
+        return bind(engine, self._scores, binding, self._role_id(binding.space.reference or "zero"))
 
     def predict(self, texts: Sequence[Input]) -> Floats:
         """Return class probabilities `(n, k)`; texts of equal length form a batch, without padding."""
@@ -230,8 +199,8 @@ class HuggingFace(Reopened):
         """Return class probabilities `(n, k)` of n sequences of tokens."""
         return predict_tokens(self._engine, self._scores, tokens)
 
-    def _call(self, ids: torch.Tensor) -> torch.Tensor:
-        """Return logits for unpadded rows.
+    def _call(self, ids: torch.Tensor, types: torch.Tensor | None = None) -> torch.Tensor:
+        """Return logits for unpadded rows of ids and token types.
 
         Some models use the padding id to find the last real token of a row. Without a padding id, -1 makes them use the
         last token.
@@ -241,29 +210,37 @@ class HuggingFace(Reopened):
         try:
             if pad is None:
                 config.pad_token_id = -1
-            return class_scores(self.module(input_ids=ids), len(ids))
+            typed = {} if types is None else {"token_type_ids": types}
+            return class_scores(self.module(input_ids=ids, **typed), len(ids))
         finally:
             config.pad_token_id = pad
 
     def _role_id(self, role: str) -> int | None:
         attribute = {"mask": "mask_token_id", "unk": "unk_token_id", "pad": "pad_token_id"}.get(role)
-        return None if attribute is None else getattr(self._tokenizer, attribute, None)
+        return None if attribute is None else getattr(self._tokenizer.backend, attribute, None)
 
-    def _checked_length(self, max_length: int) -> int:
-        least, most = self._tokenizer.num_special_tokens_to_add() + 1, self._own_limit()
-        if not isinstance(max_length, int) or not least <= max_length <= (most or max_length):
-            valid = f"from {least} to {most}" if most else f">= {least}"
-            raise OptionError(f"max_length is {max_length!r}, expected an integer {valid}, special tokens included")
-        return max_length
 
-    def _own_limit(self) -> int | None:
-        """Return the longest input that the tokenizer and the positions allow, None if neither has a limit."""
-        limits = [self._tokenizer.model_max_length] if self._tokenizer.model_max_length < 1_000_000 else []
-        positions = getattr(self._config, "max_position_embeddings", None)
-        if positions and positions > 0:
-            n_unused = (self._config.pad_token_id or 0) + 1 if self._config.model_type in _OFFSET_POSITIONS else 0
-            limits.append(positions - n_unused)
-        return min(limits, default=None)
+def _checked_length(tokenizer: Any, max_length: int, most: int | None) -> int:
+    least = tokenizer.num_special_tokens_to_add() + 1
+    if not isinstance(max_length, int) or not least <= max_length <= (most or max_length):
+        valid = f"from {least} to {most}" if most else f">= {least}"
+        raise OptionError(f"max_length is {max_length!r}, expected an integer {valid}, special tokens included")
+    return max_length
+
+
+def _own_limit(tokenizer: Any, config: Any) -> int | None:
+    """Return the longest input that the tokenizer and the positions allow, None if neither has a limit."""
+    limits = [tokenizer.model_max_length] if tokenizer.model_max_length < 1_000_000 else []
+    positions = getattr(config, "max_position_embeddings", None)
+    if positions and positions > 0:
+        n_unused = (config.pad_token_id or 0) + 1 if config.model_type in _OFFSET_POSITIONS else 0
+        limits.append(positions - n_unused)
+    return min(limits, default=None)
+
+
+def _reads_types(module: Any) -> bool:
+    """Return whether a module, compiled or not, takes token types."""
+    return "token_type_ids" in signature(getattr(module, "_orig_mod", module).forward).parameters
 
 
 def _loaded(model: Any, tokenizer: Any, *, download: bool, trust_remote_code: bool) -> tuple[Any, Any]:

@@ -1,14 +1,19 @@
-"""The class scores of rows of zeros and ones that a model has been asked for."""
+"""The class scores of rows that a model has been asked for, so that it is not asked again."""
+
+from collections.abc import Callable
+from typing import Self, TypeVar
 
 import numpy as np
 
-from mase.arrays import Floats
+from mase.arrays import Floats, Ints
 
 __all__ = ["Answers"]
 
+R = TypeVar("R", Floats, Ints)
+
 
 class Answers:
-    """Class scores by row, for rows of zeros and ones over all p coordinates. Other rows are not kept."""
+    """Class scores by row, for rows of zeros and ones over all p coordinates, or for rows of p integers."""
 
     def __init__(self) -> None:
         self._scores: dict[bytes, Floats] = {}
@@ -16,16 +21,35 @@ class Answers:
     def __len__(self) -> int:
         return len(self._scores)
 
-    def add(self, rows: Floats, scores: Floats) -> None:
-        """Keep the scores `(n, k)` of rows `(n, p)`; of a row that is asked twice, the first answer."""
-        binary = np.flatnonzero(np.all((rows == 0) | (rows == 1), axis=1))
-        for key, score in zip(_keys(rows[binary]), scores[binary], strict=True):
+    def with_text(self, start: Floats, p: int) -> Self:
+        """Add the scores `(1, k)` of the text itself, a row of p ones, and return self."""
+        self.add(np.ones((1, p)), start)
+        return self
+
+    def add(self, rows: Floats | Ints, scores: Floats) -> None:
+        """Keep the scores `(n, k)` of rows `(n, p)`; of a row that was asked before, the first answer."""
+        for key, score in zip(_keys(rows), scores, strict=True):
             self._scores.setdefault(key, score)
 
-    def get(self, rows: Floats) -> list[Floats | None]:
+    def get(self, rows: Floats | Ints) -> list[Floats | None]:
         """Return the scores `(k,)` of each row of `(n, p)`; None for a row that was not asked."""
         return [self._scores.get(key) for key in _keys(rows)]
 
+    def complete(self, rows: R, ask: Callable[[R], Floats]) -> Floats:
+        """Return the scores `(n, k)` of rows `(n, p)`.
 
-def _keys(rows: Floats) -> list[bytes]:
-    return [packed.tobytes() for packed in np.packbits(rows == 1, axis=1)]
+        `ask` returns the scores of the rows that were not asked before. It is called at most once, with each of them
+        once and in the order in which they first appear.
+        """
+        keys = _keys(rows)
+        first = {key: index for index, key in reversed(list(enumerate(keys))) if key not in self._scores}
+        new = sorted(first.values())
+        if new:
+            scores = ask(rows if len(new) == len(rows) else rows[new])
+            self._scores.update(zip([keys[index] for index in new], scores, strict=True))
+        return np.array([self._scores[key] for key in keys])
+
+
+def _keys(rows: Floats | Ints) -> list[bytes]:
+    packed = np.packbits(rows == 1, axis=1) if rows.dtype.kind == "f" else rows
+    return [row.tobytes() for row in packed]

@@ -2,14 +2,20 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
+from mase.arrays import Floats, Ints
 from mase.attribution import Note
+from mase.models.batching import ask
+from mase.models.protocol import Probe, SeededProbe
+from mase.regression.cost import Cost
 from mase.regression.problem import Estimate
 
-__all__ = ["Consistency", "Kind", "note"]
+__all__ = ["UNCHECKED", "Consistency", "Kind", "Repeats", "note"]
+
+R = TypeVar("R", Floats, Ints)
 
 Kind = Literal["not-deterministic", "batch-dependent"]
 
@@ -17,6 +23,38 @@ Kind = Literal["not-deterministic", "batch-dependent"]
 _SCORE_ROUNDING, _RESPONSE_ROUNDING = 1e-4, 1e-6
 # Responses to the text alone that differ by less than this share of the largest difference count as reproduced.
 _REPRODUCED = 1e-2
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """Evaluates rows of a probe again, each in a batch of its own.
+
+    Attributes
+    ----------
+    respond
+        The response of scores `(1, k)`.
+    cost
+        Counts the evaluations.
+    """
+
+    probe: Probe
+    respond: Callable[[Floats], float]
+    cost: Cost
+
+    def scores(self, row: Floats, number: int, probe: Probe) -> Floats:
+        """Return the scores `(1, k)` of one row `(1, p)` of this number."""
+        self.cost.n_queries += 1
+        return ask(probe, row, 1, number, watch=self.cost)
+
+    def response(self, row: Floats, number: int) -> float:
+        """Return the response to one row `(1, p)`."""
+        return self.respond(self.scores(row, number, self.probe))
+
+    def responses(self, row: Floats, number: int) -> tuple[float, ...]:
+        """Return one response to a row `(1, p)`, or two from a probe that takes seeds."""
+        probe = self.probe
+        probes = (probe.seeded(0), probe.seeded(1)) if isinstance(probe, SeededProbe) else (probe,)
+        return tuple(self.respond(self.scores(row, number, repeat)) for repeat in probes)
 
 
 @dataclass(slots=True)
@@ -28,7 +66,7 @@ class Consistency:
     Attributes
     ----------
     compared
-        Whether the comparison was made.
+        Whether the comparison was made, or is not to be made.
     alone, in_batch
         The first response to the input alone, and the response in a batch.
     difference
@@ -42,6 +80,35 @@ class Consistency:
     in_batch: float = 0.0
     difference: float = 0.0
     kind: Kind | None = None
+
+    def with_text(self, evaluate: Callable[[R], Floats], rows: R, text: R, start: Floats, repeats: Repeats) -> Floats:
+        """Return the scores `(n, k)` of rows `(n, p)`; the first call evaluates the `text` `(1, p)` with them.
+
+        Its response is compared with that to `start`, its scores `(1, k)` from when it was evaluated alone.
+        """
+        if self.compared or not len(rows):
+            return evaluate(rows)
+        repeats.cost.n_queries += 1
+        # The text is the second row of the first batch, because a first row would get the same random numbers as the
+        # text alone.
+        scores = evaluate(np.insert(rows, 1, text[0], axis=0))
+        ones = np.ones((1, len(repeats.probe.scale)))
+        alone, in_batch = repeats.respond(start), repeats.respond(scores[1:2])
+        self.compare(alone, in_batch, lambda: repeats.responses(ones, 0))
+        return np.delete(scores, 1, axis=0)
+
+    def with_last(self, evaluate: Callable[[Floats], Floats], rows: Floats, first: int, repeats: Repeats) -> Floats:
+        """Return the scores `(n, k)` of rows `(n, p)`; the first call evaluates the last of them again, alone.
+
+        This is for rows that are close to the text or have noise, for which the text would be a weak check. Their
+        numbers begin with `first`.
+        """
+        scores = evaluate(rows)
+        if not self.compared and len(rows):
+            row, number = rows[-1:], first + len(rows) - 1
+            alone, in_batch = repeats.response(row, number), repeats.respond(scores[-1:])
+            self.compare(alone, in_batch, lambda: repeats.responses(row, number))
+        return scores
 
     def compare(self, alone: float, in_batch: float, again: Callable[[], Sequence[float]]) -> None:
         """Compare two responses to one input.
@@ -70,6 +137,9 @@ class Consistency:
         largest = float(np.abs(estimate.gamma).max())
         rounding = max(_SCORE_ROUNDING * largest, _RESPONSE_ROUNDING * abs(self.alone))
         return 2 * self.difference > max(float(errors.min()), rounding)
+
+
+UNCHECKED = Consistency(compared=True)
 
 
 def note(consistency: Consistency) -> Note:

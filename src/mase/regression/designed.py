@@ -21,9 +21,10 @@ __all__ = ["Regression"]
 
 @dataclass(frozen=True, slots=True)
 class _Fitted:
-    """The rows that were evaluated, with their responses and the estimate."""
+    """The rows that were evaluated, with their class scores `(n, k)`, their responses `(n,)` and the estimate."""
 
     sample: Sample
+    scores: Floats
     responses: Floats
     problem: Problem
     estimate: Estimate
@@ -83,20 +84,21 @@ class Regression:
         if self.design.rounds == 1:
             cap = len(sample.coordinates)
         base = self._base(oracle, sample)
-        responses, slopes, gamma = np.empty(0), np.empty((0, oracle.size)), np.empty(0)
+        scores, slopes, gamma = np.empty((0, oracle.start.shape[1])), np.empty((0, oracle.size)), np.empty(0)
         solved: tuple[Problem, Estimate] | None = None
         while True:
-            goal = min(stopping.goal(sample, cap, solved), len(responses) + self._round_size(cap))
+            goal = min(stopping.goal(sample, cap, solved), len(scores) + self._round_size(cap))
             missing = goal - len(sample.coordinates)
             if missing > 0:
                 sample = sample.joined(self.design.draw(rng, missing, distribution, gamma))
-            rows = sample.coordinates[len(responses) : goal]
+            rows = sample.coordinates[len(scores) : goal]
             if self.needs_gradients:
                 more, gradients = oracle.gradients(rows)
                 slopes = np.concatenate([slopes, gradients])
             else:
-                more = oracle.responses(rows)
-            responses = np.concatenate([responses, more])
+                more = oracle.scores(rows)
+            scores = np.concatenate([scores, more])
+            responses = oracle.respond(scores)
             head = sample.head(goal)
             problem = head.problem(responses, base, slopes if self.needs_gradients else None)
             if goal < cap and stopping.never:  # No stopping rule: skip the covariance.
@@ -105,7 +107,7 @@ class Regression:
                 continue
             estimate = self._fit(oracle, sample, responses, problem)
             if goal == cap or stopping.enough(estimate):
-                return _Fitted(head, responses, problem, estimate)
+                return _Fitted(head, scores, responses, problem, estimate)
             solved, gamma = (problem, estimate), estimate.gamma
             self._tell(oracle, head, responses, problem)
 

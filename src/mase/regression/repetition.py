@@ -1,4 +1,4 @@
-"""Explain models that are not deterministic: bypass the cache and include the noise in the standard errors."""
+"""Explain models that are not deterministic: evaluate rows again and include the noise in the standard errors."""
 
 from collections.abc import Sequence
 from copy import deepcopy
@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mase.arrays import Floats
-from mase.models.protocol import RememberingProbe
 from mase.regression.consistency import Consistency, note
 from mase.regression.covariance import MOST_CORRELATED, no_scatter
 from mase.regression.oracle import Oracle
@@ -25,10 +24,10 @@ _MIN_RUNS, _MAX_RUNS = 5, 10
 class Repeated:
     """A strategy that is run again, with a note, if the model's responses to one text differ.
 
-    A model whose rows depend on each other is evaluated one row at a time. For a model that is not deterministic, the
-    cache is bypassed. If the estimate still has no sampling error, as after an exhaustive evaluation, the explanation
-    is repeated within the budget of evaluations, at least five times. Its standard errors then describe the model's
-    noise.
+    A model whose rows depend on each other is evaluated one row at a time. A model that is not deterministic is asked
+    again for a row whenever the row is drawn, so that the errors of a regression include the model's noise. If the
+    estimate still has no sampling error, as in occlusion, the explanation is repeated within the budget of evaluations,
+    at least five times. Its standard errors then describe the model's noise.
     """
 
     strategy: Strategy
@@ -55,33 +54,22 @@ class Repeated:
             return self.strategy.run(oracle, budget, deepcopy(rng), stopping)
 
         consistency = Consistency()
-        solution = solve(replace(oracle, consistency=consistency))
+        checked = replace(oracle, consistency=consistency)
+        solution = solve(checked)
         if not consistency.matters(solution.estimate):
             return solution
-        uncached, before = _without_cache(oracle, consistency), 0
-        if uncached is not None:
-            before = oracle.cost.n_queries - oracle.probe.n_setup
-            solution = solve(uncached)
+        if consistency.kind == "batch-dependent":
+            solution = solve(oracle.again(rows=1))
+        elif checked.n_reused:
+            checked = oracle.again(remember=False)
+            solution = solve(checked)
         if consistency.kind == "not-deterministic" and not solution.estimate.variances.any():
-            n_runs = _n_runs(budget, oracle.cost.n_queries - before)
-            runs = [solve((uncached or oracle).reevaluated(seed)) for seed in range(n_runs)]
+            n_runs = _n_runs(budget, checked.n_rows)
+            runs = [solve(oracle.reevaluated(seed)) for seed in range(n_runs)]
             response = float(np.mean([run.response for run in runs]))  # Each run evaluates the text again.
             mean = _mean([run.estimate for run in runs])
             solution = replace(runs[-1], estimate=mean, response=response, exact=False)
         return replace(solution, cost=replace(oracle.cost), notes=(note(consistency), *solution.notes))
-
-
-def _without_cache(oracle: Oracle, consistency: Consistency) -> Oracle | None:
-    """Return an oracle that evaluates every row again, one at a time for a batch-dependent model.
-
-    Return None if `oracle` already does so.
-    """
-    alone, probe = consistency.kind == "batch-dependent", oracle.probe
-    if isinstance(probe, RememberingProbe):
-        probe = probe.afresh(remember=alone)
-    elif not alone:
-        return None
-    return oracle.again(probe, rows=1 if alone else None)
 
 
 def _mean(runs: Sequence[Estimate]) -> Estimate:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from mase.models.protocol import Opened
 __all__ = ["FunctionProbe", "linear", "quadratic", "smooth"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FunctionProbe:
     """A probe of p coordinates whose first class has the logit `function(c)` `(n,)` and whose second has the logit 0.
 
@@ -33,9 +34,9 @@ class FunctionProbe:
         """Ones `(p,)`."""
         return np.ones(self.size)
 
-    @property
+    @cached_property
     def start(self) -> Floats:
-        """Scores `(1, 2)` at c = 1."""
+        """Scores `(1, 2)` at c = 1, for which the function is called once."""
         return self.scores(np.ones((1, self.size)), np.zeros(1, dtype=np.int64))
 
     def opened(self) -> Opened:

@@ -20,7 +20,7 @@ def test_a_few_texts_of_the_whole_are_explained(explainer, monkeypatch):
     monkeypatch.setattr(estimate, "_MOST", 6)
     found = estimate.estimate(open_source([*TEXTS, None]), explainer, None, Plan(101, 8))
     assert (found.n_texts, found.n_unreadable, found.n_tried) == (101, 1, 6)
-    assert found.n_queries == explainer(TEXTS[0]).fit.n_queries
+    assert 10 < found.n_queries < 20  # no subset of four words is asked twice
     assert 0 < found.seconds < 1
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from tests.unit.models.modules import TEXT, Around, explain
+from tests.unit.models.modules import TEXT, Around
 
 import mase
 from mase.errors import CapabilityError
@@ -22,23 +22,6 @@ def test_embedding_layer_is_found_or_asked_for():
     assert TorchModule(Wrapped(lambda z: z), tokenize=whitespace_ids, embedding="inner.words").predict(
         [TEXT]
     ).shape == (1, 2)
-
-
-def test_layer_used_twice_or_sequence_first_is_refused():
-    torch.manual_seed(3)
-
-    class Twice(SmallLSTM):
-        def forward(self, ids):
-            return super().forward(ids) + super().forward(ids)
-
-    class SequenceFirst(SmallLSTM):
-        def forward(self, ids):
-            return self.head(self.lstm(self.words(ids.T))[0][-1][: len(ids)]).repeat(len(ids), 1)[: len(ids)]
-
-    with pytest.raises(CapabilityError, match="ran 2 times"):
-        explain(Twice())
-    with pytest.raises(CapabilityError, match="batch first"):
-        explain(SequenceFirst())
 
 
 @pytest.mark.parametrize(
@@ -82,43 +65,6 @@ def test_a_layer_that_is_passed_by_is_an_error():
     module.forward = cached
     with pytest.raises(CapabilityError, match=r"ran 0 times in a forward pass, .*pass the one before compilation"):
         explainer("one two three four")
-
-
-def test_words_that_are_embedded_a_second_time_with_the_same_weights_are_an_error():
-    """Encoder and decoder of T5 and BART have an embedding each, of one table."""
-
-    class Twice(Around):
-        def __init__(self):
-            super().__init__(in_place=False)
-            self.again = torch.nn.Embedding(500, 6)
-            self.again.weight = self.words.weight
-
-        def forward(self, ids):
-            return super().forward(ids) + self.head(self.again(ids).mean(dim=1))
-
-    with pytest.raises(CapabilityError, match="also embedded by 'again', with the weights of 'words'"):
-        mase.Explainer(TorchModule(Twice(), tokenize=whitespace_ids, embedding="words"))("one two")
-
-
-class TimeFirst(SmallLSTM):
-    """Reads ids (b, t) and works with (t, b, d)."""
-
-    def __init__(self):
-        super().__init__()
-        self.lstm = torch.nn.LSTM(16, 24)
-
-    def forward(self, ids):
-        return self.head(self.lstm(self.words(ids.T))[0][-1])
-
-
-@pytest.mark.parametrize("text", ["one", "one two", "one two three"])
-@pytest.mark.parametrize("method", ["mase", "occlusion", "mase-nlgp"])
-@pytest.mark.parametrize("roles", [{}, {"mask_id": 2}])
-def test_a_module_that_is_time_first_is_refused_at_every_length(text, method, roles):
-    """With as many rows as tokens the shapes of (b, t) and (t, b) are one."""
-    model = TorchModule(TimeFirst(), tokenize=whitespace_ids, labels=["no", "yes"], **roles)
-    with pytest.raises(CapabilityError, match="time first"):
-        mase.Explainer(model, method=method, n_samples=20)(text)
 
 
 @pytest.mark.parametrize(("text", "n_rows"), [("one", 2), ("one two", 3), ("one two three", 2)])

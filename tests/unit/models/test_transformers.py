@@ -7,6 +7,7 @@ import pytest
 import torch
 import transformers
 from tests.unit.models.modules import TEXT
+from tests.unit.models.tiny import PLAIN, SIZES, classifier, word_tokenizer
 
 import mase
 from mase.errors import (
@@ -14,7 +15,7 @@ from mase.errors import (
     ModelError,
     OptionError,
 )
-from mase.models import Callable, HuggingFace
+from mase.models import HuggingFace
 from mase.testing import check_model
 
 
@@ -117,19 +118,6 @@ def test_multilabel_hugging_face(small_bert):
     assert chance.sum() != pytest.approx(1)
 
 
-def test_token_types_that_would_be_dropped_are_an_error(small_bert):
-    class Typed(type(small_bert[1])):
-        def __call__(self, *given, **options):
-            encoded = super().__call__(*given, **options)
-            encoded["token_type_ids"] = [2 * (index == 0) for index in range(len(encoded["input_ids"]))]
-            return encoded
-
-    tokenizer = copy.deepcopy(small_bert[1])
-    tokenizer.__class__ = Typed
-    with pytest.raises(CapabilityError, match="token_type_ids other than 0"):
-        HuggingFace(small_bert[0], tokenizer).encode("a good film")
-
-
 def test_where_blocks_that_mix_words_or_undo_scales_are_entered(small_bert):
     """MobileBERT's block mixes three neighbours; Bloom's word vectors go through a LayerNorm at once."""
     tokenizer, n = small_bert[1], len(small_bert[1])
@@ -191,34 +179,7 @@ def test_a_regression_is_no_classifier(small_bert):
 
 @pytest.fixture(scope="module")
 def tokenizer():
-    """Words "w0" to "w9" and what every tokenizer has."""
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors
-
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *(f"w{i}" for i in range(10))]
-    backend = Tokenizer(models.WordLevel({word: index for index, word in enumerate(words)}, unk_token="[UNK]"))
-    backend.pre_tokenizer = pre_tokenizers.Whitespace()
-    backend.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
-    special = {
-        "pad_token": "[PAD]",
-        "unk_token": "[UNK]",
-        "cls_token": "[CLS]",
-        "sep_token": "[SEP]",
-        "mask_token": "[MASK]",
-    }
-    return transformers.PreTrainedTokenizerFast(tokenizer_object=backend, model_max_length=30, **special)
-
-
-SIZES = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
-
-
-PLAIN = {"vocab_size": 15, "pad_token_id": 0}
-
-
-def classifier(config):
-    torch.manual_seed(0)
-    return transformers.AutoModelForSequenceClassification.from_config(config).eval()
+    return word_tokenizer()
 
 
 @pytest.mark.parametrize(
@@ -238,38 +199,6 @@ def test_one_label_of_a_transformer_is_a_class_only_if_its_configuration_says_so
     model = HuggingFace(module, tokenizer)
     assert model.labels == labels
     assert model.predict(["w1 w2"]).sum() == pytest.approx(1)
-
-
-def encoder_decoder(**more):
-    heads = {f"{side}_attention_heads": 2 for side in ("encoder", "decoder")}
-    layers = {f"{side}_layers": 1 for side in ("encoder", "decoder")} | {
-        f"{side}_ffn_dim": 16 for side in ("encoder", "decoder")
-    }
-    return {"d_model": 16, "bos_token_id": 2, "eos_token_id": 3, "decoder_start_token_id": 2} | heads | layers | more
-
-
-REFUSED = {
-    "xlnet": lambda: transformers.XLNetConfig(d_model=16, n_layer=1, n_head=2, d_inner=16, **PLAIN),
-    "longformer": lambda: transformers.LongformerConfig(
-        **SIZES, **PLAIN, max_position_embeddings=66, attention_window=4
-    ),
-    "t5": lambda: transformers.T5Config(
-        d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2, eos_token_id=3, decoder_start_token_id=0, **PLAIN
-    ),
-    "bart": lambda: transformers.BartConfig(
-        **encoder_decoder(max_position_embeddings=64, forced_eos_token_id=3), **PLAIN
-    ),
-}
-
-
-@pytest.mark.parametrize("family", REFUSED)
-def test_transformers_that_cannot_be_entered_say_what_to_do(family, tokenizer):
-    """Time first, padded to a window, and words embedded twice."""
-    module = classifier(REFUSED[family]())
-    with pytest.raises(CapabilityError, match=r"mase\.models\.Callable"):
-        mase.Explainer(module, tokenizer)("w1 w2 w3")
-    through = Callable(lambda texts: torch.tensor([[0.5, 0.5]] * len(texts)), ["a", "b"])
-    assert len(mase.Explainer(through, n_samples=8)("w1 w2 w3").words) == 3
 
 
 def test_language_models_are_no_classifiers(tokenizer):

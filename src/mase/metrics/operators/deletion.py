@@ -66,7 +66,8 @@ def _only(tokens: Tokens, indices: Sequence[int] | Ints) -> Tokens:
     """Return the tokens with these indices."""
     rows = [(tokens.ids[i], tokens.pieces[i], tokens.spans[i], tokens.fixed[i]) for i in indices]
     ids, pieces, spans, fixed = zip(*rows, strict=True) if rows else ((), (), (), ())
-    return replace(tokens, ids=ids, pieces=pieces, spans=spans, fixed=fixed)
+    types = tokens.types and tuple(tokens.types[i] for i in indices)
+    return replace(tokens, ids=ids, pieces=pieces, spans=spans, fixed=fixed, types=types)
 
 
 def _absent(model: Model, tokens: Tokens) -> Floats:
