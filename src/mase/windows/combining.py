@@ -10,9 +10,10 @@ import numpy as np
 
 from mase.arrays import Floats
 from mase.attribution import Attribution, Fit, Note, Prediction, Response, Token, Unit, Window, WindowResponse, ranking
+from mase.choices import Pooling
 from mase.document import Field
 from mase.text import Span
-from mase.windows.pooling import Pooling, decider, pooled, weights
+from mase.windows.pooling import decider, pooled, weights
 
 __all__ = ["Part", "combined"]
 
