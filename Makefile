@@ -111,9 +111,9 @@ faults: $(STAMP)
 MASE_DATA ?= ../shared/data
 corpora: $(STAMP)
 	$(BIN)/mase run $(MASE_DATA)/imdb.parquet --where split=test --keep label,rating,id=imdb_id \
-		-m lstm-imdb --n-samples 200 -o corpora-out/imdb
+		-m lstm-imdb --units wordpunct --n-samples 200 -o corpora-out/imdb
 	$(BIN)/mase run $(MASE_DATA)/reuters46.parquet --where split=test --id-column id --keep label \
-		-m lstm-reuters --n-samples 200 -o corpora-out/reuters
+		-m lstm-reuters --units wordpunct --n-samples 200 -o corpora-out/reuters
 	for name in imdb reuters; do \
 		COLUMNS=80 $(BIN)/mase summary corpora-out/$$name --label-column label \
 			> experiments/corpora/lstm-$$name.txt || exit 1; \

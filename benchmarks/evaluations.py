@@ -31,6 +31,7 @@ from mase_paper.experiments.testbeds import TARGETS
 from timing import provenance, write
 
 LITERAL = 1000
+UNITS = "wordpunct"  # punctuation is a word of its own, as in the paper
 ERROR_GRID = (50, 75, 100, 150, 200, 300, 500, 1000)
 ACCURACY_GRID = (50, 100, 200, 1000)
 # Texts for Delta Accuracy, texts for the error, rows of the long-run value, seeds and precision: a BERT costs a hundred
@@ -47,7 +48,7 @@ def relative_errors(
     """Return the root mean square, over texts and seeds, of |scores - truth| / |truth| with n evaluations."""
     squares = []
     for seed in range(1, seeds + 1):
-        explainer = mase.Explainer(model, method=method, n_samples=n, seed=seed, precision=precision)
+        explainer = mase.Explainer(model, method=method, units=UNITS, n_samples=n, seed=seed, precision=precision)
         for text, truth in truths.items():
             squares.append(np.sum((explainer(text).scores - truth) ** 2) / np.sum(truth**2))
     return float(np.sqrt(np.mean(squares)))
@@ -66,7 +67,7 @@ def evaluations_for(error: float, grid: Sequence[int], errors: Sequence[float]) 
 
 def equal_error(model: Any, texts: Sequence[str], n_long: int, seeds: int, precision: Precision) -> dict[str, Any]:
     """Return the errors of both estimators, and the N at which ours reaches that of `mase-paper`."""
-    long_run = mase.Explainer(model, method="mase-nlgp", n_samples=n_long, precision=precision)
+    long_run = mase.Explainer(model, method="mase-nlgp", units=UNITS, n_samples=n_long, precision=precision)
     truths = {text: long_run(text).scores for text in texts}
     literal = relative_errors(model, "mase-paper", LITERAL, seeds, precision, truths)
     ours = [relative_errors(model, "mase-nlgp", n, seeds, precision, truths) for n in ERROR_GRID]
@@ -87,7 +88,7 @@ def equal_accuracy(model: Any, texts: Sequence[str], precision: Precision) -> di
     """Return Delta Accuracy of `mase` at several N and of `mase-paper`, and the smallest N that is not worse."""
     literal = replace(mase.METHODS["mase-paper"], n_samples=LITERAL)
     ours = {n: replace(mase.METHODS["mase"], name=f"mase, N = {n}", n_samples=n) for n in ACCURACY_GRID}
-    found = evaluate(model, texts, [*ours.values(), literal], precision=precision)
+    found = evaluate(model, texts, [*ours.values(), literal], precision=precision, units=UNITS)
     reached = next((n for n, method in ours.items() if _no_worse(found, method.name, literal.name)), None)
     return {
         "texts": len(texts),

@@ -61,7 +61,7 @@ def _flips(found: Mapping[str, Records], model: Model, split: Split, operator: O
             by_text[record.row, record.target].append((configuration, record))
     flips: dict[str, dict[int, int]] = defaultdict(dict)
     for (row, target), wanted in sorted(by_text.items()):
-        bound = masker(model, split.texts[row], operator)
+        bound = masker(model, split.texts[row], operator, "wordpunct")
         explained = [(configuration, record) for configuration, record in wanted if record.probability]
         if explained:
             rows = np.concatenate([_without_top(bound, record) for _, record in explained])

@@ -83,7 +83,10 @@ def agreements(model: Model, text: str, method: str, n_samples: int) -> Iterator
         strategy = mase.METHODS[method].strategy
         assert isinstance(strategy, Regression)
         recorder = Recorder(strategy.estimator)
-        attribution = mase.Explainer(model, method=method, n_samples=n_samples, estimator=recorder, seed=seed)(text)
+        explainer = mase.Explainer(
+            model, method=method, units="wordpunct", n_samples=n_samples, estimator=recorder, seed=seed
+        )
+        attribution = explainer(text)
         if attribution.fit.split_half is None:
             return
         runs.append((attribution, recorder.rank_correlation()))

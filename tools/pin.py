@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,8 @@ def explanations() -> Iterator[tuple[str, Any]]:
     """Yield a name and the explanation, or the error, of every case."""
     import mase
 
+    # Punctuation apart from words, as it was before there was a choice.
+    words = {"units": "wordpunct"} if find_spec("mase.units") else {}
     models = {
         "lstm-imdb": ("lstm-imdb", texts("reviews.txt")[:2]),
         "lstm-reuters": ("lstm-reuters", texts("news.txt")[:2]),
@@ -68,9 +71,10 @@ def explanations() -> Iterator[tuple[str, Any]]:
         loaded = mase.models.load(source) if isinstance(source, str) else source
         for method in mase.METHODS:
             for setting, options in SETTINGS.items():
-                yield from _cases(f"{model}, {method}, {setting}", loaded, method, options, many)
+                given = options if "granularity" in options else words | options
+                yield from _cases(f"{model}, {method}, {setting}", loaded, method, given, many)
     for setting in ("default", "few"):
-        yield from _bert(SETTINGS[setting], setting)
+        yield from _bert(words | SETTINGS[setting], setting)
 
 
 def _bert(options: dict[str, Any], setting: str) -> Iterator[tuple[str, Any]]:

@@ -21,7 +21,10 @@ from mase.regression.strategy import Solution
 from mase.results import fit_of, response_of, tokens_of, units_of
 from mase.spaces.token_mask import TokenMask
 from mase.target import target_index
-from mase.text import Tokens, Words, group_words
+from mase.text import Tokens, Words
+from mase.units import Splitter
+from mase.units.grouping import group
+from mase.units.token import Token
 
 __all__ = ["BoundText"]
 
@@ -56,14 +59,23 @@ class BoundText:
 
     @classmethod
     def of(
-        cls, model: Model, method: Method, document: Document, target: str | int | None, *, per_token: bool, seed: int
+        cls,
+        model: Model,
+        method: Method,
+        document: Document,
+        target: str | int | None,
+        splitter: Splitter,
+        *,
+        seed: int,
     ) -> Self:
-        """Encode and bind a text; `target` is a label or an index, None for the predicted class.
+        """Encode, split and bind a text; `target` is a label or an index, None for the predicted class.
 
         Raises
         ------
         EmptyTextError
-            If the text has no word.
+            If the text has no unit.
+        UnitsError
+            If a function of the user does not split the text.
         OptionError, UnknownNameError
             If there is no such class, or the method needs a single standard deviation.
         ModelError
@@ -72,7 +84,8 @@ class BoundText:
         begun = time.perf_counter()
         document.check_masks()
         tokens = model.encode(document)
-        words = group_words(tokens)
+        words = group(tokens, splitter)
+        per_token = isinstance(splitter, Token) or method.space.per_token
         of_token = coordinates(words, per_token=per_token)
         binding = _binding(tokens, of_token, method, seed)
         probe = _bound(model, binding)
@@ -127,8 +140,9 @@ class BoundText:
 
 def _binding(tokens: Tokens, of_token: Ints, method: Method, seed: int) -> Binding:
     if not (of_token >= 0).any():
-        excerpt = tokens.text[:40]
-        raise EmptyTextError(f"text {excerpt!r} has only special tokens for the model, expected at least one word")
+        raise EmptyTextError(
+            f"text {tokens.text[:40]!r} has no token of the model in a unit, expected at least one unit"
+        )
     level = method.noise_level
     if method.space.noisy and not level:
         raise OptionError(

@@ -2,12 +2,7 @@
 
 from typing import Literal, get_args
 
-__all__ = [
-    "LONG", "POOLINGS", "PRECISIONS", "REFERENCES", "UNITS", "Long", "Pooling", "Precision", "Reference", "Units",
-]  # fmt: skip
-
-Units = Literal["word", "token"]
-UNITS: tuple[Units, ...] = get_args(Units)
+__all__ = ["LONG", "POOLINGS", "PRECISIONS", "REFERENCES", "Long", "Pooling", "Precision", "Reference"]
 
 Precision = Literal["float32", "bfloat16"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)

@@ -22,6 +22,7 @@ __all__ = [
     "ShapeError",
     "TextTimeoutError",
     "TooFewSamplesError",
+    "UnitsError",
     "UnknownNameError",
     "WorkerError",
 ]
@@ -49,6 +50,10 @@ class UnknownNameError(MaseError, LookupError):
 
 class EmptyTextError(MaseError, ValueError):
     """A text has nothing that can be scored: no word, or no token of the model."""
+
+
+class UnitsError(MaseError, ValueError):
+    """A function that splits a text into units raised an exception or returned something other than spans."""
 
 
 class InvalidTextError(MaseError, ValueError):

@@ -17,12 +17,13 @@ from mase.methods import Method, describe, resolve, suited
 from mase.models import adapt
 from mase.models.batching import UNWATCHED
 from mase.models.protocol import Model, Probe
-from mase.options import ExplainerOptions, MoreOptions, Units, merged, names_of
+from mase.options import ExplainerOptions, MoreOptions, merged, names_of
 from mase.progress import Listener, Reporter, tracked
 from mase.regression.answers import Answers
 from mase.regression.precision import AUTO, QueryOptions
 from mase.regression.stopping import NEVER, Stopping
 from mase.rng import generator, seeded, stream_key
+from mase.units import DEFAULT, Units
 
 __all__ = ["Explainer", "explain"]
 
@@ -41,8 +42,8 @@ class Explainer:
         The name of a method in `mase.METHODS`, or a `Method`. For a model without embeddings, "mase-nlgp" is replaced
         by "mase-mask".
     units
-        The units that are perturbed: "word" or "token". With tokens, the score of a word is the sum of its token
-        scores.
+        What is in or out as one: "word" (with the punctuation that touches it), "sentence" or another name in
+        `mase.units.UNITS`; "re:" and a regular expression, or a compiled one; or a function from a text to spans.
     n_samples, sigma, reference, link
         Replace that part of the method; None keeps it. `sigma` is a standard deviation of the coordinates, p standard
         deviations, a covariance matrix `(p, p)` or a function of p that returns one of these. `reference` is "zero",
@@ -88,7 +89,7 @@ class Explainer:
         tokenizer: Any = None,
         *,
         method: str | Method = "mase",
-        units: Units = "word",
+        units: Units = DEFAULT,
         n_samples: int | None = None,
         sigma: Any = None,
         reference: str | None = None,
@@ -102,7 +103,7 @@ class Explainer:
         show_progress: bool = False,
         **more: Unpack[MoreOptions],
     ) -> None:
-        parts, self.query, self.stopping, self.units = merged(query, stopping, units, more)
+        parts, self.query, self.stopping, self.splitter = merged(query, stopping, units, more)
         stream_key(seed, "")
         self.model: Model = adapt(model, tokenizer)
         overrides = {"n_samples": n_samples, "sigma": sigma, "reference": reference, "link": link} | parts
@@ -216,7 +217,7 @@ class Explainer:
             return self._explained(self._bound(document, target), listener)
 
     def _bound(self, document: Document, target: str | int | None) -> BoundText:
-        return BoundText.of(self.model, self.method, document, target, per_token=self.per_token, seed=self.seed)
+        return BoundText.of(self.model, self.method, document, target, self.splitter, seed=self.seed)
 
     def _explained(self, bound: BoundText, listener: Listener | None) -> Attribution:
         settings, probe = self._described(bound.probe), bound.probe
@@ -234,11 +235,6 @@ class Explainer:
         return bound.attribution(solution, settings, self.seed, tested, self.n_tested)
 
     @property
-    def per_token(self) -> bool:
-        """Whether the coordinates are tokens instead of words."""
-        return self.units == "token" or self.method.space.per_token
-
-    @property
     def settings(self) -> dict[str, Any]:
         """All settings that decide the scores, as plain JSON types.
 
@@ -251,7 +247,7 @@ class Explainer:
 
     def _settings(self, method: Method) -> dict[str, Any]:
         return describe(method) | {
-            "units": "token" if self.per_token else "word",
+            "units": self.splitter.name,
             "tolerance": self.stopping.tolerance,
             "stable_top": self.stopping.stable_top,
             "confidence": self.stopping.confidence,

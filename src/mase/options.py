@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, Literal, TypedDict
 
-from mase.choices import UNITS, Precision, Units
+from mase.choices import Precision
 from mase.document import Scalar
 from mase.errors import OptionError
 from mase.links import Link
@@ -12,8 +12,9 @@ from mase.method import Method
 from mase.registry import unknown
 from mase.regression.precision import QueryOptions
 from mase.regression.stopping import Stopping
+from mase.units import DEFAULT, Splitter, Units, splitter
 
-__all__ = ["ExplainerOptions", "MoreOptions", "Units", "merged", "names_of"]
+__all__ = ["ExplainerOptions", "MoreOptions", "merged", "names_of"]
 
 
 class MoreOptions(TypedDict, total=False):
@@ -69,8 +70,8 @@ _NAMED = (
 
 def merged(
     query: QueryOptions, stopping: Stopping, units: Units, more: Mapping[str, Any]
-) -> tuple[dict[str, Any], QueryOptions, Stopping, Units]:
-    """Return the parts of the method in `more`, and `query`, `stopping` and `units` updated from `more`.
+) -> tuple[dict[str, Any], QueryOptions, Stopping, Splitter]:
+    """Return the parts of the method in `more`, `query` and `stopping` updated from `more`, and the splitter.
 
     An option that is None counts as not given.
 
@@ -79,7 +80,9 @@ def merged(
     OptionError
         If a value is invalid, or `units` and its former name `granularity` contradict each other.
     UnknownNameError
-        If an option is unknown.
+        If an option or a unit is unknown.
+    MissingDependencyError
+        If the package that the unit needs is not installed.
     """
     known = list(MoreOptions.__annotations__)
     for name in more:
@@ -91,7 +94,7 @@ def merged(
         raise OptionError(f"stopping is {stopping!r}, expected for example mase.Stopping(tolerance=0.1)")
     query = replace(query, **_select(more, _QUERY))
     stopping = replace(stopping, **_select(more, _STOPPING))
-    return _select(more, _PARTS), query, stopping, _units(units, more.get("granularity"))
+    return _select(more, _PARTS), query, stopping, _splitter(units, more.get("granularity"))
 
 
 def names_of(fields: Collection[str]) -> tuple[str, ...]:
@@ -107,16 +110,13 @@ def names_of(fields: Collection[str]) -> tuple[str, ...]:
     return tuple(fields)
 
 
-def _units(units: Units, granularity: Units | None) -> Units:
-    """Return the units, which may be given by their former name `granularity`."""
-    for name, value in (("units", units), ("granularity", granularity)):
-        if value is not None and value not in UNITS:
-            raise OptionError(f"{name} is {value!r}, expected one of {', '.join(UNITS)}")
+def _splitter(units: Units, granularity: Units | None) -> Splitter:
+    """Return the splitter of the units, which may be given by their former name `granularity`."""
     if granularity is None:
-        return units
-    if units not in (UNITS[0], granularity):
+        return splitter(units)
+    if units not in (DEFAULT, granularity):
         raise OptionError(f"units is {units!r} and granularity {granularity!r}, expected one of them; use units")
-    return granularity
+    return splitter(granularity)
 
 
 def _select(options: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:

@@ -2,10 +2,8 @@
 
 import re
 import unicodedata
-from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import pairwise
 from typing import Literal
 
 from mase.document import Document
@@ -18,15 +16,25 @@ __all__ = [
     "Truncation",
     "Words",
     "find_words",
-    "group_words",
     "joins",
+    "visible",
 ]
 
 Span = tuple[int, int]
 Side = Literal["start", "end"]
 
-# Scripts without spaces between words, in which every character counts as a word.
-_IDEOGRAPHS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+# Scripts without spaces between words. Of ideographs and kana every character counts as a word.
+_IDEOGRAPHS = "\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+# Of the scripts of line break class SA in Unicode (Thai, Lao, Burmese, Khmer, Tai and Ahom) it is a cluster: a letter
+# with its marks, with a vowel that is written before or after it, and with letters that are stacked or silenced.
+_SOUTH_EAST_ASIAN = (
+    "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ebd\u0ec0-\u0ece\u0edc-\u0edf\u1000-\u103f\u1050-\u108f\u109a-\u109d"
+    "\u1780-\u17d3\u17d7\u17dc\u17dd\u1950-\u1974\u1980-\u19c9\u1a20-\u1a7f\u1aa7\ua9e0-\ua9ef\ua9fa-\ua9fe"
+    "\uaa60-\uaa76\uaa7a-\uaadd\U00011700-\U0001172b"
+)
+_LEADING_VOWELS, _FOLLOWING_VOWELS = "\u0e40-\u0e44\u0ec0-\u0ec4", "\u0e30\u0e32\u0e33\u0e45\u0eb0\u0eb2\u0eb3\u0ebd"
+_STACKED = rf"[\u1039\u17d2][{_SOUTH_EAST_ASIAN}]"
+_SILENCED = r"[\u1000-\u1021]\u1037?\u103a"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +96,18 @@ def _word_pattern() -> re.Pattern[str]:
     codes = (*range(0x300, 0x1F000), *range(0xE0100, 0xE01F0))
     marks = "".join(re.escape(chr(c)) for c in codes if unicodedata.category(chr(c)) in ("Mn", "Mc", "Me"))
     # Soft hyphens, joiners and direction marks do not end a word, as in the word rules of Unicode (UAX 29, WB4).
-    letter = rf"[^\W_{_IDEOGRAPHS}][{marks}\xad\u200c-\u200f\u2060]*"
+    letter = rf"[^\W_{_IDEOGRAPHS}{_SOUTH_EAST_ASIAN}][{marks}\xad\u200c-\u200f\u2060]*"
     inside = r"['’]|(?<=\d)[.,](?=\d)"
-    return re.compile(rf"[{_IDEOGRAPHS}][{marks}]*|(?:{letter})+(?:(?:{inside})(?:{letter})+)*|_+|[^\w\s]+")
+    cluster = rf"[{_LEADING_VOWELS}]?[{_SOUTH_EAST_ASIAN}](?:{_STACKED}|[{marks}]|[{_FOLLOWING_VOWELS}]|{_SILENCED})*"
+    return re.compile(rf"[{_IDEOGRAPHS}][{marks}]*|{cluster}|(?:{letter})+(?:(?:{inside})(?:{letter})+)*|_+|[^\w\s]+")
 
 
 def find_words(text: str) -> list[Span]:
     """Return the spans of the words of `text`.
 
     A word is a run of letters and digits, which may contain apostrophes and, in numbers, points and commas; a single
-    ideograph; or a run of punctuation or symbols.
+    ideograph or kana; a cluster of a letter and what belongs to it in Thai, Lao, Burmese, Khmer and scripts like them;
+    or a run of punctuation or symbols.
 
     Examples
     --------
@@ -110,7 +120,7 @@ def find_words(text: str) -> list[Span]:
 def joins(left: str, right: str) -> bool:
     """Return whether the end of `left` and the start of `right` would form one word if they were concatenated.
 
-    They do if both are letters or digits. Ideographs and kana, which are single words, never do.
+    They do if both are letters or digits. Those of scripts without spaces between words never do.
 
     Examples
     --------
@@ -131,59 +141,12 @@ def _edges(piece: str) -> tuple[bool, bool]:
 
 
 def _is_letter(character: str) -> bool:
-    return character.isalnum() and re.match(rf"[{_IDEOGRAPHS}]", character) is None
+    return character.isalnum() and re.match(rf"[{_IDEOGRAPHS}{_SOUTH_EAST_ASIAN}]", character) is None
 
 
-def group_words(tokens: Tokens) -> Words:
-    """Return the words that the tokens of a text form.
-
-    A token belongs to every word that it overlaps, and words that share a token are merged. A token that overlaps no
-    word is its own word. A token that is empty, or only white space, belongs to the word of the next token.
-    """
-    spans = find_words(tokens.text)
-    starts, ends = [s for s, _ in spans], [e for _, e in spans]
-    pieces: list[Span | None] = []  # The span of the word of each token, before words that share a token are merged.
-    for span, fixed in zip(tokens.spans, tokens.fixed, strict=True):
-        span = None if fixed or span is None else _visible(tokens.text, span)
-        if span is None:
-            pieces.append(None)
-            continue
-        first, last = _first_overlap(ends, span[0]), bisect_left(starts, span[1]) - 1
-        pieces.append((min(starts[first], span[0]), max(ends[last], span[1])) if first <= last else span)
-    merged = _merge(sorted({piece for piece in pieces if piece is not None}))
-    merged_starts = [s for s, _ in merged]
-    of_token = [-1 if piece is None else bisect_left(merged_starts, piece[0] + 1) - 1 for piece in pieces]
-    return Words(tuple(merged), tuple(_join_widthless(tokens, of_token)))
-
-
-def _visible(text: str, span: Span) -> Span | None:
+def visible(text: str, span: Span) -> Span | None:
     """Return the span without surrounding white space, which byte-level tokenizers include; None if nothing is left."""
     piece = text[slice(*span)]
     start = span[0] + len(piece) - len(piece.lstrip())
     end = span[1] - len(piece) + len(piece.rstrip())
     return (start, end) if start < end else None
-
-
-def _first_overlap(ends: list[int], start: int) -> int:
-    return bisect_left(ends, start + 1)
-
-
-def _merge(spans: list[Span]) -> list[Span]:
-    merged: list[Span] = []
-    for start, end in spans:
-        if merged and start < merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    assert all(a[1] <= b[0] for a, b in pairwise(merged))
-    return merged
-
-
-def _join_widthless(tokens: Tokens, of_token: list[int]) -> list[int]:
-    joined, following = list(of_token), -1
-    for index in reversed(range(len(joined))):
-        if joined[index] >= 0:
-            following = joined[index]
-        elif not tokens.fixed[index]:
-            joined[index] = following
-    return joined

@@ -16,7 +16,8 @@ from mase.models import ADAPTERS, load
 from mase.outputs import OUTPUTS
 from mase.spaces import SPACES
 from mase.testing import check_design, check_estimator, check_metric, check_output, check_procedure, check_space
-from mase.text import group_words
+from mase.units.grouping import group
+from mase.units.word import Word
 
 # The moment family has the error floor of Theorem 1 and the L1 family shrinks: by design, not by mistake.
 TOLERANCES = {"moment": 0.12, "sparse": 0.3, "lasso": 0.7, "fixed-ridge": 0.01}
@@ -69,7 +70,7 @@ def test_adapters():
 def test_masking_operators():
     model = load("lstm-imdb")
     tokens = model.encode("a dull story")
-    words = group_words(tokens)
+    words = group(tokens, Word())
     for name, operator in OPERATORS.items():
         if name not in (*model.references, "delete"):
             with pytest.raises(CapabilityError):

@@ -14,7 +14,9 @@ from mase.methods import resolve
 from mase.regression.covariance import covariance
 from mase.regression.problem import Problem
 from mase.testing import FunctionProbe, smooth
-from mase.text import Tokens, find_words, group_words
+from mase.text import Tokens, find_words
+from mase.units.grouping import group
+from mase.units.word import Word
 
 QUICK = settings(max_examples=30, deadline=None)
 
@@ -93,7 +95,8 @@ def test_every_token_finds_its_word(text, data):
     cuts = sorted({0, len(text), *data.draw(st.lists(st.integers(0, len(text)), max_size=10))})
     spans = tuple(itertools.pairwise(cuts))
     n = len(spans)
-    words = group_words(Tokens(Document.of(text), tuple(range(n)), ("",) * n, spans, (False,) * n))
+    given = Tokens(Document.of(text), tuple(range(n)), ("",) * n, spans, (False,) * n)
+    words = group(given, Word())
     for (start, end), word in zip(spans, words.of_token, strict=True):
         piece = text[start:end]
         if not piece.strip():  # joins the token after it, if there is one

@@ -32,7 +32,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"errors", "platforms"}),
     frozenset({"arrays", "choices", "document", "files", "lazy", "processes", "registry", "rng"}),
     frozenset({"text"}),
-    frozenset({"attribution", "coordinates", "links", "provenance", "spaces.protocol", "statistics"}),
+    frozenset({"attribution", "coordinates", "links", "provenance", "spaces.protocol", "statistics", "units"}),
     frozenset({"models.protocol"}),
     frozenset({"models.batching"}),
     frozenset({"regression"}),

@@ -23,7 +23,7 @@ def test_fields_of_query_and_stopping_have_keywords_of_their_own():
         query=mase.QueryOptions(batch_size=4), stopping=mase.Stopping(tolerance=0.3, stable_top=2), units="token"
     )
     assert short.settings == values.settings
-    assert (short.query, short.stopping, short.units) == (values.query, values.stopping, values.units)
+    assert (short.query, short.stopping, short.splitter) == (values.query, values.stopping, values.splitter)
 
 
 def test_none_is_not_given():
@@ -35,8 +35,9 @@ def test_none_is_not_given():
     "options",
     [
         {"units": "token", "granularity": "word"},
-        {"units": "sentences"},
-        {"granularity": "sentences"},
+        {"units": 3},
+        {"units": "re:("},
+        {"granularity": None, "units": None},
         {"query": "bfloat16"},
         {"stopping": 0.1},
         {"design": 3},
@@ -49,6 +50,12 @@ def test_none_is_not_given():
 def test_options_of_another_kind_are_typed_errors(options):
     with pytest.raises(OptionError, match="expected"):
         explainer(**options)
+
+
+@pytest.mark.parametrize("name", ["units", "granularity"])
+def test_a_unit_that_does_not_exist_is_told_the_nearest_one(name):
+    with pytest.raises(UnknownNameError, match="did you mean 'sentence'"):
+        explainer(**{name: "sentences"})
 
 
 def test_confidence_of_another_kind_is_a_typed_error():

@@ -15,6 +15,7 @@ from mase.cli.options import (
     text_column,
     threads,
     trust_remote_code,
+    units,
     where,
 )
 from mase.metrics import METRICS
@@ -81,6 +82,7 @@ _what_is_evaluated = options(
         "--operator", type=click.Choice((AUTO, *OPERATORS)), default=AUTO, show_default=True, help="Masking operator."
     ),
     click.option("--n-samples", type=click.IntRange(min=2), help="Evaluations per text. [default: each method's]"),
+    units,
     precision,
     click.option(
         "--seed", type=click.IntRange(min=0), default=0, show_default=True,

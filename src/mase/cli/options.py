@@ -5,10 +5,12 @@ from typing import Any
 
 import click
 
-from mase.choices import PRECISIONS, REFERENCES, UNITS
+from mase.choices import PRECISIONS, REFERENCES
 from mase.designs import DESIGNS
+from mase.errors import OptionError, UnknownNameError
 from mase.estimators import ESTIMATORS
 from mase.links import LINKS
+from mase.units import DEFAULT, UNITS, splitter
 
 __all__ = [
     "device",
@@ -23,6 +25,7 @@ __all__ = [
     "text_column",
     "threads",
     "trust_remote_code",
+    "units",
     "where",
 ]
 
@@ -88,6 +91,25 @@ def _batch_size(value: str) -> int | str:
     return int(value)
 
 
+def _units(_context: click.Context, _option: click.Parameter, value: str) -> str:
+    try:
+        splitter(value)
+    except (OptionError, UnknownNameError) as error:
+        raise click.BadParameter(str(error)) from error
+    return value
+
+
+units = click.option(
+    "--units",
+    "--granularity",
+    "units",
+    default=DEFAULT,
+    show_default=True,
+    callback=_units,
+    metavar="NAME|re:REGEX",
+    help=f"Units that are in or out as one: {', '.join(UNITS.entries)}, or the matches of a regular expression.",
+)
+
 # Passed on to `Explainer` under the same names.
 how = options(
     click.option(
@@ -111,10 +133,7 @@ how = options(
     click.option(
         "--estimator", metavar="NAME", help=f"Estimator of the scores: {', '.join(ESTIMATORS)}. [default: the method's]"
     ),
-    click.option(
-        "--units", "--granularity", "units", type=click.Choice(UNITS), default=UNITS[0], show_default=True,
-        help="Units to perturb: whole words, or single tokens.",
-    ),
+    units,
     click.option(
         "--seed", type=click.IntRange(min=0), default=0, show_default=True,
         help="Seed; the same seed and text give the same scores.",

@@ -13,7 +13,9 @@ from mase.document import Input
 from mase.errors import OptionError, ShapeError
 from mase.models.protocol import Model
 from mase.results import units_of
-from mase.text import Span, Tokens, Words, group_words
+from mase.text import Span, Tokens, Words
+from mase.units import DEFAULT, Units, splitter
+from mase.units.grouping import group
 
 __all__ = ["align", "check_model"]
 
@@ -37,7 +39,7 @@ class _Tensor(Protocol):
     def cpu(self) -> Any: ...
 
 
-def align(given: Any, model: Model, text: Input, *, target: int | None = None) -> Floats:
+def align(given: Any, model: Model, text: Input, *, target: int | None = None, units: Units = DEFAULT) -> Floats:
     """Return scores `(w,)` for the words of `text` that `model` reads, from an attribution made by another tool.
 
     Parameters
@@ -57,11 +59,9 @@ def align(given: Any, model: Model, text: Input, *, target: int | None = None) -
           row per token that the model reads, with or without the special tokens. The d entries of a token are summed,
           and so are the tokens of a word. `(1, n)` is one text of n tokens if the text has n tokens;
         - an array of one number per word `(w,)`;
-        - the form of these in a JSON file: an array is a list of numbers, and a `shap.Explanation` is a mapping with
-        the
-          lists `values` and `data`.
-    model, text
-        The model that reads the text.
+        - the form of these in a JSON file: a list of numbers, or a mapping with the lists `values` and `data`.
+    model, text, units
+        The model that reads the text, and the units that get the scores; those of an `Attribution` must be the same.
     target
         Index of the class that the scores explain. An `Attribution` must explain this class. Of the k columns of a
         `shap.Explanation`, this one is taken. With None an `Attribution` may explain any class.
@@ -80,11 +80,11 @@ def align(given: Any, model: Model, text: Input, *, target: int | None = None) -
     --------
     >>> from mase.models import Callable
     >>> model = Callable(lambda texts: [[0.5, 0.5] for _ in texts])
-    >>> align([("Not", -1.0), ("good.", 5.0)], model, "Not good.").tolist()
-    [-1.0, 4.0, 1.0]
+    >>> align([("Not", -1.0), ("good", 4.0), (".", 1.0)], model, "Not good.").tolist()
+    [-1.0, 5.0]
     """
     tokens = model.encode(text)
-    words, text = group_words(tokens), tokens.text
+    words, text = group(tokens, splitter(units)), tokens.text
     if isinstance(given, Attribution):
         return _scores_of(given, model, tokens, words, target)
     if isinstance(given, Mapping):
@@ -131,7 +131,7 @@ def _scores_of(given: Attribution, model: Model, tokens: Tokens, words: Words, t
     if given.document != tokens.document.fields or given.units != units_of(tokens, words):
         raise ShapeError(
             f"the attribution has {len(given.spans)} words of {given.text[:40]!r}, expected the {len(words)} words "
-            f"of {tokens.text[:40]!r} that the model reads; explain the text with this model"
+            f"of {tokens.text[:40]!r} that the model reads; explain the text with this model and with the same units"
         )
     if target is not None and given.target != model.labels[target]:
         raise OptionError(
@@ -147,21 +147,24 @@ def _by_word(given: Mapping[Any, Any], text: str, words: Words) -> Floats:
     read = [text[slice(*span)] for span in words.spans]
     if all(word == word.lower() for word in scores):  # the mapping has an uncased vocabulary
         read = [word.lower() for word in read]
-    scores |= _without_punctuation(scores, set(read))
-    scored = [[word] if word in scores else re.findall(r"\w+", word) for word in read]
+    scores |= _without_punctuation(scores, {_bare(word) for word in read if word not in scores})
+    scored = [next(([one] for one in (word, _bare(word)) if one in scores), re.findall(r"\w+", word)) for word in read]
     if not any(part in scores for parts in scored for part in parts):
         raise ShapeError(f"none of the words {sorted(scores)[:5]} is in the text {text[:40]!r}, expected its words")
     return as_floats([sum(scores.get(part, 0.0) for part in parts) for parts in scored], (None,), "scores")
 
 
+def _bare(word: str) -> str:
+    """Return a word without the punctuation around it, and punctuation as it is."""
+    return re.sub(r"^\W+|\W+$", "", word) or word
+
+
 def _without_punctuation(scores: Mapping[str, float], words: Container[str]) -> dict[str, float]:
-    """Return the scores of the words of the text that the mapping has only with punctuation around them."""
+    """Return the scores of bare words that the mapping has with or without punctuation around them."""
     bare: dict[str, float] = {}
     for word, score in scores.items():
-        inner = re.sub(r"^\W+|\W+$", "", word)
-        if word in words or inner not in words:
-            continue
-        if bare.setdefault(inner, scores.get(inner, score)) != score:
+        inner = _bare(word)
+        if inner in words and bare.setdefault(inner, scores.get(inner, score)) != score:
             raise ShapeError(
                 f"the mapping has several scores for {inner!r}, one is {score} for {word!r}, expected one per word; "
                 "pass (word, score) pairs in reading order"

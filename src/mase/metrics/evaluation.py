@@ -19,6 +19,7 @@ from mase.metrics.plain import finite_number, summary_values, text_values
 from mase.metrics.protocol import Column, Metric
 from mase.provenance import installed
 from mase.registry import unknown
+from mase.units import DEFAULT, Units
 
 __all__ = ["SCHEMA", "Evaluation", "collect", "evaluate"]
 
@@ -183,12 +184,13 @@ def evaluate(
     n_samples: int | None = None,
     seed: int = 0,
     precision: Precision = "float32",
+    units: Units = DEFAULT,
 ) -> Evaluation:
     """Evaluate how faithful methods, and given attributions, are to a model on some texts.
 
     Parameters
     ----------
-    model, tokenizer, methods, metrics, operator, n_samples, seed, precision
+    model, tokenizer, methods, metrics, operator, n_samples, seed, precision, units
         As for `mase.metrics.evaluator.Evaluator`.
     texts
         The texts. Delta Accuracy is defined for texts that the model classifies correctly, so pass only those.
@@ -230,6 +232,7 @@ def evaluate(
         n_samples=n_samples,
         seed=seed,
         precision=precision,
+        units=units,
     )
     evaluated = []
     for number, text in enumerate(all_texts):
@@ -260,6 +263,7 @@ def collect(
         "operator": model.references[0] if evaluator.operator == "auto" else evaluator.operator,
         "seed": evaluator.seed,
         "precision": evaluator.precision,
+        "units": evaluator.splitter.name,
         "settings": evaluator.described,
         "metrics": {name: _described(metric) for name, metric in evaluator.metrics.items()},
         "versions": dict(installed()),

@@ -23,6 +23,7 @@ from mase.models import adapt
 from mase.models.protocol import Model
 from mase.regression.precision import QueryOptions
 from mase.rng import stream_key
+from mase.units import DEFAULT, Units, splitter
 
 __all__ = ["EvaluatedText", "Evaluator", "MethodResult", "OnError", "named_metrics"]
 
@@ -76,11 +77,13 @@ class Evaluator:
         Seed of the methods and of what metrics draw.
     precision
         Precision of the explanations, as for `mase.Explainer`. Metrics use the model's own precision.
+    units
+        The units that are explained and masked, as for `mase.Explainer`.
 
     Raises
     ------
     UnknownNameError
-        If there is no such method, metric or operator.
+        If there is no such method, metric, operator or unit.
     OptionError
         If the precision is unknown or two methods have one name.
     CapabilityError
@@ -98,6 +101,7 @@ class Evaluator:
         n_samples: int | None = None,
         seed: int = 0,
         precision: Precision = "float32",
+        units: Units = DEFAULT,
     ) -> None:
         check_operator(operator)
         stream_key(seed, "")
@@ -105,6 +109,7 @@ class Evaluator:
         self.model: Model = adapt(model, tokenizer)
         self.metrics = dict(metrics) if isinstance(metrics, Mapping) else named_metrics(metrics)
         self.operator, self.n_samples, self.seed, self.precision = operator, n_samples, seed, precision
+        self.splitter = splitter(units)
         names = [method if isinstance(method, str) else method.name for method in methods]
         if len(set(names)) < len(names):
             raise OptionError(
@@ -146,7 +151,7 @@ class Evaluator:
         """
         document, given = Document.of(text), attributions or {}
         self.check_names(given)
-        bound = with_cache(masker(self.model, document, self.operator))
+        bound = with_cache(masker(self.model, document, self.operator, self.splitter))
         unscored = Instance(self.model, document, bound.target, bound, np.empty(0), self.seed)
         runs: dict[str, Callable[[], MethodResult]] = {
             **{name: partial(self._explained, explainer, unscored) for name, explainer in self.explainers.items()},
@@ -172,18 +177,24 @@ class Evaluator:
         )
 
     def _aligned(self, given: Any, unscored: Instance) -> MethodResult:
-        scores = align(given, self.model, unscored.document, target=unscored.target)
+        scores = align(given, self.model, unscored.document, target=unscored.target, units=self.splitter)
         order = given.order if isinstance(given, Attribution) else None
         return MethodResult(self._values(replace(unscored, scores=scores, order=order)), scores, 0, 0, 0.0)
 
     def _explainer(self, method: str | Method) -> Explainer:
-        return Explainer(self.model, method=method, n_samples=self.n_samples, seed=self.seed, precision=self.precision)
+        return Explainer(
+            self.model,
+            method=method,
+            units=self.splitter,
+            n_samples=self.n_samples,
+            seed=self.seed,
+            precision=self.precision,
+        )
 
     def _rescore(self, explainer: Explainer, document: Document, target: int) -> Rescore:
         def rescore(model: Model, seed: int) -> Floats:
-            return Explainer(model, method=explainer.method, seed=seed, precision=self.precision)(
-                document, target=target
-            ).scores
+            again = Explainer(model, method=explainer.method, units=self.splitter, seed=seed, precision=self.precision)
+            return again(document, target=target).scores
 
         return rescore
 

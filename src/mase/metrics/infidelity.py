@@ -18,7 +18,6 @@ from mase.models.protocol import Binding, Model, Probe
 from mase.regression.designed import Regression
 from mase.regression.problem import Sample
 from mase.rng import generator, untouched
-from mase.text import group_words
 
 __all__ = ["Infidelity", "infidelities"]
 
@@ -182,4 +181,4 @@ def _probe(instance: Instance, method: Method) -> Probe:
             "'token-scale'"
         )
     tokens = instance.model.encode(instance.document)
-    return instance.model.bind(Binding.of(tokens, method.space, group_words(tokens).of_token))
+    return instance.model.bind(Binding.of(tokens, method.space, instance.masker.words.of_token))

@@ -11,7 +11,9 @@ from mase.errors import EmptyTextError, ShapeError
 from mase.metrics.operators import OPERATORS, Operator, check_operator
 from mase.models.protocol import Model
 from mase.rng import untouched
-from mase.text import Tokens, Words, group_words
+from mase.text import Tokens, Words
+from mase.units import DEFAULT, Units, splitter
+from mase.units.grouping import group
 
 __all__ = ["Masker", "MaskingOperator", "PredictMasked", "masker", "with_cache"]
 
@@ -97,7 +99,7 @@ class MaskingOperator(Protocol):
         ...
 
 
-def masker(model: Model, text: Input, operator: Operator = "auto") -> Masker:
+def masker(model: Model, text: Input, operator: Operator = "auto", units: Units = DEFAULT) -> Masker:
     """Return the masker of one text.
 
     Parameters
@@ -110,6 +112,8 @@ def masker(model: Model, text: Input, operator: Operator = "auto") -> Masker:
         What replaces a masked word: the model's "mask", "unk" or "pad" token (for each token of the word), the "zero"
         vector, or nothing ("delete"). "auto" is the first reference of the model: its mask token, else its unknown
         token, else padding, else zero. For a function of texts it is the mask token, else "delete".
+    units
+        The units that are masked as one: those of the attributions; see `mase.Explainer`.
 
     Notes
     -----
@@ -136,10 +140,10 @@ def masker(model: Model, text: Input, operator: Operator = "auto") -> Masker:
     chosen: MaskingOperator = OPERATORS[model.references[0] if operator == "auto" else operator]
     with untouched():
         tokens = model.encode(text)
-        words = group_words(tokens)
+        words = group(tokens, splitter(units))
         if not len(words):
             raise EmptyTextError(
-                f"text {tokens.text[:40]!r} has only special tokens for the model, expected at least one word"
+                f"text {tokens.text[:40]!r} has no token of the model in a unit, expected at least one unit"
             )
         return chosen.bind(model, tokens, words)
 

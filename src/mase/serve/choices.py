@@ -5,12 +5,12 @@ from typing import Any
 
 import msgspec
 
-from mase.choices import UNITS
 from mase.errors import PluginError
 from mase.links import LINKS
 from mase.methods import METHODS
 from mase.serve.limits import Limits
 from mase.serve.messages import Settings
+from mase.units import UNITS
 
 __all__ = ["choices"]
 

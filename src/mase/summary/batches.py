@@ -13,6 +13,8 @@ from mase.corpus.opened import Run
 
 __all__ = ["Batch", "batches"]
 
+# Punctuation, signs such as $ and +, and invisible characters; emoji are words.
+_BEFORE, _AFTER = r"^[\p{P}\p{Sm}\p{Sc}\p{Cc}\p{Cf}]+", r"[\p{P}\p{Sm}\p{Sc}\p{Cc}\p{Cf}]+$"
 _UNITS = ("row", "response", "position", "field", "start", "end", "text", "score", "rank")
 
 
@@ -24,11 +26,12 @@ class Batch:
     ----------
     units
         `block` and `word` (numbers), `score`, `rank`, the place of the unit (`field`, `start`, `end`), and for the unit
-        that follows it in the same field `next_word`, `next_score`, `next_rank`, `next_end`: NULL if none does.
+        that follows it in the same field `next_word`, `next_score`, `next_rank`, `next_end`: NULL if none does, or
+        if there is punctuation between the two.
     blocks
         `block`, `row`, `response`.
     words
-        `word`, `text` in lower case, and `spoken`: whether it has a letter or a digit.
+        `word`, `text` in lower case without punctuation around it, and `spoken`: whether it has a letter or a digit.
     """
 
     units: pa.Table
@@ -51,7 +54,11 @@ class Batch:
         starts = np.r_[True, ~follows][: len(row)]
         block = np.cumsum(starts) - 1
         adjacent = np.r_[follows & (field[1:] == field[:-1]) & (position[1:] == position[:-1] + 1), False][: len(row)]
-        word, texts = _codes(units["text"], lower=True)
+        raw, values = _codes(units["text"])
+        opens, ends = (pc.match_substring_regex(values, edge).to_numpy(False)[raw] for edge in (_BEFORE, _AFTER))
+        adjacent &= ~np.r_[ends[:-1] | opens[1:], True][: len(row)]
+        number, texts = _codes(_bare(values))
+        word = number[raw]
         first = units.filter(pa.array(starts))
         numbers = {"block": block, "word": word, **{name: units[name] for name in ("score", "rank")}}
         following = {"next_word": word, **{f"next_{name}": units[name].to_numpy() for name in ("score", "rank", "end")}}
@@ -73,15 +80,18 @@ class Batch:
 
 
 def _codes(
-    column: pa.ChunkedArray, *, lower: bool = False
+    column: pa.Array | pa.ChunkedArray,
 ) -> tuple[np.ndarray[tuple[int], np.dtype[np.int32]], pa.Array]:
     """Return the numbers `(n,)` of the values of a column of n strings, and the different values."""
-    encoded = column.combine_chunks().dictionary_encode()
-    codes, values = encoded.indices.to_numpy(), encoded.dictionary
-    if lower:
-        merged = pc.utf8_lower(values).dictionary_encode()
-        codes, values = merged.indices.to_numpy()[codes], merged.dictionary
-    return codes, values
+    encoded = (column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column).dictionary_encode()
+    return encoded.indices.to_numpy(), encoded.dictionary
+
+
+def _bare(values: pa.Array) -> pa.Array:
+    """Return strings in lower case and without punctuation around them, unless they are nothing else."""
+    lowered = pc.utf8_lower(values)
+    bare = pc.replace_substring_regex(lowered, f"{_BEFORE}|{_AFTER}", "")
+    return pc.if_else(pc.equal(bare, ""), lowered, bare)
 
 
 def batches(run: Run) -> Iterator[Batch]:

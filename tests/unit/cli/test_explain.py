@@ -231,7 +231,7 @@ def test_bundled_model_end_to_end(tmp_path):
         env=os.environ | {"NO_COLOR": "1", "FORCE_COLOR": "1", "OMP_NUM_THREADS": "1"},
     )  # fmt: skip
     assert found.returncode == 0, found.stderr
-    assert "superb⁺" in found.stdout or "superb⁻" in found.stdout
+    assert "superb,⁺" in found.stdout or "superb,⁻" in found.stdout
     assert not re.search(r"\x1b\[[\d;]*(3[1-7]|38|48)", found.stdout)
     assert (tmp_path / "a.html").stat().st_size < 20_000
 

@@ -5,7 +5,6 @@ import subprocess
 import sys
 from importlib.metadata import EntryPoints
 from pathlib import Path
-from typing import get_args
 
 import pytest
 from click.testing import CliRunner
@@ -55,11 +54,9 @@ def test_unknown_verbs_are_usage_errors():
 
 def test_choices_are_those_of_the_library(lstm_model):
     from mase.cli.explain import explain
-    from mase.options import Units
 
     choices = {option.name: tuple(getattr(option.type, "choices", ())) for option in explain.params}
     assert choices["link"] == tuple(LINKS)
-    assert choices["units"] == get_args(Units)
     assert set(choices["reference"]) == {*lstm_model.references, *mase.models.Callable(str).references}
 
 

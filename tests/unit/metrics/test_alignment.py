@@ -13,7 +13,8 @@ from mase.metrics.alignment import align
 from mase.metrics.evaluation import evaluate
 from mase.models import HuggingFace, TorchModule, load
 from mase.testing import whitespace_ids
-from mase.text import group_words
+from mase.units.grouping import group
+from mase.units.word import Word
 
 
 class Shap:
@@ -24,13 +25,9 @@ class Shap:
 
 
 def test_pairs_add_up_within_words_and_share_between_them(additive_model):
-    assert align([("Not", 1.0), ("so-good!", 8.0)], additive_model, "Not so-good!").tolist() == [
-        1.0,
-        2.0,
-        1.0,
-        4.0,
-        1.0,
-    ]
+    pairs = [("Not", 1.0), ("so-good!", 8.0)]
+    assert align(pairs, additive_model, "Not so-good!", units="wordpunct").tolist() == [1.0, 2.0, 1.0, 4.0, 1.0]
+    assert align(pairs, additive_model, "Not so-good!").tolist() == [1.0, 3.0, 5.0]
     pieces = [("un", 1.0), ("put", 2.0), ("down", 3.0), (" ", 9.0), ("ably", 4.0)]
     assert align(pieces, additive_model, "Unputdown ably").tolist() == [6.0, 4.0]
 
@@ -38,13 +35,14 @@ def test_pairs_add_up_within_words_and_share_between_them(additive_model):
 def test_pairs_may_leave_out_punctuation(additive_model):
     model = load("lstm-imdb")
     text = "Good, \u201cvery\u201d good -- fine\u2026"
-    model_words = [text[slice(*span)] for span in group_words(model.encode(text)).spans]
-    assert model_words == ["Good", "very", "good", "fine"]
-    assert align(list(zip(model_words, [1, 2, 3, 4], strict=True)), model, text).tolist() == [1, 2, 3, 4]
+    model_words = [text[slice(*span)] for span in group(model.encode(text), Word()).spans]
+    assert model_words == ["Good,", "\u201cvery\u201d", "good", "fine\u2026"]
+    for words in (model_words, ["Good", "very", "good", "fine"]):
+        assert align(list(zip(words, [1, 2, 3, 4], strict=True)), model, text).tolist() == [1, 2, 3, 4]
     with pytest.raises(ShapeError, match=r"'fine' where the text has '. good -- fine"):  # no word is passed over
         align([("Good", 1), ("very", 2), ("fine", 4)], model, text)
     with pytest.raises(ShapeError, match="word '-' at position 2 has no score"):  # where punctuation is read as a word
-        align([("so", 1.0), ("good", 2.0)], additive_model, "so-good")
+        align([("so", 1.0), ("good", 2.0)], additive_model, "so-good", units="wordpunct")
 
 
 def test_pairs_of_the_read_part_or_of_the_whole_text(small_lstm):
@@ -92,13 +90,11 @@ def test_what_is_no_attribution_is_said(additive_model):
 
 
 def test_mappings_reach_every_occurrence(additive_model):
-    assert align({"the": 2.0, "dull": -1.0, "elsewhere": 9.0}, additive_model, "the dull, the").tolist() == [
-        2,
-        -1,
-        0,
-        2,
-    ]
+    given = {"the": 2.0, "dull": -1.0, "elsewhere": 9.0}
+    assert align(given, additive_model, "the dull, the").tolist() == [2, -1, 2]
+    assert align(given, additive_model, "the dull, the", units="wordpunct").tolist() == [2, -1, 0, 2]
     assert align({"doesn": 2.0, "t": 1.0}, additive_model, "it doesn't").tolist() == [0, 3]
+    assert align({"doesn't": 2.0}, additive_model, "it doesn't!").tolist() == [0, 2]
 
 
 def test_mappings_of_other_vocabularies(lstm_model):
@@ -109,7 +105,7 @@ def test_mappings_of_other_vocabularies(lstm_model):
     spaced = {"Terrible": 5, "film.": 1, "Good": -1, "cast,": 2, "wonderful!": -3}
     assert align(spaced, model, text).tolist() == [5, 1, -1, 2, -3, 0]  # GOOD is another word where case counts
     with pytest.raises(ShapeError, match=r"several scores for 'good', one is 2\.0 for 'good!\'"):
-        align({"good,": 1, "good!": 2}, model, "good, good!")
+        align({"good,": 1, "good!": 2}, model, "good, good!", units="wordpunct")
     assert align({"good,": 1, "good!": 1, "good": 1, "...": 4}, model, "good, good! ...").tolist() == [1, 1]
     assert align({"good,": 1, "good!": 2}, lstm_model, "good, good!").tolist() == [1, 2]  # this model's words have it
 
@@ -118,7 +114,7 @@ def test_tensors_of_tokens(small_bert):
     model = HuggingFace(*small_bert)
     text = "an unputdownable film"
     tokens = model.encode(text)
-    words = np.array(group_words(tokens).of_token)
+    words = np.array(group(tokens, Word()).of_token)
     assert len(tokens) > 5
     rows = torch.randn(len(tokens), 7, requires_grad=True)
     slow = [rows.detach().numpy()[words == word].sum() for word in range(3)]

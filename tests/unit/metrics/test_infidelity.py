@@ -19,7 +19,8 @@ from mase.models.protocol import Binding
 from mase.regression.covariance import Covariance
 from mase.regression.problem import Distribution, Sample
 from mase.spaces.token_scale import TokenScale
-from mase.text import group_words
+from mase.units.grouping import group
+from mase.units.word import Word
 
 TEXT = "the cast is superb but the plot is dull and that's all"
 
@@ -80,7 +81,7 @@ def test_infidelity_asks_at_the_perturbed_texts(lstm_model, monkeypatch):
     gamma = np.array(Explainer(lstm_model, method="mase-paper", n_samples=200)(TEXT, target=0).scores)
     bound = masker(lstm_model, TEXT)
     tokens = lstm_model.encode(TEXT)
-    words = group_words(tokens)
+    words = group(tokens, Word())
     probe = lstm_model.bind(Binding(tokens, TokenScale(), np.array(words.of_token), len(words), (0,), 0.0))
     asked, opened = [], type(probe).opened
 

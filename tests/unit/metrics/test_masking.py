@@ -107,10 +107,11 @@ def test_a_black_box_reads_the_text_without_the_words_or_with_its_mask_token():
     assert sorted(seen) == ["", "a film", "a good film"]
     seen.clear()
     # No space is left at the beginning, none doubled and none at the end; what the text itself has there stays.
-    masker(Callable(record), "A good, fine film").probabilities(np.array([[False, True, True, True, True]]))
-    masker(Callable(record), "A good, fine film").probabilities(np.array([[True, True, False, False, True]]))
+    apart = masker(Callable(record), "A good, fine film", units="wordpunct")
+    apart.probabilities(np.array([[False, True, True, True, True], [True, True, False, False, True]]))
+    masker(Callable(record), "A good, fine film").probabilities(np.array([[True, False, True, True]]))
     masker(Callable(record), " a b \n c").probabilities(np.array([[True, True, False], [False, True, True]]))
-    expected = ["good, fine film", "A good film", " a b", " b \n c"]
+    expected = ["good, fine film", "A good film", "A fine film", " a b", " b \n c"]
     assert sorted(set(seen) - {"A good, fine film", " a b \n c"}) == sorted(expected)
     seen.clear()
     found = masker(Callable(record, mask_token="[M]"), "a good film")

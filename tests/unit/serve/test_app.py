@@ -59,7 +59,7 @@ def choices(client):
 def test_the_page_offers_what_the_registries_have(client):
     found = choices(client)
     assert [method["name"] for method in found["methods"]] == list(mase.METHODS)
-    assert found["units"] == ["word", "token"]
+    assert found["units"][:3] == ["word", "wordpunct", "token"]
     assert "margin" in found["links"]
     assert found["models"] == [
         {"name": JUDGE, "state": "ready", "message": "", "labels": ["neg", "pos"], "references": ["delete"]}
@@ -183,7 +183,7 @@ def test_an_explanation_that_is_not_there(client, path):
 def test_what_the_model_cannot_explain_is_an_event(client):
     for text, settings, error in (
         (TEXT, {"method": "gradient"}, "CapabilityError"),
-        (TEXT, {"units": "page"}, "OptionError"),
+        (TEXT, {"units": "page"}, "UnknownNameError"),
         (" ", {}, "EmptyTextError"),
         ("a text that raises", {}, "ModelError"),
     ):

@@ -90,7 +90,7 @@ def test_a_prediction_without_units_and_what_the_scores_lead_to_expect():
         (Explain(TEXT, None, Settings(reference="zero")), "CapabilityError"),
         (Explain(TEXT, None, Settings(method="gradient")), "CapabilityError"),
         (Explain(TEXT, None, Settings(seed=-1)), "OptionError"),
-        (Explain(TEXT, None, Settings(units="page")), "OptionError"),
+        (Explain(TEXT, None, Settings(units="page")), "UnknownNameError"),
     ],
 )
 def test_what_cannot_be_explained(ask, error):

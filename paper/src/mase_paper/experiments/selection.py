@@ -8,7 +8,8 @@ import numpy as np
 from mase.datasets import Split
 from mase.errors import EmptyTextError, UnknownNameError
 from mase.models.protocol import Model
-from mase.text import group_words
+from mase.units.grouping import group
+from mase.units.wordpunct import WordPunct
 
 __all__ = ["Chosen", "choose"]
 
@@ -60,6 +61,6 @@ def choose(model: Model, split: Split, seed: int) -> Iterator[Chosen]:
 
 def _has_words(model: Model, text: str) -> bool:
     try:
-        return any(word >= 0 for word in group_words(model.encode(text)).of_token)
+        return any(word >= 0 for word in group(model.encode(text), WordPunct()).of_token)
     except EmptyTextError:
         return False

@@ -30,6 +30,7 @@ from mase_paper.experiments.upper_bounds import UPPER_BOUNDS, search
 __all__ = ["ERASER_SHARES", "Trial", "TrialResult"]
 
 _KS = tuple(range(1, DEPTH + 1))
+_UNITS = "wordpunct"  # punctuation is a word of its own, as in the paper
 _INFIDELITY = Infidelity(n_samples=100)
 
 
@@ -96,6 +97,7 @@ class Trial:
         return Explainer(
             model,
             method=configuration.method,
+            units=_UNITS,
             seed=configuration.seed,
             precision=self.precision,
             **dict(configuration.settings),
@@ -114,7 +116,7 @@ class Trial:
 
     def run(self, chosen: Chosen, configurations: Iterable[Configuration]) -> TrialResult:
         """Return the records of one text for these configurations."""
-        maskers = [masker(self.model, chosen.text, operator) for operator in self._operators]
+        maskers = [masker(self.model, chosen.text, operator, _UNITS) for operator in self._operators]
         records, explanations, refusals = {}, {}, {}
         for configuration in configurations:
             if configuration.method in UPPER_BOUNDS:

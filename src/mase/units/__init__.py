@@ -1,0 +1,64 @@
+"""Units: the parts of a text that are in or out as one, such as words or sentences. One file for each splitter."""
+
+import re
+from collections.abc import Callable, Iterable
+
+from mase.errors import OptionError
+from mase.registry import Registry
+from mase.text import Span
+from mase.units.function import Function
+from mase.units.protocol import Splitter
+from mase.units.regex import PREFIX, Regex
+
+__all__ = ["DEFAULT", "UNITS", "Splitter", "Units", "splitter"]
+
+# A name in UNITS, "re:" and a regular expression, a compiled one, a function from a text to spans, or a splitter.
+Units = str | re.Pattern[str] | Callable[[str], Iterable[Span]] | Splitter
+
+DEFAULT = "word"
+UNITS = Registry(
+    "unit",
+    {
+        "word": "mase.units.word:Word",
+        "wordpunct": "mase.units.wordpunct:WordPunct",
+        "token": "mase.units.token:Token",
+        "phrase": "mase.units.phrase:Phrase",
+        "sentence": "mase.units.sentence:Sentence",
+        "line": "mase.units.line:Line",
+        "paragraph": "mase.units.paragraph:Paragraph",
+        "dictionary": "mase.units.dictionary:Dictionary",
+    },
+    group="mase.units",
+)
+
+
+def splitter(units: Units) -> Splitter:
+    r"""Return the splitter that `units` names or is.
+
+    Raises
+    ------
+    OptionError
+        If it is none, or not a regular expression after "re:".
+    UnknownNameError
+        If there is no unit of this name.
+    MissingDependencyError
+        If the package that the unit needs is not installed.
+
+    Examples
+    --------
+    >>> splitter("line").split("one\ntwo"), splitter("re:[aeiou]").split("one")
+    ([(0, 3), (4, 7)], [(0, 1), (2, 3)])
+    """
+    if isinstance(units, str):
+        found: Splitter = Regex.parse(units) if units.startswith(PREFIX) else UNITS.build(units)
+        return found
+    if isinstance(units, re.Pattern):
+        return Regex(units)
+    if isinstance(units, Splitter):
+        return units
+    if callable(units):
+        return Function(units)
+    raise OptionError(
+        f"units is {units!r:.80}, expected one of {', '.join(UNITS)}, 're:' and a regular expression, a compiled "
+        "pattern, or a function from a text to spans"
+    )

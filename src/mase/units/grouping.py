@@ -1,0 +1,78 @@
+"""The units that the tokens of a document form."""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from mase.document import Document
+from mase.text import Span, Tokens, Words, visible
+from mase.units.protocol import Splitter
+
+__all__ = ["group"]
+
+_OUTSIDE, _INVISIBLE = -1, -2  # marks of tokens that have no unit
+
+
+def group(tokens: Tokens, splitter: Splitter) -> Words:
+    """Return the units that the tokens of a document form.
+
+    A token belongs to every unit that it overlaps, and units that share a token are merged. A token that overlaps no
+    unit is its own unit if the splitter is complete, and is fixed otherwise. A token that is empty, or only white
+    space, belongs to the unit of the next token. Units without a token are left out.
+
+    Raises
+    ------
+    MaseError
+        If a text cannot be split.
+    """
+    return _grouped(tokens, list(_spans(tokens.document, splitter)), complete=splitter.complete)
+
+
+def _spans(document: Document, splitter: Splitter) -> Iterator[Span]:
+    """Yield the spans of the units in the text of a document; a number or a category is one unit."""
+    for field, first in zip(document.fields, document.starts, strict=True):
+        if field.fixed:
+            continue
+        spans = splitter.split(field.text) if field.value is None else [(0, len(field.text))]
+        yield from ((first + start, first + end) for start, end in spans)
+
+
+def _grouped(tokens: Tokens, spans: Sequence[Span], *, complete: bool) -> Words:
+    starts, ends = [start for start, _ in spans], [end for _, end in spans]
+    pieces: list[Span | int] = []  # The span of the unit of each token, before units that share a token are merged.
+    for span, fixed in zip(tokens.spans, tokens.fixed, strict=True):
+        seen = None if fixed or span is None else visible(tokens.text, span)
+        if seen is None:
+            pieces.append(_OUTSIDE if fixed else _INVISIBLE)
+            continue
+        first, last = bisect_left(ends, seen[0] + 1), bisect_left(starts, seen[1]) - 1
+        if first <= last:
+            pieces.append((min(starts[first], seen[0]), max(ends[last], seen[1])))
+        else:
+            pieces.append(seen if complete else _OUTSIDE)
+    merged = _merge(sorted({piece for piece in pieces if isinstance(piece, tuple)}))
+    merged_starts = [start for start, _ in merged]
+    of_token = [bisect_left(merged_starts, piece[0] + 1) - 1 if isinstance(piece, tuple) else piece for piece in pieces]
+    return Words(tuple(merged), tuple(_join_invisible(of_token, tokens.fixed)))
+
+
+def _merge(spans: Sequence[Span]) -> list[Span]:
+    merged: list[Span] = []
+    for start, end in spans:
+        if merged and start < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    assert all(a[1] <= b[0] for a, b in pairwise(merged))
+    return merged
+
+
+def _join_invisible(of_token: Sequence[int], fixed: Sequence[bool]) -> list[int]:
+    """Return the unit of each token, where invisible tokens have that of the next token that can be seen."""
+    joined, following = list(of_token), _OUTSIDE
+    for index in reversed(range(len(joined))):
+        if joined[index] == _INVISIBLE:
+            joined[index] = following
+        elif not fixed[index]:
+            following = joined[index]
+    return joined

@@ -1,0 +1,48 @@
+"""Sentences, found by the package sentencex of the Wikimedia Foundation."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mase.errors import OptionError
+from mase.lazy import require
+from mase.text import Span, visible
+
+__all__ = ["Sentence"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """Sentences, without the white space around them. A blank line ends a sentence, too.
+
+    Parameters
+    ----------
+    language
+        Code of the language whose abbreviations do not end a sentence. Full stops of all languages do.
+
+    Raises
+    ------
+    MissingDependencyError
+        If sentencex is not installed.
+    OptionError
+        If the language is not a code such as "de".
+    """
+
+    language: str = "en"
+    complete: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        require("sentencex", "sentences")
+        if not isinstance(self.language, str) or not self.language:
+            raise OptionError(f"language is {self.language!r}, expected the code of a language, such as 'de'")
+
+    @property
+    def name(self) -> str:
+        """The name with the language, if that is not English."""
+        return "sentence" if self.language == "en" else f"sentence(language={self.language})"
+
+    def split(self, text: str) -> list[Span]:
+        """Return the spans of the sentences."""
+        from sentencex import get_sentence_boundaries
+
+        found = ((one["start_index"], one["end_index"]) for one in get_sentence_boundaries(self.language, text))
+        return [span for whole in found if (span := visible(text, whole)) is not None]

@@ -1,0 +1,82 @@
+import re
+
+import pytest
+
+from mase.document import Document
+from mase.text import Tokens
+from mase.units.function import Function
+from mase.units.grouping import group
+from mase.units.line import Line
+from mase.units.regex import Regex
+from mase.units.wordpunct import WordPunct
+
+
+def tokens(text, spans, fixed=None):
+    n = len(spans)
+    return Tokens(Document.of(text), tuple(range(n)), ("x",) * n, tuple(spans), tuple(fixed or (False,) * n))
+
+
+def test_subwords_belong_to_their_word():
+    text = "unbelievable film"
+    grouped = group(
+        tokens(text, [None, (0, 2), (2, 12), (13, 17), None], [True, False, False, False, True]), WordPunct()
+    )
+    assert [text[s:e] for s, e in grouped.spans] == ["unbelievable", "film"]
+    assert grouped.of_token == (-1, 0, 0, 1, -1)
+
+
+def test_a_token_over_two_words_makes_them_one():
+    grouped = group(tokens("a b c", [(0, 3), (4, 5)]), WordPunct())
+    assert grouped.spans == ((0, 3), (4, 5))
+    assert grouped.of_token == (0, 1)
+
+
+def test_a_token_of_no_word_is_a_word_and_one_of_no_width_joins_the_next():
+    grouped = group(tokens("a \x00 b", [(0, 1), (1, 4), (5, 5), (5, 6)]), WordPunct())
+    assert grouped.of_token == (0, 1, 2, 2)
+
+
+def test_white_space_in_tokens_is_no_part_of_words():
+    """Byte-level tokenizers (GPT-2) count the space before a word into its token, and have tokens of spaces."""
+    text = "An unbelievably  good film "
+    grouped = group(tokens(text, [(0, 2), (2, 12), (12, 15), (15, 16), (16, 21), (21, 26), (26, 27)]), WordPunct())
+    assert [text[s:e] for s, e in grouped.spans] == ["An", "unbelievably", "good", "film"]
+    assert grouped.of_token == (0, 1, 1, 2, 2, 3, -1)
+    assert len(group(tokens("  ", [(0, 1), (1, 2)]), WordPunct())) == 0
+
+
+def test_words_without_tokens_are_left_out():
+    assert group(tokens("one two", [(4, 7)]), WordPunct()).spans == ((4, 7),)
+
+
+def test_tokens_outside_of_the_units_stay_fixed_unless_the_splitter_is_complete():
+    given = tokens("a good film", [(0, 1), (1, 2), (2, 6), (6, 7), (7, 11)])
+    assert group(given, Regex(re.compile("good"))).of_token == (-1, 0, 0, -1, -1)
+    assert group(given, Function(lambda _: [(7, 11), (0, 1)])).of_token == (0, -1, -1, 1, 1)
+
+
+def test_a_unit_grows_to_the_ends_of_its_tokens():
+    grouped = group(tokens("unbelievable", [(0, 2), (2, 9), (9, 12)]), Regex(re.compile("nbe")))
+    assert (grouped.spans, grouped.of_token) == (((0, 9),), (0, 0, -1))
+
+
+def test_units_end_with_their_field():
+    """The texts of the fields are joined for the pipeline; a unit never crosses from one into the next."""
+    seen = []
+    document = Document.of({"title": "Not bad", "stars": 4, "text": "Good.\nBad."}, background={"stars": 0})
+    given = Tokens(document, (0, 1, 2, 3), ("x",) * 4, ((0, 7), (8, 9), (10, 15), (16, 20)), (False,) * 4)
+    assert group(given, Function(lambda text: seen.append(text) or [(0, 3)])).of_token == (0, 1, 2, -1)
+    assert seen == ["Not bad", "Good.\nBad."]
+    assert group(given, Line()).of_token == (0, 1, 2, 3)
+
+
+@pytest.mark.parametrize("fixed", [["a"], ["b"]])
+def test_fixed_fields_are_not_split(fixed):
+    document = Document.of({"a": "one", "b": "two"}, fixed=fixed)
+    seen = []
+    found = group(
+        Tokens(document, (0, 1), ("x",) * 2, ((0, 3), (4, 7)), (False,) * 2),
+        Function(lambda text: seen.append(text) or [(0, 3)]),
+    )
+    assert seen == [{"a": "two", "b": "one"}[fixed[0]]]
+    assert found.of_token == ((-1, 0) if fixed == ["a"] else (0, -1))
