@@ -17,13 +17,14 @@ from mase.methods import Method, describe, resolve, suited
 from mase.models import adapt
 from mase.models.batching import UNWATCHED
 from mase.models.protocol import Model, Probe
-from mase.options import ExplainerOptions, MoreOptions, merged, names_of
+from mase.options import ExplainerOptions, MoreOptions, merged, names_of, windows_of
 from mase.progress import Listener, Reporter, tracked
 from mase.regression.answers import Answers
 from mase.regression.precision import AUTO, QueryOptions
 from mase.regression.stopping import NEVER, Stopping
 from mase.rng import generator, seeded, stream_key
-from mase.units import DEFAULT, Units
+from mase.units import DEFAULT, Splitter, Units
+from mase.windows import LongText, WindowText, check_cuts, explained
 
 __all__ = ["Explainer", "explain"]
 
@@ -110,6 +111,7 @@ class Explainer:
         self.method = suited(method, self.model, overrides)
         self.seed, self.show_progress, self.n_tested = int(seed), show_progress, check_count(evidence)
         self.fixed, self.background = names_of(fixed), dict(background or {})
+        self.windows = check_cuts(self.model, windows_of(more))
         self._measured = within_budget(self.method, self.n_tested)
 
     @overload
@@ -208,16 +210,23 @@ class Explainer:
             raise OptionError(f"the attribution is of the model {name!r}, expected one of {self.model.name!r}")
         document = Document(found.document)
         with seeded(self.seed, document.key):
-            bound = self._bound(document, found.target)
+            bound = self._bound(document, found.target, self.splitter)
             return bound.masked(Answers(), 1, self.query.rows).without(masked)
 
     def _explain(self, text: Input, target: str | int | None, listener: Listener | None = None) -> Attribution:
         document = Document.of(text, fixed=self.fixed, background=self.background)
         with seeded(self.seed, document.key):
-            return self._explained(self._bound(document, target), listener)
+            long = None if self.windows is None else LongText.of(self.model, document, self.splitter, self.windows)
+            if long is None:
+                return self._explained(self._bound(document, target, self.splitter), listener)
+            return explained(long, self.model, target, self._window, listener)
 
-    def _bound(self, document: Document, target: str | int | None) -> BoundText:
-        return BoundText.of(self.model, self.method, document, target, self.splitter, seed=self.seed)
+    def _window(self, window: WindowText, target: int, listener: Listener | None) -> Attribution:
+        with seeded(self.seed, window.document.key):
+            return self._explained(self._bound(window.document, target, window.splitter), listener)
+
+    def _bound(self, document: Document, target: str | int | None, splitter: Splitter) -> BoundText:
+        return BoundText.of(self.model, self.method, document, target, splitter, seed=self.seed)
 
     def _explained(self, bound: BoundText, listener: Listener | None) -> Attribution:
         settings, probe = self._described(bound.probe), bound.probe
@@ -255,6 +264,7 @@ class Explainer:
             **({"evidence": self.n_tested} if self.n_tested else {}),
             **({"fixed": list(self.fixed)} if self.fixed else {}),
             **({"background": self.background} if self.background else {}),
+            **({} if self.windows is None else self.windows.settings),
         }
 
     def _described(self, probe: Probe) -> dict[str, Any]:

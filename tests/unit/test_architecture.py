@@ -40,6 +40,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"method"}),
     frozenset({"methods"}),
     frozenset({"evidence", "measure", "options", "progress", "results", "target"}),
+    frozenset({"windows"}),
     frozenset({"bound_text"}),
     frozenset({"explainer"}),
     frozenset({"datasets", "io", "render"}),

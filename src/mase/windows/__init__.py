@@ -1,3 +1,9 @@
-"""Texts that are too long for a model, explained in windows."""
+"""Texts that are longer than a model reads, explained in windows of the model's own length.
 
-__all__: list[str] = []
+Windows are plain explanations of parts of the text, put together: nothing else in the library knows of them.
+"""
+
+from mase.windows.explaining import explained
+from mase.windows.long_text import LongText, WindowText, check_cuts
+
+__all__ = ["LongText", "WindowText", "check_cuts", "explained"]

@@ -13,6 +13,7 @@ from mase.attribution import Attribution, Fit, Note, Prediction, Response, Token
 from mase.choices import Pooling
 from mase.document import Field
 from mase.text import Span
+from mase.windows.long_text import WindowText
 from mase.windows.pooling import decider, pooled, weights
 
 __all__ = ["Part", "combined"]
@@ -20,30 +21,24 @@ __all__ = ["Part", "combined"]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A window of the text of a field, and the attribution of the document with nothing but the window in this field.
+    """A window, and the attribution of its document."""
 
-    `is_first` and `is_last` say whether the field begins or ends with the window.
-    """
-
-    field: str
-    span: Span
+    window: WindowText
     found: Attribution
-    is_first: bool
-    is_last: bool
 
     def placed(self, unit: Unit | Token) -> Span:
-        """Return the span of a unit in the text of its field."""
+        """Return the span of a unit or a token in the text of its field."""
         assert unit.start is not None
         assert unit.end is not None
-        offset = self.span[0] if unit.field == self.field else 0
+        offset = self.window.span[0] if unit.field == self.window.field else 0
         return unit.start + offset, unit.end + offset
 
     def context(self, unit: Unit) -> float:
         """Return how far a unit is from where the window cuts the text, in characters."""
-        if unit.field != self.field:
+        if unit.field != self.window.field:
             return inf
-        start, end = self.placed(unit)
-        return min(inf if self.is_first else start - self.span[0], inf if self.is_last else self.span[1] - end)
+        (first, last), (start, end) = self.window.span, self.placed(unit)
+        return min(inf if self.window.is_first else start - first, inf if self.window.is_last else last - end)
 
 
 T = TypeVar("T")
@@ -51,7 +46,7 @@ T = TypeVar("T")
 Place = tuple[int, int]
 
 
-def combined(document: Sequence[Field], parts: Sequence[Part], pooling: Pooling, seconds: float) -> Attribution:
+def combined(document: Sequence[Field], parts: Sequence[Part], pooling: Pooling) -> Attribution:
     """Return the attribution of a document from those of its windows.
 
     The score of a unit, with its standard error, is that of the window in which the unit is farthest from a cut. The
@@ -70,11 +65,11 @@ def combined(document: Sequence[Field], parts: Sequence[Part], pooling: Pooling,
         responses=tuple(_response(parts, own, places, [place for place, _ in tokens]) for own in shares),
         tokens=tuple(token for _, token in tokens),
         prediction=_prediction([part.found.prediction for part in parts], pooling),
-        fit=_fit([part.found.fit for part in parts], seconds),
+        fit=_fit([part.found.fit for part in parts]),
         notes=tuple(_notes(parts, index_of)),
         truncation=None,
         windows=tuple(
-            Window(part.field, *part.span, part.found.prediction, tuple(own[i] for own in shares))
+            Window(part.window.field, *part.window.span, part.found.prediction, tuple(own[i] for own in shares))
             for i, part in enumerate(parts)
         ),
     )
@@ -185,7 +180,7 @@ def _response(
     )
 
 
-def _fit(found: Sequence[Fit], seconds: float) -> Fit:
+def _fit(found: Sequence[Fit]) -> Fit:
     """Return the fit of the document: the worst of its windows, and what they cost together."""
     conditions = [fit.condition for fit in found if fit.condition is not None]
     return replace(
@@ -194,7 +189,7 @@ def _fit(found: Sequence[Fit], seconds: float) -> Fit:
         condition=max(conditions) if len(conditions) == len(found) else None,
         n_queries=sum(fit.n_queries for fit in found),
         n_gradients=sum(fit.n_gradients for fit in found),
-        seconds=seconds,
+        seconds=fsum(fit.seconds for fit in found),
     )
 
 

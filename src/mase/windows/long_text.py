@@ -1,28 +1,82 @@
-"""A document with a text that is longer than the model reads, explained in windows of that text."""
+"""A document with a text that is longer than the model reads, cut into windows of that text."""
 
-import time
-from collections.abc import Callable, Sequence
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
-import numpy as np
-
-from mase.attribution import Attribution, Note, Prediction
 from mase.choices import Pooling
-from mase.document import Document, Field
-from mase.errors import EmptyTextError, InvalidTextError
+from mase.document import Document
+from mase.errors import CapabilityError, EmptyTextError, InvalidTextError
+from mase.models.callable import Callable
 from mase.models.protocol import Model
-from mase.target import target_index
-from mase.text import Span
-from mase.windows.combining import Part, combined
+from mase.options import Windows
+from mase.text import Span, find_words
+from mase.units import Splitter
+from mase.units.token import Token
 from mase.windows.cuts import begins_sentence, cuts
-from mase.windows.pooling import pooled
 
-__all__ = ["LongText"]
+__all__ = ["LongText", "WindowText", "check_cuts"]
 
-Split = Callable[[str], Sequence[Span]]
-# Explains a document, whose units are those of `Split`, for a class.
-Explain = Callable[[Document, Split, str], Attribution]
+
+def check_cuts(model: Model, windows: Windows | None) -> Windows | None:
+    """Return the options of windows, if the model can say how much of a text it reads.
+
+    Raises
+    ------
+    CapabilityError
+        If it is a function, which gets texts of any length.
+    """
+    if windows is not None and isinstance(model, Callable):
+        raise CapabilityError(
+            f"{model.name} is a function, which does not say how much of a text it reads, expected a model that cuts "
+            "off long texts and says so; use long='cut', or explain the parts of the text one by one"
+        )
+    return windows
+
+
+@dataclass(frozen=True, slots=True)
+class _Within:
+    """Splits the text of a window into the units that the whole text has there, and other texts as `splitter` does."""
+
+    splitter: Splitter
+    text: str
+    units: tuple[Span, ...]
+
+    @property
+    def name(self) -> str:
+        return self.splitter.name
+
+    @property
+    def complete(self) -> bool:
+        return self.splitter.complete
+
+    def split(self, text: str) -> list[Span]:
+        return list(self.units) if text == self.text else self.splitter.split(text)
+
+
+@dataclass(frozen=True, slots=True)
+class WindowText:
+    """The document of one window.
+
+    Attributes
+    ----------
+    field, span
+        Name of the field that is read in windows, and the window as a span in its text.
+    document
+        The document, with nothing but the window in the field.
+    splitter
+        How it is split into units: the window as the whole text is.
+    is_first, is_last
+        Whether the text begins or ends with the window.
+    """
+
+    field: str
+    span: Span
+    document: Document
+    splitter: Splitter
+    is_first: bool
+    is_last: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,24 +91,24 @@ class LongText:
         Index of the field that is read in windows.
     spans
         The windows, as spans in the text of the field.
-    units
-        The units of the field, as spans in its text.
-    split
+    splitter
         How texts are split into units.
+    pooling
+        How the predictions for the windows become one.
     """
 
     document: Document
     index: int
     spans: tuple[Span, ...]
-    units: tuple[Span, ...]
-    split: Split
+    splitter: Splitter
+    pooling: Pooling
 
     @classmethod
-    def of(cls, model: Model, document: Document, split: Split, overlap: float) -> Self | None:
-        """Return a document in windows, or None if the model reads all of it.
+    def of(cls, model: Model, document: Document, splitter: Splitter, windows: Windows) -> Self | None:
+        """Return a document in windows, or None if the model reads all of it, or it has no unit.
 
         The longest text that is not fixed is read in windows of the model's own length. They begin and end between
-        units, and with sentences where possible.
+        units, and with sentences where possible. A unit that is longer than the model reads is a window of its own.
 
         Raises
         ------
@@ -64,38 +118,74 @@ class LongText:
         if model.encode(document).truncation is None:
             return None
         free = [i for i, field in enumerate(document.fields) if field.value is None and not field.fixed]
-        index = max(free, key=lambda i: len(document.fields[i].text))
-        text = document.fields[index].text
-        units = tuple(split(text))
+        index = max(free, key=lambda i: len(document.fields[i].text), default=0)
+        name, text = document.fields[index].name, document.fields[index].text
+        units = splitter.split(text)
+        if not units:
+            return None
+        places = units if splitter.complete else _with_words(text, units)
 
-        def fits(first: int, last: int) -> bool:
-            return _fits(model, _part(document, index, (units[first][0], units[last - 1][1])))
+        def span(first: int, last: int) -> Span:
+            return places[first][0], places[last - 1][1]
 
-        if len(document.fields) > 1 and not fits(0, 1):
+        def reads(first: int, last: int) -> bool:
+            return _reads(model, _with(document, index, span(first, last)))
+
+        if not free or (len(document.fields) > 1 and not reads(0, 1)):
             raise InvalidTextError(
-                f"the fields beside {document.fields[index].name!r} fill what {model.name} reads, expected room for a "
-                "unit of it in each window; shorten them, or use long='cut'"
+                f"the fields beside {name!r} fill what {model.name} reads, expected room for some of {name!r} in every "
+                "window; shorten them, or use long='cut'"
             )
-        ends = cuts(len(units), fits, begins_sentence(text, units), overlap)
-        return cls(document, index, tuple((units[a][0], units[b - 1][1]) for a, b in ends), units, split)
+        spans = [span(*window) for window in cuts(len(places), reads, begins_sentence(text, places), windows.overlap)]
+        return cls(document, index, tuple(one for one in spans if _within(one, units)), splitter, windows.pooling)
 
     @property
-    def field(self) -> Field:
-        """The field that is read in windows."""
-        return self.document.fields[self.index]
+    def windows(self) -> list[WindowText]:
+        """The documents of the windows."""
+        field, found = self.document.fields[self.index], []
+        units = self.splitter.split(field.text)
+        for start, end in self.spans:
+            within = [(first - start, last - start) for first, last in _within((start, end), units)]
+            splitter = _Within(self.splitter, field.text[start:end], tuple(within))
+            found.append(
+                WindowText(
+                    field.name,
+                    (start, end),
+                    _with(self.document, self.index, (start, end)),
+                    self.splitter if isinstance(self.splitter, Token) else splitter,
+                    is_first=not field.text[:start].strip(),
+                    is_last=not field.text[end:].strip(),
+                )
+            )
+        return found
 
-    @property
-    def parts(self) -> list[Document]:
-        """For each window, the document with nothing but the window in the field."""
-        return [_part(self.document, self.index, span) for span in self.spans]
 
-    def splitter(self, span: Span) -> Split:
-        """Return how the document of a window is split: its text as the whole text, and others as they are."""
-        text = self.field.text[slice(*span)]
-        units = [(start - span[0], end - span[0]) for start, end in self.units if span[0] <= start and end <= span[1]]
-        return lambda other: units if other == text else self.split(other)
+def _with(document: Document, index: int, span: Span) -> Document:
+    """Return the document with nothing but a part of the text in a field."""
+    fields = list(document.fields)
+    fields[index] = replace(fields[index], text=fields[index].text[slice(*span)])
+    return replace(document, fields=tuple(fields))
 
-    def predicted(self, model: Model, pooling: Pooling) -> str:
-        """Return the class of highest pooled probability, from one evaluation per window."""
-        numbers = pooled(np.asarray(model.predict(self.parts), dtype=np.float64), pooling)
-        return model.labels[int(np.argmax(numbers))]
+
+def _reads(model: Model, document: Document) -> bool:
+    """Return whether a model reads all of a document."""
+    try:
+        return model.encode(document).truncation is None
+    except EmptyTextError:
+        return True
+
+
+def _within(span: Span, units: Sequence[Span]) -> list[Span]:
+    """Return the units that lie in a span."""
+    return [unit for unit in units if span[0] <= unit[0] and unit[1] <= span[1]]
+
+
+def _with_words(text: str, units: Sequence[Span]) -> list[Span]:
+    """Return units together with the words between them."""
+    starts = [start for start, _ in units]
+    between = []
+    for start, end in find_words(text):
+        at = bisect_left(starts, end)  # the units before it begin before it ends
+        if not at or units[at - 1][1] <= start:
+            between.append((start, end))
+    return sorted([*units, *between])
