@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 AXE = ROOT / ".browser" / "node_modules" / "axe-core" / "axe.min.js"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-MODELS = ("lstm-imdb", f"{HERE / 'classifiers.py'}:refunds")
+MODELS = ("lstm-imdb", f"{HERE / 'classifiers.py'}:refunds", f"{HERE / 'classifiers.py'}:loans")
 
 
 def pytest_collection_modifyitems(items):

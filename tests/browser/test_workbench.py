@@ -5,13 +5,14 @@ import re
 from urllib.parse import urlencode
 
 import mase
+from tests.browser import classifiers
 from tests.browser.classifiers import LABELS
 from tests.browser.conftest import MODELS
 from tests.hostile.payloads import PAYLOADS
 
 TEXT = "A dull start, but the last hour is wonderful."
 COMPLAINT = "Please refund me because the film was dull"
-LSTM, REFUNDS = MODELS
+LSTM, REFUNDS, LOANS = MODELS
 # What axe checks: WCAG 2.2 AA, and its own advice.
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 # Quick explanations, where it does not matter how good they are.
@@ -278,3 +279,32 @@ def test_a_link_of_another_site_opens_the_workbench(chromium, address):
     tab.go_back()  # the address with the token is not in the history
     assert tab.url == "http://terminal.test/"
     context.close()
+
+
+def test_a_record_has_a_box_per_field(browse):
+    """A number is masked by what the reader gives, and a fixed field is never masked."""
+    page = browse(state(model=LOANS, fields="plea,age,id"))
+    boxes = page.tab.locator("[data-side=a] textarea")
+    boxes.nth(2).wait_for()
+    for box, content in zip(boxes.all(), ("please help me", "30", "A1"), strict=True):
+        box.fill(content)
+    page.tab.get_by_role("textbox", name="masked as").nth(1).fill("40")
+    page.tab.get_by_role("checkbox").nth(2).check()
+    page.explained()
+    record = {"plea": "please help me", "age": 30, "id": "A1"}
+    opened = page.tab.evaluate("decodeURIComponent(location.hash)")
+    assert "background.age=40" in opened
+    assert "fixed=id" in opened
+    words = page.tab.locator("[data-side=a] .text [data-unit]").all_inner_texts()
+    found = mase.Explainer(mase.models.Callable(classifiers._loans), fixed=["id"], background={"age": 40})(record)
+    assert words == list(found.words) == ["please", "help", "me", "30"]
+    page.word(3).click()
+    page.part("bars").locator("tr").nth(1).wait_for()
+    assert "50.0" in page.part("bars").locator("tr").first.inner_text()  # as the function says at age 40
+    page.part("replace").click()
+    page.tab.keyboard.type("40")
+    page.tab.keyboard.press("Enter")
+    page.explained("b")
+    assert page.tab.locator("[data-side=b] textarea").nth(1).input_value() == "40"
+    assert not page.errors
+    assert page.violations(RULES) == []

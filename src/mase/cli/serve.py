@@ -38,6 +38,9 @@ _PORT = 8765
     metavar="ADDRESS",
     help="Address to bind to. Any other than the default opens the server to other machines.",
 )
+@click.option(
+    "--fields", metavar="NAMES", help="Names of the fields of an input, separated by commas, as premise,hypothesis."
+)
 @click.option("--label-column", metavar="NAME", help="Kept column of the true classes of runs.")
 @click.option("--group-column", metavar="NAME", help="Kept column of runs whose values are compared.")
 @click.option("--no-browser", is_flag=True, help="Do not open a browser.")
@@ -51,6 +54,7 @@ def serve(
     trust_remote_code: bool,
     port: int | None,
     host: str,
+    fields: str | None,
     label_column: str | None,
     group_column: str | None,
     no_browser: bool,
@@ -77,6 +81,7 @@ def serve(
     from mase.serve.messages import Open
     from mase.serve.security import is_loopback
 
+    names = [name.strip() for name in (fields or "").split(",") if name.strip()]
     listening = server.bind(host, port, _PORT)
     number = listening.getsockname()[1]
     gate = server.gate_of(host, number)
@@ -93,7 +98,7 @@ def serve(
         Thread(target=webbrowser.open, args=(first,), daemon=True).start()
     corpora = Corpora(sources, label_column, group_column)
     try:
-        app = application(opened, gate, corpora=corpora.entries, routes=routes(corpora))
+        app = application(opened, gate, fields=names, corpora=corpora.entries, routes=routes(corpora))
         server.serve(app, listening)
     except Terminated:
         raise

@@ -9,7 +9,7 @@ from mase.attribution import Attribution
 from mase.render.facts import counted, stated
 from mase.render.html import style
 from mase.render.palette import is_significant, scale_of, strongest
-from mase.render.pieces import inline
+from mase.render.pieces import inline, labelled
 from mase.render.templates import templates
 from mase.render.views import view_of
 
@@ -63,7 +63,7 @@ def _words(attribution: Attribution) -> str:
     """Return the strongest words that displays mark, with their scores."""
     scale = scale_of(attribution)
     marked = [word for word in strongest(attribution, _WORDS) if scale.level(word, 1) and is_significant(word)]
-    words = [f"{_cut(word.text, _LONGEST_WORD)} {scale.signed(word.score)}" for word in marked]
+    words = [f"{_cut(labelled(attribution, word), _LONGEST_WORD)} {scale.signed(word.score)}" for word in marked]
     other = "" if attribution.target == attribution.prediction.label else f"for {inline(attribution.target)}: "
     return other + (", ".join(words) or "no word for or against")
 

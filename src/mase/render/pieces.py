@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from unicodedata import bidirectional
 
 from mase.attribution import Attribution, Field, Word
+from mase.document import Document
 from mase.text import Span
 
-__all__ = ["Piece", "inline", "isolated", "pieces", "visible"]
+__all__ = ["Piece", "inline", "isolated", "labelled", "pieces", "visible"]
 
 # Control characters except tab and line end; marks that change the reading direction; zero-width characters, which a
 # classifier reads but a person cannot see (except joiners, which scripts and emoji need); and surrogates, which cannot
@@ -23,13 +24,14 @@ _UNSEEN = re.compile(
 class Piece:
     """A part of the text, with its scored `word` and the index of that `unit` if it is one.
 
-    `unread` says that the model did not read it.
+    `unread` says that the model did not read it, and `name` that it is no text but the name of a field.
     """
 
     text: str
     word: Word | None = None
     unit: int | None = None
     unread: bool = False
+    name: bool = False
 
 
 def visible(text: str) -> str:
@@ -54,6 +56,17 @@ def isolated(text: str) -> str:
     return f"\u2068{shown}\u2069" if any(bidirectional(letter) in ("R", "AL") for letter in shown) else shown
 
 
+def labelled(attribution: Attribution, word: Word) -> str:
+    """Return a unit in one line for lists: its text, with the name of its field if units of several texts are scored.
+
+    A number or a category is written as in ``age = 41``.
+    """
+    texts = [field.name for field in attribution.document if field.value is None and not field.fixed]
+    if word.field not in texts:
+        return f"{inline(word.field)} = {inline(word.text)}"
+    return f"{inline(word.text)} ({inline(word.field)})" if len(texts) > 1 else inline(word.text)
+
+
 def _shown(match: re.Match[str]) -> str:
     code = ord(match[0])
     if code < 0x20:
@@ -62,15 +75,17 @@ def _shown(match: re.Match[str]) -> str:
 
 
 def pieces(attribution: Attribution, *, longest_unread: int) -> list[Piece]:
-    """Return the text in reading order, with one field below the other.
+    """Return the text in reading order, with one field below the other, each after its name unless it is a plain text.
 
     An unread part longer than `longest_unread` characters is shortened to what is next to the read text. Empty words
     are left out. If two words overlap, the second starts where the first ends.
     """
     parts: list[Piece] = []
+    plain = Document(attribution.document).is_plain
     for index, field in enumerate(attribution.document):
         words = [(unit, word) for unit, word in enumerate(attribution.word_scores) if word.field == field.name]
         parts += [Piece("\n")] if index else []
+        parts += [] if plain else [Piece(f"{inline(field.name)}{' (fixed)' if field.fixed else ''}", name=True)]
         parts += _of_field(field.text, words, _read(attribution, field), longest_unread)
     return [piece for piece in parts if piece.text]
 

@@ -31,7 +31,7 @@ from mase.render.palette import (
     scale_of,
     strongest,
 )
-from mase.render.pieces import Piece, inline, pieces
+from mase.render.pieces import Piece, inline, labelled, pieces
 
 __all__ = ["HeatMap", "heat_map", "summary"]
 
@@ -96,7 +96,7 @@ def summary(attribution: Attribution, *, top: int = LISTED) -> str:
     """Return an attribution as a few lines of plain text."""
     a, scale = attribution, scale_of(attribution)
     words = strongest(a, top)
-    labels = [inline(word.text) for word in words]
+    labels = [labelled(a, word) for word in words]
     width = min(_LONGEST_WORD, max(map(cell_len, labels), default=0))
     rows = zip(labels, words, strict=True)
     lines = [
@@ -142,6 +142,8 @@ class _Marker:
         return (_FOR if word.score > 0 else _AGAINST)[level - 1]
 
     def piece(self, piece: Piece, scale: Scale) -> Text:
+        if piece.name:
+            return Text(f"{piece.text}: ", _FAINT)
         if piece.word is not None:
             return Text(piece.text + self.marks(piece.word, scale), self.style(piece.word, scale))
         if not piece.unread or not piece.text.strip():
@@ -164,7 +166,7 @@ def _parts(attribution: Attribution, top: int, marker: _Marker, narrow: int) -> 
     yield Text()
     words = strongest(attribution, top)
     if words:
-        yield _rows(words, scale, marker, narrow)
+        yield _rows(attribution, words, scale, marker, narrow)
     for line in _closing(attribution, len(words)):
         warning = line.startswith("warning")
         yield Text(line, _WARNING if warning else _FAINT)
@@ -201,8 +203,8 @@ def _sides(attribution: Attribution, marker: _Marker) -> Text:
     return Text("   words ").append_text(Text(" and ").join(sides)) if sides else Text("   no word for or against")
 
 
-def _rows(words: tuple[Word, ...], scale: Scale, marker: _Marker, room: int) -> Text:
-    labels, numbers = [inline(word.text) for word in words], [scale.interval(word) for word in words]
+def _rows(attribution: Attribution, words: tuple[Word, ...], scale: Scale, marker: _Marker, room: int) -> Text:
+    labels, numbers = [labelled(attribution, word) for word in words], [scale.interval(word) for word in words]
     width, digits = min(_LONGEST_WORD, max(map(cell_len, labels))), max(map(len, numbers))
     longest = max(1, min(_BAR, room - width - digits - 6))
     rows = Text(no_wrap=True, overflow="ellipsis")

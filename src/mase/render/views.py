@@ -29,7 +29,7 @@ from mase.render.palette import (
     scale_of,
     strongest,
 )
-from mase.render.pieces import Piece, inline, isolated, pieces
+from mase.render.pieces import Piece, inline, isolated, labelled, pieces
 
 __all__ = ["View", "view_of"]
 
@@ -131,7 +131,7 @@ def view_of(
             _piece(piece, scale, hints=hints, button=_button(piece, first) if buttons else "") for piece in shown
         ),
         classes=_class_rows(a),
-        words=_word_rows(strongest(a, _n_listed(len(a.words))), scale),
+        words=_word_rows(a, strongest(a, _n_listed(len(a.words))), scale),
         evidence=[f"{fact[0].upper()}{fact[1:]}." for fact in evidence_facts(a, isolated)],
         facts=[f"scores: {unit(a)}", *fit_facts(a)],
         cut=cut_off(a),
@@ -166,6 +166,8 @@ def _button(piece: Piece, first: int | None) -> str:
 
 def _piece(piece: Piece, scale: Scale, *, hints: bool, button: str) -> Markup:
     word = piece.word
+    if piece.name:
+        return Markup("<small>{}</small> ").format(piece.text)
     if word is None:
         return Markup("<s>{}</s>").format(piece.text) if piece.unread else Markup.escape(piece.text)
     level, hint = scale.level(word, len(SHADES)), scale.interval(word, "±")
@@ -186,7 +188,7 @@ def _class_rows(attribution: Attribution) -> list[_ClassRow]:
     ]
 
 
-def _word_rows(words: Sequence[Word], scale: Scale) -> list[_WordRow]:
+def _word_rows(attribution: Attribution, words: Sequence[Word], scale: Scale) -> list[_WordRow]:
     """Return rows of words with their bars.
 
     All bars start at the 0 of a common axis, which is as wide as the longest bars and intervals on either side need.
@@ -205,7 +207,7 @@ def _word_rows(words: Sequence[Word], scale: Scale) -> list[_WordRow]:
         whisker = "" if error is None else box("w", word.score - error, word.score + error)
         return box("p" if word.score > 0 else "n", 0.0, word.score) + box("z", 0.0, 0.0) + whisker
 
-    return [_WordRow(inline(word.text), scale.interval(word), bar(word)) for word in words]
+    return [_WordRow(labelled(attribution, word), scale.interval(word), bar(word)) for word in words]
 
 
 def _n_listed(n_words: int) -> int:

@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
+from mase.document import Document
 from mase.errors import (
     CapabilityError,
     EmptyTextError,
@@ -28,7 +29,7 @@ from mase.render.html import page
 from mase.serve.choices import choices
 from mase.serve.explanations import Explanations, answer_of
 from mase.serve.limits import Limits
-from mase.serve.messages import Explain, Open, Predict, Settings, Without
+from mase.serve.messages import Content, Explain, Open, Predict, Settings, Without
 from mase.serve.models import ServedModel
 from mase.serve.pages import files, workbench
 from mase.serve.security import Gate, Guard
@@ -55,12 +56,12 @@ T = TypeVar("T")
 
 class _Prediction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     model: str
-    text: str
+    text: Content
 
 
 class _Explanation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     model: str
-    text: str
+    text: Content
     target: str | None = None
     settings: Settings = Settings()
 
@@ -74,6 +75,7 @@ def application(
     gate: Gate,
     *,
     limits: Limits | None = None,
+    fields: Sequence[str] = (),
     corpora: Sequence[Mapping[str, str]] = (),
     routes: Sequence[BaseRoute] = (),
 ) -> ASGIApp:
@@ -87,12 +89,14 @@ def application(
         What a request must show.
     limits
         Limits of requests.
+    fields
+        Names of the fields of an input, for which the page has boxes at first; none for a plain text.
     corpora
         Name and address of each corpus.
     routes
         Further routes, of corpora.
     """
-    server = _Server(models, limits or Limits(), corpora)
+    server = _Server(models, limits or Limits(), fields, corpora)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -122,8 +126,10 @@ def application(
 class _Server:
     """The answers to requests."""
 
-    def __init__(self, models: Sequence[Open], limits: Limits, corpora: Sequence[Mapping[str, str]]) -> None:
-        self._open, self._limits, self._corpora = models, limits, corpora
+    def __init__(
+        self, models: Sequence[Open], limits: Limits, fields: Sequence[str], corpora: Sequence[Mapping[str, str]]
+    ) -> None:
+        self._open, self._limits, self._fields, self._corpora = models, limits, fields, corpora
         self._models: dict[str, ServedModel] = {}
         self._explanations = Explanations(limits)
         self._files = files()
@@ -141,7 +147,7 @@ class _Server:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def page(self, _request: Request) -> Response:
-        return HTMLResponse(workbench(choices(self._described(), self._corpora, self._limits)))
+        return HTMLResponse(workbench(choices(self._described(), self._corpora, self._limits, self._fields)))
 
     async def static(self, request: Request) -> Response:
         found = self._files.get(request.path_params["name"])
@@ -198,9 +204,10 @@ class _Server:
     def _described(self) -> list[dict[str, Any]]:
         return [model.describe() for model in self._models.values()]
 
-    def _model(self, name: str, text: str) -> ServedModel:
-        if len(text) > self._limits.text:
-            raise LimitError(f"the text has {len(text):,} characters, expected at most {self._limits.text:,}")
+    def _model(self, name: str, text: Content) -> ServedModel:
+        size = len(Document.of(text).text)
+        if size > self._limits.text:
+            raise LimitError(f"the text has {size:,} characters, expected at most {self._limits.text:,}")
         if name not in self._models:
             known = ", ".join(self._models) or "none"
             raise UnknownNameError(f"the server has no model {name!r:.200}, expected one of: {known}")

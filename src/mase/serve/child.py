@@ -8,6 +8,8 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any, BinaryIO, NoReturn
 
+import msgspec
+
 from mase.attribution import Attribution
 from mase.errors import MaseError, ModelError
 from mase.explainer import Explainer
@@ -52,6 +54,7 @@ _GRACE = 0.5
 # Seconds between two messages about progress, and between two rounds that are shown: a reader sees no more.
 _PAUSE, _ROUND_PAUSE = 0.1, 0.2
 _CACHED = 16
+_SETTINGS = msgspec.json.Decoder(Settings)
 
 
 def main() -> None:
@@ -131,7 +134,7 @@ class Worker:
 
     def __init__(self, model: Model, answer: Callable[[FromModel], None], cancelled: set[int]) -> None:
         self.model, self._answer, self._cancelled = model, answer, cancelled
-        self._explainer = lru_cache(_CACHED)(lambda settings: Explainer(model, **settings.options))
+        self._explainer = lru_cache(_CACHED)(lambda key: Explainer(model, **_SETTINGS.decode(key).options))
 
     def handle(self, request: Request) -> None:
         """Answer a request. Whatever the model raises costs this answer only."""
@@ -174,7 +177,7 @@ class Worker:
         )
 
     def _explained(self, settings: Settings) -> Explainer:
-        explainer: Explainer = self._explainer(settings)
+        explainer: Explainer = self._explainer(msgspec.json.encode(settings))
         return explainer
 
     def _listener(self, number: int) -> Callable[[Progress], None]:

@@ -1,6 +1,6 @@
 """What a page can choose from: all of it comes from the registries."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -16,7 +16,10 @@ __all__ = ["choices"]
 
 
 def choices(
-    models: Iterable[Mapping[str, Any]], corpora: Iterable[Mapping[str, str]], limits: Limits
+    models: Iterable[Mapping[str, Any]],
+    corpora: Iterable[Mapping[str, str]],
+    limits: Limits,
+    fields: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return the choices as plain JSON types."""
     return {
@@ -26,7 +29,7 @@ def choices(
         "links": list(LINKS),
         "corpora": list(corpora),
         "limits": limits.to_dict(),
-        "defaults": msgspec.structs.asdict(Settings()),
+        "defaults": msgspec.structs.asdict(Settings()) | {"fields": list(fields)},
     }
 
 

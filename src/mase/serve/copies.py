@@ -1,5 +1,6 @@
 """An explanation as Python and as a command, which give the same scores."""
 
+import json
 import shlex
 from typing import Any
 
@@ -27,9 +28,20 @@ def python(model: str, ask: Explain) -> str:
 def command(model: str, ask: Explain) -> str:
     """Return a command for a POSIX shell that makes an explanation."""
     options = {"model": model} | _given(ask.settings) | ({} if ask.target is None else {"target": ask.target})
+    text = ask.text
+    if not isinstance(text, str):
+        options |= {"fields": tuple(text)}
+        text = json.dumps(text, ensure_ascii=False)
     # The form with an equals sign is right for values that begin with a dash, too.
-    given = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
-    return shlex.join(["mase", "explain", *given, "--", ask.text])
+    given = [f"--{name.replace('_', '-')}={_written(value)}" for name, value in options.items()]
+    return shlex.join(["mase", "explain", *given, "--", text])
+
+
+def _written(value: Any) -> str:
+    """Return a value as an option of the command takes it: names are separated by commas."""
+    if isinstance(value, dict):
+        return ",".join(f"{name}={content}" for name, content in value.items())
+    return ",".join(value) if isinstance(value, tuple) else str(value)
 
 
 def _given(settings: Settings) -> dict[str, Any]:

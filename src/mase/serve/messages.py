@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from mase.document import Scalar
 from mase.links import Link
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "Cancel",
     "Cancelled",
     "Changed",
+    "Content",
     "Explain",
     "Explained",
     "Failed",
@@ -31,6 +33,10 @@ __all__ = [
 ]
 
 
+# A text, or the fields of a document by name.
+Content = str | dict[str, Scalar]
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The options of `mase.Explainer` that a page can choose; what is absent is as the method has it."""
 
@@ -41,6 +47,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     link: Link | None = None
     seed: int = 0
     evidence: int = 5
+    fixed: tuple[str, ...] = ()
+    background: dict[str, Scalar] = {}
 
     @property
     def options(self) -> dict[str, Any]:
@@ -65,13 +73,13 @@ class Open(_Message, frozen=True, tag=True):
 class Predict(_Message, frozen=True, tag=True):
     """Return the probabilities of a text."""
 
-    text: str
+    text: Content
 
 
 class Explain(_Message, frozen=True, tag=True):
     """Explain a text."""
 
-    text: str
+    text: Content
     target: str | None
     settings: Settings
 

@@ -1,5 +1,6 @@
 // One panel: its settings, its text, the prediction, the explanation, and the test of it.
 
+import { Boxes } from "./boxes.js";
 import { Explanation } from "./explanation.js";
 import { markup } from "./markup.js";
 import { duration, share } from "./numbers.js";
@@ -8,7 +9,7 @@ import { Prediction } from "./prediction.js";
 import { Replacement } from "./replacement.js";
 import * as server from "./server.js";
 import { Settings } from "./settings.js";
-import { unitsOut } from "./state.js";
+import { contentOf, fieldsOf, unitsOut } from "./state.js";
 import { Trial } from "./trial.js";
 import { Words } from "./words.js";
 
@@ -25,12 +26,12 @@ export class Panel {
   /**
    * @param {HTMLElement} root its section
    * @param {object} choices what the server offers
-   * @param {{change: (patch: object) => void, replaced: (text: string) => void, settled: () => void}} on
+   * @param {{change: (patch: object) => void, replaced: (patch: object) => void, settled: () => void}} on
    *   called when the reader changes a setting, when a word was replaced, and when an explanation came or went
    */
   constructor(root, choices, on) {
     [this.root, this.choices, this.on, this.attribution] = [root, choices, on, null];
-    this.text = root.querySelector("textarea");
+    this.boxes = new Boxes(root, on.change);
     this.controls = new Settings(root, choices, on.change);
     this.prediction = new Prediction(root, {
       predicted: () => this.#predicted(),
@@ -50,7 +51,6 @@ export class Panel {
       (units, signal) => server.without(this.explanation.id, units, signal),
     );
     this.replacement = new Replacement(root, this.words, on.replaced);
-    this.text.addEventListener("input", () => on.change({ text: this.text.value }, { typed: true }));
     part(root, "replace").addEventListener("click", () => this.#replace(this.trial.chosen));
     part(root, "stop").addEventListener("click", () => this.stop());
     part(root, "copies").addEventListener("click", (event) => this.#copy(event.target.dataset.copy));
@@ -62,8 +62,8 @@ export class Panel {
     if (settings.model !== this.settings?.model) this.prediction.forget();
     this.settings = settings;
     this.controls.show(settings, this.prediction.probabilities);
-    if (this.text.value !== (settings.text ?? "")) this.text.value = settings.text ?? "";
-    if (!settings.text?.trim()) this.#empty();
+    this.boxes.show(settings);
+    if (isEmpty(settings)) this.#empty();
     else if (!model) this.#unable(`${settings.model} is not open here.`, OTHER_MODEL);
     else if (model.state === "loading") this.#nothing(`${settings.model} is loading …`);
     else if (model.state === "failed") this.#unable(`${settings.model} could not be loaded.`, model.message);
@@ -88,7 +88,7 @@ export class Panel {
 
   // ------------------------------------------------------------------ prediction and explanation
   #ask(typed) {
-    this.prediction.ask(this.settings.model, this.settings.text);
+    this.prediction.ask(this.settings.model, contentOf(this.settings));
     if (this.prediction.probabilities.size) this.prediction.show(this.settings.target);
     const request = this.controls.request(this.settings), asked = JSON.stringify(request);
     if (asked === this.#asked) {
@@ -195,6 +195,7 @@ export class Panel {
 
   #empty() {
     this.#nothing("");
+    if (fieldsOf(this.settings).length) return;
     const example = element("button", { type: "button", class: "chip" }, EXAMPLE);
     example.addEventListener("click", () => this.on.change({ text: EXAMPLE }));
     const words = element("p", { class: "empty" }, "Type a text to see what the model makes of it, or try ", example);
@@ -234,6 +235,11 @@ export class Panel {
       said.textContent = `Not copied: ${error.message}`;
     }
   }
+}
+
+function isEmpty(settings) {
+  const content = contentOf(settings), values = typeof content === "string" ? [content] : Object.values(content);
+  return values.every((value) => !String(value).trim());
 }
 
 function facts({ fit, responses: [{ r2 }] }) {

@@ -3,14 +3,14 @@
 import { part } from "./parts.js";
 
 export class Replacement {
-  /** @param {HTMLElement} root the panel; `replaced` is called with the edited text */
+  /** @param {HTMLElement} root the panel; `replaced` is called with the edited text by the name of its setting */
   constructor(root, words, replaced) {
     [this.root, this.form, this.words] = [root, part(root, "replacement"), words];
     this.form.addEventListener("submit", (event) => {
       event.preventDefault();
-      const text = this.text.replaceBy(part(root, "by").value);
+      const edited = this.edited(part(root, "by").value);
       this.close();
-      replaced(text);
+      replaced(edited);
     });
     part(root, "cancel").addEventListener("click", () => this.close());
     this.form.addEventListener("keydown", (event) => {
@@ -21,17 +21,18 @@ export class Replacement {
   }
 
   open(unit, attribution) {
-    const { start, end, text } = attribution.units[unit];
-    const letters = Array.from(attribution.document[0].text); // places are counted in characters
+    const { field, start, end, text } = attribution.units[unit];
+    const name = isPlain(attribution) ? "text" : "text." + field;
+    const letters = Array.from(attribution.document.find((one) => one.name === field).text); // places count characters
     this.unit = unit;
-    this.text = { replaceBy: (by) => [...letters.slice(0, start), by, ...letters.slice(end)].join("") };
+    this.edited = (word) => ({ [name]: [...letters.slice(0, start), word, ...letters.slice(end)].join("") });
     part(this.root, "replaced").textContent = `Instead of “${text}”`;
     this.form.hidden = false;
-    const field = part(this.root, "by");
-    field.value = text;
+    const by = part(this.root, "by");
+    by.value = text;
     this.#place();
-    field.select();
-    field.focus();
+    by.select();
+    by.focus();
   }
 
   close() {
@@ -49,3 +50,5 @@ export class Replacement {
     this.form.style.top = `${word.bottom - panel.top + 6}px`;
   }
 }
+
+const isPlain = ({ document: [first, ...others] }) => !others.length && first.name === "text";

@@ -2,8 +2,10 @@
 
 import { percent } from "./numbers.js";
 import { part } from "./parts.js";
+import { backgroundOf, contentOf, fixedOf } from "./state.js";
 
 const FOLDED = ["units", "reference", "link", "n_samples", "seed"];
+const TYPED = ["n_samples", "seed", "fields"];
 
 export class Settings {
   /**
@@ -32,21 +34,24 @@ export class Settings {
     this.#classes(model?.labels ?? [], probabilities);
     offer(elements.reference, model?.references ?? []);
     for (const name of ["target", "link", "reference"]) choose(elements[name], settings[name] ?? "");
-    for (const name of ["n_samples", "seed"]) elements[name].value = settings[name] ?? "";
+    for (const name of TYPED) elements[name].value = settings[name] ?? "";
     const n = FOLDED.filter((name) => settings[name]).length;
     part(this.root, "changed").textContent = n ? ` · ${n} changed` : "";
     part(this.root, "summary").textContent = choices.methods.find(({ name }) => name === method)?.summary ?? "";
   }
 
   /** Return the request of an explanation with these settings. */
-  request({ model, text, target, ...rest }) {
+  request(chosen) {
+    const { model, target, ...rest } = chosen;
     const settings = { evidence: this.choices.defaults.evidence };
+    settings.fixed = fixedOf(chosen);
+    settings.background = backgroundOf(chosen);
     for (const name of ["method", ...FOLDED]) if (rest[name]) settings[name] = rest[name];
     for (const name of ["n_samples", "seed"]) {
       const value = Number(settings[name]);
       if (Number.isFinite(value)) settings[name] = value; // the server says what is wrong with any other one
     }
-    return { model, text, target: target || null, settings };
+    return { model, text: contentOf(chosen), target: target || null, settings };
   }
 
   #classes(labels, probabilities) {

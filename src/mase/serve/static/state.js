@@ -1,13 +1,20 @@
 // The state of the page, which is the fragment of its address. Names of the second panel begin with "b.". The second
-// panel has the settings of the first one where it does not name others.
+// panel has the settings of the first one where it does not name others. A document of several fields has their names in
+// `fields`, and a text per field in `text.NAME`; the fixed ones are named in `fixed`, and `background.NAME` is what
+// replaces a number or a category.
 
-const NAMES = ["model", "text", "target", "method", "units", "reference", "link", "n_samples", "seed", "out"];
+const NAMES = [
+  "model", "fields", "text", "fixed", "target", "method", "units", "reference", "link", "n_samples", "seed", "out",
+];
+const OF_FIELDS = ["text.", "background."];
+const ofField = (name) => OF_FIELDS.some((start) => name.startsWith(start));
 
 /** Return `{a, b}` from a fragment: the settings of each panel by name, all of them strings; b is null if closed. */
 export function read(fragment) {
   const values = new URLSearchParams(fragment.replace(/^#/, ""));
   const of = (prefix) => {
-    const given = NAMES.filter((name) => values.has(prefix + name));
+    const names = [...values.keys()].filter((key) => key.startsWith(prefix)).map((key) => key.slice(prefix.length));
+    const given = names.filter((name) => NAMES.includes(name) || ofField(name));
     return Object.fromEntries(given.map((name) => [name, values.get(prefix + name)]));
   };
   return { a: of(""), b: values.has("b") ? of("b.") : null };
@@ -17,7 +24,8 @@ export function read(fragment) {
 export function write({ a, b }) {
   const values = new URLSearchParams();
   const add = (settings, prefix) => {
-    for (const name of NAMES) if (settings[name] !== undefined) values.set(prefix + name, settings[name]);
+    const names = [...NAMES, ...Object.keys(settings).filter(ofField)];
+    for (const name of names) if (settings[name] !== undefined) values.set(prefix + name, settings[name]);
   };
   add(a, "");
   if (b) {
@@ -31,7 +39,7 @@ export function write({ a, b }) {
 function fitting(settings, names) {
   const next = { ...settings };
   if (names.includes("model")) delete next.target, delete next.reference;
-  if (["model", "text", "units"].some((name) => names.includes(name))) delete next.out;
+  if (names.some((name) => ["model", "text", "fields", "fixed", "units"].includes(name) || ofField(name))) delete next.out;
   return next;
 }
 
@@ -50,12 +58,49 @@ export function changed(state, side, patch) {
   const next = { ...fitting(settingsOf(state, side), Object.keys(patch)), ...patch };
   if (side === "a") {
     const shared = Object.keys(patch).filter((name) => state.b && !(name in state.b));
-    const a = kept(next, ([name, value]) => value !== "" || name === "text");
+    const a = kept(next, ([name, value]) => value !== "" || name === "text" || name === "fields");
     return { a, b: state.b && fitting(state.b, shared) };
   }
   const first = settingsOf({ a: state.a, b: next.model === state.a.model ? {} : { model: next.model } }, "b");
   if (next.model !== state.a.model) delete first.model;
   return { ...state, b: kept(next, ([name, value]) => value !== (first[name] ?? "")) };
+}
+
+/** Return the names of the fields; none for a plain text. */
+export function fieldsOf(settings) {
+  const names = (settings.fields ?? "").split(",").map((name) => name.trim());
+  return [...new Set(names.filter((name) => name))];
+}
+
+/** Return what the model reads: a text, or an object of the fields by name. */
+export function contentOf(settings) {
+  const names = fieldsOf(settings);
+  if (!names.length) return settings.text ?? "";
+  return Object.fromEntries(names.map((name) => [name, valueOf(settings, name)]));
+}
+
+/** Return what replaces the fields that are numbers or categories, by name. */
+export function backgroundOf(settings) {
+  const names = fieldsOf(settings).filter((name) => settings["background." + name]);
+  return Object.fromEntries(names.map((name) => [name, scalar(settings["background." + name], settings, name)]));
+}
+
+/** Return the names of the fields that are never masked. */
+export function fixedOf(settings) {
+  const fixed = (settings.fixed ?? "").split(",");
+  return fieldsOf(settings).filter((name) => fixed.includes(name));
+}
+
+const valueOf = (settings, name) => {
+  const text = settings["text." + name] ?? "";
+  return settings["background." + name] ? scalar(text, settings, name) : text;
+};
+
+/** Return a number where both the field and what replaces it are numbers. */
+function scalar(text, settings, name) {
+  const both = [settings["text." + name], settings["background." + name]];
+  const numbers = both.every((one) => one?.trim() && Number.isFinite(Number(one)));
+  return numbers ? Number(text) : text;
 }
 
 /** Return the indices of the units that are taken out. */

@@ -18,7 +18,7 @@ let state = null;
 function panel(side, root) {
   return new Panel(root, choices, {
     change: (patch, options) => change(side, patch, options),
-    replaced: (text) => change("b", { text, target: panels[side].attribution.responses[0].name }),
+    replaced: (patch) => change("b", { ...patch, target: panels[side].attribution.responses[0].name }),
     settled: () => mark(),
   });
 }
@@ -51,6 +51,7 @@ function enter(replace, at) {
 function open() {
   state = read(location.hash);
   state.a.model ??= choices.defaults.model ?? choices.models[0]?.name;
+  if (choices.defaults.fields.length) state.a.fields ??= choices.defaults.fields.join(",");
   show();
 }
 
@@ -141,7 +142,7 @@ async function poll() {
 compare.addEventListener("click", toggle);
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault(); // the fragment is the state
-  panels.a.text.focus();
+  panels.a.boxes.focus();
 });
 addEventListener("popstate", open);
 addEventListener("pagehide", () => typing && history.replaceState(null, "", write(state)));
