@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mase.document import Document as Document
     from mase.errors import MaseError as MaseError
     from mase.explainer import Explainer as Explainer
-    from mase.explainer import explain as explain
+    from mase.explanation import explain as explain
     from mase.io.json import load as load
     from mase.methods import METHODS as METHODS
     from mase.methods import Method as Method
@@ -69,7 +69,7 @@ __getattr__ = lazy_names(
         "Stopping": "mase.regression.stopping",
         "Widget": "mase.widget.widget",
         "compare": "mase.comparison.compare",
-        "explain": "mase.explainer",
+        "explain": "mase.explanation",
         "load": "mase.io.json",
         "models": "mase.models",
         "open_run": "mase.corpus.opened",

@@ -11,16 +11,16 @@ from mase.coordinates import coordinates, members
 from mase.document import Document
 from mase.errors import EmptyTextError, ModelError, OptionError
 from mase.evidence import MaskedPredictions
-from mase.links import Output, predictions
+from mase.links import Contrast, Output, predictions
 from mase.method import Method
 from mase.models.batching import UNWATCHED, Watch, check_start
 from mase.models.protocol import Binding, Model, Probe
 from mase.provenance import installed
 from mase.regression.answers import Answers
 from mase.regression.strategy import Solution
-from mase.results import fit_of, response_of, tokens_of, units_of
+from mase.results import fit_of, notes_of, response_of, tokens_of, units_of
 from mase.spaces.token_mask import TokenMask
-from mase.target import target_index
+from mase.target import Question
 from mase.text import Tokens, Words
 from mase.units import Splitter
 from mase.units.grouping import group
@@ -31,7 +31,7 @@ __all__ = ["BoundText"]
 
 @dataclass(frozen=True, slots=True)
 class BoundText:
-    """A text that is bound to a model for one method and one class.
+    """A text that is bound to a model for one method and one question.
 
     Attributes
     ----------
@@ -39,8 +39,10 @@ class BoundText:
         The coordinate of each token `(t,)`; -1 for a token that stays fixed.
     prediction
         Prediction for the text itself.
-    target
-        Index of the explained class.
+    targets
+        Indices of the explained classes, the leading one first.
+    against
+        Index of the class that they are compared with; None for no contrast.
     begun
         When the text was begun, for the time that the explanation takes.
     """
@@ -54,21 +56,15 @@ class BoundText:
     binding: Binding
     probe: Probe
     prediction: Prediction
-    target: int
+    targets: tuple[int, ...]
+    against: int | None
     begun: float = field(default_factory=time.perf_counter)
 
     @classmethod
     def of(
-        cls,
-        model: Model,
-        method: Method,
-        document: Document,
-        target: str | int | None,
-        splitter: Splitter,
-        *,
-        seed: int,
+        cls, model: Model, method: Method, document: Document, question: Question, splitter: Splitter, *, seed: int
     ) -> Self:
-        """Encode, split and bind a text; `target` is a label or an index, None for the predicted class.
+        """Encode, split and bind a text.
 
         Raises
         ------
@@ -90,8 +86,15 @@ class BoundText:
         binding = _binding(tokens, of_token, method, seed)
         probe = _bound(model, binding)
         prediction = _prediction(model.labels, check_start(probe.start), probe.output)
-        index = target_index(model.labels, target, prediction.index)
-        return cls(model, method, tokens, words, of_token, per_token, binding, probe, prediction, index, begun)
+        targets = question.indices(model.labels, prediction.ranked)
+        against = question.against_index(model.labels)
+        parts = (model, method, tokens, words, of_token, per_token, binding, probe, prediction)
+        return cls(*parts, targets, against, begun)
+
+    @property
+    def link(self) -> str | Contrast:
+        """The link that is explained: that of the method, or a contrast of it."""
+        return self.method.link if self.against is None else Contrast(self.method.link, self.against)
 
     def masked(
         self, answers: Answers, budget: int, batch_size: int | None, watch: Watch = UNWATCHED
@@ -104,9 +107,9 @@ class BoundText:
             n_setup = probe.n_setup
             watch.asked(n_setup)
         units, left = members(self.words, self.of_token), budget - n_setup
-        labels, target, link = self.model.labels, self.target, self.method.link
+        labels, target = self.model.labels, self.targets[0]
         return MaskedPredictions(
-            probe, units, labels, target, link, answers, left, batch_size, n_asked=n_setup, watch=watch
+            probe, units, labels, target, self.link, answers, left, batch_size, n_asked=n_setup, watch=watch
         )
 
     def attribution(
@@ -117,18 +120,26 @@ class BoundText:
         tested: MaskedPredictions | None = None,
         n_best: int = 0,
     ) -> Attribution:
-        """Return the attribution of a solution, with evidence about the `n_best` units if they are `tested`."""
-        label, words = self.model.labels[self.target], self.words
-        response = response_of(solution, label, self.method.link, words, self.of_token, per_token=self.per_token)
-        evidence: Evidence | None = None if tested is None else tested.evidence(response.order, n_best)
+        """Return the attribution of a solution, with evidence about the `n_best` units if they are `tested`.
+
+        A solution so far is that of the leading response alone.
+        """
+        words, solutions = self.words, (solution, *solution.others)
+        names = [self.model.labels[target] for target in self.targets[: len(solutions)]]
+        against = None if self.against is None else self.model.labels[self.against]
+        responses = tuple(
+            response_of(one, name, self.method.link, words, self.of_token, per_token=self.per_token, against=against)
+            for one, name in zip(solutions, names, strict=True)
+        )
+        evidence: Evidence | None = None if tested is None else tested.evidence(responses[0].order, n_best)
         return Attribution(
             document=self.tokens.document.fields,
             units=units_of(self.tokens, words),
-            responses=(response,),
+            responses=responses,
             tokens=tokens_of(self.tokens, words),
             prediction=self.prediction,
             fit=fit_of(solution, 0 if tested is None else tested.n_asked, time.perf_counter() - self.begun),
-            notes=solution.notes,
+            notes=notes_of(solution, names),
             method=settings,
             model={"name": self.model.name, "sha256": self.model.sha256},
             seed=seed,

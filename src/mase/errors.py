@@ -19,6 +19,7 @@ __all__ = [
     "OptionError",
     "PluginError",
     "QueueFullError",
+    "ServiceError",
     "ShapeError",
     "TextTimeoutError",
     "TooFewSamplesError",
@@ -66,6 +67,10 @@ class ModelError(MaseError, RuntimeError):
 
 class NonFiniteError(ModelError, ArithmeticError):
     """The model returned NaN or infinity, expected finite scores."""
+
+
+class ServiceError(ModelError, ConnectionError):
+    """A model behind a URL did not answer, or not as its protocol says."""
 
 
 class CapabilityError(MaseError, TypeError):

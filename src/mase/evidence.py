@@ -10,7 +10,7 @@ import numpy as np
 from mase.arrays import Floats, Ints
 from mase.attribution import Changed, Evidence, FlipSet
 from mase.errors import OptionError
-from mase.links import probabilities, respond
+from mase.links import Contrast, probabilities, respond
 from mase.method import Method
 from mase.models.batching import UNWATCHED, Watch, ask
 from mase.models.protocol import Probe
@@ -95,7 +95,7 @@ class MaskedPredictions:
     coordinates: Sequence[Ints]
     labels: Sequence[str]
     target: int
-    link: str
+    link: str | Contrast
     answers: Answers
     budget: int
     batch_size: int | None = None
@@ -113,6 +113,7 @@ class MaskedPredictions:
             tuple(map(self._changed, best, scores[: len(best)])),
             tuple(map(self._changed, best, scores[len(best) :])),
             self._flip_set(order, k),
+            self.labels[self.target],
         )
 
     def without(self, units: tuple[int, ...]) -> Changed:
@@ -179,7 +180,7 @@ class MaskedPredictions:
     def _changed(self, units: tuple[int, ...], scores: Floats) -> Changed:
         response = float(respond(scores[None], self.probe.output, self.link, self.target)[0])
         if self._of_values:
-            return Changed(units, self.labels[0], None, None, response)
+            return Changed(units, self.labels[self.target], None, None, response)
         probability = self._probabilities(scores)
         best = int(np.argmax(probability))
         return Changed(units, self.labels[best], float(probability[best]), float(probability[self.target]), response)

@@ -17,16 +17,17 @@ from mase.methods import Method, describe, resolve, suited
 from mase.models import adapt
 from mase.models.batching import UNWATCHED
 from mase.models.protocol import Model, Probe
-from mase.options import ExplainerOptions, MoreOptions, merged, names_of, windows_of
+from mase.options import MoreOptions, merged, names_of, windows_of
 from mase.progress import Listener, Reporter, tracked
 from mase.regression.answers import Answers
 from mase.regression.precision import AUTO, QueryOptions
 from mase.regression.stopping import NEVER, Stopping
 from mase.rng import generator, seeded, stream_key
+from mase.target import Label, Question, Target
 from mase.units import DEFAULT, Splitter, Units
 from mase.windows import LongText, WindowText, check_cuts, explained
 
-__all__ = ["Explainer", "explain"]
+__all__ = ["Explainer"]
 
 
 class Explainer:
@@ -68,7 +69,10 @@ class Explainer:
     **more
         `design`, `estimator`, `space` and `center` replace further parts of the method. They are values or names, with
         optional settings as in "focused(rounds=3)". The fields of `query` (`batch_size`, `precision`) and of `stopping`
-        (`tolerance`, `stable_top`) can be given directly. `granularity` is the former name of `units`.
+        (`tolerance`, `stable_top`) can be given directly. `granularity` is the former name of `units`. With
+        `long="windows"` a text that is longer than the model reads is explained in windows, in place of what the model
+        reads of it ("cut"). They have a share of `overlap` (0.25) in common, their predictions become one by `pooling`
+        ("mean", "max" or "first"), and a score is the effect on one window. `n_samples` is for each.
 
     Raises
     ------
@@ -115,18 +119,20 @@ class Explainer:
         self._measured = within_budget(self.method, self.n_tested)
 
     @overload
-    def __call__(self, texts: Input, *, target: str | int | None = None) -> Attribution: ...  # type: ignore[overload-overlap]
+    def __call__(self, texts: Input, *, target: Target = None, against: Label = None) -> Attribution: ...  # type: ignore[overload-overlap]
 
     @overload
-    def __call__(self, texts: Iterable[Input], *, target: str | int | None = None) -> Attributions: ...
+    def __call__(self, texts: Iterable[Input], *, target: Target = None, against: Label = None) -> Attributions: ...
 
     def __call__(
-        self, texts: Input | Iterable[Input], *, target: str | int | None = None
+        self, texts: Input | Iterable[Input], *, target: Target = None, against: Label = None
     ) -> Attribution | Attributions:
         """Return the attribution of one text, or a list of attributions (`Attributions`) for several texts.
 
         One text is a str, a pair of str (a tuple) or a mapping of fields. Several texts are a list, a generator or a
-        Series. `target` is a label or an index; the default is the predicted class.
+        Series. `target` is a label or an index; the default is the predicted class. A list of them, or "all", explains
+        several classes from the same evaluations, whose rows are chosen for the first (of "all", the predicted one).
+        `against` is a class to compare with: why the target rather than this one.
 
         Raises
         ------
@@ -138,10 +144,10 @@ class Explainer:
             If the model raises an exception or returns something other than finite class scores.
         """
         if is_single(texts):
-            return self._explain(texts, target)
-        return Attributions(self._streamed(check_texts(texts), target))
+            return self._explain(texts, Question(target, against))
+        return Attributions(self._streamed(check_texts(texts), Question(target, against)))
 
-    def stream(self, texts: Iterable[Input], *, target: str | int | None = None) -> Iterator[Attribution]:
+    def stream(self, texts: Iterable[Input], *, target: Target = None, against: Label = None) -> Iterator[Attribution]:
         """Yield the attributions of several texts one by one, without keeping them in memory.
 
         Raises
@@ -151,18 +157,18 @@ class Explainer:
         InvalidTextError
             If `texts` is a single text or not an iterable of texts.
         """
-        return self._streamed(check_texts(texts), target)
+        return self._streamed(check_texts(texts), Question(target, against))
 
-    def _streamed(self, texts: Iterable[Input], target: str | int | None) -> Iterator[Attribution]:
+    def _streamed(self, texts: Iterable[Input], question: Question) -> Iterator[Attribution]:
         for number, text in enumerate(tracked(texts) if self.show_progress else texts):
             try:
-                attribution = self._explain(text, target)
+                attribution = self._explain(text, question)
             except MaseError as error:
                 error.add_note(f"at text number {number}, counted from 0")
                 raise
             yield attribution
 
-    def follow(self, text: Input, listener: Listener, *, target: str | int | None = None) -> Attribution:
+    def follow(self, text: Input, listener: Listener, *, target: Target = None, against: Label = None) -> Attribution:
         """Return the attribution of one text, and tell a listener how far it is.
 
         The listener is called after every batch of evaluations, and after every round but the last one of a design
@@ -182,7 +188,7 @@ class Explainer:
         >>> n_asked[-1] == found.fit.n_queries
         True
         """
-        return self._explain(text, target, listener)
+        return self._explain(text, Question(target, against), listener)
 
     def predict_without(self, found: Attribution, units: Iterable[int]) -> Changed:
         """Ask the model once what it predicts with some units of an attribution masked.
@@ -210,23 +216,23 @@ class Explainer:
             raise OptionError(f"the attribution is of the model {name!r}, expected one of {self.model.name!r}")
         document = Document(found.document)
         with seeded(self.seed, document.key):
-            bound = self._bound(document, found.target, self.splitter)
+            bound = self._bound(document, Question(found.target, found.responses[0].against), self.splitter)
             return bound.masked(Answers(), 1, self.query.rows).without(masked)
 
-    def _explain(self, text: Input, target: str | int | None, listener: Listener | None = None) -> Attribution:
+    def _explain(self, text: Input, question: Question, listener: Listener | None = None) -> Attribution:
         document = Document.of(text, fixed=self.fixed, background=self.background)
         with seeded(self.seed, document.key):
             long = None if self.windows is None else LongText.of(self.model, document, self.splitter, self.windows)
             if long is None:
-                return self._explained(self._bound(document, target, self.splitter), listener)
-            return explained(long, self.model, target, self._window, listener)
+                return self._explained(self._bound(document, question, self.splitter), listener)
+            return explained(long, self.model, question, self._window, listener)
 
-    def _window(self, window: WindowText, target: int, listener: Listener | None) -> Attribution:
+    def _window(self, window: WindowText, question: Question, listener: Listener | None) -> Attribution:
         with seeded(self.seed, window.document.key):
-            return self._explained(self._bound(window.document, target, window.splitter), listener)
+            return self._explained(self._bound(window.document, question, window.splitter), listener)
 
-    def _bound(self, document: Document, target: str | int | None, splitter: Splitter) -> BoundText:
-        return BoundText.of(self.model, self.method, document, target, splitter, seed=self.seed)
+    def _bound(self, document: Document, question: Question, splitter: Splitter) -> BoundText:
+        return BoundText.of(self.model, self.method, document, question, splitter, seed=self.seed)
 
     def _explained(self, bound: BoundText, listener: Listener | None) -> Attribution:
         settings, probe = self._described(bound.probe), bound.probe
@@ -236,7 +242,10 @@ class Explainer:
             report = Reporter(listener, interim, self.method.n_samples, probe.n_setup)
         answers = Answers() if self.n_tested else None
         rng = generator(self.seed, bound.tokens.document.key)
-        solution = measure(probe, self._measured, bound.target, rng, self.query, self.stopping, answers, report)
+        first, *others = bound.targets
+        solution = measure(
+            probe, self._measured, first, rng, self.query, self.stopping, answers, report, others, bound.link
+        )
         tested = None
         if answers is not None:
             left = budget(self.method, self.n_tested)
@@ -273,33 +282,3 @@ class Explainer:
         if design is not None and callable(design.sigma):
             method = resolve(method, sigma=design.sigma(int(np.count_nonzero(probe.scale))))
         return self._settings(method) | {"batch_size": self.query.rows or probe.batch_size}
-
-
-def explain(
-    text: Input,
-    model: Any = "lstm-imdb",
-    tokenizer: Any = None,
-    *,
-    target: str | int | None = None,
-    **options: Unpack[ExplainerOptions],
-) -> Attribution:
-    """Return the attribution of one text. Create one `Explainer` for several: the model is then loaded only once.
-
-    Parameters
-    ----------
-    text
-        The text: a str, a pair of str (a tuple) or a mapping of fields.
-    model, tokenizer
-        A name or folder, a Hugging Face classifier with its tokenizer, a function `list[str] -> (n, k)`, a fitted
-        scikit-learn estimator, or an adapter from `mase.models`.
-    target
-        The class to explain: a label or an index. The default is the predicted class.
-    **options
-        Options of `Explainer`, such as `method`, `units`, `n_samples` and `seed`.
-
-    Raises
-    ------
-    MaseError
-        If an option, the model or the text is invalid (see `Explainer`).
-    """
-    return Explainer(model, tokenizer, **options)(text, target=target)

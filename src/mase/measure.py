@@ -1,6 +1,6 @@
 """Compute the coefficients of a probe (Algorithm 1): draw perturbations, evaluate the model, solve for the saliency."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -9,6 +9,7 @@ import numpy as np
 from mase.arrays import Ints
 from mase.attribution import Note
 from mase.errors import OptionError
+from mase.links import Contrast
 from mase.methods import Method
 from mase.models.protocol import Probe
 from mase.regression.answers import Answers
@@ -19,6 +20,7 @@ from mase.regression.problem import Estimate
 from mase.regression.repetition import Repeated
 from mase.regression.stopping import NEVER, Stopping
 from mase.regression.strategy import Solution
+from mase.regression.together import Together
 
 __all__ = ["Follower", "measure"]
 
@@ -44,8 +46,13 @@ def measure(
     stopping: Stopping = NEVER,
     answers: Answers | None = None,
     follower: Follower | None = None,
+    others: Sequence[int] = (),
+    link: str | Contrast | None = None,
 ) -> Solution:
     """Run a method on a probe and return the coefficients `(p,)`; inactive coordinates get exactly 0.
+
+    The rows are chosen for the class `target`; `others` are further classes, which are solved from the same answers.
+    The `link` is that of the method by default.
 
     Rows of zeros and ones that are among the `answers` are not asked again; others are added to them. The `follower` is
     told of batches and rounds, and what it raises ends the measurement.
@@ -65,20 +72,28 @@ def measure(
         )
     moving = probe.scale > 0 if strategy.needs_reference else np.ones(p, dtype=bool)
     oracle = Oracle.of(
-        probe, method.name, method.link, target, moving, binary=method.space.binary, options=options, answers=answers
+        probe,
+        method.name,
+        link or method.link,
+        target,
+        moving,
+        binary=method.space.binary,
+        options=options,
+        answers=answers,
     )
     if follower is not None:
         oracle.cost.listener = follower.asked
         oracle.solved = lambda so_far: follower.solved(lambda: _embedded(so_far(), oracle.active, p))
     if not oracle.size:
-        return _constant(oracle, p)
-    solution = Repeated(strategy).run(oracle, method.n_samples, rng, stopping)
+        return replace(_constant(oracle, p), others=tuple(_constant(replace(oracle, target=one), p) for one in others))
+    solution = Repeated(Together(strategy, others)).run(oracle, method.n_samples, rng, stopping)
     return _embedded(solution, oracle.active, p)
 
 
 def _embedded(solution: Solution, active: Ints, p: int) -> Solution:
     """Return a solution for all p coordinates."""
-    return replace(solution, estimate=solution.estimate.embedded(active, p))
+    others = tuple(_embedded(other, active, p) for other in solution.others)
+    return replace(solution, estimate=solution.estimate.embedded(active, p), others=others)
 
 
 def _constant(oracle: Oracle, p: int) -> Solution:

@@ -1,20 +1,25 @@
 """From a solution to the parts of an attribution."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 
 from mase.arrays import Ints
-from mase.attribution import Fit, Response, Token, Unit
+from mase.attribution import Fit, Note, Response, Token, Unit
 from mase.coordinates import members
 from mase.regression.strategy import Solution
 from mase.text import Tokens, Words
 
-__all__ = ["fit_of", "response_of", "tokens_of", "units_of"]
+__all__ = ["fit_of", "notes_of", "response_of", "tokens_of", "units_of"]
+
+_LED = "the scores of the others are less certain than if each had been explained alone"
 
 
 def response_of(
-    solution: Solution, label: str, link: str, words: Words, of_token: Ints, *, per_token: bool
+    solution: Solution, label: str, link: str, words: Words, of_token: Ints, *, per_token: bool, against: str | None
 ) -> Response:
-    """Return the explained response with the scores of the words and, with token coordinates, of the tokens."""
+    """Return an explained response with the scores of the words and, with token coordinates, of the tokens."""
     gamma = solution.estimate.gamma
     return Response.of(
         label,
@@ -25,7 +30,25 @@ def response_of(
         signed=solution.signed,
         exact=solution.exact,
         token_scores=np.where(of_token >= 0, gamma[of_token], 0.0) if per_token else None,
+        against=against,
+        split_half=solution.split_half,
     )
+
+
+def notes_of(solution: Solution, names: Sequence[str]) -> tuple[Note, ...]:
+    """Return the notes of a solution and of those of the other responses; those of all have no name of a response."""
+    solutions = (solution, *solution.others)
+    if len(solutions) == 1:
+        return solution.notes
+    common = [note for note in solution.notes if all(note in other.notes for other in solutions)]
+    own = [
+        replace(note, response=name)
+        for one, name in zip(solutions, names, strict=True)
+        for note in one.notes
+        if note not in common
+    ]
+    led = [Note("led", f"the rows were chosen for {names[0]}, which led; {_LED}")] if solution.leads else []
+    return (*common, *led, *own)
 
 
 def fit_of(solution: Solution, n_tested: int, seconds: float) -> Fit:

@@ -1,44 +1,113 @@
-"""The class that is explained."""
+"""The classes that are explained."""
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from mase.errors import OptionError
 from mase.registry import unknown
 
-__all__ = ["target_index"]
+__all__ = ["ALL", "Label", "Question", "Target", "listed"]
+
+ALL = "all"
+
+Label = str | int | None  # a label or an index
+Target = Label | Sequence[str | int]  # or several of them, or "all"; None is the predicted class
 
 
-def target_index(labels: Sequence[str], target: str | int | None, predicted: int) -> int:
-    """Return the index of the target class.
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Which classes, or values, of a model are explained, and for a contrast, rather than which other one.
 
     Parameters
     ----------
-    labels
-        Names of the k classes, or of the values of a model without classes.
     target
-        A label or an index; a string of digits that is not a label is an index. None for the predicted class.
-    predicted
-        Index of the predicted class; of a model of values, of its first value.
-
-    Raises
-    ------
-    OptionError
-        If the target is neither a label nor the index of a class.
-    UnknownNameError
-        If the label is unknown.
+        A label or an index; several of them, the leading one first; "all" for all, the most probable first; None for
+        the most probable class, or the first of several values. A string of digits that is not a label is an index.
+    against
+        A label or an index: the other class. None for no contrast.
     """
-    if target is None:
-        return predicted
+
+    target: Target = None
+    against: Label = None
+
+    def indices(self, labels: Sequence[str], ranked: Sequence[int]) -> tuple[int, ...]:
+        """Return the indices of the classes among the k labels, the leading one first.
+
+        `ranked` are the indices of all, the most probable first (`mase.attribution.Prediction.ranked`).
+
+        Raises
+        ------
+        OptionError
+            If a target is neither a label nor the index of a class, is there twice, or is `against`.
+        UnknownNameError
+            If a label is unknown.
+        """
+        against = self.against_index(labels)
+        if self.target is None:
+            found = [ranked[0]]
+        elif isinstance(self.target, str) and self.target == ALL and ALL not in labels:
+            found = [index for index in ranked if index != against]
+        elif isinstance(self.target, Sequence) and not isinstance(self.target, str):
+            found = [_index(labels, one, "target") for one in self.target]
+        else:
+            found = [_index(labels, self.target, "target")]
+        if not found or len(set(found)) < len(found):
+            raise OptionError(f"target is {self.target!r:.80}, expected at least one class, each once")
+        if against is not None and against in found:
+            raise OptionError(f"target and against are both {labels[against]!r:.40}, expected two classes")
+        return tuple(found)
+
+    def against_index(self, labels: Sequence[str]) -> int | None:
+        """Return the index of the class that the others are compared with.
+
+        Raises
+        ------
+        OptionError, UnknownNameError
+            If it is not a class of the model.
+        """
+        return None if self.against is None else _index(labels, self.against, "against")
+
+    def named(self, labels: Sequence[str]) -> "Question":
+        """Return the same question with labels in the place of indices, as runs record it.
+
+        Raises
+        ------
+        OptionError, UnknownNameError
+            If the model has no such class.
+        """
+        against = self.against_index(labels)
+        other = None if against is None else labels[against]
+        if self.target is None or (self.target == ALL and ALL not in labels):
+            return Question(self.target, other)
+        names = [labels[index] for index in self.indices(labels, range(len(labels)))]
+        return Question(names[0] if len(names) == 1 else names, other)
+
+
+def listed(target: str | None, labels: Sequence[str]) -> Target:
+    """Return the target that a command names: a label, or several, separated by commas, if that is no label.
+
+    Examples
+    --------
+    >>> listed("pos,neg", ["neg", "pos"]), listed("yes, sir", ["no", "yes, sir"])
+    (['pos', 'neg'], 'yes, sir')
+    """
+    if target is None or target in labels or "," not in target:
+        return target
+    return [part.strip() for part in target.split(",")]
+
+
+def _index(labels: Sequence[str], target: str | int, option: str) -> int:
+    """Return the index of a class."""
     if isinstance(target, str) and target in labels:
         return labels.index(target)
     if isinstance(target, str) and not re.fullmatch(r"-?[0-9]+", target):
-        raise unknown("target", target, list(labels))
+        raise unknown(option, target, list(labels))
     if isinstance(target, bool) or not isinstance(target, int | str | np.integer):
-        raise OptionError(f"target is of type {type(target).__name__}, expected a label, an index or None")
+        raise OptionError(f"{option} is of type {type(target).__name__}, expected a label, an index or None")
     index = int(target)
     if not 0 <= index < len(labels):
-        raise OptionError(f"target is {index}, expected an index from 0 to {len(labels) - 1} or one of the labels")
+        raise OptionError(f"{option} is {index}, expected an index from 0 to {len(labels) - 1} or one of the labels")
     return index

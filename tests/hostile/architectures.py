@@ -142,7 +142,8 @@ def _asked(module: Any, tokenizer: Any, text: str) -> np.ndarray:
     ids = tokenizer(text, return_tensors="pt", truncation=True)["input_ids"]
     config, before = module.config, module.config.pad_token_id
     try:
-        config.pad_token_id = -1  # nothing is padded: models that look for the last real token read them all
+        if config.model_type != "longformer":  # which pads by itself
+            config.pad_token_id = -1  # nothing is padded: models that look for the last real token read them all
         with torch.no_grad():
             return module(input_ids=ids).logits.softmax(-1)[0].numpy()
     finally:

@@ -43,7 +43,7 @@ def _bundled(name: str) -> Kind:
 
 def _cut(model: Any) -> Callable[..., Any]:
     """Return the tokenizer of an adapted model, cutting texts where its card says that it does."""
-    tokenizer, longest, side = (getattr(model._tokenizer, name) for name in ("backend", "max_length", "keep"))
+    tokenizer, longest, side = (getattr(model.tokenizer, name) for name in ("backend", "max_length", "keep"))
 
     def tokenize(text: str, **settings: Any) -> Any:
         tokenizer.truncation_side = "right" if side == "start" else "left"

@@ -43,7 +43,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"windows"}),
     frozenset({"bound_text"}),
     frozenset({"explainer"}),
-    frozenset({"datasets", "io", "render"}),
+    frozenset({"datasets", "explanation", "io", "render"}),
     frozenset({"metrics", "outputs"}),
     frozenset({"corpus"}),
     frozenset({"summary", "comparison"}),

@@ -59,12 +59,13 @@ class Word:
 class Attribution:
     """Scores of the w units of a document for the m responses of a model, with error bars, fit quality and provenance.
 
-    `scores`, `top`, the displays and everything else that concerns a single response use the first one. `of` puts
-    another one first. A positive score increases the response of `target`, and a negative score decreases it.
+    `scores`, `top`, the displays and everything else that concerns a single response use the first one, which is the
+    leading one (see `Explainer`). `of` puts another one first. A positive score increases the response of `target`, and
+    a negative score decreases it.
 
     A text that is too long for the model may be explained in `windows`, which are empty otherwise. A score is then the
     effect of a unit on the response of one window, the one in which it is farthest from a cut, and not on that of the
-    text. The prediction and the response of the text are pooled from those of the windows.
+    text. The prediction and the responses of the text are pooled from those of the windows.
     """
 
     document: tuple[Field, ...]
@@ -103,6 +104,11 @@ class Attribution:
         return self.responses[0].name
 
     @property
+    def title(self) -> str:
+        """What the first response explains, for people: a label, or "pos rather than neg"."""
+        return self.responses[0].title
+
+    @property
     def target_probability(self) -> float | None:
         """Probability of the explained class; None for a value."""
         return self.prediction.probabilities.get(self.target)
@@ -130,7 +136,12 @@ class Attribution:
     @property
     def verdict(self) -> Verdict:
         """Whether the scores are reliable or to be read with care, and why; computed from the errors and the notes."""
-        return verdict_on(self.responses[0], self.notes)
+        return verdict_on(self.responses[0], self.own_notes)
+
+    @property
+    def own_notes(self) -> tuple[Note, ...]:
+        """The notes that concern the first response: those about it, and those about all."""
+        return tuple(note for note in self.notes if note.response in (None, self.target))
 
     @property
     def signed(self) -> bool:
@@ -165,6 +176,8 @@ class Attribution:
     def of(self, name: str) -> Self:
         """Return the attribution with the response `name` first, so that its scores are used and displayed.
 
+        Nothing is evaluated. The evidence is still that of the response that it names.
+
         Raises
         ------
         UnknownNameError
@@ -173,7 +186,10 @@ class Attribution:
         first = next((response for response in self.responses if response.name == name), None)
         if first is None:
             raise unknown("response", name, [response.name for response in self.responses])
-        return replace(self, responses=(first, *(response for response in self.responses if response is not first)))
+        if first is self.responses[0]:
+            return self
+        others = (response for response in self.responses if response is not first)
+        return replace(self, responses=(first, *others), fit=replace(self.fit, split_half=first.split_half))
 
     def top(self, k: int = 10, *, by: By = "order") -> tuple[Word, ...]:
         """Return the k best words.
@@ -237,7 +253,7 @@ class Attribution:
         """Return a pandas data frame with one row per response and unit.
 
         The columns are response, position, field, start, end, text, score, standard_error (NaN if there is none), rank
-        (1 is the first of `order`), and one column for each further effect.
+        (1 is the first of `order`), against (of a contrast), and one column for each further effect.
 
         Raises
         ------

@@ -14,7 +14,7 @@ class Changed:
     units
         Indices of the units that are masked (or kept, while all others are masked), best first.
     label, probability
-        The most probable class and its probability; for a model of values, the first of them and None.
+        The most probable class and its probability; for a model of values, the explained one and None.
     target_probability
         Probability of the explained class; None for a value.
     response
@@ -64,8 +64,11 @@ class Evidence:
     flip_set
         A small set of units whose masking changes the prediction. None if none was found, if the explained class is
         not the predicted one, or if the model returns values.
+    response
+        Name of the response whose units were tested: the leading one, if there are several.
     """
 
     without: tuple[Changed, ...]
     only: tuple[Changed, ...]
     flip_set: FlipSet | None
+    response: str | None = None

@@ -34,11 +34,13 @@ def chosen(units: Iterable[int], n: int) -> tuple[int, ...]:
 def expected_probability(found: "Attribution", response: float) -> float | None:
     """Return the probability of the explained class at which its link has the value `response`.
 
-    None for a value, and if other classes decide it, too: the margin of three or more classes, and the logit of one
-    class out of several whose probabilities sum to 1.
+    None for a value, for a contrast, and if other classes decide it, too: the margin of three or more classes, and the
+    logit of one class out of several whose probabilities sum to 1.
     """
     inverse, own = _INVERSES.get(found.link), found.target_probability
-    if inverse is None or own is None or (found.link == "margin" and len(found.prediction.probabilities) > 2):
+    if inverse is None or own is None or found.responses[0].against is not None:
+        return None
+    if found.link == "margin" and len(found.prediction.probabilities) > 2:
         return None
     if found.link == "logit" and not isclose(inverse(found.response), own, rel_tol=_SAME):
         return None

@@ -11,18 +11,20 @@ __all__ = ["Fit", "Note", "Precision"]
 class Note:
     """A note for the reader of the scores, with a `code` for programs and a `message` for people.
 
-    `unit` is the index of the unit that the note is about, or None if it is about the document. A note holds no data: a
-    program finds what it needs in the fields of the attribution.
+    `unit` is the index of the unit that the note is about, or None if it is about the document. `response` is the name
+    of the response that it is about, or None if it is about all of them. A note holds no data: a program finds what it
+    needs in the fields of the attribution.
     """
 
     code: str
     message: str
     unit: int | None = None
+    response: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """How repeatable the scores are, and what they cost. `Response.r2` says how much they explain.
+    """How repeatable the scores of the first response are, and what all cost. `Response.r2` says how much they explain.
 
     Attributes
     ----------

@@ -45,6 +45,12 @@ class Prediction:
         return cls(names[0], 0, None, {}, _by_name(names, values))
 
     @property
+    def ranked(self) -> tuple[int, ...]:
+        """Indices of the classes, the most probable first; of values, in their order."""
+        probabilities = list(self.probabilities.values()) or [0.0] * len(self.values)
+        return tuple(np.argsort(np.negative(probabilities), kind="stable").tolist())
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Names of the k classes or values."""
         return tuple(self.probabilities or self.values)

@@ -68,6 +68,11 @@ class Response:
     token_scores
         t scores of the tokens, 0 for special tokens. None if the tokens of a unit were masked together, so that a token
         has no score of its own.
+    against
+        Label of the class that this one is compared with: the explained number is then the difference of both. None if
+        the class is not compared with another one.
+    split_half
+        How well two halves of the sample agree on the strongest words; see `Fit`.
     """
 
     name: str
@@ -82,6 +87,8 @@ class Response:
     exact: bool = False
     signed: bool = True
     token_scores: tuple[float, ...] | None = None
+    against: str | None = None
+    split_half: float | None = None
 
     @classmethod
     def of(
@@ -96,6 +103,8 @@ class Response:
         signed: bool = True,
         exact: bool = False,
         token_scores: Floats | None = None,
+        against: str | None = None,
+        split_half: float | None = None,
     ) -> Self:
         """Return a response with scores `(w,)`, standard errors `(w,)` (NaN if missing) and token scores `(t,)`."""
         return cls(
@@ -109,7 +118,14 @@ class Response:
             signed=signed,
             exact=exact,
             token_scores=None if token_scores is None else tuple(token_scores.tolist()),
+            against=against,
+            split_half=split_half,
         )
+
+    @property
+    def title(self) -> str:
+        """What is explained, for people: the name, or "pos rather than neg"."""
+        return self.name if self.against is None else f"{self.name} rather than {self.against}"
 
     @property
     def intercept(self) -> float:

@@ -23,4 +23,5 @@ def rows(units: Sequence[Unit], response: Response) -> Iterator[dict[str, Any]]:
             "score": response.scores[position],
             "standard_error": response.standard_errors[position],
             "rank": ranks[position],
+            "against": response.against,
         } | {name: values[position] for name, values in response.effects.items()}

@@ -19,6 +19,7 @@ from mase.explainer import Explainer
 from mase.models.protocol import Model
 from mase.platforms import usable_cores
 from mase.render.facts import counted, duration
+from mase.target import Question
 
 __all__ = ["explain_corpus", "report_estimate", "report_failures", "sources"]
 
@@ -82,7 +83,7 @@ def report_failures(made: Run, shard: Shard) -> int:
     return n
 
 
-def report_estimate(inputs: Sequence[Path], model: Model, target: str | None, options: Mapping[str, Any]) -> None:
+def report_estimate(inputs: Sequence[Path], model: Model, question: Question, options: Mapping[str, Any]) -> None:
     """Print what a run will take, after a few texts were explained. Nothing is written.
 
     Raises
@@ -97,7 +98,7 @@ def report_estimate(inputs: Sequence[Path], model: Model, target: str | None, op
     with aside():
         other = {*_OF_THE_INPUT, *_OF_THE_RUN}
         explainer = Explainer(model, **{name: value for name, value in options.items() if name not in other})
-        found = estimate(source, explainer, target, plan)
+        found = estimate(source, explainer, question, plan)
     click.echo(f"{counted(found.n_texts, 'text')} in {counted(len(plan.parts), 'part')} of {plan.part_size:,}")
     if found.n_unreadable:
         click.echo(f"{counted(found.n_unreadable, 'text')} missing or not readable, to be recorded as failed")

@@ -5,7 +5,18 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from mase.cli.options import device, download, evidence, how, model, target, text_column, threads, trust_remote_code
+from mase.cli.options import (
+    against,
+    device,
+    download,
+    evidence,
+    how,
+    model,
+    target,
+    text_column,
+    threads,
+    trust_remote_code,
+)
 from mase.outputs import OUTPUTS
 
 if TYPE_CHECKING:
@@ -26,6 +37,7 @@ __all__ = ["explain"]
 @text_column
 @model
 @target
+@against
 @how
 @evidence(default=5)
 @device
@@ -56,6 +68,7 @@ def explain(
     text_column: str,
     model: str,
     target: str | None,
+    against: str | None,
     device: str | None,
     threads: int | None,
     download: bool,
@@ -80,6 +93,7 @@ def explain(
     Examples
       mase explain "The cast is superb, but the plot is dull."
       mase explain --target pos --json "Not bad at all." | jq .notes
+      mase explain --target all "The cast is superb, but the plot is dull."
       mase explain -i reviews.txt -o reviews.jsonl -o reviews.csv --html reviews.html
       mase explain -i reviews.csv --text-column review --json
       cut -f2 table.tsv | mase explain -m lstm-reuters --json > news.jsonl
@@ -108,15 +122,17 @@ def explain(
     from mase.cli.streams import aside
     from mase.explainer import Explainer
     from mase.models.runtime import configure
+    from mase.target import Question, listed
 
     with aside():
         loaded = open_model(model, download=download, device=device, trust_remote_code=trust_remote_code)
         configure(threads)
         explainer = Explainer(loaded, **how)
-        expected = Expected.of(explainer, target)
+        classes = listed(target, explainer.model.labels)
+        expected = Expected.of(explainer, Question(classes, against))
 
     def explain_one(text: str) -> "Attribution":
         with aside():
-            return explainer(text, target=target)
+            return explainer(text, target=classes, against=against)
 
     run(inputs, explain_one, Destinations(as_json, claims.record, claims.others, heat_maps=not quiet), expected)

@@ -1,4 +1,4 @@
-"""`mase models`: list or describe the bundled classifiers, or describe one in a folder."""
+"""`mase models`: list or describe the bundled classifiers, or describe one in a folder or behind a URL."""
 
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,9 @@ _HUGGING_FACE = "model_type"
 @click.command(short_help="List the bundled models, or describe one.")
 @click.argument("name", required=False)
 def models(name: str | None) -> None:
-    """List the bundled models, or describe NAME: one of them, or a folder.
+    """List the bundled models, or describe NAME: one of them, a folder, or a URL.
 
-    The folder is an output of `mase train`, or a Hugging Face sequence classifier.
+    The folder is an output of `mase train`, or a Hugging Face sequence classifier. The server of a URL is asked.
 
     `mase explain --model` also accepts the name of a classifier on the hub.
     """
@@ -86,6 +86,11 @@ def _facts(config: dict[str, Any]) -> list[str]:
 
 
 def _description(name: str) -> list[str]:
+    from mase.models.loading import is_remote, load
+
+    if is_remote(name):
+        model = load(name)
+        return [model.name, f"  behind a URL, {type(model).__name__}", "  labels   " + ", ".join(model.labels)]
     config = _config(name)
     if _HUGGING_FACE in config:
         return _of_hugging_face(name, config)

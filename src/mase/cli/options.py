@@ -13,6 +13,7 @@ from mase.links import LINKS
 from mase.units import DEFAULT, UNITS, splitter
 
 __all__ = [
+    "against",
     "device",
     "download",
     "evidence",
@@ -34,8 +35,9 @@ model = click.option(
     "--model",
     default="lstm-imdb",
     show_default=True,
-    help="Bundled model (see `mase models`), folder, hub name, or code: package.module:name or file.py:name of a "
-    "function from texts to probabilities, a scikit-learn estimator, or an adapter.",
+    help="Bundled model (see `mase models`), folder, hub name, URL (text-embeddings-inference or KServe v2), .json "
+    "file that describes another service, or code: package.module:name or file.py:name of a function from texts to "
+    "probabilities, a scikit-learn estimator, or an adapter.",
 )
 
 text_column = click.option(
@@ -50,7 +52,15 @@ precision = click.option(
     help="bfloat16 is used only if the processor supports it and a trial shows that it is precise enough.",
 )
 
-target = click.option("--target", metavar="LABEL|INDEX", help="Class to explain. [default: the predicted one]")
+target = click.option(
+    "--target",
+    metavar="LABEL|INDEX|all",
+    help="Class to explain, several (pos,neg), or all from the same evaluations. [default: the predicted one]",
+)
+
+against = click.option(
+    "--against", metavar="LABEL|INDEX", help="Class to compare with: why the target rather than this one."
+)
 
 device = click.option(
     "--device", metavar="NAME", help="Device of the model, for example cuda or cuda:1. [default: cpu]"

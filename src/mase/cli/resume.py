@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from mase.files import cannot_read
 from mase.io.differences import flat, shown
 from mase.io.json import Failure, parse
 from mase.io.schema import EARLIER_SCHEMA, SCHEMA, result
+from mase.target import Question
 
 if TYPE_CHECKING:
     from mase.explainer import Explainer
@@ -89,21 +90,22 @@ def _is_torn(last: bytes) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The provenance that all results of a command share; `target` is None for the predicted class."""
+    """The provenance that all results of a command share, and what it asks of each."""
 
     model: Mapping[str, Any]
+    labels: Sequence[str]
     method: Mapping[str, Any]
     seed: int
-    target: str | None
+    question: Question
 
     @classmethod
-    def of(cls, explainer: "Explainer", target: str | None) -> "Expected":
+    def of(cls, explainer: "Explainer", question: Question) -> "Expected":
         """Return the provenance of an explainer's results."""
         model = {"name": explainer.model.name, "sha256": explainer.model.sha256}
         plain = json.loads(
             json.dumps(explainer.settings, default=float)
         )  # tuples become lists, as when they are read back
-        return cls(model, plain, explainer.seed, _label(explainer.model.labels, target))
+        return cls(model, explainer.model.labels, plain, explainer.seed, question)
 
     def check(self, result: Attribution | Failure, line: Line, place: str) -> None:
         """Check that a result in a file is the one that this command would make of a line of its input.
@@ -129,15 +131,11 @@ class Expected:
         yield from ((f"model's {key}", result.model.get(key), value) for key, value in self.model.items())
         got, expected = flat(_settings(result.method)), flat(self.method)
         yield from ((f"method's {key}", got.get(key), expected.get(key)) for key in expected | got)
-        yield "target", result.target, result.prediction.label if self.target is None else self.target
+        names = [self.labels[index] for index in self.question.indices(self.labels, result.prediction.ranked)]
+        yield "target", ", ".join(response.name for response in result.responses), ", ".join(names)
+        against = self.question.against_index(self.labels)
+        yield "against", result.responses[0].against, None if against is None else self.labels[against]
         yield "seed", result.seed, self.seed
-
-
-def _label(labels: tuple[str, ...], target: str | None) -> str | None:
-    """Return the label that a target names, by label or index; an unknown target is returned unchanged."""
-    if target is None or target in labels or not target.isdecimal() or int(target) >= len(labels):
-        return target
-    return labels[int(target)]
 
 
 def _settings(method: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from mase.cli.options import device, download, evidence, how, model, options, target, trust_remote_code, where
+from mase.cli.options import against, device, download, evidence, how, model, options, target, trust_remote_code, where
 from mase.corpus.engines import ENGINES
 
 __all__ = ["run"]
@@ -54,6 +54,7 @@ _where = options(
 @_which_texts
 @model
 @target
+@against
 @how
 @evidence(default=0)
 @device
@@ -73,6 +74,7 @@ def run(
     output: str | None,
     model: str,
     target: str | None,
+    against: str | None,
     device: str | None,
     download: bool,
     trust_remote_code: bool,
@@ -104,12 +106,14 @@ def run(
     from mase.cli.code import open_model
     from mase.cli.corpus_run import explain_corpus, report_estimate, sources
     from mase.cli.streams import aside
+    from mase.target import Question, listed
 
     paths = sources(inputs, output)
     with aside():
         loaded = open_model(model, download=download, device=device, trust_remote_code=trust_remote_code)
+        classes = listed(target, loaded.labels)
     if dry_run or output is None:
-        report_estimate(paths, loaded, target, more)
+        report_estimate(paths, loaded, Question(classes, against), more)
     else:
-        more |= {"target": target, "keep_texts": not no_texts, "show_progress": not quiet}
+        more |= {"target": classes, "against": against, "keep_texts": not no_texts, "show_progress": not quiet}
         explain_corpus(paths, output, loaded, more)

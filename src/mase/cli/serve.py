@@ -74,6 +74,7 @@ def serve(
 
     require("starlette", "serve")
     require("uvicorn", "serve")
+    from mase.models.http.address import check_url, is_url
     from mase.serve import server
     from mase.serve.app import application
     from mase.serve.corpora import Corpora
@@ -81,6 +82,8 @@ def serve(
     from mase.serve.messages import Open
     from mase.serve.security import is_loopback
 
+    for name in filter(is_url, models):  # before it is shown
+        check_url(name)
     names = [name.strip() for name in (fields or "").split(",") if name.strip()]
     listening = server.bind(host, port, _PORT)
     number = listening.getsockname()[1]

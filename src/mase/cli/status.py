@@ -91,7 +91,12 @@ def _settings(asked: "Asked") -> str:
         "method": method.get("name"),
         "samples": method.get("n_samples"),
         "link": method.get("link"),
-        "target": "predicted class" if asked.target is None else asked.target,
+        "target": "predicted class"
+        if asked.target is None
+        else ", ".join(map(str, asked.target))
+        if isinstance(asked.target, list)
+        else asked.target,
+        "rather than": asked.against,
         "seed": asked.seed,
         "input": f"{', '.join(names[:_MOST_NAMES])}{more}" or "texts of Python",
     }

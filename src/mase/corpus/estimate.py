@@ -10,6 +10,7 @@ import numpy as np
 from mase.corpus.plan import Plan
 from mase.corpus.source import Source
 from mase.errors import DataError, MaseError
+from mase.target import Question
 
 if TYPE_CHECKING:
     from mase.explainer import Explainer
@@ -43,7 +44,7 @@ class Estimate:
     n_queries: float
 
 
-def estimate(source: Source, explainer: "Explainer", target: str | int | None, plan: Plan) -> Estimate:
+def estimate(source: Source, explainer: "Explainer", question: Question, plan: Plan) -> Estimate:
     """Return what the texts of a shard take: read all of them, and explain a few that are drawn at random.
 
     Raises
@@ -64,10 +65,10 @@ def estimate(source: Source, explainer: "Explainer", target: str | int | None, p
         if item.row in wanted:
             wanted[item.row] = item.text
     texts = [text for text in wanted.values() if text is not None]
-    return Estimate(n, n_unreadable, *_measured(explainer, target, texts))
+    return Estimate(n, n_unreadable, *_measured(explainer, question, texts))
 
 
-def _measured(explainer: "Explainer", target: str | int | None, texts: Sequence[str]) -> tuple[int, float, float]:
+def _measured(explainer: "Explainer", question: Question, texts: Sequence[str]) -> tuple[int, float, float]:
     """Return the number of texts that were explained, and seconds and evaluations per text.
 
     Raises
@@ -82,9 +83,9 @@ def _measured(explainer: "Explainer", target: str | int | None, texts: Sequence[
         if len(seconds) >= _FEWEST and time.perf_counter() - begun > _SECONDS:
             break
         try:
-            if not seconds:
-                explainer(text, target=target)  # the first call of a model is slower than the others
-            fit = explainer(text, target=target).fit
+            if not seconds:  # the first call of a model is slower than the others
+                explainer(text, target=question.target, against=question.against)
+            fit = explainer(text, target=question.target, against=question.against).fit
         except MaseError as error:
             first_error = first_error or error
             continue

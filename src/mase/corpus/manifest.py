@@ -1,6 +1,6 @@
 """`run.json`: what was asked of a run, and with what it was computed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -26,7 +26,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Fal
     seed
         Seed of the perturbations.
     target
-        The class that is explained; None for the predicted one.
+        The class that is explained, or several of them; None for the predicted one.
     input
         Description of the input (`Source.describe`).
     n_texts
@@ -37,17 +37,20 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Fal
         Names of the kept columns.
     documents
         Whether the texts themselves are in the tables.
+    against
+        The class that they are compared with; None for no contrast.
     """
 
     model: dict[str, Any]
     method: dict[str, Any]
     seed: int
-    target: str | int | None
+    target: str | int | Sequence[str | int] | None
     input: dict[str, Any]
     n_texts: int
     part_size: int
     kept: tuple[str, ...] = ()
     documents: bool = True
+    against: str | int | None = None
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=False):

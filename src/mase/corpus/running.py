@@ -27,6 +27,7 @@ from mase.models.code_reference import is_code, open_code
 from mase.options import ExplainerOptions
 from mase.platforms import on_termination
 from mase.render.progress import Progress
+from mase.target import Label, Question, Target
 
 __all__ = ["Settings", "execute", "run"]
 
@@ -78,7 +79,8 @@ def run(
     *,
     model: Any = "lstm-imdb",
     tokenizer: Any = None,
-    target: str | int | None = None,
+    target: Target = None,
+    against: Label = None,
     text_column: str | None = None,
     id_column: str | None = None,
     keep: Sequence[str] | Mapping[str, str] | None = None,
@@ -112,8 +114,8 @@ def run(
         As for `mase.Explainer`, or an `Explainer`. A model that is given by its name, or in code as
         ``"module:function"``, is opened by the workers. Anything else is sent to them, and if that is not possible, as
         with a function of a notebook, this process explains the texts, with a warning.
-    target
-        The class to explain: a label or an index. The default is the predicted class of each text.
+    target, against
+        As for the call of an `Explainer`; the default is the predicted class of each text.
     text_column, id_column, keep
         Columns of a table: the texts, their ids, and those to keep beside the results.
     keep_texts
@@ -156,17 +158,10 @@ def run(
     WorkerError
         If no worker can be started.
     """
-    recipe = Recipe(_opening(model, tokenizer, options), target, (), keep_texts, timeout)
+    recipe = Recipe(_opening(model, tokenizer, options), Question(target, against), (), keep_texts, timeout)
+    ours = Shard() if shard is None else Shard.parse(shard)
     settings = Settings(
-        engine,
-        jobs,
-        address,
-        gpus_per_worker,
-        Shard() if shard is None else Shard.parse(shard),
-        part_size,
-        fresh,
-        allow_other_versions,
-        show_progress,
+        engine, jobs, address, gpus_per_worker, ours, part_size, fresh, allow_other_versions, show_progress
     )
     begun = None if fresh else Folder(storage_of(output)).manifest()
     texts = open_source(

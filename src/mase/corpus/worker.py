@@ -18,7 +18,7 @@ from mase.errors import OptionError
 from mase.models.code_reference import code_sha256
 from mase.models.protocol import Model
 from mase.provenance import environment
-from mase.target import target_index
+from mase.target import Question
 
 if TYPE_CHECKING:
     from mase.explainer import Explainer
@@ -42,8 +42,8 @@ class Description:
         All settings that decide the scores.
     seed
         Seed of the perturbations.
-    target
-        Label of the explained class; None for the predicted one.
+    question
+        Labels of the explained classes, as in `mase.target.Question`.
     made_with
         Versions, processor and threads, which decide the last bits of scores.
     """
@@ -52,7 +52,7 @@ class Description:
     labels: tuple[str, ...]
     method: Mapping[str, Any]
     seed: int
-    target: str | None
+    question: Question
     made_with: Mapping[str, Any]
 
     @property
@@ -61,7 +61,7 @@ class Description:
         return any(value is not None for key, value in self.model.items() if key != "name")
 
     @classmethod
-    def of(cls, explainer: "Explainer", target: str | int | None) -> "Description":
+    def of(cls, explainer: "Explainer", question: Question) -> "Description":
         """Return the description of an explainer in this process.
 
         Raises
@@ -81,7 +81,7 @@ class Description:
             labels=tuple(model.labels),
             method=settings | {"batch_size": explainer.query.batch_size},
             seed=explainer.seed,
-            target=None if target is None else model.labels[target_index(model.labels, target, 0)],
+            question=question.named(model.labels),
             made_with=environment(model),
         )
 
@@ -100,8 +100,8 @@ class Recipe:
     ----------
     open
         Opens the explainer. For workers in other processes it must be possible to pickle it.
-    target
-        Label or index of the class to explain; None for the predicted one.
+    question
+        The classes to explain.
     kept
         Names of the columns that are kept beside the texts.
     documents
@@ -116,7 +116,7 @@ class Recipe:
     """
 
     open: "Callable[[], Explainer]"
-    target: str | int | None = None
+    question: Question = Question()  # noqa: RUF009 (frozen)
     kept: tuple[str, ...] = ()
     documents: bool = True
     timeout: float | None = None
@@ -145,7 +145,7 @@ class Worker:
     def __init__(self, recipe: Recipe, name: str) -> None:
         self.recipe, self.name = recipe, name
         self.explainer = recipe.open()
-        self.description = Description.of(self.explainer, recipe.target)
+        self.description = Description.of(self.explainer, recipe.question)
 
     def explain(self, task: Task, begin: Callable[[int], None] = lambda row: None) -> Mapping[str, pa.Table]:
         """Return the tables of the texts of a task. A text that cannot be explained is a row with the error.
@@ -165,7 +165,8 @@ class Worker:
         try:
             if item.error is not None:
                 raise item.error
-            attribution = self.explainer(item.text, target=self.recipe.target)  # type: ignore[arg-type]
+            asked = self.recipe.question
+            attribution = self.explainer(item.text, target=asked.target, against=asked.against)  # type: ignore[arg-type]
         except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever it is, it costs this text only)
             message = " ".join(str(error).split())
             rows.add_failure(item, type(error).__name__, message, time.perf_counter() - started)

@@ -40,7 +40,8 @@ def manifest_of(description: Description, **asked: Any) -> Manifest:
             model=dict(description.model),
             method=dict(description.method),
             seed=description.seed,
-            target=description.target,
+            target=description.question.target,
+            against=description.question.against,
             **asked,
         ),
         made_with=dict(description.made_with),
@@ -173,4 +174,4 @@ class Writer:
 
 
 # What a worker says of itself; the rest of `Asked` is of the command.
-_OF_THE_WORKER = ("model", "method", "seed", "target")
+_OF_THE_WORKER = ("model", "method", "seed", "target", "against")

@@ -137,10 +137,20 @@ def _unit(path: str, unit: int | None, attribution: Attribution) -> Iterator[str
         yield f"{path}: 'unit' is {unit!r:.20}, expected null or the index of one of the {len(attribution.units)} units"
 
 
+def _named_response(path: str, name: str | None, attribution: Attribution) -> Iterator[str]:
+    """Yield the problem of the name of a response."""
+    names = [response.name for response in attribution.responses]
+    if name not in (None, *names):
+        yield f"{path}: 'response' is {name!r:.40}, expected null or one of {', '.join(names[:5])!s:.200}"
+
+
 def _response(path: str, response: Response, attribution: Attribution) -> Iterator[str]:
     labels, n_units = attribution.prediction.names, len(attribution.units)
-    if response.name not in labels:
-        yield f"{path}: 'name' is {response.name!r:.40}, expected one of {_listed(labels)}"
+    for key, name in (("name", response.name), ("against", response.against)):
+        if name not in labels and (key, name) != ("against", None):
+            yield f"{path}: {key!r} is {name!r:.40}, expected one of {_listed(labels)}"
+    if response.against == response.name:
+        yield f"{path}: 'against' is {response.against!r:.40}, expected another one than 'name'"
     if not response.link:  # any name: the package that added the link may be absent
         yield f"{path}: 'link' is {response.link!r:.40}, expected a name"
     if not math.isfinite(response.value):
@@ -157,6 +167,7 @@ def _response(path: str, response: Response, attribution: Attribution) -> Iterat
         yield from _numbers(f"{path}: token_scores", response.token_scores, len(attribution.tokens), "token")
     yield from _within(f"{path}: 'r2'", response.r2, -math.inf, 1)
     yield from _within(f"{path}: 'r2_held_out'", response.r2_held_out, -math.inf, 1)
+    yield from _within(f"{path}: 'split_half'", response.split_half, -1, 1)
 
 
 def _numbers(path: str, values: Iterable[float | None], n: int, of: str) -> Iterator[str]:
@@ -201,6 +212,7 @@ def _conditions(attribution: Attribution) -> Iterator[str]:
         if not note.code:
             yield f"notes[{index}]: 'code' is empty, expected a name"
         yield from _unit(f"notes[{index}]", note.unit, attribution)
+        yield from _named_response(f"notes[{index}]", note.response, attribution)
     yield from _named("method", attribution.method)
     yield from _named("model", attribution.model)
     if attribution.seed < 0:
@@ -219,6 +231,7 @@ def _evidence(evidence: Evidence, attribution: Attribution) -> Iterator[str]:
     }
     if evidence.flip_set is not None:
         changed["evidence: flip_set"] = evidence.flip_set
+    yield from _named_response("evidence", evidence.response, attribution)
     labels = attribution.prediction.names
     for path, one in changed.items():
         for unit in one.units:

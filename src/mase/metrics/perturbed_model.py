@@ -7,7 +7,7 @@ import numpy as np
 
 from mase.arrays import Floats, Ints
 from mase.errors import CapabilityError
-from mase.links import Output
+from mase.links import Contrast, Output
 from mase.models.protocol import Binding, GradientProbe, HalfProbe, Model, Opened, Probe
 from mase.models.wrapper import Wrapper
 from mase.spaces.token_scale import TokenScale
@@ -110,7 +110,7 @@ class NearbyProbe:
         """
         raise _without_neighbours("exchange words")
 
-    def contributions(self, link: str, target: int) -> Floats:
+    def contributions(self, link: str | Contrast, target: int) -> Floats:
         """Raise an error: there are no contributions at a neighbour.
 
         Raises
@@ -125,13 +125,13 @@ class NearbyProbe:
 class NearbyGradientProbe(NearbyProbe):
     """The probe of a neighbour that also differentiates."""
 
-    def gradients(self, coordinates: Floats, rows: Ints, link: str, target: int) -> tuple[Floats, Floats]:
+    def gradients(self, coordinates: Floats, rows: Ints, link: str | Contrast, target: int) -> tuple[Floats, Floats]:
         """Return scores `(b, k)` and derivatives `(b, p)` with respect to the neighbour's coordinates."""
         assert isinstance(self.probe, GradientProbe)
         scores, slopes = self.probe.gradients(coordinates * self.factors, rows, link, target)
         return scores, slopes * self.factors
 
-    def gradient_norms(self, coordinates: Floats, rows: Ints, link: str, target: int) -> Floats:
+    def gradient_norms(self, coordinates: Floats, rows: Ints, link: str | Contrast, target: int) -> Floats:
         """Return the norms `(b, p)` of the response's gradient with respect to the embeddings of each word.
 
         This gradient is with respect to the neighbour's embeddings, not its coordinates, so no factor is applied.

@@ -7,6 +7,7 @@ import numpy as np
 
 from mase.arrays import Floats, Ints
 from mase.errors import ModelError, NonFiniteError, OptionError
+from mase.links import Contrast
 from mase.models.protocol import ExchangeProbe, GradientProbe, Probe
 
 __all__ = [
@@ -78,7 +79,7 @@ def ask(
 def ask_norms(
     probe: GradientProbe,
     coordinates: Floats,
-    link: str,
+    link: str | Contrast,
     target: int,
     batch_size: int,
     first: int = 0,
@@ -117,7 +118,7 @@ def ask_exchanged(probe: ExchangeProbe, sources: Ints, batch_size: int, *, watch
 def ask_gradients(
     probe: GradientProbe,
     coordinates: Floats,
-    link: str,
+    link: str | Contrast,
     target: int,
     batch_size: int,
     first: int = 0,

@@ -14,6 +14,7 @@ from typing import Any
 
 from mase.errors import DataError, MaseError, ModelError, OptionError, UnknownNameError
 from mase.models.adapters.adapt import adapt
+from mase.models.http.address import is_url
 from mase.models.origin import Reduced, reopened
 from mase.models.protocol import Model
 from mase.registry import unknown
@@ -79,7 +80,7 @@ def open_code(typed: str) -> Model:
 
 
 def is_code(typed: str) -> bool:
-    """Return whether a string looks like `module:name` or `file.py:name`, and is not a folder."""
+    """Return whether a string looks like `module:name` or `file.py:name`, and is neither a folder nor a URL."""
     return _source_and_name(typed) is not None
 
 
@@ -113,13 +114,13 @@ def _opened(reference: CodeReference) -> Model:
 
 
 def _source_and_name(typed: str) -> tuple[str, str] | None:
-    """Return the module or file, and the name in it; None if the string is a folder or does not look like code."""
+    """Return the module or file, and the name in it; None for a folder, a URL and what does not look like code."""
     source, colon, name = typed.rpartition(":")
     if typed.endswith(".py"):
         source, name = typed, ""
     elif not (colon and source) or not (source.endswith(".py") or _is_dotted(name)):
         return None
-    return None if _is_folder(typed) else (source, name)
+    return None if is_url(typed) or _is_folder(typed) else (source, name)
 
 
 def _is_dotted(name: str) -> bool:

@@ -1,14 +1,16 @@
-"""Load models by name: bundled models, folders, and Hugging Face classifiers."""
+"""Load models by name: bundled models, folders, Hugging Face classifiers, and models behind a URL."""
 
 import os
 from pathlib import Path
 
+from mase.errors import OptionError
 from mase.lazy import require
 from mase.models.bundled import ADAPTED, BUNDLED, is_adapted, named
+from mase.models.http.address import is_url
 from mase.models.protocol import Model
 from mase.registry import unknown
 
-__all__ = ["load"]
+__all__ = ["is_remote", "load"]
 
 
 def load(
@@ -18,13 +20,15 @@ def load(
     device: str | None = None,
     trust_remote_code: bool = False,
 ) -> Model:
-    """Return a model by name: a bundled one, a folder written by `mase train`, or a Hugging Face classifier.
+    """Return a model by name: a bundled one, a folder written by `mase train`, a Hugging Face classifier, or a URL.
 
     Parameters
     ----------
     name_or_path
         ``"lstm-imdb"``, ``"lstm-reuters"``, ``"bert-imdb"``, ``"bert-reuters"``, a folder, or the name of a Hugging
-        Face model that is in its local cache. A `Path` is always a folder.
+        Face model that is in its local cache. A `Path` is always a folder. A str that begins with ``http://`` or
+        ``https://`` is the URL of a model (`mase.models.http.opening.open_url`), and a file that ends in ``.json``
+        describes one (`open_description`).
     download
         Whether a Hugging Face model that is not on this machine may be downloaded.
     device
@@ -40,8 +44,18 @@ def load(
         If its files cannot be read, are beyond the limits (`mase.models.limits`), or would run code.
     MissingDependencyError
         If torch (or transformers) is not installed.
+    OptionError
+        If the URL or the description of a model is invalid, or one is given with an option that does not apply to it.
+    ServiceError
+        If the server of a URL does not answer.
     """
     name = os.fspath(name_or_path)
+    if is_remote(name_or_path):
+        if download or device is not None or trust_remote_code:
+            raise OptionError("got download, device or trust_remote_code with a URL, expected none: the server decides")
+        from mase.models.http import opening
+
+        return opening.open_url(name) if is_url(name) else opening.open_description(Path(name))
     local = named(name_or_path, (*BUNDLED, *ADAPTED)) or _exists(name)
     if local and is_adapted(name_or_path):
         require("torch", "hf")
@@ -66,6 +80,16 @@ def load(
     from mase.models.transformers import HuggingFace
 
     return HuggingFace(name, download=download, device=device, trust_remote_code=trust_remote_code)
+
+
+def is_remote(name_or_path: str | os.PathLike[str]) -> bool:
+    """Return whether this is a model behind a URL: the URL itself, or a JSON file that describes how to ask it."""
+    name = os.fspath(name_or_path)
+    return (isinstance(name_or_path, str) and is_url(name)) or (name.endswith(".json") and _is_file(name))
+
+
+def _is_file(name: str) -> bool:
+    return _exists(name) and Path(name).is_file()
 
 
 def _exists(name: str) -> bool:

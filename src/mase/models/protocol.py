@@ -9,7 +9,7 @@ import numpy as np
 
 from mase.arrays import Floats, Ints
 from mase.document import Input
-from mase.links import Output
+from mase.links import Contrast, Output
 from mase.rng import stream_key
 from mase.spaces.protocol import Space
 from mase.text import Tokens
@@ -165,11 +165,11 @@ class SeededProbe(Protocol):
 class GradientProbe(Protocol):
     """A probe that can also compute gradients."""
 
-    def gradients(self, coordinates: Floats, rows: Ints, link: str, target: int) -> tuple[Floats, Floats]:
+    def gradients(self, coordinates: Floats, rows: Ints, link: str | Contrast, target: int) -> tuple[Floats, Floats]:
         """Return scores `(b, k)` and derivatives `(b, p)` of the response with respect to the coordinates."""
         ...
 
-    def gradient_norms(self, coordinates: Floats, rows: Ints, link: str, target: int) -> Floats:
+    def gradient_norms(self, coordinates: Floats, rows: Ints, link: str | Contrast, target: int) -> Floats:
         """Return `(b, p)`: the norm of the response's gradient with respect to all vectors that a coordinate moves."""
         ...
 
@@ -187,7 +187,7 @@ class ExchangeProbe(Protocol):
 class AttributionProbe(Protocol):
     """A probe whose model has rules that distribute a difference of responses over the words (DeepLIFT)."""
 
-    def contributions(self, link: str, target: int) -> Floats:
+    def contributions(self, link: str | Contrast, target: int) -> Floats:
         """Return contributions `(p,)` that sum to the response at the text minus that at the reference."""
         ...
 

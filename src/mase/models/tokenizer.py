@@ -26,6 +26,9 @@ class Tokenizer:
         Longest input of the model in tokens, None if it has no limit, and which end of a longer text is read.
     typed
         Whether the model reads token types.
+    only_first
+        Whether only the first text of a pair is cut, as with ``truncation="only_first"`` of transformers. Otherwise the
+        longer text loses tokens first, as with ``truncation="longest_first"``.
     """
 
     backend: Any
@@ -33,12 +36,12 @@ class Tokenizer:
     max_length: int | None
     keep: Side
     typed: bool
+    only_first: bool = False
 
     def tokens(self, document: Document) -> Tokens:
         """Return the tokens of a document of one or two texts, as `backend(*texts)` gives them.
 
-        Special tokens are fixed. Of a pair that is too long, the longer text loses tokens first, as with
-        ``truncation="longest_first"`` of transformers.
+        Special tokens are fixed.
 
         Raises
         ------
@@ -103,8 +106,8 @@ class Tokenizer:
         of_text = [[i for i, source in enumerate(sources) if source == number] for number in (0, 1)]
         if self.max_length is None or len(sources) <= self.max_length:
             return list(range(len(sources)))
-        room = self.max_length - sources.count(None)
-        first, second = _longest_first(len(of_text[0]), len(of_text[1]), max(room, 0))
+        room, sizes = max(self.max_length - sources.count(None), 0), (len(of_text[0]), len(of_text[1]))
+        first, second = (max(room - sizes[1], 0), sizes[1]) if self.only_first else _longest_first(*sizes, room)
         dropped = {*self._dropped(of_text[0], first), *self._dropped(of_text[1], second)}
         return [index for index in range(len(sources)) if index not in dropped]
 

@@ -26,7 +26,7 @@ from mase.models.torch_probe import TorchProbe, bind
 from mase.rng import untouched
 from mase.text import Side, Span, Tokens, Truncation
 
-__all__ = ["TorchModule", "predict_tokens"]
+__all__ = ["TorchModule", "predict_tokens", "token_scores"]
 
 # Lengths of the random inputs that show what the scores are; the first that the module accepts. They are fixed, because
 # the result must not depend on which text comes first.
@@ -277,8 +277,13 @@ class TorchModule(Reopened):
         return predict_tokens(self._engine, scores, tokens)
 
 
-def predict_tokens(engine: Engine, scores: Scores, tokens: Sequence[Tokens], batch_size: int = 64) -> Floats:
-    """Return class probabilities or values `(n, k)` of n sequences of tokens.
+def predict_tokens(engine: Engine, scores: Scores, tokens: Sequence[Tokens]) -> Floats:
+    """Return class probabilities or values `(n, k)` of n sequences of tokens; see `token_scores`."""
+    return predictions(token_scores(engine, scores, tokens), scores.output)
+
+
+def token_scores(engine: Engine, scores: Scores, tokens: Sequence[Tokens], batch_size: int = 64) -> Floats:
+    """Return the scores `(n, k)` of n sequences of tokens.
 
     A batch holds up to `batch_size` sequences of equal length, all with types or none, fewer if memory runs out.
 
@@ -300,5 +305,5 @@ def predict_tokens(engine: Engine, scores: Scores, tokens: Sequence[Tokens], bat
     for same in alike.values():
         indices: Ints = np.array(same)
         for rows, batch in in_batches(table, indices, batch_size):
-            result[indices[rows]] = predictions(as_float64(batch), scores.output)
+            result[indices[rows]] = as_float64(batch)
     return result

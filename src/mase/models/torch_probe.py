@@ -8,7 +8,8 @@ import numpy as np
 import torch
 
 from mase.arrays import Floats, Ints
-from mase.links import Output
+from mase.errors import ModelError
+from mase.links import Contrast, Output
 from mase.models.devices import multiplies_bfloat16
 from mase.models.engine import Engine, as_float64
 from mase.models.outputs import Scores
@@ -85,7 +86,7 @@ class TorchProbe:
         return replace(self, engine=replace(self.engine, seed=seed))
 
     @torch.inference_mode(mode=False)
-    def gradients(self, coordinates: Floats, rows: Ints, link: str, target: int) -> tuple[Floats, Floats]:
+    def gradients(self, coordinates: Floats, rows: Ints, link: str | Contrast, target: int) -> tuple[Floats, Floats]:
         """Return scores `(b, k)` and derivatives `(b, p)` of the response with respect to the coordinates."""
         noise = self._noise(rows)
 
@@ -98,7 +99,7 @@ class TorchProbe:
         return as_float64(self.kind.table(raw)), as_float64(slopes)
 
     @torch.inference_mode(mode=False)
-    def gradient_norms(self, coordinates: Floats, rows: Ints, link: str, target: int) -> Floats:
+    def gradient_norms(self, coordinates: Floats, rows: Ints, link: str | Contrast, target: int) -> Floats:
         """Return `(b, p)`: the norm of the response's gradient with respect to all vectors that a coordinate moves."""
         with torch.no_grad():
             placed = self._apply(self._tensor(coordinates), self._noise(rows))
@@ -120,7 +121,7 @@ class TorchProbe:
         return as_float64(self.kind.table(self.engine.forward_from(ids, lambda: self.text[token].to(self.dtype))))
 
     @torch.inference_mode(mode=False)
-    def contributions(self, link: str, target: int) -> Floats:
+    def contributions(self, link: str | Contrast, target: int) -> Floats:
         """Return DeepLIFT contributions `(p,)` of an LSTM classifier; see `mase.models.deep_lift`."""
         from mase.models.deep_lift import contributions
 
@@ -138,7 +139,7 @@ class TorchProbe:
             replace(self, engine=replace(self.engine, half=True)) if multiplies_bfloat16(self.engine.device) else None
         )
 
-    def _response(self, link: str, target: int) -> Callable[[torch.Tensor], torch.Tensor]:
+    def _response(self, link: str | Contrast, target: int) -> Callable[[torch.Tensor], torch.Tensor]:
         """Return the function from the module's output to the response `(b,)`."""
         return lambda raw: response(self.kind.table(raw), self.output, link, target)
 
@@ -174,9 +175,7 @@ def bind(engine: Engine, kind: Scores, binding: Binding, reference_id: int | Non
         np.where(binding.coordinate_of_token < 0, p, binding.coordinate_of_token), device=ids.device
     )
     inputs = ids if reference_id is None else torch.cat([ids, torch.where(spread == p, ids, reference_id)])
-    if len(inputs) == inputs.shape[1]:
-        inputs = torch.cat([inputs, ids])  # one more row, to tell batch first from time first by the shape
-    captured, raw, engine = engine.capture(inputs)
+    captured, raw, engine, n_setup = _captured(engine, inputs)
     both = _at_least_float32(captured)
     text = both[0]
     reference = torch.zeros_like(text) if reference_id is None else both[1]
@@ -195,9 +194,28 @@ def bind(engine: Engine, kind: Scores, binding: Binding, reference_id: int | Non
         spread=spread,
         scale=scale,
         start=as_float64(kind.table(raw[:1])),
-        n_setup=len(inputs),
+        n_setup=n_setup,
         batch_size=batch,
     )
+
+
+def _captured(engine: Engine, rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, Engine, int]:
+    """Return vectors `(r, t, d)` and scores `(r, columns)` of r rows of ids, the engine, and the number of evaluations.
+
+    Where the rows fail together, they run one by one: T5 and BART want the same number of end tokens in all rows, and
+    the reference may replace one that is written in the text.
+    """
+    n_rows, n_tokens = rows.shape
+    # One more row tells batch first from time first by the shape.
+    inputs = torch.cat([rows, rows[:1]]) if n_rows == n_tokens else rows
+    try:
+        vectors, scores, engine = engine.capture(inputs)
+    except ModelError:
+        if n_rows == 1:
+            raise
+        each = [_captured(engine, row[None]) for row in rows]
+        return torch.cat([one[0] for one in each]), each[0][1], each[0][2], sum(one[3] for one in each)
+    return vectors[:n_rows], scores[:n_rows], engine, len(inputs)
 
 
 def _batch_bytes(module: torch.nn.Module, device: torch.device) -> int:

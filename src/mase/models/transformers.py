@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Sequence
-from functools import cached_property
 from inspect import signature
 from typing import Any
 
@@ -11,22 +10,22 @@ from torch import nn
 
 from mase.arrays import Floats
 from mase.document import Document, Input, check_texts
-from mase.errors import CapabilityError, DataError, OptionError
-from mase.links import Output
+from mase.errors import DataError, OptionError
 from mase.models.checksum import Checksum
 from mase.models.devices import device_of, moved
 from mase.models.document import is_taken
 from mase.models.engine import Engine
 from mase.models.entry import entry_layer
+from mase.models.head import HeadOutputs, head_labels, head_scores
 from mase.models.locks import alone
 from mase.models.lora import is_adapter_folder, is_peft, read_adapted, with_adapters
 from mase.models.origin import Loaded, Reopened, absolute
-from mase.models.outputs import Scores, class_scores
+from mase.models.outputs import class_scores
 from mase.models.packed import Packed
 from mase.models.pretrained import locate, read_classifier, read_tokenizer
 from mase.models.protocol import Binding
 from mase.models.tokenizer import Tokenizer, check_fast
-from mase.models.torch_module import predict_tokens
+from mase.models.torch_module import predict_tokens, token_scores
 from mase.models.torch_probe import TorchProbe, bind
 from mase.text import Side, Tokens
 
@@ -37,12 +36,10 @@ _OFFSET_POSITIONS = (
     "roberta", "xlm-roberta", "camembert", "longformer", "xlm-roberta-xl", "data2vec-text", "mpnet",
     "roberta-prelayernorm", "xmod", "ibert", "luke", "esm",
 )  # fmt: skip
-# Transformers' name for the only class of a configuration without class names.
-_UNNAMED = "LABEL_0"
 
 
 class HuggingFace(Reopened):
-    """A Hugging Face classifier.
+    """A Hugging Face classifier of texts or of pairs of texts.
 
     Parameters
     ----------
@@ -50,10 +47,10 @@ class HuggingFace(Reopened):
         A `PreTrainedModel` for sequence classification, a peft model, a folder (of a model, or of a LoRA adapter, which
         is merged into its base model), or a name in the local cache of the hub. A folder or name is loaded in float32,
         regardless of the precision in which it was saved; a module is used as it is. A single logit is the logit of the
-        second of two classes. The configuration must confirm that it is a class, by a `problem_type` of classification
-        or by a label other than LABEL_0.
+        second of two classes.
     tokenizer
-        Its (fast) tokenizer. If `model` is a folder or name, the tokenizer is loaded from there by default.
+        Its (fast) tokenizer, which also puts a pair together. If `model` is a folder or name, the tokenizer is loaded
+        from there by default.
     enter
         Where to perturb. ``"block"``: the output of the complete embedding block, after its LayerNorm (the paper's
         "output of the embedding layer"). ``"words"``: the word vectors alone, before positions are added. Models
@@ -62,6 +59,11 @@ class HuggingFace(Reopened):
     max_length, keep
         Longest input in tokens, including special tokens (the model's own limit by default), and which end of a longer
         text is read.
+    outputs, multilabel
+        What the columns of the head are: "logits" of classes, "values" that are no class scores, or "auto", as the
+        configuration says: values for the `problem_type` regression. With `multilabel`, the k classes are separate
+        labels; None for what the `problem_type` says. A single column that the configuration does not name must be
+        confirmed by "logits" or "values".
     download
         Whether a name that is not in the local cache may be downloaded from the hub. Only safetensors weights are
         loaded.
@@ -87,6 +89,8 @@ class HuggingFace(Reopened):
         enter: str = "block",
         max_length: int | None = None,
         keep: Side = "start",
+        outputs: HeadOutputs = "auto",
+        multilabel: bool | None = None,
         download: bool = False,
         trust_remote_code: bool = False,
         device: str | None = None,
@@ -101,18 +105,7 @@ class HuggingFace(Reopened):
         check_fast(fast)
         self._config, self.checksum = module.config, Checksum(module)
         self._engine = Engine(module, entry_layer(module, enter), self._call)
-        if self._config.problem_type == "regression":
-            raise CapabilityError(
-                f"{type(module).__name__} has problem_type 'regression', expected a classifier; wrap it in "
-                "mase.models.Callable with the probability that you want to explain"
-            )
-        if self._config.num_labels == 1 and self._config.problem_type is None and self._config.id2label[0] == _UNNAMED:
-            raise OptionError(
-                f"{type(module).__name__} has one label, {_UNNAMED}, which may not be a class at all (a regression, a "
-                "ranking), expected config.id2label with its name, or config.problem_type "
-                "'multi_label_classification'; to explain a score that is not of a class, wrap the model in "
-                "mase.models.Callable with labels= and outputs="
-            )
+        self._scores = head_scores(self._config, type(module).__name__, outputs=outputs, multilabel=multilabel)
         self.name: str = name or (
             os.fspath(model)
             if isinstance(model, str | os.PathLike)
@@ -121,10 +114,11 @@ class HuggingFace(Reopened):
         self.has_embeddings = True
         limit = _own_limit(fast, self._config)
         limit = limit if max_length is None else _checked_length(fast, max_length, limit)
-        self._tokenizer = Tokenizer(fast, self.name, limit, keep, _reads_types(module))
+        self.tokenizer = Tokenizer(fast, self.name, limit, keep, _reads_types(module))
         if isinstance(model, str | os.PathLike):
             arguments = {"model": absolute(model), "tokenizer": tokenizer, "enter": enter, "max_length": max_length}
-            arguments |= {"keep": keep, "download": download, "trust_remote_code": trust_remote_code, "name": self.name}
+            arguments |= {"keep": keep, "outputs": outputs, "multilabel": multilabel, "name": self.name}
+            arguments |= {"download": download, "trust_remote_code": trust_remote_code}
             self.origin = Loaded(type(self), arguments, self.checksum.versions())
 
     @property
@@ -155,23 +149,18 @@ class HuggingFace(Reopened):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Names of the k classes, from the model's configuration."""
-        names = tuple(str(self._config.id2label[index]) for index in range(self._config.num_labels))
-        names = (
-            names if len(set(names)) == len(names) else tuple(f"{index}: {name}" for index, name in enumerate(names))
-        )
-        return names if self._config.num_labels > 1 else (f"not {names[0]}", names[0])
+        """Names of the k classes or values, from the model's configuration."""
+        return head_labels(self._config, self._scores)
+
+    @property
+    def returns_values(self) -> bool:
+        """Whether the columns are values instead of class scores."""
+        return self._scores.output.kind == "values"
 
     @property
     def sha256(self) -> str:
         """Checksum of the parameters and buffers."""
         return self.checksum.value()
-
-    @cached_property
-    def _scores(self) -> Scores:
-        k = self._config.num_labels
-        multilabel = self._config.problem_type == "multi_label_classification"
-        return Scores(Output("logits", multilabel and k > 1), k == 1, max(k, 2))
 
     def encode(self, text: Input) -> Tokens:
         """Return the tokens that the model reads of a text or a pair of texts; special tokens are fixed.
@@ -184,7 +173,7 @@ class HuggingFace(Reopened):
             If there are only special tokens.
         """
         with alone(self.module):
-            return self._tokenizer.tokens(Document.of(text))
+            return self.tokenizer.tokens(Document.of(text))
 
     def bind(self, binding: Binding) -> TorchProbe:
         """Return the probe of one text."""
@@ -192,12 +181,16 @@ class HuggingFace(Reopened):
         return bind(engine, self._scores, binding, self._role_id(binding.space.reference or "zero"))
 
     def predict(self, texts: Sequence[Input]) -> Floats:
-        """Return class probabilities `(n, k)`; texts of equal length form a batch, without padding."""
+        """Return class probabilities or values `(n, k)`; texts of equal length form a batch, without padding."""
         return self.predict_tokens([self.encode(text) for text in check_texts(texts, tuples=True)])
 
     def predict_tokens(self, tokens: Sequence[Tokens]) -> Floats:
-        """Return class probabilities `(n, k)` of n sequences of tokens."""
+        """Return class probabilities or values `(n, k)` of n sequences of tokens."""
         return predict_tokens(self._engine, self._scores, tokens)
+
+    def token_scores(self, tokens: Sequence[Tokens]) -> Floats:
+        """Return logits or values `(n, k)` of n sequences of tokens."""
+        return token_scores(self._engine, self._scores, tokens)
 
     def _call(self, ids: torch.Tensor, types: torch.Tensor | None = None) -> torch.Tensor:
         """Return logits for unpadded rows of ids and token types.
@@ -217,7 +210,7 @@ class HuggingFace(Reopened):
 
     def _role_id(self, role: str) -> int | None:
         attribute = {"mask": "mask_token_id", "unk": "unk_token_id", "pad": "pad_token_id"}.get(role)
-        return None if attribute is None else getattr(self._tokenizer.backend, attribute, None)
+        return None if attribute is None else getattr(self.tokenizer.backend, attribute, None)
 
 
 def _checked_length(tokenizer: Any, max_length: int, most: int | None) -> int:

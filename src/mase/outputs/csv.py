@@ -13,7 +13,7 @@ __all__ = ["COLUMNS", "CsvTable", "cell"]
 # Later releases may append columns, but never rename or reorder these.
 COLUMNS = (
     "number", "response", "position", "field", "start", "end", "text", "score", "standard_error", "rank",
-    "link", "value", "r2", "method", "model", "seed", "error",
+    "link", "value", "r2", "method", "model", "seed", "error", "against",
 )  # fmt: skip
 # Spreadsheets take a cell that begins with one of these for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -23,9 +23,10 @@ class CsvTable:
     """Writes one row per response and word, in UTF-8; a text that could not be explained has one row with its error.
 
     `number` counts the texts from 1 and `position` the words of a text from 0. `start` and `end` are the span of the
-    word in the text of `field`, and `rank` is its rank from 1. `response` is the explained class and `value` the
-    explained number for the unmasked text. Text that a spreadsheet would take for a formula is prefixed with an
-    apostrophe. The heading is written before any result, so effects beside the score have no column; JSON has them.
+    word in the text of `field`, and `rank` is its rank from 1. `response` is the explained class, `against` the class
+    that it is compared with, and `value` the explained number for the unmasked text. Text that a spreadsheet would take
+    for a formula is prefixed with an apostrophe. The heading is written before any result, so effects beside the score
+    have no column; JSON has them.
     """
 
     def __init__(self, stream: BinaryIO) -> None:

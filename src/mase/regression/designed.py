@@ -14,17 +14,16 @@ from mase.regression.diagnostics import adjusted_r2, coefficients, condition, co
 from mase.regression.oracle import Oracle
 from mase.regression.problem import Design, Distribution, Estimate, Estimator, Problem, Sample
 from mase.regression.stopping import Stopping
-from mase.regression.strategy import Solution
+from mase.regression.strategy import Answered, Solution
 
 __all__ = ["Regression"]
 
 
 @dataclass(frozen=True, slots=True)
 class _Fitted:
-    """The rows that were evaluated, with their class scores `(n, k)`, their responses `(n,)` and the estimate."""
+    """The rows that were evaluated, with their responses `(n,)` and the estimate."""
 
-    sample: Sample
-    scores: Floats
+    answered: Answered
     responses: Floats
     problem: Problem
     estimate: Estimate
@@ -71,6 +70,16 @@ class Regression:
             oracle, self._evaluated(oracle, distribution, sample, budget, stopping, rng), budget, stopping
         )
 
+    def solved_again(self, answered: Answered, oracle: Oracle, budget: int, stopping: Stopping) -> Solution:
+        """Return the solution for the class of another oracle from rows that were asked for one class.
+
+        Nothing is evaluated. The estimator must not use gradients.
+        """
+        responses = oracle.respond(oracle.count_floored(answered.scores))
+        problem = answered.sample.problem(responses, self._at_base(oracle, answered.base))
+        estimate = self._fit(oracle, answered.sample, responses, problem)
+        return self._assessed(oracle, _Fitted(answered, responses, problem, estimate), budget, stopping)
+
     def _evaluated(
         self,
         oracle: Oracle,
@@ -83,7 +92,8 @@ class Regression:
         """Evaluate rows round by round until the stopping rule is met or `cap` rows are reached, and fit them."""
         if self.design.rounds == 1:
             cap = len(sample.coordinates)
-        base = self._base(oracle, sample)
+        at_base = self._base(oracle, sample)
+        base = self._at_base(oracle, at_base)
         scores, slopes, gamma = np.empty((0, oracle.start.shape[1])), np.empty((0, oracle.size)), np.empty(0)
         solved: tuple[Problem, Estimate] | None = None
         while True:
@@ -107,7 +117,7 @@ class Regression:
                 continue
             estimate = self._fit(oracle, sample, responses, problem)
             if goal == cap or stopping.enough(estimate):
-                return _Fitted(head, scores, responses, problem, estimate)
+                return _Fitted(Answered(head, scores, at_base), responses, problem, estimate)
             solved, gamma = (problem, estimate), estimate.gamma
             self._tell(oracle, head, responses, problem)
 
@@ -132,7 +142,7 @@ class Regression:
 
     def _assessed(self, oracle: Oracle, fitted: _Fitted, cap: int, stopping: Stopping) -> Solution:
         """Return the solution with the quality of its fit and the notes that follow from it."""
-        sample, estimate, n = fitted.sample, fitted.estimate, len(fitted.responses)
+        sample, estimate, n = fitted.answered.sample, fitted.estimate, len(fitted.responses)
         r2 = adjusted_r2(sample, fitted.responses, estimate)
         halves = None if sample.exhaustive else split_half(fitted.problem, self.estimator, estimate.gamma)
         notes = (
@@ -154,6 +164,7 @@ class Regression:
             r2=r2,
             split_half=halves,
             condition=condition(fitted.problem),
+            answered=None if self.needs_gradients else fitted.answered,
         )
 
     def _round_size(self, n: int) -> int:
@@ -167,13 +178,17 @@ class Regression:
             done = f"stopped after {n / cap * rounds:.1f} of {rounds} rounds"
             yield Note("early", f"{done}: later rounds may reveal redundant evidence; use a smaller tolerance")
 
-    def _base(self, oracle: Oracle, sample: Sample) -> float | None:
-        """Return the response at the centre of the distribution; None if the estimator does not need it."""
+    def _base(self, oracle: Oracle, sample: Sample) -> Floats | None:
+        """Return the class scores `(1, k)` at the centre of the distribution; None if the estimator needs none."""
         if sample.center == 1.0:
-            return oracle.text
+            return oracle.start
         if sample.center is None or sample.paired or not self.estimator.needs_base:
             return None
-        return oracle.response_at(sample.center)
+        return oracle.scores_at(sample.center)
+
+    def _at_base(self, oracle: Oracle, scores: Floats | None) -> float | None:
+        """Return the response at the centre of the distribution."""
+        return None if scores is None else float(oracle.respond(scores)[0])
 
     def _check_compatible(self, oracle: Oracle, sample: Sample) -> None:
         """Check that the space, the design and the estimator are compatible."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from mase.arrays import Bools, Floats, Ints
 from mase.attribution import Note
-from mase.links import floored, respond
+from mase.links import Contrast, floored, respond
 from mase.models.batching import ask, ask_exchanged, ask_gradients, ask_norms
 from mase.models.protocol import Probe, SeededProbe
 from mase.regression.answers import Answers
@@ -54,7 +54,7 @@ class Oracle:
 
     probe: Probe
     method: str
-    link: str
+    link: str | Contrast
     target: int
     active: Ints
     start: Floats
@@ -74,7 +74,7 @@ class Oracle:
         cls,
         probe: Probe,
         method: str,
-        link: str,
+        link: str | Contrast,
         target: int,
         moving: Bools,
         *,
@@ -140,11 +140,11 @@ class Oracle:
         """Return the responses `(n,)` of class scores `(n, k)`."""
         return respond(scores, self.probe.output, self.link, self.target)
 
-    def response_at(self, level: float) -> float:
-        """Return the response with every coordinate at `level`, in full precision; the row gets no number."""
+    def scores_at(self, level: float) -> Floats:
+        """Return the class scores `(1, k)` with every coordinate at `level`, in full precision, without a number."""
         self.cost.n_queries += 1
         row = self._all_coordinates(np.full((1, self.size), level))
-        return self._response(ask(self.probe, row, self.options.rows, 0, watch=self.cost))
+        return ask(self.probe, row, self.options.rows, 0, watch=self.cost)
 
     def gradients(self, coordinates: Floats) -> tuple[Floats, Floats]:
         """Return class scores `(n, k)` and derivatives `(n, p)` of the response at coordinates `(n, p)`.
@@ -159,7 +159,7 @@ class Oracle:
         first, rows = self._count(len(coordinates), gradients=True), self._all_coordinates(coordinates)
         options = (self.link, self.target, self._batch_size, first)
         scores, slopes = ask_gradients(probe, rows, *options, watch=self.cost)
-        return self._floored(scores), slopes[:, self.active]
+        return self.count_floored(scores), slopes[:, self.active]
 
     def gradient_norms(self, coordinates: Floats) -> Floats:
         """Return the Euclidean norms `(n, p)` of the response's gradient with respect to the vectors of each word.
@@ -191,7 +191,7 @@ class Oracle:
             self._count(len(rows))
             exchanged = partial(ask_exchanged, probe, batch_size=self._batch_size, watch=self.cost)
             text = np.arange(rows.shape[1])[None]
-            return self._floored(self.consistency.with_text(exchanged, rows, text, self.start, self._repeats))
+            return self.count_floored(self.consistency.with_text(exchanged, rows, text, self.start, self._repeats))
 
         return self.respond(self._answered(rows, evaluate))
 
@@ -243,8 +243,8 @@ class Oracle:
         evaluate = partial(ask, self.probe, batch_size=self.options.rows, first=first, watch=self.cost)
         if self.binary:
             text = np.ones((1, rows.shape[1]))
-            return self._floored(self.consistency.with_text(evaluate, rows, text, self.start, self._repeats))
-        return self._floored(self.consistency.with_last(evaluate, rows, first, self._repeats))
+            return self.count_floored(self.consistency.with_text(evaluate, rows, text, self.start, self._repeats))
+        return self.count_floored(self.consistency.with_last(evaluate, rows, first, self._repeats))
 
     def _try_half_precision(self, rows: Floats | None = None) -> None:
         """Switch to half precision if it is requested, supported and precise enough on some rows."""
@@ -274,7 +274,7 @@ class Oracle:
     def _response(self, scores: Floats) -> float:
         return float(self.respond(scores)[0])
 
-    def _floored(self, scores: Floats) -> Floats:
+    def count_floored(self, scores: Floats) -> Floats:
         """Count the scores `(n, k)` whose response raises a probability to the floor, and return them."""
         self.cost.n_floored += int(floored(scores, self.probe.output, self.link, self.target).sum())
         return scores

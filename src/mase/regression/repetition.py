@@ -65,11 +65,19 @@ class Repeated:
             solution = solve(checked)
         if consistency.kind == "not-deterministic" and not solution.estimate.variances.any():
             n_runs = _n_runs(budget, checked.n_rows)
-            runs = [solve(oracle.reevaluated(seed)) for seed in range(n_runs)]
-            response = float(np.mean([run.response for run in runs]))  # Each run evaluates the text again.
-            mean = _mean([run.estimate for run in runs])
-            solution = replace(runs[-1], estimate=mean, response=response, exact=False)
-        return replace(solution, cost=replace(oracle.cost), notes=(note(consistency), *solution.notes))
+            solution = _together([solve(oracle.reevaluated(seed)) for seed in range(n_runs)])
+        return replace(solution.noted(note(consistency)), cost=replace(oracle.cost))
+
+
+def _together(runs: Sequence[Solution]) -> Solution:
+    """Return the mean of several solutions; each run evaluated the text again, too."""
+    return replace(
+        runs[-1],
+        estimate=_mean([run.estimate for run in runs]),
+        response=float(np.mean([run.response for run in runs])),
+        exact=False,
+        others=tuple(_together(of_one) for of_one in zip(*(run.others for run in runs), strict=True)),
+    )
 
 
 def _mean(runs: Sequence[Estimate]) -> Estimate:

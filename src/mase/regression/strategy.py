@@ -5,14 +5,34 @@ from typing import Protocol
 
 import numpy as np
 
+from mase.arrays import Floats
 from mase.attribution import Note
 from mase.regression.cost import Cost
 from mase.regression.oracle import Oracle
 from mase.regression.precision import Precision
-from mase.regression.problem import Estimate, Problem
+from mase.regression.problem import Estimate, Problem, Sample
 from mase.regression.stopping import Stopping
 
-__all__ = ["Solution", "Strategy"]
+__all__ = ["Answered", "Solution", "Strategy"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The rows of a regression and the model's answers, from which it can be solved for every class.
+
+    Attributes
+    ----------
+    sample
+        The n rows.
+    scores
+        Class scores of the rows `(n, k)`.
+    base
+        Class scores at the centre of the rows `(1, k)`; None if the estimator does not need them.
+    """
+
+    sample: Sample
+    scores: Floats
+    base: Floats | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +60,12 @@ class Solution:
         The regression that was solved; None for a procedure.
     r2, split_half, condition
         Quality of the fit (see `mase.regression.diagnostics`); None if it is unknown.
+    answered
+        The rows and answers of a regression without gradients; None for anything else.
+    others
+        The solutions for further responses.
+    leads
+        Whether the rows were chosen for this response, and `others` were solved from them.
     """
 
     estimate: Estimate
@@ -53,6 +79,9 @@ class Solution:
     r2: float | None = None
     split_half: float | None = None
     condition: float | None = None
+    answered: Answered | None = None
+    others: tuple["Solution", ...] = ()
+    leads: bool = False
 
     @classmethod
     def of(cls, oracle: Oracle, estimate: Estimate, *, signed: bool = True) -> "Solution":
@@ -68,6 +97,11 @@ class Solution:
             message = "scores have no sign: they show how much a word matters, not whether it supports the class"
             notes.append(Note("unsigned", message))
         return cls(estimate, oracle.text, replace(oracle.cost), (*notes, *oracle.notes), oracle.precision, signed)
+
+    def noted(self, note: Note) -> "Solution":
+        """Return the solution with a note at the beginning of its notes and of those of the others."""
+        others = tuple(other.noted(note) for other in self.others)
+        return replace(self, notes=(note, *self.notes), others=others)
 
 
 class Strategy(Protocol):

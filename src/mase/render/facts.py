@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 
 from mase.attribution import Attribution, Changed, Note, Prediction
-from mase.render.palette import has_intervals, is_unsigned
+from mase.render.palette import has_intervals, is_unsigned, scale_of, strongest
 from mase.render.pieces import inline
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "measured",
     "origin",
     "other_notes",
+    "other_responses",
     "percent",
     "percent_of_all",
     "stated",
@@ -116,9 +117,9 @@ def unit(attribution: Attribution) -> str:
     if not has_intervals(attribution):
         return "not estimates, so without an interval"
     if attribution.link == "value" and attribution.prediction.values:
-        return inline(attribution.target)
+        return inline(attribution.title)
     measure = " in log-odds" if attribution.link == "margin" else ""
-    return f"{attribution.link} of {inline(attribution.target)}{measure}"
+    return f"{attribution.link} of {inline(attribution.title)}{measure}"
 
 
 def measured(attribution: Attribution) -> str:
@@ -130,6 +131,8 @@ def link_meaning(attribution: Attribution) -> str | None:
     """Return what the name of the link means; None for a probability or value, and for scores that are no estimates."""
     if not has_intervals(attribution) or attribution.prediction.values:
         return None
+    if attribution.responses[0].against is not None:
+        return _CONTRAST_MEANINGS.get(attribution.link, f"{attribution.link}: the difference between both")
     probabilities = attribution.prediction.probabilities
     probability = probabilities.get(attribution.target, 0.0)
     # Multi-label: the probabilities do not sum to 1, and there is no competing class.
@@ -188,7 +191,7 @@ def evidence_facts(attribution: Attribution, name: Callable[[str], str] = inline
 
     def predicted(changed: Changed) -> str:
         if changed.probability is None:
-            return f"{name(attribution.target)} {amount(changed.response)}"
+            return f"{name(changed.label)} {amount(changed.response)}"
         return f"{name(changed.label)} {percent(changed.probability)}"
 
     without, only, flip = evidence.without[-1], evidence.only[-1], evidence.flip_set
@@ -210,7 +213,24 @@ def _listed(words: list[str]) -> str:
 def other_notes(attribution: Attribution) -> list[Note]:
     """Return the notes that the verdict does not give as reasons."""
     reasons = attribution.verdict.reasons
-    return [note for note in attribution.notes if note.message not in reasons]
+    return [note for note in attribution.own_notes if note.message not in reasons]
+
+
+def other_responses(attribution: Attribution) -> list[str]:
+    """Return a line for each further response: its name, its value for the text, and its strongest words.
+
+    Beyond eight, the last line says how many more there are.
+    """
+    others = attribution.responses[1:]
+    lines = []
+    for response in others[:_MOST_OTHERS]:
+        found = attribution.of(response.name)
+        scale = scale_of(found)
+        words = ", ".join(f"{inline(word.text)} {scale.signed(word.score)}" for word in strongest(found, _MOST_NAMED))
+        care = "" if found.verdict.reliable else " (read with care)"
+        lines.append(f"{inline(response.title)}: {response.link} {amount(response.value)}; {words}{care}")
+    left = len(others) - len(lines)
+    return [*lines, f"and {left:,} more"] if left else lines
 
 
 def cut_off(attribution: Attribution) -> str | None:
@@ -235,6 +255,10 @@ def origin(attribution: Attribution) -> list[str]:
     return [*facts, f"seed {a.seed}", *([f"mase {inline(str(version))}"] if version else [])]
 
 
+_CONTRAST_MEANINGS = {
+    "margin": "margin: the log-odds of one against the other; +0.7 doubles the odds",
+    "log-probability": "log-probability: +0.7 doubles the ratio of both probabilities",
+}
 _LINK_MEANINGS = {
     "margin": "margin: log-odds against the most probable other class; +0.7 doubles the odds",
     "logit": "logit: the model's raw score of the class",
@@ -243,6 +267,7 @@ _LINK_MEANINGS = {
 }
 _ROUNDING = 1e-4
 _MOST_NAMED = 3
+_MOST_OTHERS = 8
 _PARTS = ("space", "design", "estimator")
 _SETTINGS = {"sigma": "σ", "n_samples": "n"}
 

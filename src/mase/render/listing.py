@@ -64,7 +64,7 @@ def _words(attribution: Attribution) -> str:
     scale = scale_of(attribution)
     marked = [word for word in strongest(attribution, _WORDS) if scale.level(word, 1) and is_significant(word)]
     words = [f"{_cut(labelled(attribution, word), _LONGEST_WORD)} {scale.signed(word.score)}" for word in marked]
-    other = "" if attribution.target == attribution.prediction.label else f"for {inline(attribution.target)}: "
+    other = "" if attribution.title == attribution.prediction.label else f"for {inline(attribution.title)}: "
     return other + (", ".join(words) or "no word for or against")
 
 

@@ -17,6 +17,7 @@ from mase.render.facts import (
     link_meaning,
     measured,
     other_notes,
+    other_responses,
     stated,
     top_classes,
 )
@@ -104,7 +105,7 @@ def summary(attribution: Attribution, *, top: int = LISTED) -> str:
         inline(str(a.verdict)),
         *(f"  {set_cell_size(label, width)}  {scale.interval(word)}" for label, word in rows),
     ]
-    return "\n".join([*lines, *_closing(a, len(words)), *evidence_facts(a)])
+    return "\n".join([*lines, *_closing(a, len(words)), *evidence_facts(a), *other_responses(a)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +172,8 @@ def _parts(attribution: Attribution, top: int, marker: _Marker, narrow: int) -> 
         warning = line.startswith("warning")
         yield Text(line, _WARNING if warning else _FAINT)
     yield from map(Text, evidence_facts(attribution))
+    for line in other_responses(attribution):
+        yield Text(line, no_wrap=True, overflow="ellipsis")
 
 
 def _prediction(attribution: Attribution, marker: _Marker) -> Text:
@@ -179,12 +182,10 @@ def _prediction(attribution: Attribution, marker: _Marker) -> Text:
     others = [f" · {label} {number}" for label, number, _ in top_classes(a, 3) if label != inline(a.prediction.label)]
     line.append("".join(others), _FAINT)
     if not has_intervals(a):
-        return line.append("   scores that are not estimates, for ").append(inline(a.target), "bold")
+        return line.append("   scores that are not estimates, for ").append(inline(a.title), "bold")
     if marker.unsigned:
-        return (
-            line.append("   words that ").append("matter", _STRONG[0]).append(" to ").append(inline(a.target), "bold")
-        )
-    return line.append_text(_sides(a, marker)).append(" ").append(inline(a.target), "bold")
+        return line.append("   words that ").append("matter", _STRONG[0]).append(" to ").append(inline(a.title), "bold")
+    return line.append_text(_sides(a, marker)).append(" ").append(inline(a.title), "bold")
 
 
 def _verdict(attribution: Attribution) -> Text:
@@ -227,7 +228,7 @@ def _bar(share: float, longest: int, marker: _Marker) -> str:
 def _headline(attribution: Attribution) -> str:
     a = attribution
     predicted = f"predicted {inline(a.prediction.label)} {stated(a.prediction)}"
-    return f"Attribution for {inline(a.target)} by {inline(str(a.model.get('name')))}: {predicted}"
+    return f"Attribution for {inline(a.title)} by {inline(str(a.model.get('name')))}: {predicted}"
 
 
 def _closing(attribution: Attribution, shown: int) -> list[str]:

@@ -13,6 +13,7 @@ from mase.render.facts import (
     meaning,
     origin,
     other_notes,
+    other_responses,
     stated,
     top_classes,
     unit,
@@ -80,6 +81,7 @@ class View:
     text: Markup
     classes: Sequence[_ClassRow]
     words: Sequence[_WordRow]
+    others: Sequence[str]
     evidence: Sequence[str]
     facts: Sequence[str]
     cut: str | None
@@ -121,7 +123,7 @@ def view_of(
         verdict=replace(verdict, reasons=tuple(map(inline, verdict.reasons))),
         predicted=inline(a.prediction.label),
         probability=stated(a.prediction),
-        target=inline(a.target),
+        target=inline(a.title),
         other_target=a.target != a.prediction.label,
         heading=heading(marks),
         unsigned=is_unsigned(a),
@@ -132,6 +134,7 @@ def view_of(
         ),
         classes=_class_rows(a),
         words=_word_rows(a, strongest(a, _n_listed(len(a.words))), scale),
+        others=other_responses(a),
         evidence=[f"{fact[0].upper()}{fact[1:]}." for fact in evidence_facts(a, isolated)],
         facts=[f"scores: {unit(a)}", *fit_facts(a)],
         cut=cut_off(a),

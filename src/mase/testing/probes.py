@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from mase.arrays import Floats, Ints
-from mase.links import Output
+from mase.links import Contrast, Output
 from mase.models.protocol import Opened
 
 __all__ = ["FunctionProbe", "linear", "quadratic", "smooth"]
@@ -49,13 +49,13 @@ class FunctionProbe:
         values = self.function(coordinates)
         return np.stack([values, np.zeros_like(values)], axis=1)
 
-    def gradients(self, coordinates: Floats, rows: Ints, link: str, target: int) -> tuple[Floats, Floats]:
+    def gradients(self, coordinates: Floats, rows: Ints, link: str | Contrast, target: int) -> tuple[Floats, Floats]:
         """Return scores `(b, 2)` and derivatives `(b, p)` of the logit of the first class."""
         assert self.slope is not None
         assert (link, target) == ("logit", 0)
         return self.scores(coordinates, rows), self.slope(coordinates)
 
-    def gradient_norms(self, coordinates: Floats, rows: Ints, link: str, target: int) -> Floats:
+    def gradient_norms(self, coordinates: Floats, rows: Ints, link: str | Contrast, target: int) -> Floats:
         """Return the absolute derivatives `(b, p)`, which are the norms here because a coordinate moves one number."""
         return np.abs(self.gradients(coordinates, rows, link, target)[1])
 

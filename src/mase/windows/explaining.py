@@ -6,33 +6,33 @@ from dataclasses import replace
 
 import numpy as np
 
-from mase.attribution import Attribution, Note
+from mase.attribution import Attribution, Note, Prediction
 from mase.choices import Pooling
 from mase.errors import EmptyTextError
-from mase.models.protocol import Model
+from mase.models.protocol import Model, ValueModel
 from mase.progress import Listener, Progress
-from mase.target import target_index
+from mase.target import ALL, Question
 from mase.windows.combining import Part, combined
 from mase.windows.long_text import LongText, WindowText
 from mase.windows.pooling import pooled
 
 __all__ = ["Explain", "explained"]
 
-# Explains the document of a window for a class, given by its index, and tells the listener, if there is one.
-Explain = Callable[[WindowText, int, Listener | None], Attribution]
+# Explains the document of a window, and tells the listener, if there is one.
+Explain = Callable[[WindowText, Question, Listener | None], Attribution]
 
 
 def explained(
     long: LongText,
     model: Model,
-    target: str | int | None,
+    question: Question,
     explain: Explain,
     listener: Listener | None = None,
 ) -> Attribution:
     """Return the attribution of a long text from those of its windows, which `explain` returns.
 
-    If `target` is None, each window is evaluated once more, for the class of highest pooled probability. Windows with
-    nothing that the model reads are left out.
+    If the question is about the predicted class, each window is evaluated once more, for the class of highest pooled
+    probability. Windows with nothing that the model reads are left out.
 
     Raises
     ------
@@ -43,12 +43,14 @@ def explained(
     """
     begun = time.perf_counter()
     windows = [window for window in long.windows if _is_read(model, window)]
-    n_asked = len(windows) if target is None else 0
-    index = target_index(model.labels, target, 0 if target is not None else _predicted(model, windows, long.pooling))
+    n_asked, ranked = 0, tuple(range(len(model.labels)))
+    if _needs_prediction(model, question):
+        n_asked, ranked = len(windows), _ranked(model, windows, long.pooling)
+    question = replace(question, target=question.indices(model.labels, ranked))
     parts: list[Part] = []
     for window in windows:
         told = None if listener is None else _told(listener, n_asked, len(windows))
-        found = explain(window, index, told)
+        found = explain(window, question, told)
         n_asked += found.fit.n_queries
         parts.append(Part(window, _with_note(found)))
     found = combined(long.document.fields, parts, long.pooling)
@@ -63,10 +65,16 @@ def _is_read(model: Model, window: WindowText) -> bool:
         return False
 
 
-def _predicted(model: Model, windows: Sequence[WindowText], pooling: Pooling) -> int:
-    """Return the class of highest pooled probability, from one evaluation per window."""
+def _needs_prediction(model: Model, question: Question) -> bool:
+    """Return whether the classes that are explained depend on the prediction."""
+    of_values = isinstance(model, ValueModel) and model.returns_values
+    return not of_values and (question.target is None or question.target == ALL)
+
+
+def _ranked(model: Model, windows: Sequence[WindowText], pooling: Pooling) -> tuple[int, ...]:
+    """Return the classes, that of highest pooled probability first, from one evaluation per window."""
     numbers = np.asarray(model.predict([window.document for window in windows]), dtype=np.float64)
-    return int(np.argmax(pooled(numbers, pooling)))
+    return Prediction.of(model.labels, pooled(numbers, pooling)).ranked
 
 
 def _told(listener: Listener, n_asked: int, n_windows: int) -> Listener:

@@ -170,13 +170,6 @@ def test_hugging_face_input_lengths_are_checked(small_bert, wrong):
         HuggingFace(*small_bert, max_length=wrong)
 
 
-def test_a_regression_is_no_classifier(small_bert):
-    module, tokenizer = copy.deepcopy(small_bert[0]), small_bert[1]
-    module.config.problem_type = "regression"
-    with pytest.raises(CapabilityError, match="expected a classifier"):
-        HuggingFace(module, tokenizer)
-
-
 @pytest.fixture(scope="module")
 def tokenizer():
     return word_tokenizer()

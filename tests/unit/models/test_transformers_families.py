@@ -57,7 +57,7 @@ def test_every_family_keeps_the_contract(parts):
     check_model(HuggingFace(*parts), "w1 w2 w3 w4")
 
 
-@pytest.mark.parametrize("text", ["w1", "  w1\n", "w1 ﷽ e\u0301 \U0001f600 w2", "w1 " * 60])
+@pytest.mark.parametrize("text", ["w1", "  w1\n", "w1 ﷽ e\u0301 \U0001f600 w2", "w1 [SEP] w2", "w1 " * 60])
 def test_awkward_texts_keep_the_contract(parts, text):
     check_model(HuggingFace(*parts), text)
 

@@ -14,6 +14,7 @@ ADAPTERS = Registry(
     {
         "model": "mase.models.adapters.model:ModelAdapter",
         "name": "mase.models.adapters.name:NameAdapter",
+        "pipeline": "mase.models.adapters.pipeline:PipelineAdapter",
         "transformers": "mase.models.adapters.transformers:TransformersAdapter",
         "torch": "mase.models.adapters.torch:TorchAdapter",
         "scikit-learn": "mase.models.adapters.scikit_learn:ScikitLearnAdapter",

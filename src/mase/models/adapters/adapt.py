@@ -16,7 +16,7 @@ def adapt(model: Any, tokenizer: Any = None, *, name: str | None = None) -> Mode
     Parameters
     ----------
     model
-        A model of this library, a name or folder, a Hugging Face classifier or another torch module (with its
+        A model of this library, a name, folder or URL, a Hugging Face classifier or another torch module (with its
         tokenizer), a fitted estimator or pipeline of scikit-learn that takes texts, a function `list[str] -> (n, k)`,
         or an object that an adapter of another package recognises.
     tokenizer

@@ -1,4 +1,4 @@
-"""The adapter for names and folders of models."""
+"""The adapter for names, folders and URLs of models."""
 
 import os
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ __all__ = ["NameAdapter"]
 
 @dataclass(frozen=True, slots=True)
 class NameAdapter:
-    """Load a model by its name or folder; see `mase.models.load`."""
+    """Load a model by its name, folder or URL; see `mase.models.load`."""
 
-    understands: ClassVar[str] = "a name or folder"
+    understands: ClassVar[str] = "a name, folder or URL"
 
     def recognises(self, model: object) -> bool:
         """Return whether the object is a str or a path."""

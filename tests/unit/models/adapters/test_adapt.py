@@ -20,7 +20,7 @@ def test_a_name_as_long_as_a_text_is_no_model():
 def test_a_module_without_tokenizer_or_of_no_kind():
     with pytest.raises(OptionError, match="TorchModule"):
         mase.Explainer(SmallLSTM())
-    with pytest.raises(OptionError, match=r"a name or folder, .* a function from texts"):
+    with pytest.raises(OptionError, match=r"a name, folder or URL, .* a function from texts"):
         mase.Explainer(3.5)
 
 

@@ -1,0 +1,239 @@
+"""The HTTP client of all models behind a URL: many requests side by side, each answered with JSON or with an error."""
+
+import asyncio
+import json
+import ssl
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from mase.errors import OptionError, ServiceError
+from mase.models.http.address import check_url
+from mase.models.http.background import Background
+from mase.models.http.connection import Connection
+from mase.models.http.pace import LONGEST_WAIT, Pace, retry_after
+
+__all__ = ["Client"]
+
+_PASSING = (429, 502, 503, 504)  # statuses that may be gone at the next attempt
+_ABSENT = (404, 405, 501)
+_MOST_REDIRECTS = 3
+_UNAUTHORIZED = (401, 403)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """A complete answer."""
+
+    status: int
+    reason: str
+    headers: httpx.Headers
+    body: bytes
+
+
+class Client:
+    """Sends JSON to one server and returns the JSON of its answers.
+
+    Connections are kept. Proxies are those of the environment. A redirect is followed only on the same host, with the
+    same method and not from https to http.
+
+    Parameters
+    ----------
+    url
+        The address that all paths follow.
+    connection
+        How to talk to the server.
+
+    Raises
+    ------
+    OptionError
+        If the URL is invalid, a credential is not in the environment, or a proxy of the environment cannot be used.
+    """
+
+    def __init__(self, url: str, connection: Connection) -> None:
+        self.url, self._connection = check_url(url), connection
+        credentials = connection.headers()
+        self._secrets = _forms(credentials.values())
+        self._reached = False
+        self._pace = Pace(connection.requests_per_second)
+        self._slots = asyncio.Semaphore(connection.concurrency)
+        limits = httpx.Limits(max_connections=connection.concurrency, max_keepalive_connections=connection.concurrency)
+        headers = {"Accept": "application/json", "User-Agent": "mase"} | credentials
+        try:
+            # The time-out is that of a whole answer, and is kept around the request.
+            self._http = httpx.AsyncClient(headers=headers, limits=limits, timeout=None, verify=_certificates())
+        except (ImportError, ValueError, httpx.InvalidURL):
+            raise OptionError(
+                "the proxy of this environment cannot be used, expected http:// or https:// in HTTP_PROXY, HTTPS_PROXY "
+                "and ALL_PROXY"
+            ) from None  # the address of a proxy may hold a password
+        self._background = Background(self._http.aclose)
+
+    def get(self, path: str) -> Any:
+        """Return the JSON at a path; None if the server has no such path.
+
+        Raises
+        ------
+        ServiceError
+            If there is no answer, or another one than JSON.
+        """
+        return self._background.run(self._exchanged("GET", path))
+
+    def post(self, path: str, bodies: Sequence[Any], params: dict[str, str] | None = None) -> list[Any]:
+        """Send values as JSON to a path, side by side, and return the JSON of the answers in the order of the values.
+
+        If one fails, the others are cancelled.
+
+        Raises
+        ------
+        ServiceError
+            If there is no answer, or another one than JSON.
+        """
+        return self._background.run(self._all(path, bodies, params or {}))
+
+    def _scrubbed(self, text: str) -> str:
+        """Return a text of the server, or about it, with the credentials replaced by stars."""
+        for secret in self._secrets:
+            text = text.replace(secret, "***")
+        return text
+
+    def _clean(self, value: Any) -> Any:
+        """Return JSON with the credentials replaced in its strings, so that they reach no label, name or message."""
+        if isinstance(value, str):
+            return self._scrubbed(value)
+        if isinstance(value, list):
+            return [self._clean(inner) for inner in value]
+        if isinstance(value, dict):
+            return {self._scrubbed(name): self._clean(inner) for name, inner in value.items()}
+        return value
+
+    async def _all(self, path: str, bodies: Sequence[Any], params: dict[str, str]) -> list[Any]:
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(self._exchanged("POST", path, body, params)) for body in bodies]
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+        return [task.result() for task in tasks]
+
+    async def _exchanged(self, method: str, path: str, body: Any = None, params: dict[str, str] | None = None) -> Any:
+        """Return the JSON of the answer to a request, which is sent again while it fails in a way that may pass."""
+        content = None if method == "GET" else json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
+        headers = {} if content is None else {"Content-Type": "application/json"}
+        url = self.url + quote(path, safe="/%:")
+        request = self._http.build_request(method, url, content=content, headers=headers, params=params or None)
+        asked: float | None = None
+        for attempt in range(self._connection.retries + 1):
+            if attempt:
+                await self._pace.pause(attempt - 1, asked)
+            asked, failure = None, ""
+            async with self._slots:
+                await self._pace.turn()
+                try:
+                    answer = await self._answered(request)
+                except (httpx.TransportError, TimeoutError) as error:
+                    failure = self._described(error)
+                    if self._reached or not isinstance(error, httpx.ConnectError):
+                        continue
+                    break  # there may be no such server
+                except httpx.RequestError as error:  # such as a body that cannot be decompressed
+                    raise ServiceError(f"{self._place(request)} {self._described(error)}") from None
+            self._reached = True
+            if answer.status not in _PASSING:
+                return self._content(request, answer)
+            failure, asked = self._status(answer), retry_after(answer.headers)
+            if asked is not None and asked > LONGEST_WAIT:
+                failure += f"; it asks to wait {asked:,.0f} seconds, which is too long"
+                break
+        times = f" ({attempt + 1} times)" if attempt else ""
+        raise ServiceError(f"{self._place(request)} {failure}{times}, expected scores as JSON; no score was kept")
+
+    async def _answered(self, request: httpx.Request) -> _Answer:
+        """Return the complete answer to one request, within the time-out and the largest size."""
+        most = self._connection.max_response_bytes
+        async with asyncio.timeout(self._connection.timeout):
+            for _ in range(_MOST_REDIRECTS + 1):
+                response = await self._http.send(request, stream=True)
+                try:
+                    if response.next_request is None:
+                        return await self._read(request, response, most)
+                    self._check_redirect(request, response.next_request)
+                    request = response.next_request
+                finally:
+                    await response.aclose()
+        raise ServiceError(f"{self._place(request)} redirects more than {_MOST_REDIRECTS} times, expected an answer")
+
+    async def _read(self, request: httpx.Request, response: httpx.Response, most: int) -> _Answer:
+        body = bytearray()
+        async for chunk in response.aiter_bytes():
+            body += chunk
+            if len(body) > most:
+                raise ServiceError(
+                    f"{self._place(request)} answered more than {most:,} bytes, expected the scores of a batch; pass "
+                    "a smaller batch_size, or a larger max_response_bytes"
+                )
+        return _Answer(response.status_code, response.reason_phrase, response.headers, bytes(body))
+
+    def _check_redirect(self, request: httpx.Request, new: httpx.Request) -> None:
+        """Refuse a redirect that would show texts or credentials to another host, or send something else."""
+        old_url, url = request.url, new.url
+        safe = url.scheme == old_url.scheme and url.port == old_url.port
+        safer = (old_url.scheme, url.scheme, old_url.port, url.port) == ("http", "https", None, None)
+        if url.host != old_url.host or new.method != request.method or not (safe or safer):
+            raise ServiceError(
+                f"{self._place(request)} redirects to {url.scheme}://{url.host}, expected an answer; if you trust that "
+                "server, pass its URL"
+            )
+        if "Authorization" in request.headers:  # httpx drops it where the scheme changes
+            new.headers["Authorization"] = request.headers["Authorization"]
+
+    def _content(self, request: httpx.Request, answer: _Answer) -> Any:
+        """Return the JSON of an answer that will not change."""
+        if request.method == "GET" and answer.status in _ABSENT:
+            return None
+        if not 200 <= answer.status < 300:
+            remedy = "; pass token_env or headers_env" if answer.status in _UNAUTHORIZED else ""
+            raise ServiceError(f"{self._place(request)} {self._status(answer)}, expected scores as JSON{remedy}")
+        try:
+            content = json.loads(answer.body)
+            return self._clean(content) if self._secrets else content
+        except (ValueError, RecursionError):
+            kind = answer.headers.get("Content-Type", "no content type")
+            raise ServiceError(
+                f"{self._place(request)} answered {self._quoted(kind)}, {self._excerpt(answer)}, expected JSON"
+            ) from None
+
+    def _status(self, answer: _Answer) -> str:
+        return f"answered {answer.status} {self._quoted(answer.reason)}: {self._excerpt(answer)}"
+
+    def _excerpt(self, answer: _Answer) -> str:
+        return self._quoted(answer.body.decode("utf-8", "replace"))
+
+    def _quoted(self, text: str) -> str:
+        return repr(" ".join(self._scrubbed(text).split()))[:200]
+
+    def _described(self, error: Exception) -> str:
+        """Return what an error of the connection says, without the addresses of proxies."""
+        if isinstance(error, TimeoutError):
+            return f"did not answer within {self._connection.timeout:g} seconds"
+        return f"dropped the connection or cannot be reached ({type(error).__name__}: {self._scrubbed(str(error))})"
+
+    def _place(self, request: httpx.Request) -> str:
+        return str(request.url.copy_with(query=None))
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """Return the certificates that are trusted, which take longer to read than anything else here."""
+    return httpx.create_ssl_context()
+
+
+def _forms(credentials: Iterable[str]) -> list[str]:
+    """Return the forms in which a server may repeat a credential, the longest first."""
+    values = {part for value in credentials for part in (value, value.split()[-1])}
+    quoted = {json.dumps(value)[1:-1] for value in values}
+    forms = values | quoted | {value.replace("/", r"\/") for value in quoted}
+    return sorted(forms, key=len, reverse=True)

@@ -1,0 +1,107 @@
+"""Put the scores of an answer into columns, one per class and always in the same order."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn, TypeGuard
+
+from mase.errors import OptionError, ServiceError
+
+__all__ = ["Columns"]
+
+
+class Columns:
+    """The columns of the scores of one model, which are learned from the first answer where they are not given.
+
+    A row is a list of numbers, an object from label to number, or a list of objects with a label and a number. Labels
+    that are learned are sorted, with numbers in them by value, because servers often sort them by score.
+
+    Parameters
+    ----------
+    labels
+        Names of the classes in the order of the columns; None if they are not known.
+    place
+        The address of the server, for messages.
+    label, score
+        Names of label and number in an object for one class.
+
+    Attributes
+    ----------
+    labels
+        The names; None as long as they are not known, or the answers have none.
+    """
+
+    def __init__(
+        self,
+        labels: Sequence[str] | None,
+        place: str,
+        label: str = "label",
+        score: str = "score",
+    ) -> None:
+        if isinstance(labels, str):
+            raise OptionError(f"labels is {labels!r:.60}, expected a list of names, one per class")
+        self.labels = None if labels is None else tuple(labels)
+        self._place, self._keys = place, (label, score)
+        self._n: int | None = None
+
+    def table(self, rows: Sequence[Any]) -> list[list[Any]]:
+        """Return the rows `(n, k)` as lists of numbers, with the classes in one order.
+
+        Raises
+        ------
+        ServiceError
+            If a row does not have the form or the classes of the rows before it.
+        """
+        return [self._numbers(index, row) for index, row in enumerate(rows)]
+
+    def _numbers(self, index: int, row: Any) -> list[Any]:
+        pairs = self._pairs(row)
+        if pairs is None:
+            return self._plain(index, row)
+        scores = dict(pairs)
+        if self.labels is None and self._n is None and len(scores) > 1:
+            self.labels = tuple(sorted(scores, key=_natural))
+        if self.labels is None or set(scores) != set(self.labels) or len(pairs) != len(scores):
+            self._refuse(index, f"has the classes {[label for label, _ in pairs]!r:.200}")
+        return [scores[label] for label in self.labels]
+
+    def _plain(self, index: int, row: Any) -> list[Any]:
+        if not isinstance(row, list) or not row or not all(isinstance(score, int | float) for score in row):
+            self._refuse(index, f"is {row!r:.100}")
+        if self._n is None:
+            self._n = len(row)
+        if len(row) != self._n:
+            self._refuse(index, f"has {len(row)} numbers")
+        return row
+
+    def _pairs(self, row: Any) -> list[tuple[str, Any]] | None:
+        """Return the labels and numbers of a row; None if it is not labelled."""
+        if _is_list_of_objects(row):
+            label, score = self._keys
+            pairs = [(item.get(label), item.get(score)) for item in row]
+        elif isinstance(row, Mapping) and not set(self._keys) <= set(row):
+            pairs = list(row.items())
+        else:
+            return None
+        labelled = [
+            (label, score) for label, score in pairs if isinstance(label, str) and isinstance(score, int | float)
+        ]
+        return labelled if len(labelled) == len(pairs) else None
+
+    def _refuse(self, index: int, what: str) -> NoReturn:
+        if self.labels is not None:
+            expected = f"a number for each of the classes {list(self.labels)!r:.200}"
+        elif self._n is not None:
+            expected = f"{self._n} numbers as in the first answer"
+        else:
+            expected = "a list of numbers, or a number for every class: ask the service for all classes, not the best"
+        raise ServiceError(f"{self._place} answered with scores whose row {index} {what}, expected {expected}")
+
+
+def _is_list_of_objects(row: Any) -> TypeGuard[list[Mapping[str, Any]]]:
+    return isinstance(row, list) and bool(row) and all(isinstance(item, Mapping) for item in row)
+
+
+def _natural(label: str) -> list[tuple[int, int, str]]:
+    """Return a sorting key that puts LABEL_2 before LABEL_10."""
+    parts = re.split(r"(\d+)", label)
+    return [(0, int(part), "") if part.isdecimal() and len(part) < 10 else (1, 0, part) for part in parts]

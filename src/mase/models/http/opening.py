@@ -1,0 +1,98 @@
+"""Open a model by its URL, or by a file that describes how to ask it."""
+
+import inspect
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from mase.errors import DataError, OptionError, UnknownNameError
+from mase.models.document import read_json
+from mase.models.http.address import check_url
+from mase.models.http.client import Client
+from mase.models.http.connection import Connection, ConnectionOptions
+from mase.models.http.kserve import is_kserve
+from mase.models.http.service import Service
+from mase.registry import unknown
+
+__all__ = ["PROTOCOLS", "open_description", "open_url"]
+
+# The class of each protocol, by the name that a description has for it.
+PROTOCOLS = {
+    "text-embeddings-inference": "mase.models.http.text_embeddings_inference:TextEmbeddingsInference",
+    "kserve": "mase.models.http.kserve:KServe",
+    "json": "mase.models.http.json_service:JSONService",
+}
+_CONNECTION = tuple(ConnectionOptions.__annotations__)
+
+
+def open_url(url: str, **options: Any) -> Service:
+    """Return the model at a URL, whose protocol is recognised by the URL or by what the server says at ``/info``.
+
+    Parameters
+    ----------
+    url
+        ``http://HOST/v2/models/NAME`` for the KServe v2 protocol, or the address of a text-embeddings-inference.
+    **options
+        Options of the class of the protocol.
+
+    Raises
+    ------
+    OptionError
+        If the URL or an option is invalid.
+    UnknownNameError
+        If the protocol is not recognised.
+    ServiceError
+        If the server does not answer.
+    """
+    return _opened(_recognised(url, options), url, options)
+
+
+def open_description(path: Path) -> Service:
+    """Return the model that a JSON file describes.
+
+    The file holds an object with the `url`, the `protocol` (one of `PROTOCOLS`; recognised by the URL if it is left
+    out), and options of the class of the protocol.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, or does not hold such an object.
+    OptionError, UnknownNameError, ServiceError
+        As for `open_url`.
+    """
+    description = read_json(path)
+    if not isinstance(description, dict) or not isinstance(description.get("url"), str):
+        raise DataError(f"{str(path)!r} does not describe a model, expected an object with its 'url'")
+    protocol, url = description.pop("protocol", None), description.pop("url")
+    if protocol is None:
+        return open_url(url, **description)
+    if protocol not in PROTOCOLS:
+        raise unknown(f"protocol in {str(path)!r}:", str(protocol), list(PROTOCOLS))
+    return _opened(protocol, url, description)
+
+
+def _recognised(url: str, options: Mapping[str, Any]) -> str:
+    if is_kserve(url):
+        return "kserve"
+    connection = {name: value for name, value in options.items() if name in _CONNECTION}
+    client = Client(check_url(url).removesuffix("/predict"), Connection(**connection))
+    info = client.get("/info")
+    if isinstance(info, Mapping) and "model_id" in info:
+        return "text-embeddings-inference"
+    raise UnknownNameError(
+        f"the protocol of {client.url} is not known, expected /v2/models/NAME in the URL (KServe v2), or a "
+        "text-embeddings-inference; describe any other service in a JSON file and pass that as the model, as in "
+        '{"protocol": "json", "url": "https://...", "request": {"texts": "$inputs"}}'
+    )
+
+
+def _opened(protocol: str, url: str, options: Mapping[str, Any]) -> Service:
+    module, _, name = PROTOCOLS[protocol].partition(":")
+    kind = getattr(import_module(module), name)
+    known = [name for name in inspect.signature(kind).parameters if name not in ("url", "connection")]
+    wrong = next((name for name in options if name not in (*known, *_CONNECTION)), None)
+    if wrong is not None:
+        raise OptionError(f"{wrong!r:.60} is not an option of {name}, expected {', '.join((*known, *_CONNECTION))}")
+    service: Service = kind(url, **options)
+    return service

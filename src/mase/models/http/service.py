@@ -1,0 +1,165 @@
+"""What all models behind a URL share: batches, checked answers, and how another process opens the model again."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from mase.errors import OptionError, ServiceError
+from mase.models.callable import Callable
+from mase.models.http.client import Client
+from mase.models.http.columns import Columns
+from mase.models.origin import Reduced
+from mase.models.rewriting import Content
+
+__all__ = ["Endpoint", "Exchange", "Service", "check_batch_size"]
+
+
+class Exchange(Protocol):
+    """The two halves of a protocol: what is sent for a batch of inputs, and where the scores are in the answer."""
+
+    def body(self, contents: Sequence[Content]) -> Any:
+        """Return the JSON of the request for n inputs.
+
+        Raises
+        ------
+        InvalidTextError
+            If the protocol cannot express an input.
+        """
+        ...
+
+    def rows(self, answer: Any, n: int) -> Any:
+        """Return the scores in the answer to n inputs: a list with one entry per input, as `Columns` reads them.
+
+        Raises
+        ------
+        ServiceError
+            If the answer does not have the form of the protocol; anything that is no list of n entries is refused by
+            the caller, too.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """The function that a server computes: n inputs in, scores `(n, k)` out.
+
+    Attributes
+    ----------
+    client
+        The connection to the server.
+    path
+        Where it takes requests.
+    exchange
+        The protocol.
+    columns
+        The classes.
+    batch_size
+        Largest number of inputs in a request.
+    params
+        Parameters of the URL.
+    """
+
+    client: Client
+    path: str
+    exchange: Exchange
+    columns: Columns
+    batch_size: int
+    params: Mapping[str, str] = field(default_factory=dict)
+
+    def __call__(self, contents: list[Any]) -> list[list[Any]]:
+        """Return the scores `(n, k)` of n inputs, which are sent in several requests side by side.
+
+        Raises
+        ------
+        ServiceError
+            If a request fails, or the answer to one does not have a row per input.
+        """
+        starts = range(0, len(contents), self.batch_size)
+        batches = [contents[start : start + self.batch_size] for start in starts]
+        bodies = [self.exchange.body(batch) for batch in batches]
+        answers = self.client.post(self.path, bodies, dict(self.params))
+        rows: list[Any] = []
+        for batch, answer in zip(batches, answers, strict=True):
+            answered = self.exchange.rows(answer, len(batch))
+            if not isinstance(answered, list) or len(answered) != len(batch):
+                got = f"{len(answered)} rows" if isinstance(answered, list) else type(answered).__name__
+                raise ServiceError(
+                    f"{self.client.url}{self.path} answered {got} to {len(batch)} inputs, expected a list with one "
+                    "row of scores per input, in their order; no score was kept"
+                )
+            rows += answered
+        return self.columns.table(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """The origin of a model behind a URL: how it was opened. Credentials are not part of it, only their variables."""
+
+    kind: type[Any]
+    url: str
+    options: Mapping[str, Any]
+
+    def reduced(self, model: "Service") -> Reduced:
+        """Return the call that opens the model again, with the name and the classes that it has here."""
+        known = (
+            {"name": model.name} if model.known_labels is None else {"name": model.name, "labels": model.known_labels}
+        )
+        return _reopened, (self.kind, self.url, {**self.options, **known})
+
+
+def _reopened(kind: type[Any], url: str, options: Mapping[str, Any]) -> Any:
+    return kind(url, **options)
+
+
+class Service(Callable):
+    """A black box behind a URL. Its subclasses, one per protocol, are what users open.
+
+    Parameters
+    ----------
+    endpoint
+        The function that the server computes.
+    opened
+        Everything that opens it again: the class, the URL and the other arguments.
+    mask_token, multilabel, outputs, name
+        As of `mase.models.Callable`.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        opened: tuple[type["Service"], str, Mapping[str, Any]],
+        *,
+        mask_token: str | None,
+        multilabel: bool,
+        outputs: str,
+        name: str,
+    ) -> None:
+        self._endpoint = endpoint
+        labels = endpoint.columns.labels
+        super().__init__(endpoint, labels, mask_token=mask_token, multilabel=multilabel, outputs=outputs, name=name)
+        self.origin = _Opened(*opened)
+
+    @property
+    def known_labels(self) -> tuple[str, ...] | None:
+        """Names of the classes as the server has them; None if they are not known yet."""
+        return self._endpoint.columns.labels
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the k classes; asks the server about one text if they are not known yet."""
+        numbered_or_given = super().labels
+        names = self.known_labels
+        return numbered_or_given if names is None or len(names) == 1 else names
+
+
+def check_batch_size(batch_size: Any) -> int:
+    """Return the largest number of inputs in a request.
+
+    Raises
+    ------
+    OptionError
+        If it is not an integer >= 1.
+    """
+    if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
+        raise OptionError(f"batch_size is {batch_size!r:.60}, expected an integer >= 1")
+    return batch_size

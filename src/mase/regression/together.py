@@ -1,0 +1,72 @@
+"""Explain several responses of one model from the same evaluations."""
+
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mase.attribution import Note
+from mase.regression.designed import Regression
+from mase.regression.oracle import Oracle
+from mase.regression.stopping import Stopping
+from mase.regression.strategy import Solution, Strategy
+
+__all__ = ["Together"]
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """A strategy that is run for one class, the leading one, and then solved for the classes `others`.
+
+    A regression without gradients is solved again: the class scores of its rows are turned into the responses of
+    another class, to which the same estimator is fitted. Any other strategy is run again. What it asks that was asked
+    before costs nothing; if it asks more, as a procedure does that chooses its rows, a note says so.
+    """
+
+    strategy: Strategy
+    others: Sequence[int]
+
+    @property
+    def needs_gradients(self) -> bool:
+        """Whether the strategy needs gradients."""
+        return self.strategy.needs_gradients
+
+    @property
+    def needs_reference(self) -> bool:
+        """Whether the strategy compares with the reference."""
+        return self.strategy.needs_reference
+
+    @property
+    def stops_early(self) -> bool:
+        """Whether the strategy supports a stopping rule."""
+        return self.strategy.stops_early
+
+    def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
+        """Return the solution for the class of the oracle, with those for the others."""
+        draws = deepcopy(rng)
+        first = self.strategy.run(oracle, budget, rng, stopping)
+        if not self.others:
+            return first
+        n_asked, n_floored, others = oracle.cost.n_queries, oracle.cost.n_floored, []
+        for target in self.others:
+            other = replace(oracle, target=target, n_rows=0, solved=None)
+            oracle.cost.n_floored = 0  # which rows are floored depends on the class
+            if isinstance(self.strategy, Regression) and first.answered is not None:
+                others.append(self.strategy.solved_again(first.answered, other, budget, stopping))
+            else:
+                others.append(self.strategy.run(other, budget, deepcopy(draws), stopping))
+        oracle.cost.n_floored = n_floored
+        found = replace(first, cost=replace(oracle.cost), others=tuple(others))
+        if oracle.cost.n_queries > n_asked:
+            return found.noted(_note(oracle.method))
+        adapts = isinstance(self.strategy, Regression) and self.strategy.design.rounds > 1
+        return replace(found, leads=not first.exact and (adapts or not stopping.never))
+
+
+def _note(method: str) -> Note:
+    message = (
+        f"method {method!r} cannot solve for several classes from the same evaluations, so each class was explained on "
+        "its own and has evaluations of its own"
+    )
+    return Note("separately", message)

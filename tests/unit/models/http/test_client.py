@@ -1,0 +1,255 @@
+"""A server that is slow, fails or lies: the right answer or a typed error, and no row is lost."""
+
+import gzip
+import json
+import threading
+import time
+
+import numpy as np
+import pytest
+from tests.servers import content, dropped, probabilities, served, status
+
+from mase.errors import MaseError, NonFiniteError, OptionError, ServiceError
+from mase.models import JSONService
+
+TEXTS = [f"a superb film number {index}" if index % 2 else f"dull {index}" for index in range(20)]
+TOKEN = "s3cr3t/of-the_user"
+
+
+@pytest.fixture
+def server():
+    with served({"POST /classify": lambda body: probabilities(body["texts"])}) as (url, double):
+        yield url + "/classify", double
+
+
+def service(url, **options):
+    return JSONService(url, request={"texts": "$inputs"}, **{"batch_size": 4, **options})
+
+
+def right(model):
+    return np.allclose(model.predict(TEXTS), probabilities(TEXTS), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [
+        [dropped] * 3,
+        [status(429, {"Retry-After": "0"}), status(503), status(502, body=b"<html>"), status(504)],
+        [lambda handler: setattr(handler, "close_connection", True)],
+    ],
+    ids=["dropped connections", "statuses that pass", "no answer at all"],
+)
+def test_what_passes_is_tried_again(server, faults):
+    url, double = server
+    double.faults = list(faults)
+    assert right(service(url))
+    assert len(double.requests) == 5 + len(faults)
+
+
+def test_retry_after_holds_for_all_requests(server):
+    url, double = server
+    double.faults = [status(429, {"Retry-After": "1"})]
+    model = service(url, concurrency=1)
+    start = time.monotonic()
+    assert right(model)
+    assert 1 <= time.monotonic() - start < 3
+    double.faults = [status(429, {"Retry-After": "3600"})]
+    with pytest.raises(ServiceError, match="3,600 seconds, which is too long"):
+        model.predict(TEXTS[:1])
+
+
+@pytest.mark.parametrize(
+    ("fault", "message", "n_requests"),
+    [
+        (status(500), "answered 500 .*as told", 1),
+        (status(503), r"answered 503 .*\(2 times\)", 2),
+        (dropped, r"dropped the connection .*\(2 times\)", 2),
+        (status(401), "pass token_env", 1),
+        (status(404), "answered 404", 1),
+        (status(301, {"Location": "http://127.0.0.2:9/classify"}), "redirects to http://127.0.0.2", 1),
+        (status(308, {"Location": "http://localhost:9/classify"}), "redirects to http://localhost", 1),
+        (status(303, {"Location": "/classify"}), "redirects to http://127.0.0.1", 1),
+        (content(b"<html>Log in</html>", "text/html"), "'text/html', '<html>Log in</html>', expected JSON", 1),
+        (content(b""), "expected JSON", 1),
+        (content(b"[" * 40_000), "expected JSON", 1),
+        (content(b'{"scores": []}'), "answered dict to 4 inputs", 1),
+        (content(b"[[0.5, 0.5]]"), "answered 1 rows to 4 inputs", 1),
+        (content(b"[[0.5, 0.5], [1, 0], [1, 0], [1, 0], [1, 0]]"), "answered 5 rows to 4 inputs", 1),
+        (content(b"[[1, 0], [1, 0], [1, 0], [1]]"), "row 3 has 1 numbers", 1),
+        (content(b'[[1, 0], [1, 0], "pos", [1, 0]]'), "row 2 is 'pos'", 1),
+        (content(b"[[1, 0], [1, 0], [1, null], [1, 0]]"), "row 2 is", 1),
+        (content(b"[[0, 1], [0, 1], [0, 1], [0, 1]]", "text/plain; x" * 2), None, 1),
+        (content(b'[{"a": 1, "b": 0}, {"a": 1, "b": 0}, {"a": 1, "c": 0}, {"a": 1, "b": 0}]'), "row 2 has the cl", 1),
+        (content(b'[{"label": "pos", "score": 0.9}, [], [], []]'), "not the best", 1),
+        (content(b"[" + b"[0.5, 0.5]," * 9000 + b"[0, 1]]"), "more than 50,000 bytes", 1),
+        (lambda handler: handler.answer(200, gzip.compress(b" " * 99_999), {"Content-Encoding": "gzip"}), "more th", 1),
+        (lambda handler: handler.answer(200, b"[]", {"Content-Encoding": "gzip"}), "DecodingError", 1),
+    ],
+)
+def test_a_server_that_fails_for_ever(server, fault, message, n_requests):
+    url, double = server
+    double.faults, double.always = [fault], True
+    model = service(url, retries=1, max_response_bytes=50_000)
+    if message is None:
+        assert model.predict(TEXTS[:4])[:, 1].tolist() == [1.0] * 4
+    else:
+        with pytest.raises(ServiceError, match=message) as caught:
+            model.predict(TEXTS[:4])
+        assert url in str(caught.value)
+    assert len(double.requests) == n_requests
+
+
+@pytest.mark.parametrize("number", [b"NaN", b"Infinity", b"1e999"])
+def test_scores_that_are_not_finite(server, number):
+    url, double = server
+    double.faults = [content(b"[[1, 0], [0.5, %b]]" % number)]
+    with pytest.raises(NonFiniteError, match="row 1"):
+        service(url).predict(TEXTS[:2])
+
+
+def test_classes_that_change_later(server):
+    url, double = server
+    double.faults = [
+        content(b'[{"a": 0.6, "b": 0.4}]'),
+        content(b'[{"b": 0.1, "a": 0.9}]'),
+        content(b'[{"a": 1, "x": 0}]'),
+    ]
+    model = service(url)
+    assert [model.predict(["one"]).tolist(), model.predict(["two"]).tolist()] == [[[0.6, 0.4]], [[0.9, 0.1]]]
+    assert model.labels == ("a", "b")
+    with pytest.raises(ServiceError, match=r"has the classes \['a', 'x'\], expected .* \['a', 'b'\]"):
+        model.predict(["three"])
+
+
+def test_a_slow_server(server):
+    url, double = server
+
+    def slow(handler):
+        handler.send_response(200)
+        handler.send_header("Content-Length", "100")
+        handler.end_headers()
+        handler.close_connection = True
+        for _ in range(20):  # each byte in time, the answer as a whole not
+            handler.wfile.write(b"[")
+            time.sleep(0.05)
+
+    double.faults = [slow]
+    assert right(service(url, timeout=0.4))
+    double.faults, double.always = [slow], True
+    with pytest.raises(ServiceError, match=r"did not answer within 0.2 seconds"):
+        service(url, timeout=0.2, retries=0).predict(TEXTS)
+
+
+def test_requests_side_by_side_on_kept_connections(server):
+    url, double = server
+    answer = double.routes["POST /classify"]
+    together = threading.Barrier(3, timeout=10)
+
+    def waiting(body):
+        together.wait()
+        return answer(body)
+
+    double.routes["POST /classify"] = waiting
+    model = service(url, concurrency=3)
+    many = TEXTS[:12] * 2
+    assert np.allclose(model.predict(many), probabilities(many))
+    assert (double.most_at_once, double.n_connections, len(double.requests)) == (3, 3, 6)
+
+
+def test_a_rate_limit(server):
+    model = service(server[0], requests_per_second=20)
+    start = time.monotonic()
+    assert right(model)
+    assert time.monotonic() - start >= 4 / 20
+
+
+def test_one_failure_ends_the_others(server):
+    url, double = server
+    double.faults = [status(503, {"Retry-After": "200"}), status(400)]
+    start = time.monotonic()
+    with pytest.raises(ServiceError, match="answered 400"):
+        service(url).predict(TEXTS[:8])
+    assert time.monotonic() - start < 5
+
+
+def test_a_redirect_on_the_same_server(server):
+    url, double = server
+    double.faults = [status(307, {"Location": "/elsewhere"})]
+    double.routes["POST /elsewhere"] = double.routes["POST /classify"]
+    assert right(service(url))
+    assert double.asked("/elsewhere")
+    double.faults, double.always = [status(307, {"Location": "/classify"})], True
+    with pytest.raises(ServiceError, match="redirects more than 3 times"):
+        service(url).predict(TEXTS[:1])
+
+
+def test_nobody_listens():
+    with served({}) as (url, _):
+        pass
+    with pytest.raises(ServiceError, match="cannot be reached"):
+        service(url, retries=0).predict(["a text"])
+
+
+def echo(handler):
+    """A fault: the server repeats what it was sent."""
+    token = handler.headers["Authorization"]
+    handler.answer(403, json.dumps({"error": f"bad token {token}", "key": handler.headers["X-Key"]}).encode())
+
+
+def test_credentials_are_sent_and_never_shown(server, monkeypatch):
+    url, double = server
+    monkeypatch.setenv("OUR_TOKEN", TOKEN + "\n")
+    monkeypatch.setenv("OUR_KEY", "another key")
+    model = service(url, token_env="OUR_TOKEN", headers_env={"X-Key": "OUR_KEY"})
+    assert right(model)
+    headers = double.requests[0][1]
+    assert (headers["Authorization"], headers["X-Key"]) == (f"Bearer {TOKEN}", "another key")
+    escaped = TOKEN.replace("/", "\\/").encode()
+    label = b'[{"Bearer %b": 0.5, "b": 0.5}]' % escaped
+    double.faults = [
+        echo,
+        content(TOKEN.encode()),
+        status(503, {"Retry-After": "999"}, b'"%b"' % escaped),
+        content(label),
+    ]
+    for _ in range(3):
+        with pytest.raises(ServiceError) as caught:
+            model.predict(["a text"])
+        assert "***" in str(caught.value)
+        assert TOKEN not in str(caught.value)
+        assert "another key" not in str(caught.value)
+        assert escaped.decode() not in str(caught.value)
+    fresh = service(url, token_env="OUR_TOKEN")
+    assert fresh.predict(["a text"]).shape == (1, 2)
+    assert fresh.labels == ("***", "b")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"token_env": "NOT_SET_HERE"}, "for the header Authorization is not set"),
+        ({"token_env": "hf-abc.def"}, "does not name environment variables"),
+        ({"headers_env": {"X-Key: y": "A"}}, "does not name environment variables"),
+        ({"headers_env": "OUR_TOKEN"}, "does not name environment variables"),
+        ({"timeout": 0}, "timeout is 0, expected a positive number"),
+        ({"timeout": True}, "timeout is True"),
+        ({"requests_per_second": -1}, "requests_per_second is -1"),
+        ({"retries": -1}, "retries is -1, expected an integer >= 0"),
+        ({"concurrency": 0}, "concurrency is 0, expected an integer >= 1"),
+        ({"max_response_bytes": 1.5}, "max_response_bytes is 1.5"),
+        ({"batch_size": 0}, "batch_size is 0"),
+        ({"labels": "pos"}, "expected a list of names"),
+    ],
+)
+def test_options_that_are_wrong(options, message):
+    with pytest.raises(OptionError, match=message) as caught:
+        service("http://127.0.0.1:9", **options)
+    assert "hf-abc" not in str(caught.value)
+    assert "NOT_SET" not in str(caught.value)
+
+
+def test_a_proxy_that_cannot_be_used(monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", "nonsense://user:hidden@proxy:1")
+    with pytest.raises(MaseError, match="the proxy of this environment cannot be used") as caught:
+        service("http://models.example")
+    assert "hidden" not in str(caught.value)

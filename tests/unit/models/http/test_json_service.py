@@ -1,0 +1,133 @@
+"""Templates of requests and places in answers, against a local server."""
+
+import numpy as np
+import pytest
+from tests.servers import LABELS, probabilities, served
+
+from mase import Explainer
+from mase.errors import InvalidTextError, OptionError, ServiceError
+from mase.models import Callable, JSONService
+
+TEXTS = ["a superb film", "dull", "not superb, not dull", "$inputs"]
+
+
+def labelled(row, label="label", score="score"):
+    pairs = sorted(zip(LABELS, row, strict=True), key=lambda pair: -pair[1])
+    return [{label: name, score: value} for name, value in pairs]
+
+
+def as_objects(body):
+    return [dict(zip(LABELS, row, strict=True)) for row in probabilities(body["instances"])]
+
+
+def as_labels_and_scores(body):
+    items = [labelled(row) for row in probabilities(body["documents"])]
+    return {"results": [{"labels": [i["label"] for i in row], "scores": [i["score"] for i in row]} for row in items]}
+
+
+def as_hugging_face(body):
+    assert body["parameters"] == {"top_k": None, "function_to_apply": "softmax"}
+    return [labelled(probabilities([body["inputs"]])[0])]
+
+
+def as_nested(body):
+    rows = [{"a/b": [{"class": None, "classes": labelled(row, "name", "p")}]} for row in probabilities(body[1])]
+    return {"data": {"rows": rows}}
+
+
+@pytest.mark.parametrize(
+    ("answer", "options"),
+    [
+        (as_objects, {"request": {"instances": "$inputs"}}),
+        (
+            as_labels_and_scores,
+            {"request": {"documents": "$inputs"}, "rows": "/results", "scores": "/scores", "row_labels": "/labels"},
+        ),
+        (
+            as_hugging_face,
+            {
+                "request": {"inputs": "$input", "parameters": {"top_k": None, "function_to_apply": "softmax"}},
+                "rows": "/0",
+            },
+        ),
+        (
+            as_nested,
+            {
+                "request": ["v1", "$inputs"],
+                "rows": "/data/rows",
+                "scores": "/a~1b/0/classes",
+                "label": "name",
+                "score": "p",
+            },
+        ),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_services_of_many_forms(answer, options):
+    with served({"POST /": answer}) as (url, _):
+        model = JSONService(url + "/", **options)
+        assert np.allclose(model.predict(TEXTS), probabilities(TEXTS))
+        assert model.labels == LABELS
+
+
+def test_pairs_and_records():
+    with served({"POST /": lambda body: probabilities(body)}) as (url, double):
+        model = JSONService(url, LABELS)
+        record = {"title": "superb", "stars": 4}
+        model.predict([record, ("a", "b"), "c"])
+        assert double.requests[-1][2] == [record, {"text": "a", "text_pair": "b"}, "c"]
+        double.routes["POST /"] = lambda body: probabilities([item["q"][0] for item in body])
+        model = JSONService(url, LABELS, item={"q": ["$title"], "stars": "$stars", "lang": "en"})
+        local = Callable(lambda records: probabilities([one["title"] for one in records]), LABELS, name=model.name)
+        options = {"n_samples": 32, "background": {"stars": 0}}
+        assert Explainer(model, **options)(record) == Explainer(local, **options)(record)
+        assert double.requests[-1][2][0].keys() == {"q", "stars", "lang"}
+        with pytest.raises(InvalidTextError, match=r"expected also \$title, \$stars"):
+            model.predict(["a text"])
+
+
+def test_parameters_of_the_url():
+    with served({"POST /": probabilities}) as (url, double):
+        JSONService(url, LABELS, params={"api-version": "2026-01-01"}).predict(["a"])
+        assert double.requests[0][0] == "/?api-version=2026-01-01"
+        double.routes.clear()
+        with pytest.raises(ServiceError) as caught:
+            JSONService(url, LABELS, params={"api-version": "2026-01-01"}).predict(["a"])
+        assert "api-version" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("answer", "options", "message"),
+    [
+        ({"error": "busy"}, {"rows": "/predictions"}, r"answered \['error'\] where /predictions leads"),
+        ([], {"rows": "/2"}, "answered 'list' where /2 leads"),
+        ("text", {"rows": "/a/b"}, "answered 'str' where /a/b leads"),
+        (
+            [{"labels": ["a"], "scores": [0.5, 0.5]}],
+            {"scores": "/scores", "row_labels": "/labels"},
+            "two lists of the s",
+        ),
+        (
+            [{"labels": ["a", "a"], "scores": [0.5, 0.5]}],
+            {"scores": "/scores", "row_labels": "/labels"},
+            r"\['a', 'a'\]",
+        ),
+    ],
+)
+def test_answers_that_are_wrong(answer, options, message):
+    with served({"POST /": lambda body: answer}) as (url, _), pytest.raises(ServiceError, match=message):
+        JSONService(url, **options).predict(["a"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"request": {"texts": "inputs"}}, r"expected JSON with the string '\$inputs'"),
+        ({"request": ["$input", "$inputs"]}, r"expected JSON with the string"),
+        ({"rows": "predictions"}, "rows is 'predictions', expected a JSON pointer"),
+        ({"scores": 3}, "scores is 3, expected a JSON pointer"),
+    ],
+)
+def test_options_that_are_wrong(options, message):
+    with pytest.raises(OptionError, match=message):
+        JSONService("http://127.0.0.1:9", **options)
