@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mase.comparison.compare import compare as compare
     from mase.corpus.opened import open_run as open_run
     from mase.corpus.running import run as run
+    from mase.doctor.checking import check as check
     from mase.document import Document as Document
     from mase.errors import MaseError as MaseError
     from mase.explainer import Explainer as Explainer
@@ -44,6 +45,7 @@ __all__ = [
     "Stopping",
     "Widget",
     "__version__",
+    "check",
     "compare",
     "explain",
     "load",
@@ -68,6 +70,7 @@ __getattr__ = lazy_names(
         "QueryOptions": "mase.regression.precision",
         "Stopping": "mase.regression.stopping",
         "Widget": "mase.widget.widget",
+        "check": "mase.doctor.checking",
         "compare": "mase.comparison.compare",
         "explain": "mase.explanation",
         "load": "mase.io.json",

@@ -164,8 +164,10 @@ def _binding(tokens: Tokens, of_token: Ints, method: Method, seed: int) -> Bindi
 
 def _prediction(labels: Sequence[str], scores: Floats, output: Output) -> Prediction:
     """Return the prediction that belongs to the scores `(1, k)` of the text itself."""
-    of = Prediction.of_values if output.kind == "values" else Prediction.of
-    return of(labels, predictions(scores, output)[0])
+    predicted = predictions(scores, output)[0]
+    if output.kind == "values":
+        return Prediction.of_values(labels, predicted, ranked=output.ranked)
+    return Prediction.of(labels, predicted)
 
 
 def _bound(model: Model, binding: Binding) -> Probe:

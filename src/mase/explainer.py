@@ -8,7 +8,7 @@ import numpy as np
 
 from mase.attribution import Attribution, Attributions, Changed, chosen
 from mase.bound_text import BoundText
-from mase.document import Document, Input, Scalar, check_texts, is_single
+from mase.document import Document, Input, Scalar, is_single
 from mase.errors import MaseError, OptionError
 from mase.evidence import budget, check_count, within_budget
 from mase.links import Link
@@ -23,6 +23,7 @@ from mase.regression.answers import Answers
 from mase.regression.precision import AUTO, QueryOptions
 from mase.regression.stopping import NEVER, Stopping
 from mase.rng import generator, seeded, stream_key
+from mase.tables import Fields, documents, is_split
 from mase.target import Label, Question, Target
 from mase.units import DEFAULT, Splitter, Units
 from mase.windows import LongText, WindowText, check_cuts, explained
@@ -119,20 +120,23 @@ class Explainer:
         self._measured = within_budget(self.method, self.n_tested)
 
     @overload
-    def __call__(self, texts: Input, *, target: Target = None, against: Label = None) -> Attribution: ...  # type: ignore[overload-overlap]
+    def __call__(self, texts: Input, *, target: Target = None, against: Label = None) -> Attribution: ...
 
     @overload
-    def __call__(self, texts: Iterable[Input], *, target: Target = None, against: Label = None) -> Attributions: ...
+    def __call__(
+        self, texts: Any, *, target: Target = None, against: Label = None, fields: Fields = None
+    ) -> Attributions: ...
 
     def __call__(
-        self, texts: Input | Iterable[Input], *, target: Target = None, against: Label = None
+        self, texts: Any, *, target: Target = None, against: Label = None, fields: Fields = None
     ) -> Attribution | Attributions:
         """Return the attribution of one text, or a list of attributions (`Attributions`) for several texts.
 
-        One text is a str, a pair of str (a tuple) or a mapping of fields. Several texts are a list, a generator or a
-        Series. `target` is a label or an index; the default is the predicted class. A list of them, or "all", explains
-        several classes from the same evaluations, whose rows are chosen for the first (of "all", the predicted one).
-        `against` is a class to compare with: why the target rather than this one.
+        One text is a str, a pair of str (a tuple) or a mapping of fields. Several texts are a list, a generator, a
+        Series, or a table of pandas, polars, pyarrow or datasets whose columns `fields` make the documents. `target` is
+        a label or an index; the default is the predicted class. A list of them, or "all", explains several classes from
+        the same evaluations, whose rows are chosen for the first (of "all", the predicted one). `against` is a class to
+        compare with: why the target rather than this one.
 
         Raises
         ------
@@ -143,21 +147,21 @@ class Explainer:
         ModelError
             If the model raises an exception or returns something other than finite class scores.
         """
-        if is_single(texts):
+        if is_single(texts) and fields is None and not is_split(texts):
             return self._explain(texts, Question(target, against))
-        return Attributions(self._streamed(check_texts(texts), Question(target, against)))
+        return Attributions(self.stream(texts, target=target, against=against, fields=fields))
 
-    def stream(self, texts: Iterable[Input], *, target: Target = None, against: Label = None) -> Iterator[Attribution]:
+    def stream(
+        self, texts: Any, *, target: Target = None, against: Label = None, fields: Fields = None
+    ) -> Iterator[Attribution]:
         """Yield the attributions of several texts one by one, without keeping them in memory.
 
         Raises
         ------
         MaseError
-            As for one text, with a note of the number of the text.
-        InvalidTextError
-            If `texts` is a single text or not an iterable of texts.
+            As for one text, with a note of the number of the text, or if `texts` is a single text.
         """
-        return self._streamed(check_texts(texts), Question(target, against))
+        return self._streamed(documents(texts, fields), Question(target, against))
 
     def _streamed(self, texts: Iterable[Input], question: Question) -> Iterator[Attribution]:
         for number, text in enumerate(tracked(texts) if self.show_progress else texts):

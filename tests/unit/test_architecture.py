@@ -31,7 +31,7 @@ SOURCES = {"mase": SOURCE, "mase_paper": ROOT / "paper" / "src" / "mase_paper"}
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"errors", "platforms"}),
     frozenset({"arrays", "choices", "document", "files", "lazy", "processes", "registry", "rng"}),
-    frozenset({"text"}),
+    frozenset({"tables", "text"}),
     frozenset({"attribution", "coordinates", "links", "provenance", "spaces.protocol", "statistics", "units"}),
     frozenset({"models.protocol"}),
     frozenset({"models.batching"}),
@@ -44,7 +44,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"bound_text"}),
     frozenset({"explainer"}),
     frozenset({"datasets", "explanation", "io", "render"}),
-    frozenset({"metrics", "outputs"}),
+    frozenset({"doctor", "metrics", "outputs"}),
     frozenset({"corpus"}),
     frozenset({"summary", "comparison"}),
     frozenset({"report"}),
@@ -74,6 +74,9 @@ FRAMEWORKS: dict[str, tuple[str, ...]] = {
     "peft": ("mase.models.lora",),
     "safetensors": ("mase.models", "mase_paper.training"),
     "transformers": ("mase.models.transformers", "mase.models.pretrained", "mase.models.bundled.minilm"),
+    "onnxruntime": ("mase.models.onnx", "mase.models.onnx_export"),
+    "tokenizers": ("mase.models.tokenizer_json",),
+    "keras": ("mase.models.keras", "mase.models.keras_torch"),
     "matplotlib": (
         "mase.render.dot_plot",
         "mase.render.figure",

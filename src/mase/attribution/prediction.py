@@ -18,7 +18,7 @@ class Prediction:
     Attributes
     ----------
     label, index
-        The most probable class and its index; of several values, the first.
+        The most probable class and its index; of several values, the first, or the largest if they rank classes.
     probability
         Its probability; None for a value.
     probabilities
@@ -40,9 +40,10 @@ class Prediction:
         return cls(labels[index], index, float(probabilities[index]), _by_name(labels, probabilities))
 
     @classmethod
-    def of_values(cls, names: Sequence[str], values: Floats) -> Self:
-        """Return the prediction of a model that returns k named values `(k,)`."""
-        return cls(names[0], 0, None, {}, _by_name(names, values))
+    def of_values(cls, names: Sequence[str], values: Floats, *, ranked: bool = False) -> Self:
+        """Return the prediction of k named values `(k,)`; of `ranked` ones, the scores of classes, the largest."""
+        index = int(np.argmax(values)) if ranked else 0
+        return cls(names[index], index, None, {}, _by_name(names, values))
 
     @property
     def ranked(self) -> tuple[int, ...]:

@@ -15,7 +15,19 @@ COMMANDS = Registry(
     "command",
     {
         name: f"mase.cli.{name}:{name}"
-        for name in ("explain", "run", "status", "summary", "compare", "serve", "evaluate", "models", "methods", "data")
+        for name in (
+            "explain",
+            "run",
+            "status",
+            "summary",
+            "compare",
+            "serve",
+            "evaluate",
+            "doctor",
+            "models",
+            "methods",
+            "data",
+        )
     },
     "mase.commands",
 )

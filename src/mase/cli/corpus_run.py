@@ -24,7 +24,8 @@ from mase.target import Question
 __all__ = ["explain_corpus", "report_estimate", "report_failures", "sources"]
 
 _MOST_LISTED = 20
-_OF_THE_INPUT = ("text_column", "id_column", "keep", "where", "limit")
+_OF_THE_INPUT = ("text_column", "fields", "id_column", "keep", "where", "limit")
+_OF_DOCUMENTS = ("fixed", "background")  # of the input and of the explainer
 _OF_THE_RUN = (
     "jobs", "shard", "engine", "address", "gpus_per_worker", "part_size", "timeout", "fresh", "allow_other_versions",
 )  # fmt: skip
@@ -91,7 +92,7 @@ def report_estimate(inputs: Sequence[Path], model: Model, question: Question, op
     MaseError
         If the input cannot be read, an option is invalid, or none of these texts can be explained.
     """
-    source = open_source(inputs, **{name: options[name] for name in _OF_THE_INPUT})
+    source = open_source(inputs, **{name: options[name] for name in (*_OF_THE_INPUT, *_OF_DOCUMENTS)})
     shard = Shard() if options["shard"] is None else Shard.parse(options["shard"])
     plan = Plan(len(source), options["part_size"] or automatic_part_size(len(source)), shard)
     jobs = options["jobs"] or usable_cores()

@@ -9,6 +9,7 @@ from mase.cli.options import (
     device,
     download,
     model,
+    of_documents,
     options,
     pairs,
     precision,
@@ -51,6 +52,7 @@ def _ending(endings: Collection[str]) -> Callable[[str], str]:
 _which_texts = options(
     click.option("-i", "--input", "source", metavar="FILE", help="Table of texts: .csv, .tsv, .jsonl or .parquet."),
     text_column,
+    of_documents,
     click.option(
         "--label-column", metavar="NAME", help="Column of the true classes. [default: label, if there is one]"
     ),
@@ -123,7 +125,10 @@ _what_is_evaluated = options(
 def evaluate(
     *,
     source: str | None,
-    text_column: str,
+    text_column: str | None,
+    fields: list[str] | None,
+    fixed: list[str],
+    background: dict[str, Any] | None,
     label_column: str | None,
     where: dict[str, str],
     renamed: dict[str, str],
@@ -157,6 +162,7 @@ def evaluate(
     Examples
       mase evaluate -i imdb.parquet --where split=test --only-correct --methods mase,lime,random
       mase evaluate -i reviews.csv --text-column review --label positive=pos --label negative=neg
+      mase evaluate -i pairs.csv --fields premise,hypothesis -m judge.py:predict_proba
       mase evaluate -i news.jsonl -m lstm-reuters --metrics naopc,infidelity --n-texts 20 -o news.json
       mase evaluate -i imdb.parquet --methods mase,lime,kernel-shap --table a.tex --table a.csv --plot a.pdf
       mase explain -i reviews.txt -o mine.jsonl && mase evaluate --attributions mine=mine.jsonl --methods random
@@ -171,6 +177,7 @@ def evaluate(
         raise click.UsageError(f"got {batches} batches of {n_texts} texts, expected at least one text in each")
     from mase.cli.code import open_model
     from mase.cli.evaluation_run import Source, run_evaluation
+    from mase.cli.inputs import ColumnOptions, check_columns
     from mase.cli.output_files import Destination, Policy
     from mase.cli.paths import check_files, check_suffix, standard_output
     from mase.cli.result_tables import Claims, show
@@ -193,7 +200,9 @@ def evaluate(
     context = click.get_current_context()
     claimed = (None if file is None else context.with_resource(file.claimed()) for file in files.values())
     claims = Claims(next(claimed), next(claimed), tuple(filter(None, claimed)))
-    texts = Source.read(source, text_column, label_column, where, renamed, attributions, labels_needed=only_correct)
+    columns = ColumnOptions(text_column=text_column, fields=fields, fixed=fixed, background=background)
+    check_columns(source, columns)
+    texts = Source.read(source, columns, label_column, where, renamed, attributions, labels_needed=only_correct)
     with aside():
         loaded = open_model(model, download=download, device=device, trust_remote_code=trust_remote_code)
         configure(threads)

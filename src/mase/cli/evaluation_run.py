@@ -9,13 +9,16 @@ import click
 import numpy as np
 
 from mase.cli.group import complain, tell
+from mase.cli.inputs import ColumnOptions
 from mase.cli.streams import aside
 from mase.datasets.labelled import LabelledText, class_index, read_labelled
+from mase.document import Document
 from mase.errors import CapabilityError, DataError, MaseError, MissingDependencyError, UnknownNameError
 from mase.metrics.alignment import check_model
 from mase.metrics.attributions import GivenAttributions, read_attributions
 from mase.metrics.evaluation import Evaluation, collect
 from mase.metrics.evaluator import EvaluatedText, Evaluator, OnError
+from mase.models.examples import show_example
 from mase.render.progress import Progress
 
 __all__ = ["EvaluationRun", "Source", "run_evaluation"]
@@ -38,7 +41,7 @@ class Source:
     def read(
         cls,
         path: str | None,
-        text_column: str,
+        columns: ColumnOptions,
         label_column: str | None,
         where: Mapping[str, str],
         renamed: Mapping[str, str],
@@ -65,11 +68,12 @@ class Source:
                 raise DataError(
                     f"{ordered.path!r} has no texts and follows the rows of a table, expected --input FILE for it"
                 )
-            texts = enumerate(first.by_text, 1)
-            return cls(first.path, None, tuple(LabelledText(row, text, None) for row, text in texts), renamed, given)
+            documents = (Document(attribution.document) for attribution in first.by_text.values())
+            rows = tuple(LabelledText(number, document, None) for number, document in enumerate(documents, 1))
+            return cls(first.path, None, rows, renamed, given)
         table = read_labelled(
             path,
-            text_column=text_column,
+            **columns,
             label_column=label_column or "label",
             where=where,
             labels_optional=label_column is None and not labels_needed,
@@ -105,6 +109,7 @@ class Source:
             If a metric cannot evaluate given attributions.
         """
         evaluator.check_names(self.given)
+        show_example(evaluator.model, next((row.text for row in self.rows if row.error is None), None))
         for file in self.given.values():
             for attribution in file.by_text.values():
                 check_model(attribution, evaluator.model)

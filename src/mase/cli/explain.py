@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from mase.cli.options import (
     against,
@@ -12,6 +11,7 @@ from mase.cli.options import (
     evidence,
     how,
     model,
+    of_documents,
     target,
     text_column,
     threads,
@@ -21,6 +21,7 @@ from mase.outputs import OUTPUTS
 
 if TYPE_CHECKING:
     from mase.attribution import Attribution
+    from mase.document import Document
 
 __all__ = ["explain"]
 
@@ -35,6 +36,7 @@ __all__ = ["explain"]
     help="Texts, one per line in UTF-8, or a table (.csv, .tsv, .jsonl or .parquet); - is standard input.",
 )
 @text_column
+@of_documents
 @model
 @target
 @against
@@ -65,7 +67,10 @@ def explain(
     *,
     texts: tuple[str, ...],
     source: str | None,
-    text_column: str,
+    text_column: str | None,
+    fields: list[str] | None,
+    fixed: list[str],
+    background: dict[str, Any] | None,
     model: str,
     target: str | None,
     against: str | None,
@@ -96,6 +101,7 @@ def explain(
       mase explain --target all "The cast is superb, but the plot is dull."
       mase explain -i reviews.txt -o reviews.jsonl -o reviews.csv --html reviews.html
       mase explain -i reviews.csv --text-column review --json
+      mase explain -i pairs.csv --fields premise,hypothesis --fixed premise -m judge.py:predict_proba
       cut -f2 table.tsv | mase explain -m lstm-reuters --json > news.jsonl
       mase explain -m classifier.py:predict_proba "Not bad at all."
     """
@@ -105,14 +111,8 @@ def explain(
     from mase.cli.output_files import Policy
     from mase.cli.paths import check_files
     from mase.cli.resume import Expected
-    from mase.datasets.formats import is_table
 
-    named = click.get_current_context().get_parameter_source("text_column") is not ParameterSource.DEFAULT
-    if named and not (source and is_table(source)):
-        raise click.UsageError(
-            "got --text-column without a table, expected --input with a .csv, .tsv, .jsonl or .parquet FILE"
-        )
-    inputs = read_texts(texts, source, text_column)
+    inputs = read_texts(texts, source, text_column=text_column, fields=fields, fixed=fixed, background=background)
     as_json, names = as_json or "-" in outputs, [name for name in dict.fromkeys(outputs) if name != "-"]
     files = Files.of(names, html, Policy(append, overwrite))
     read = {"--input": source} if texts or source not in (None, "-") else {"standard input": "-"}
@@ -127,11 +127,11 @@ def explain(
     with aside():
         loaded = open_model(model, download=download, device=device, trust_remote_code=trust_remote_code)
         configure(threads)
-        explainer = Explainer(loaded, **how)
+        explainer = Explainer(loaded, fixed=fixed, background=background, **how)
         classes = listed(target, explainer.model.labels)
         expected = Expected.of(explainer, Question(classes, against))
 
-    def explain_one(text: str) -> "Attribution":
+    def explain_one(text: "str | Document") -> "Attribution":
         with aside():
             return explainer(text, target=classes, against=against)
 

@@ -17,6 +17,7 @@ from mase.cli.output_files import Claim
 from mase.cli.outputs import JsonFile, Screen, WholeFile
 from mase.cli.resume import Expected
 from mase.datasets.texts import Line
+from mase.document import Document
 from mase.errors import OF_THE_COMMAND, DataError, MaseError, TooFewSamplesError
 from mase.io.json import Failure
 from mase.outputs.json_lines import JsonLines
@@ -25,7 +26,7 @@ from mase.render.progress import Progress
 
 __all__ = ["Destinations", "open_console", "run"]
 
-Explain = Callable[[str], Attribution]
+Explain = Callable[[str | Document], Attribution]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,10 @@
 """Input texts: from arguments, the lines of a file or of standard input, or a column of a table."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 import click
 
@@ -11,10 +12,42 @@ from mase.datasets.foreign import check_ending
 from mase.datasets.formats import is_table
 from mase.datasets.labelled import iter_labelled
 from mase.datasets.texts import Line, decode_lines, read_lines
+from mase.document import Scalar
 from mase.errors import DataError, EmptyTextError
 from mase.files import cannot_read
 
-__all__ = ["Texts", "read_texts"]
+__all__ = ["ColumnOptions", "Texts", "check_columns", "read_texts"]
+
+
+class ColumnOptions(TypedDict, total=False):
+    """Options that say which columns of a table are explained, and how fields of documents are masked."""
+
+    text_column: str | None
+    fields: Sequence[str] | None
+    fixed: Collection[str]
+    background: Mapping[str, Scalar] | None
+
+
+def check_columns(source: str | None, columns: ColumnOptions) -> None:
+    """Check that columns are those of a table, and that options of fields come with fields.
+
+    Raises
+    ------
+    UsageError
+        If they do not.
+    """
+    given = [f"--{name.replace('_', '-')}" for name, value in columns.items() if value not in (None, [])]
+    given += ["--fields"] if columns.get("fields") == [] else []
+    if given and not (source and is_table(source)):
+        raise click.UsageError(
+            f"got {given[0]} without a table, expected --input with a .csv, .tsv, .jsonl or .parquet FILE"
+        )
+    if given and "--fields" not in given and given[0] != "--text-column":
+        raise click.UsageError(
+            f"got {given[0]} without --fields, expected --fields NAME,... with the columns to explain"
+        )
+    if {"--fields", "--text-column"} <= set(given):
+        raise click.UsageError("got --text-column and --fields, expected one of the two")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,17 +59,17 @@ class Texts:
     kind: str
 
 
-def read_texts(arguments: tuple[str, ...], source: str | None, text_column: str) -> Texts:
+def read_texts(arguments: tuple[str, ...], source: str | None, **columns: Unpack[ColumnOptions]) -> Texts:
     """Return the texts given as arguments, in the file `source`, or on standard input ("-", or if nothing is given).
 
-    A file with the suffix of a table is read as a table with the texts in the column `text_column`. A compressed file
+    A file with the suffix of a table is read as a table with the texts or documents in these columns. A compressed file
     (.gz, .bz2, .xz) is decompressed as it is read. A file with the suffix or the first bytes of an archive or a
     document is refused.
 
     Raises
     ------
     UsageError
-        If both texts and a source are given, or neither.
+        If both texts and a source are given, or neither; or columns of something that is no table.
     DataError
         If the file cannot be read.
     EmptyTextError
@@ -44,6 +77,7 @@ def read_texts(arguments: tuple[str, ...], source: str | None, text_column: str)
     MissingDependencyError
         If it is Parquet and pyarrow is not installed.
     """
+    check_columns(source, columns)
     if arguments and source is not None:
         raise click.UsageError("got TEXT and --input, expected one of the two")
     if arguments:
@@ -51,16 +85,16 @@ def read_texts(arguments: tuple[str, ...], source: str | None, text_column: str)
     if source == "":
         raise click.UsageError("got an empty file name, expected --input FILE; is a variable of your shell not set?")
     if source is not None and source != "-":
-        return _file(source, text_column)
+        return _file(source, columns)
     if sys.stdin is None or (source is None and sys.stdin.isatty()):
         raise click.UsageError('got no text, expected TEXT, --input FILE or a pipe, as in: mase explain "What a film!"')
     return Texts(_not_empty(decode_lines(sys.stdin.buffer, "standard input"), "standard input"), None, "line")
 
 
-def _file(name: str, text_column: str) -> Texts:
+def _file(name: str, columns: ColumnOptions) -> Texts:
     check_ending(Path(name))
     if is_table(name):
-        return _counted(name, "row", lambda: _rows(name, text_column))
+        return _counted(name, "row", lambda: _rows(name, columns))
     return _counted(name, "line", lambda: _not_empty(read_lines(Path(name)), repr(name)))
 
 
@@ -76,10 +110,8 @@ def _counted(name: str, kind: str, read: Callable[[], Iterator[Line]]) -> Texts:
     return Texts(read(), sum(1 for _ in read()) if path.is_file() else None, kind)
 
 
-def _rows(name: str, text_column: str) -> Iterator[Line]:
-    return (
-        Line(row.row, row.text, row.error) for row in iter_labelled(name, text_column=text_column, label_column=None)
-    )
+def _rows(name: str, columns: ColumnOptions) -> Iterator[Line]:
+    return (Line(row.row, row.text, row.error) for row in iter_labelled(name, label_column=None, **columns))
 
 
 def _not_empty(lines: Iterator[Line], name: str) -> Iterator[Line]:

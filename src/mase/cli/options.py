@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+import csv
 from collections.abc import Callable
 from typing import Any
 
@@ -14,11 +15,13 @@ from mase.units import DEFAULT, UNITS, splitter
 
 __all__ = [
     "against",
+    "comma_separated",
     "device",
     "download",
     "evidence",
     "how",
     "model",
+    "of_documents",
     "options",
     "pairs",
     "precision",
@@ -37,12 +40,26 @@ model = click.option(
     show_default=True,
     help="Bundled model (see `mase models`), folder, hub name, URL (text-embeddings-inference or KServe v2), .json "
     "file that describes another service, or code: package.module:name or file.py:name of a function from texts to "
-    "probabilities, a scikit-learn estimator, or an adapter.",
+    "probabilities, a scikit-learn estimator, or an adapter; name() for what it returns.",
 )
 
-text_column = click.option(
-    "--text-column", default="text", show_default=True, metavar="NAME", help="Column of the texts."
-)
+text_column = click.option("--text-column", metavar="NAME", help="Column of the texts. [default: text]")
+
+
+def comma_separated(_context: click.Context, _option: click.Parameter, value: str | None) -> list[str] | None:
+    """Return the items of a list A,B,...; one with a comma is quoted, as in a CSV file."""
+    return None if value is None else next(csv.reader([value], skipinitialspace=True), [])
+
+
+def _background(context: click.Context, option: click.Parameter, value: str | None) -> dict[str, Any] | None:
+    """Return the values of NAME=VALUE,... by name: numbers, true and false as in JSON, everything else as strings."""
+    if value is None:
+        return None
+    from mase.datasets.documents import scalar_of
+
+    typed = pairs(context, option, tuple(comma_separated(context, option, value) or ()))
+    return {name: scalar_of(one) for name, one in typed.items()}
+
 
 precision = click.option(
     "--precision",
@@ -201,3 +218,19 @@ where = click.option(
     metavar="COLUMN=VALUE",
     help="Only rows with this value; can be repeated.",
 )
+
+# Passed on to readers of tables and to `Explainer` under the same names.
+of_documents = options(
+    click.option(
+        "--fields", callback=comma_separated, metavar="NAME,...",
+        help="Columns that make a document, such as premise,hypothesis, instead of a column of texts.",
+    ),
+    click.option(
+        "--fixed", default="", callback=comma_separated, metavar="NAME,...",
+        help="Fields that are never masked, such as a question.",
+    ),
+    click.option(
+        "--background", callback=_background, metavar="NAME=VALUE,...",
+        help="Fields that are numbers or categories, and what replaces them when they are masked: age=40,country=FR.",
+    ),
+)  # fmt: skip

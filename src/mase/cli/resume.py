@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mase.attribution import Attribution
 from mase.datasets.texts import Line
+from mase.document import Document
 from mase.errors import DataError
 from mase.files import cannot_read
 from mase.io.differences import flat, shown
@@ -127,7 +128,7 @@ class Expected:
         if isinstance(result, Failure):
             yield "failure of text number", result.line, line.number
             return
-        yield "text", result.text, line.text
+        yield "text", Document(result.document).key, Document.of(line.text).key
         yield from ((f"model's {key}", result.model.get(key), value) for key, value in self.model.items())
         got, expected = flat(_settings(result.method)), flat(self.method)
         yield from ((f"method's {key}", got.get(key), expected.get(key)) for key in expected | got)

@@ -4,7 +4,20 @@ from typing import Any
 
 import click
 
-from mase.cli.options import against, device, download, evidence, how, model, options, target, trust_remote_code, where
+from mase.cli.options import (
+    against,
+    device,
+    download,
+    evidence,
+    how,
+    model,
+    of_documents,
+    options,
+    target,
+    text_column,
+    trust_remote_code,
+    where,
+)
 from mase.corpus.engines import ENGINES
 
 __all__ = ["run"]
@@ -15,7 +28,8 @@ def _names(_context: click.Context, _option: click.Parameter, value: str | None)
 
 
 _which_texts = options(
-    click.option("--text-column", metavar="NAME", help="Column of the texts. [default: text]"),
+    text_column,
+    of_documents,
     click.option("--id-column", metavar="NAME", help="Column of unique ids. [default: number the texts from 0]"),
     click.option(
         "--keep", callback=_names, metavar="COLUMN,...",
@@ -95,6 +109,7 @@ def run(
     Examples
       mase run reviews.csv -o run --id-column id --keep label,group=cohort --jobs 8
       mase run reviews.csv -o run --dry-run
+      mase run pairs.parquet -o run --fields premise,hypothesis --fixed premise -m judge.py:predict_proba
       mase run reviews/ -o /shared/run --shard $SLURM_ARRAY_TASK_ID/16
       mase run reviews.parquet -o s3://bucket/run --engine ray --gpus-per-worker 0.25
     """

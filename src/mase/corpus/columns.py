@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from mase.attribution import Attribution, Field, Response
 from mase.corpus.source import Item
-from mase.document import TEXT
+from mase.document import TEXT, Document
 from mase.errors import DataError
 
 __all__ = ["COMPARED", "TABLES", "Rows", "schema"]
@@ -125,7 +125,9 @@ class Rows:
 
     def add_failure(self, item: Item, error: str, message: str, seconds: float) -> None:
         """Add a text that could not be explained: the name of the error's type, its message, and the time it took."""
-        document = () if item.text is None else (Field(TEXT, item.text),)
+        document = item.text.fields if isinstance(item.text, Document) else ()
+        if isinstance(item.text, str):
+            document = (Field(TEXT, item.text),)
         self._add_text(item, document, notes=[], error=error, message=_valid(message))
         self._append("timings", id=item.id, row=item.row, seconds=seconds, worker=self._worker)
 
@@ -180,8 +182,12 @@ class Rows:
 
 def _document(document: Sequence[Field]) -> str:
     """Return a document as in `mase.attribution/2`."""
-    fields = [{"name": field.name, "text": _valid(field.text), "fixed": field.fixed} for field in document]
-    return json.dumps(fields, ensure_ascii=False)
+    return json.dumps([_field(field) for field in document], ensure_ascii=False)
+
+
+def _field(field: Field) -> dict[str, Any]:
+    plain = {"name": _valid(field.name), "text": _valid(field.text), "fixed": field.fixed}
+    return plain if field.value is None else plain | {"value": field.value, "background": field.background}
 
 
 def _valid(text: str) -> str:

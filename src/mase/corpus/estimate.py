@@ -9,6 +9,7 @@ import numpy as np
 
 from mase.corpus.plan import Plan
 from mase.corpus.source import Source
+from mase.document import Input
 from mase.errors import DataError, MaseError
 from mase.target import Question
 
@@ -57,7 +58,7 @@ def estimate(source: Source, explainer: "Explainer", question: Question, plan: P
         return Estimate(0, 0, 0, 0.0, 0.0)
     drawn = np.random.default_rng(explainer.seed).choice(n, min(n, _MOST), replace=False).tolist()
     rows = [plan.rows(plan.parts[place // plan.part_size])[place % plan.part_size] for place in drawn]
-    wanted: dict[int, str | None] = dict.fromkeys(rows)
+    wanted: dict[int, Input | None] = dict.fromkeys(rows)
     n_unreadable = 0
     for item in source.items():
         if item.row // plan.part_size in parts:
@@ -68,7 +69,7 @@ def estimate(source: Source, explainer: "Explainer", question: Question, plan: P
     return Estimate(n, n_unreadable, *_measured(explainer, question, texts))
 
 
-def _measured(explainer: "Explainer", question: Question, texts: Sequence[str]) -> tuple[int, float, float]:
+def _measured(explainer: "Explainer", question: Question, texts: Sequence[Input]) -> tuple[int, float, float]:
     """Return the number of texts that were explained, and seconds and evaluations per text.
 
     Raises

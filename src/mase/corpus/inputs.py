@@ -1,25 +1,30 @@
 """The texts of a corpus: from tables, files of lines and folders of them, or from values of Python."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from mase.corpus.items import Columns, Keep, kept_columns
 from mase.corpus.table_source import TableSource
-from mase.corpus.tables import ArrowTable, File, Pairs, Table, Texts, files_in
-from mase.document import check_texts
+from mase.corpus.tables import ArrowTable, File, Pairs, Records, Table, Texts, files_in
+from mase.datasets.documents import DocumentColumns
+from mase.document import Scalar, check_texts
 from mase.errors import DataError, OptionError
+from mase.tables import Fields, is_split, listed, names_in
 
 __all__ = ["open_source"]
 
-_TEXT, _ID = "text", "id"
+_ID = "id"
 
 
 def open_source(
     source: Any,
     *,
     text_column: str | None = None,
+    fields: Fields = None,
+    fixed: Collection[str] = (),
+    background: Mapping[str, Scalar] | None = None,
     id_column: str | None = None,
     keep: Keep | None = None,
     where: Mapping[str, str] | None = None,
@@ -35,10 +40,16 @@ def open_source(
     source
         The path of a file or a folder (a str or a `pathlib.Path`), or a list of `pathlib.Path`: tables (.csv, .tsv,
         .jsonl, .ndjson, .parquet, .pq) or files with one text per line, compressed (.gz, .bz2, .xz) or not. Of a folder
-        all files directly in it are read, by name. Or texts: a list, a tuple or a Series of str, a mapping from ids to
-        texts, a DataFrame or an Arrow table.
+        all files directly in it are read, by name. Or texts: a list, a tuple or a Series of str, of pairs or of
+        mappings of fields; a mapping from ids to texts; or a table of pandas, polars, pyarrow or datasets. A list of
+        mappings is a table if columns of it are named.
     text_column
         Column of the texts in a table; "text" by default.
+    fields
+        Columns of a table that make documents, in this order, instead of a column of texts.
+    fixed, background
+        Fields that are never masked, and for each field that is a number or a category the value that replaces it when
+        it is masked. The cells of a field whose value here is a number are read as numbers, also in CSV.
     id_column
         Column of the ids, unique strings or integers. The default is the number of the text in the whole input, from 0.
     keep
@@ -65,21 +76,23 @@ def open_source(
     """
     if limit is not None and limit < 1:
         raise OptionError(f"limit is {limit}, expected an integer >= 1")
-    tables = _tables(source)
+    document = DocumentColumns.of(text_column, fields, fixed, background)
     kept, wanted = kept_columns(keep), {column: str(value) for column, value in (where or {}).items()}
     columns = {
         "text_column": text_column,
+        "fields": None if fields is None else list(document.fields),
         "id_column": id_column,
         "keep": ",".join(name for name, _ in kept) or None,
         "where": wanted or None,
     }
     option = next((f"{name}={value!r}" for name, value in columns.items() if value is not None), None)
+    tables = _tables(source, has_columns=option is not None)
     plain = next((table for table in tables if not table.has_columns), None)
     if option is not None and plain is not None:
         what = f"a {type(plain.values).__name__}" if isinstance(plain, Texts | Pairs) else plain.place(0)
         raise OptionError(f"got {option}, but {what} has no columns; leave it out, or give a table")
     identifiers = _ID if isinstance(plain, Pairs) else id_column
-    return TableSource(tables, Columns(text_column or _TEXT, identifiers, kept, tuple(wanted.items())), limit, known)
+    return TableSource(tables, Columns(document, identifiers, kept, tuple(wanted.items())), limit, known)
 
 
 @runtime_checkable
@@ -92,11 +105,18 @@ class _Frame(Protocol):
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
 
 
-def _tables(source: Any) -> Sequence[Table]:
+def _tables(source: Any, *, has_columns: bool) -> Sequence[Table]:
+    """Return the tables of a source; a list of mappings is one if the user names columns."""
     if isinstance(source, str | os.PathLike):
         return _files([source])
-    if isinstance(source, _Frame):
+    if isinstance(source, _Frame) or names_in(source) is not None:
         return [ArrowTable(source)]
+    if is_split(source):
+        first = next(iter(source))
+        raise OptionError(
+            f"the source is a mapping from {', '.join(map(repr, source)):.200} to tables, expected one table; pick a "
+            f"split, as in source[{first!r}]"
+        )
     if isinstance(source, Mapping):
         return [Pairs(source)]
     if isinstance(source, Iterator):
@@ -104,7 +124,9 @@ def _tables(source: Any) -> Sequence[Table]:
             f"the source is a {type(source).__name__}, which can be read only once, but a run that is continued reads "
             "its texts again; pass list(...) of it, or write the texts to a file"
         )
-    values = check_texts(source, tuples=True)
+    values = check_texts(listed(source), tuples=True)
+    if has_columns and isinstance(values, list | tuple) and values and all(isinstance(v, Mapping) for v in values):
+        return [Records(values)]
     if isinstance(values, list | tuple) and any(isinstance(value, os.PathLike) for value in values):
         return _files(values)
     if isinstance(values, list | tuple) and values and all(map(_is_file, values)):

@@ -7,7 +7,7 @@ from typing import Any
 
 from mase.corpus.columns import schema
 from mase.corpus.source import Item
-from mase.datasets.labelled import missing_column, text_of
+from mase.datasets.documents import DocumentColumns, missing_column
 from mase.errors import DataError, MaseError, OptionError
 
 __all__ = ["Columns", "Keep", "Row", "kept_columns"]
@@ -57,8 +57,8 @@ class Columns:
 
     Attributes
     ----------
-    text
-        The column of the texts.
+    document
+        The columns that are explained.
     id
         The column of the ids; None to number the texts.
     keep
@@ -67,7 +67,7 @@ class Columns:
         Columns with the value that they must have, as a string.
     """
 
-    text: str
+    document: DocumentColumns
     id: str | None = None
     keep: tuple[tuple[str, str], ...] = ()
     where: tuple[tuple[str, str], ...] = ()
@@ -75,7 +75,7 @@ class Columns:
     @property
     def asked(self) -> tuple[str, ...]:
         """Names of the columns in the input, each once."""
-        names = (self.text, *(() if self.id is None else (self.id,)), *(column for column, _ in self.keep))
+        names = (*self.document.names, *(() if self.id is None else (self.id,)), *(column for column, _ in self.keep))
         names += tuple(column for column, _ in self.where)
         return tuple(dict.fromkeys(names))
 
@@ -110,10 +110,10 @@ class Columns:
             return Item(number, unknown, None, (None,) * len(self.keep), row)
         name = str(number) if self.id is None else _id(row, self.id)
         kept = tuple(_kept(row.get(column)) for column, _ in self.keep)
-        text = text_of(row, self.text)
-        if isinstance(text, DataError):
+        text = self.document.read(row)
+        if isinstance(text, MaseError):
             return Item(number, name, None, kept, text)
-        return Item(number, name, str(text), kept)
+        return Item(number, name, str(text) if isinstance(text, str) else text, kept)
 
 
 def _id(row: Mapping[str, Any], column: str) -> str:

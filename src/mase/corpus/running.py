@@ -2,10 +2,9 @@
 
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, NoReturn, Unpack
 
 from mase.corpus.driver import Driver
@@ -16,17 +15,17 @@ from mase.corpus.folder import Folder
 from mase.corpus.inputs import open_source
 from mase.corpus.lock import check_free, hold
 from mase.corpus.opened import Run, open_run
+from mase.corpus.opening import of_documents, opening
 from mase.corpus.plan import Plan, Shard, automatic_part_size
 from mase.corpus.source import Source
 from mase.corpus.storage import storage_of
 from mase.corpus.worker import Recipe
 from mase.corpus.writer import Writer, manifest_of
 from mase.errors import NotPicklableError, OptionError
-from mase.explainer import Explainer
-from mase.models.code_reference import is_code, open_code
 from mase.options import ExplainerOptions
 from mase.platforms import on_termination
 from mase.render.progress import Progress
+from mase.tables import Fields
 from mase.target import Label, Question, Target
 
 __all__ = ["Settings", "execute", "run"]
@@ -82,6 +81,7 @@ def run(
     target: Target = None,
     against: Label = None,
     text_column: str | None = None,
+    fields: Fields = None,
     id_column: str | None = None,
     keep: Sequence[str] | Mapping[str, str] | None = None,
     keep_texts: bool = True,
@@ -116,8 +116,9 @@ def run(
         with a function of a notebook, this process explains the texts, with a warning.
     target, against
         As for the call of an `Explainer`; the default is the predicted class of each text.
-    text_column, id_column, keep
-        Columns of a table: the texts, their ids, and those to keep beside the results.
+    text_column, fields, id_column, keep
+        Columns of a table: the texts, or the fields of documents instead, their ids, and those to keep beside the
+        results.
     keep_texts
         Whether the texts themselves are written to the run.
     where
@@ -158,7 +159,7 @@ def run(
     WorkerError
         If no worker can be started.
     """
-    recipe = Recipe(_opening(model, tokenizer, options), Question(target, against), (), keep_texts, timeout)
+    recipe = Recipe(opening(model, tokenizer, options), Question(target, against), (), keep_texts, timeout)
     ours = Shard() if shard is None else Shard.parse(shard)
     settings = Settings(
         engine, jobs, address, gpus_per_worker, ours, part_size, fresh, allow_other_versions, show_progress
@@ -167,6 +168,8 @@ def run(
     texts = open_source(
         source,
         text_column=text_column,
+        fields=fields,
+        **of_documents(model, options),
         id_column=id_column,
         keep=keep,
         where=where,
@@ -184,7 +187,8 @@ def execute(source: Source, output: str | os.PathLike[str], recipe: Recipe, sett
     MaseError
         As for `run`.
     """
-    recipe = replace(recipe, kept=tuple(source.kept))
+    example = next((item.text for item in source.items() if item.text is not None), None)
+    recipe = replace(recipe, kept=tuple(source.kept), example=example)
     size = automatic_part_size(len(source)) if settings.part_size is None else settings.part_size
     plan = Plan(len(source), size, settings.shard)
     folder = _folder(output, fresh=settings.fresh)
@@ -266,29 +270,3 @@ def _first(engine: Engine) -> Sequence[Ready]:
         events = engine.events(1.0)
         if events:
             return [event for event in events if isinstance(event, Ready)]
-
-
-def _opening(model: Any, tokenizer: Any, options: ExplainerOptions) -> Callable[[], Explainer]:
-    """Return what opens the explainer in a worker.
-
-    Raises
-    ------
-    MaseError
-        If an object cannot be explained.
-    """
-    if isinstance(model, Explainer):
-        if tokenizer is not None or options:
-            names = ", ".join(options) or "tokenizer"
-            raise OptionError(f"got {names} with an Explainer, expected neither; the explainer has its own options")
-        return partial(_same, model)
-    if isinstance(model, str | os.PathLike):
-        return partial(_opened, os.fspath(model), tokenizer, dict(options))
-    return partial(_same, Explainer(model, tokenizer, **options))
-
-
-def _same(explainer: Explainer) -> Explainer:
-    return explainer
-
-
-def _opened(name: str, tokenizer: Any, options: Mapping[str, Any]) -> Explainer:
-    return Explainer(open_code(name) if is_code(name) else name, tokenizer, **options)

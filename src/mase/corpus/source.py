@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from mase.document import Document
 from mase.errors import MaseError
 
 __all__ = ["Item", "Source"]
@@ -20,7 +21,7 @@ class Item:
     id
         Its name, unique in the input.
     text
-        The text; None if it is missing or could not be read.
+        The text, or a document that is no plain text; None if it is missing or could not be read.
     kept
         Values of the columns that are kept, in the order of `Source.kept`.
     error
@@ -29,7 +30,7 @@ class Item:
 
     row: int
     id: str
-    text: str | None
+    text: str | Document | None
     kept: tuple[str | None, ...] = ()
     error: MaseError | None = None
 

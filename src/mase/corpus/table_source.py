@@ -11,7 +11,8 @@ from mase.corpus.ids import Ids
 from mase.corpus.items import Columns, Row
 from mase.corpus.source import Item
 from mase.corpus.tables import Table
-from mase.datasets.labelled import missing_column
+from mase.datasets.documents import missing_column
+from mase.document import Document
 from mase.errors import DataError, EmptyTextError, MaseError
 
 __all__ = ["TableSource"]
@@ -47,12 +48,16 @@ class TableSource:
         known: Mapping[str, Any] | None = None,
     ) -> None:
         self._tables, self._columns = tables, columns
+        document = columns.document
+        # Only where they are given: earlier releases had none, and go on with their runs.
+        fields = {"fields": list(document.fields), "numbers": sorted(document.numbers)} if document.fields else {}
         self._options = {
-            "text_column": columns.text,
+            "text_column": document.text,
             "id_column": columns.id,
             "keep": {name: column for column, name in columns.keep},
             "limit": limit,
             "where": dict(columns.where),
+            **fields,
         }
         ids = Ids()
         self._described = self._recalled(known or {}) or list(self._read(limit, ids))
@@ -187,7 +192,8 @@ class _Tally:
 
     def digest(self, item: Item) -> None:
         """Add an item to the checksum."""
-        self.checksum.update(json.dumps([item.id, item.text, item.kept, str(item.error or "")]).encode())
+        text = item.text.content if isinstance(item.text, Document) else item.text
+        self.checksum.update(json.dumps([item.id, text, item.kept, str(item.error or "")]).encode())
 
     def check(self, table: Table) -> None:
         """Check that the table had a text, if it had a row, and the columns to keep.

@@ -2,7 +2,7 @@
 
 import hashlib
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, Self
@@ -13,10 +13,11 @@ from mase.datasets.formats import TABLE_SUFFIXES, is_table, read_rows
 from mase.datasets.table import require_pyarrow
 from mase.datasets.texts import read_lines
 from mase.datasets.unpacked import format_of
-from mase.errors import DataError
+from mase.document import Document, is_single
+from mase.errors import DataError, MaseError
 from mase.files import cannot_read
 
-__all__ = ["ArrowTable", "File", "Pairs", "Table", "Texts", "files_in"]
+__all__ = ["ArrowTable", "File", "Pairs", "Records", "Table", "Texts", "files_in"]
 
 _LINES = ".txt"
 _AT_A_TIME = 1_024
@@ -162,7 +163,7 @@ def _is_readable(path: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """A list, a Series or another collection of texts with an order."""
+    """A list, a Series or another collection of texts, pairs or mappings of fields with an order."""
 
     values: Collection[Any]
     has_columns = False
@@ -175,12 +176,12 @@ class Texts:
     def rows(self, columns: Sequence[str]) -> Iterator[Row]:
         """Yield each text in the first column."""
         column = columns[0]
-        return ({column: value} for value in self.values)
+        return ({column: _content(value)} for value in self.values)
 
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """A mapping from ids to texts."""
+    """A mapping from ids to texts, pairs or mappings of fields."""
 
     values: Mapping[Any, Any]
     has_columns = False
@@ -193,12 +194,40 @@ class Pairs:
     def rows(self, columns: Sequence[str]) -> Iterator[Row]:
         """Yield each text in the first column and its id in the second one."""
         text, name = columns
-        return ({text: value, name: key} for key, value in self.values.items())
+        return ({text: _content(value), name: key} for key, value in self.values.items())
+
+
+def _content(value: Any) -> Any:
+    """Return a pair or a mapping as a document, or the error if it is none; anything else as it is."""
+    if isinstance(value, str) or not is_single(value):
+        return value
+    try:
+        return Document.of(value)
+    except MaseError as error:
+        return error
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """A list of mappings, which are the rows of a table."""
+
+    values: Collection[Mapping[str, Any]]
+    has_columns = True
+    identity = None
+
+    def place(self, index: int) -> str:
+        """Return the number of the row, from 0."""
+        return f"row {index}, counted from 0"
+
+    def rows(self, columns: Sequence[str]) -> Iterator[Row]:
+        """Yield each mapping."""
+        del columns
+        return iter(self.values)
 
 
 @dataclass(frozen=True, slots=True)
 class ArrowTable:
-    """A DataFrame of pandas or another library, or an Arrow table."""
+    """A table of pandas, polars, pyarrow, datasets or another library that Arrow can read."""
 
     value: Any
     has_columns = True
@@ -220,10 +249,10 @@ class ArrowTable:
         """
         pa, _ = require_pyarrow()
         try:
-            names, table = _selected(self.value, columns)
+            names, batches = _selected(self.value, columns)
             # An error about a missing column lists the present ones.
             absent = {} if set(columns) <= set(names) else dict.fromkeys(names)
-            for batch in table.to_batches(max_chunksize=_AT_A_TIME):
+            for batch in batches:
                 yield from (absent | row for row in batch.to_pylist())
         except (pa.ArrowException, LookupError, TypeError, ValueError) as error:
             raise DataError(
@@ -232,15 +261,20 @@ class ArrowTable:
             ) from error
 
 
-def _selected(value: Any, columns: Sequence[str]) -> tuple[list[str], Any]:
-    """Return the names of all columns, and the Arrow table of those that are asked for."""
+def _selected(value: Any, columns: Sequence[str]) -> tuple[Sequence[str], Iterable[Any]]:
+    """Return the names of all columns, and those that are asked for in batches of Arrow."""
     pa, _ = require_pyarrow()
-    pandas = sys.modules.get("pandas")
+    pandas, datasets = sys.modules.get("pandas"), sys.modules.get("datasets")
+    if datasets is not None and isinstance(value, datasets.Dataset):
+        picked = value.select_columns(_picked(columns, value.column_names))
+        return value.column_names, picked.with_format("arrow").iter(_AT_A_TIME)
     if pandas is not None and isinstance(value, pandas.DataFrame):
         names = [name for name in value.columns if isinstance(name, str)]
-        return names, pa.Table.from_pandas(value[_picked(columns, names)], preserve_index=False)
-    table = pa.table(value)
-    return table.column_names, table.select(_picked(columns, table.column_names))
+        table = pa.Table.from_pandas(value[_picked(columns, names)], preserve_index=False)
+    else:
+        whole = pa.table(value)
+        names, table = whole.column_names, whole.select(_picked(columns, whole.column_names))
+    return names, table.to_batches(max_chunksize=_AT_A_TIME)
 
 
 def _picked(columns: Sequence[str], names: Sequence[str]) -> list[str]:

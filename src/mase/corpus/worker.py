@@ -14,8 +14,10 @@ import pyarrow as pa
 from mase.corpus.columns import Rows
 from mase.corpus.engines.protocol import Task
 from mase.corpus.source import Item
+from mase.document import Document
 from mase.errors import OptionError
 from mase.models.code_reference import code_sha256
+from mase.models.examples import show_example
 from mase.models.protocol import Model
 from mase.provenance import environment
 from mase.target import Question
@@ -106,6 +108,8 @@ class Recipe:
         Names of the columns that are kept beside the texts.
     documents
         Whether the texts themselves are in the tables.
+    example
+        A text or document of the input; see `mase.models.examples`.
     timeout
         The longest time for a text, in seconds. A worker that takes longer ends itself. None for no limit.
 
@@ -120,6 +124,7 @@ class Recipe:
     kept: tuple[str, ...] = ()
     documents: bool = True
     timeout: float | None = None
+    example: str | Document | None = None
 
     def __post_init__(self) -> None:
         if self.timeout is not None and not 0 < self.timeout < _LONGEST_TIMEOUT:
@@ -145,6 +150,7 @@ class Worker:
     def __init__(self, recipe: Recipe, name: str) -> None:
         self.recipe, self.name = recipe, name
         self.explainer = recipe.open()
+        show_example(self.explainer.model, recipe.example)
         self.description = Description.of(self.explainer, recipe.question)
 
     def explain(self, task: Task, begin: Callable[[int], None] = lambda row: None) -> Mapping[str, pa.Table]:
@@ -165,8 +171,9 @@ class Worker:
         try:
             if item.error is not None:
                 raise item.error
+            assert item.text is not None
             asked = self.recipe.question
-            attribution = self.explainer(item.text, target=asked.target, against=asked.against)  # type: ignore[arg-type]
+            attribution = self.explainer(item.text, target=asked.target, against=asked.against)
         except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever it is, it costs this text only)
             message = " ".join(str(error).split())
             rows.add_failure(item, type(error).__name__, message, time.perf_counter() - started)

@@ -2,33 +2,33 @@
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from mase.datasets.documents import DocumentColumns, missing_column
 from mase.datasets.formats import TableRow, read_rows
-from mase.errors import DataError
+from mase.document import Document, Scalar
+from mase.errors import DataError, MaseError
 from mase.registry import unknown
+from mase.tables import Fields
 
 _LONGEST_INDEX = 10  # digits of a class index at most
-_MOST_NAMES = 60  # columns that a message lists
-_NAME_TEXTS = "; name the column of the texts with text_column"
 
-__all__ = ["Labelled", "LabelledText", "class_index", "iter_labelled", "missing_column", "read_labelled", "text_of"]
+__all__ = ["Labelled", "LabelledText", "class_index", "iter_labelled", "read_labelled"]
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledText:
-    """One row of a table: its number (from 1, without the heading), its text, and its label or None.
+    """One row of a table: its number (from 1, without the heading), its text or document, and its label or None.
 
     `error` is set if the row has no text or cannot be read. Then `text` is empty.
     """
 
     row: int
-    text: str
+    text: str | Document
     label: str | None
-    error: DataError | None = None
+    error: MaseError | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,10 @@ class Labelled:
 def read_labelled(
     path: str | os.PathLike[str],
     *,
-    text_column: str = "text",
+    text_column: str | None = None,
+    fields: Fields = None,
+    fixed: Collection[str] = (),
+    background: Mapping[str, Scalar] | None = None,
     label_column: str | None = "label",
     where: Mapping[str, str] | None = None,
     labels_optional: bool = False,
@@ -62,7 +65,14 @@ def read_labelled(
         raise DataError(f"{os.fspath(path)!r} is a folder, a pipe or a device, expected a file")
     rows = tuple(
         iter_labelled(
-            path, text_column=text_column, label_column=label_column, where=where, labels_optional=labels_optional
+            path,
+            text_column=text_column,
+            fields=fields,
+            fixed=fixed,
+            background=background,
+            label_column=label_column,
+            where=where,
+            labels_optional=labels_optional,
         )
     )
     with Path(path).open("rb") as file:
@@ -80,7 +90,10 @@ def _is_other(path: str | os.PathLike[str]) -> bool:
 def iter_labelled(
     path: str | os.PathLike[str],
     *,
-    text_column: str = "text",
+    text_column: str | None = None,
+    fields: Fields = None,
+    fixed: Collection[str] = (),
+    background: Mapping[str, Scalar] | None = None,
     label_column: str | None = "label",
     where: Mapping[str, str] | None = None,
     labels_optional: bool = False,
@@ -96,8 +109,12 @@ def iter_labelled(
         A file with the suffix ``.csv`` (UTF-8, with a heading, separated by commas, semicolons or tabs), ``.tsv``,
         ``.jsonl``, ``.ndjson`` (one object per line), ``.parquet`` or ``.pq``. All but Parquet may be compressed, as in
         ``.csv.gz``, ``.csv.bz2`` or ``.csv.xz``.
-    text_column, label_column
-        Names of the columns; None for a table without labels.
+    text_column
+        The column of the texts; "text" by default.
+    fields, fixed, background
+        The columns that make documents instead, and how they are masked; see `DocumentColumns`.
+    label_column
+        The column of the labels; None for a table without labels.
     where
         Required values of columns, compared as strings, for example ``{"split": "test"}``. Other rows are left out; the
         numbers of rows do not change.
@@ -111,15 +128,16 @@ def iter_labelled(
     MissingDependencyError
         If it is Parquet and pyarrow is not installed.
     """
-    columns = _Columns(text_column, label_column, dict(where or {}), labels_optional)
+    document = DocumentColumns.of(text_column, fields, fixed, background)
+    asked = _Columns(document, label_column, dict(where or {}), labels_optional)
     first, usable = None, False
-    for number, row in enumerate(read_rows(Path(path), columns.asked), 1):
-        labelled = columns.read(number, row)
+    for number, row in enumerate(read_rows(Path(path), asked.asked), 1):
+        labelled = asked.read(number, row)
         if labelled is not None:
             first, usable = first or labelled, usable or labelled.error is None
             yield labelled
     if first is None:
-        conditions = f" where {dict(columns.where)}" if columns.where else ""
+        conditions = f" where {dict(asked.where)}" if asked.where else ""
         raise DataError(f"{os.fspath(path)!r} has no row{conditions}, expected at least one text")
     if not usable:
         raise DataError(f"{os.fspath(path)!r} has no valid row; row {first.row}: {first.error}")
@@ -129,7 +147,7 @@ def iter_labelled(
 class _Columns:
     """The columns to read from each row, and the required values."""
 
-    text: str
+    document: DocumentColumns
     label: str | None
     where: Mapping[str, str]
     labels_optional: bool
@@ -137,7 +155,11 @@ class _Columns:
     @property
     def needed(self) -> tuple[str, ...]:
         """The columns that every row must have."""
-        return (self.text, *(() if self.label is None or self.labels_optional else (self.label,)), *self.where)
+        return (
+            *self.document.names,
+            *(() if self.label is None or self.labels_optional else (self.label,)),
+            *self.where,
+        )
 
     @property
     def asked(self) -> tuple[str, ...]:
@@ -147,39 +169,18 @@ class _Columns:
         """Return a row's text and label, or its error; None if it lacks a required value."""
         if isinstance(row, DataError):
             return LabelledText(number, "", None, row)
+        text = self.document.read(row)
         missing = next((column for column in self.needed if column not in row), None)
         if missing is not None:
-            remedies = {self.text: _NAME_TEXTS, self.label: "; name the column of the labels with label_column"}
-            return LabelledText(number, "", None, missing_column(missing, row, remedies.get(missing, "")))
+            remedies = {self.label: "; name the column of the labels with label_column"}
+            error = text if isinstance(text, DataError) and missing in self.document.names else None
+            return LabelledText(number, "", None, error or missing_column(missing, row, remedies.get(missing, "")))
         if any(str(row[column]) != value for column, value in self.where.items()):
             return None
-        text, label = text_of(row, self.text), None if self.label is None else row.get(self.label)
-        if isinstance(text, DataError):
+        label = None if self.label is None else row.get(self.label)
+        if isinstance(text, MaseError):
             return LabelledText(number, "", None, text)
         return LabelledText(number, text, None if label is None else str(label))
-
-
-def text_of(row: Mapping[str, Any], column: str) -> str | DataError:
-    """Return the text of a row, or the error if there is none.
-
-    Examples
-    --------
-    >>> text_of({"text": "A dull film."}, "text"), text_of({"text": 5}, "text")
-    ('A dull film.', DataError("'text' is of type int, expected a string"))
-    """
-    if column not in row:
-        return missing_column(column, row, _NAME_TEXTS)
-    text = row[column]
-    if not isinstance(text, str):
-        return DataError(f"{column!r} is of type {type(text).__name__}, expected a string")
-    return text
-
-
-def missing_column(column: str, row: Mapping[str, Any], remedy: str = "") -> DataError:
-    """Return the error for a row without a column."""
-    names = [repr(name) for name, _ in zip(row, range(_MOST_NAMES + 1), strict=False)]
-    known = ", ".join(names if len(names) <= _MOST_NAMES else [*names[:-1], "..."])
-    return DataError(f"no column {column!r}, expected one of: {known}{remedy}")
 
 
 def class_index(label: str, classes: Sequence[str]) -> int:

@@ -8,6 +8,7 @@ from typing import BinaryIO
 
 from mase.datasets.foreign import check_beginning, check_ending
 from mase.datasets.unpacked import lines, open_unpacked
+from mase.document import Document
 from mase.errors import DataError, InvalidTextError, MaseError
 from mase.files import cannot_read
 
@@ -18,10 +19,10 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One text and its number in the input, from 1; `error` is set if it could not be read."""
+    """One text or document and its number in the input, from 1; `error` is set if it could not be read."""
 
     number: int
-    text: str
+    text: str | Document
     error: MaseError | None = None
 
 

@@ -113,9 +113,14 @@ def _values(prediction: Prediction) -> Iterator[str]:
             yield f"prediction: value of {name!r:.40} is {value}, expected a finite number"
     if prediction.probabilities or prediction.probability is not None:
         yield "prediction has 'values' and a probability, expected one of both: a value has no probability"
-    first = next(iter(prediction.values))
-    if (prediction.label, prediction.index) != (first, 0):
-        yield f"prediction: 'label' is {prediction.label!r:.40}, expected {first!r:.40}, the first value, with index 0"
+    names = list(prediction.values)
+    largest = max(names, key=lambda name: prediction.values[name])
+    possible = [(name, names.index(name)) for name in (names[0], largest)]
+    if (prediction.label, prediction.index) not in possible:
+        yield (
+            f"prediction: 'label' is {prediction.label!r:.40} with index {prediction.index!r:.20}, expected "
+            f"{names[0]!r:.40}, the first value, or {largest!r:.40}, the largest, with its index"
+        )
 
 
 def _tokens(attribution: Attribution) -> Iterator[str]:

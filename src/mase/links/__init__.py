@@ -55,10 +55,14 @@ class Output:
 
     They are logits or probabilities, of one class out of k or of k separate labels; or they are values, which are no
     class scores: regressions, rankings, likelihoods, distances.
+
+    `ranked` values belong to classes, and the class with the largest one is predicted, as by the decision function of a
+    classifier.
     """
 
     kind: Literal["logits", "probabilities", "values"] = "logits"
     multilabel: bool = False
+    ranked: bool = False
 
 
 def value_names(k: int) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mase.attribution import Attribution
+from mase.document import Document, Input
 from mase.errors import DataError
 from mase.files import read_bytes
 from mase.io.json import ERROR_SCHEMA, SCHEMA, from_dict
@@ -23,7 +24,8 @@ class GivenAttributions:
     path
         The file.
     by_text
-        Attributions by their text, if the file says which text each explains.
+        Attributions by the key of their document (`Document.key`, which is the text itself for a plain text), if the
+        file says which document each explains.
     in_order
         Otherwise, one attribution per row of a table.
     """
@@ -56,7 +58,7 @@ class GivenAttributions:
                 f"{self.path!r} has {n} attributions, expected {expected}, including the rows that are not evaluated"
             )
 
-    def of(self, text: str, row: int) -> Any:
+    def of(self, text: Input, row: int) -> Any:
         """Return the attribution of a text, which is row `row` of its table, counted from 1.
 
         Raises
@@ -65,11 +67,12 @@ class GivenAttributions:
             If there is none.
         """
         if self.by_text:
-            if text not in self.by_text:
+            key = Document.of(text).key
+            if key not in self.by_text:
                 raise DataError(
-                    f"{self.path!r} has no attribution of the text {text[:40]!r}, expected one; explain the text first"
+                    f"{self.path!r} has no attribution of the text {key[:40]!r}, expected one; explain the text first"
                 )
-            return self.by_text[text]
+            return self.by_text[key]
         if not 1 <= row <= len(self.in_order):
             raise DataError(f"{self.path!r} has {len(self.in_order)} attributions, expected one for row {row} too")
         return self.in_order[row - 1]
@@ -104,7 +107,8 @@ def read_attributions(path: str | os.PathLike[str]) -> GivenAttributions:
         ]
         if not attributions:
             raise DataError(f"{name!r} holds failures only, expected attributions")
-        return GivenAttributions(name, {attribution.text: attribution for attribution in attributions}, ())
+        by_text = {Document(attribution.document).key: attribution for attribution in attributions}
+        return GivenAttributions(name, by_text, ())
     for number, entry in enumerate(entries, 1):
         if not isinstance(entry, list | dict):
             raise DataError(

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from mase.models.http.json_service import JSONService as JSONService
     from mase.models.http.kserve import KServe as KServe
     from mase.models.http.text_embeddings_inference import TextEmbeddingsInference as TextEmbeddingsInference
+    from mase.models.keras import KerasModel as KerasModel
+    from mase.models.keras_torch import KerasModule as KerasModule
+    from mase.models.onnx import OnnxModel as OnnxModel
+    from mase.models.onnx_export import export_onnx as export_onnx
     from mase.models.protocol import Binding as Binding
     from mase.models.protocol import Model as Model
     from mase.models.protocol import Probe as Probe
@@ -31,12 +35,16 @@ __all__ = [
     "HuggingFace",
     "JSONService",
     "KServe",
+    "KerasModel",
+    "KerasModule",
     "Model",
+    "OnnxModel",
     "Probe",
     "TextEmbeddingsInference",
     "TorchModule",
     "ZeroShot",
     "adapt",
+    "export_onnx",
     "load",
 ]
 
@@ -51,12 +59,20 @@ __getattr__ = lazy_names(
         "JSONService": "mase.models.http.json_service",
         "KServe": "mase.models.http.kserve",
         "TextEmbeddingsInference": "mase.models.http.text_embeddings_inference",
+        "KerasModel": "mase.models.keras",
+        "KerasModule": "mase.models.keras_torch",
+        "OnnxModel": "mase.models.onnx",
+        "export_onnx": "mase.models.onnx_export",
         "TorchModule": "mase.models.torch_module",
         "ZeroShot": "mase.models.zero_shot",
     },
     needs={
         "TorchModule": [("torch", "torch")],
         "HuggingFace": [("torch", "hf"), ("transformers", "hf")],
+        "KerasModel": [("keras", "keras")],
+        "KerasModule": [("keras", "keras"), ("torch", "torch")],
+        "OnnxModel": [("onnxruntime", "onnx")],
         "ZeroShot": [("torch", "hf"), ("transformers", "hf")],
+        "export_onnx": [("onnxruntime", "onnx"), ("torch", "hf"), ("transformers", "hf")],
     },
 )

@@ -6,7 +6,10 @@ These names are not a stable interface of torch, so only this module knows them.
 scores are ambiguous, the user is asked to pass `outputs`.
 """
 
-import torch
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
 
 __all__ = ["is_linear", "is_sigmoid", "last_operation"]
 
@@ -19,7 +22,7 @@ _SHAPING = (
 )  # fmt: skip
 
 
-def last_operation(tensor: torch.Tensor) -> str:
+def last_operation(tensor: "torch.Tensor") -> str:
     """Return the name of the operation that computed the values of a tensor, "" if autograd did not record it."""
     operation = tensor.grad_fn
     while operation is not None and operation.name().startswith(_SHAPING):

@@ -4,7 +4,7 @@ from collections.abc import Callable as Function
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from mase.document import Document, Field, Input, check_texts
 from mase.errors import CapabilityError, EmptyTextError, MaseError, ModelError, OptionError, ShapeError
 from mase.links import Output, predictions, value_names
 from mase.models.answers import Answers
+from mase.models.description import Description, unnamed
 from mase.models.locks import alone
 from mase.models.origin import Reopened
 from mase.models.protocol import Binding, Opened
@@ -21,7 +22,9 @@ from mase.models.rewriting import Content, Contents, Rewriter
 from mase.rng import untouched
 from mase.text import Span, Tokens, find_words
 
-__all__ = ["Callable"]
+__all__ = ["Callable", "Kind"]
+
+Kind = Literal["probabilities", "logits", "values", "scores"]
 
 
 class Callable(Reopened):
@@ -46,8 +49,10 @@ class Callable(Reopened):
     multilabel
         Whether the k columns are separate questions, so that rows need not sum to 1.
     outputs
-        "probabilities", "logits" or "values". One column of logits requires `labels`, because it may be a likelihood
-        or a regression instead. These are "values": numbers that are explained as they are, with the link "value".
+        "probabilities", "logits", "values" or "scores". One column of logits requires `labels`, because it may be a
+        likelihood or a regression instead. These are "values": numbers that are explained as they are, with the link
+        "value". "scores" are values of classes, and the class with the largest one is predicted, as by the
+        `decision_function` of a classifier.
     name
         Name for provenance.
 
@@ -67,13 +72,15 @@ class Callable(Reopened):
         *,
         mask_token: str | None = None,
         multilabel: bool = False,
-        outputs: Literal["probabilities", "logits", "values"] = "probabilities",
+        outputs: Kind = "probabilities",
         name: str | None = None,
     ) -> None:
-        if outputs not in ("probabilities", "logits", "values"):
-            raise OptionError(f"outputs is {outputs!r}, expected 'probabilities', 'logits' or 'values'")
-        if multilabel and outputs == "values":
-            raise OptionError("multilabel is True, expected False for outputs='values', which are no classes")
+        if outputs not in get_args(Kind):
+            raise OptionError(f"outputs is {outputs!r}, expected one of {', '.join(get_args(Kind))}")
+        if multilabel and outputs in ("values", "scores"):
+            raise OptionError(
+                f"multilabel is True, expected False for outputs={outputs!r}, which have no probabilities"
+            )
         if isinstance(labels, str):
             raise OptionError(f"labels is {labels!r}, expected a list of names, one per class")
         if labels is not None and (not len(labels) or len(set(labels)) != len(labels)):
@@ -85,12 +92,12 @@ class Callable(Reopened):
         if outputs == "probabilities" and getattr(predict_proba, "__name__", "") == "decision_function":
             raise OptionError(
                 "decision_function returns distances, expected probabilities; pass predict_proba, labels=[...] and "
-                "outputs='logits' if the distances are logits, or outputs='values' to explain them as they are"
+                "outputs='logits' if the distances are logits, or outputs='scores' to explain them as they are"
             )
         self._predict = predict_proba
         self._labels = None if labels is None else tuple(map(str, labels))
         self._mask_token = mask_token
-        self._output = Output(outputs, multilabel)
+        self._output = Output("values", ranked=True) if outputs == "scores" else Output(outputs, multilabel)
         self._n_columns: int | None = None
         self.name = name or str(getattr(predict_proba, "__qualname__", type(predict_proba).__name__))
 
@@ -118,6 +125,17 @@ class Callable(Reopened):
                 self.scores(["a text"])
         assert self._n_columns is not None
         return value_names(self._n_columns) if self.returns_values else tuple(map(str, range(self._n_columns)))
+
+    @property
+    def description(self) -> Description:
+        """What the function was taken for."""
+        owner = getattr(self._predict, "__self__", None)
+        kind = f"function {self.name}" if owner is None else f"{self.package} {type(owner).__name__}"
+        named = "given" if getattr(owner, "classes_", None) is None else "classes_ of the estimator"
+        remedy = "pass mase.models.Callable(..., labels=[...]), one name per column"
+        return Description(
+            kind, "the columns, numbered" if self._labels is None else named, guesses=unnamed(self.labels, remedy)
+        )
 
     def encode(self, text: Input) -> Tokens:
         """Return the words of a text, or of all texts of a document, as tokens; a number or a category is one token.

@@ -1,4 +1,7 @@
-"""Models in the user's code, typed as `module:name` or `file.py:name`, which every process opens for itself."""
+"""Models in the user's code, typed as `module:name` or `file.py:name`, which every process opens for itself.
+
+`file.py:name()` is what a function without arguments returns.
+"""
 
 import hashlib
 import importlib
@@ -21,7 +24,8 @@ from mase.registry import unknown
 
 __all__ = ["CodeReference", "code_sha256", "is_code", "open_code"]
 
-_FORMS = "package.module:name or file.py:name, as in classifier.py:predict_proba"
+_FORMS = "package.module:name or file.py:name, as in classifier.py:predict_proba or classifier.py:make()"
+_CALL = "()"  # marks a factory, as gunicorn does
 _MODULE = "__mase_model__"  # the module name of a file, chosen so that it hides no other module
 
 
@@ -34,7 +38,8 @@ class CodeReference:
     typed
         What was typed, which is the name of the model.
     source, name
-        A module or the absolute path of a file, and the dotted name of an object in it.
+        A module or the absolute path of a file, and the dotted name of an object in it; it ends in "()" for a function
+        that returns the object.
     folder
         The folder from which the source can be imported: the one of the file, or the working directory.
     sha256
@@ -59,6 +64,8 @@ class CodeReference:
 
 def open_code(typed: str) -> Model:
     """Return the model that `module:name` or `file.py:name` describes. The code is imported and run.
+
+    `file.py:name()` calls a function without arguments, and explains what it returns.
 
     Raises
     ------
@@ -118,7 +125,7 @@ def _source_and_name(typed: str) -> tuple[str, str] | None:
     source, colon, name = typed.rpartition(":")
     if typed.endswith(".py"):
         source, name = typed, ""
-    elif not (colon and source) or not (source.endswith(".py") or _is_dotted(name)):
+    elif not (colon and source) or not (source.endswith(".py") or _is_dotted(name.removesuffix(_CALL))):
         return None
     return None if is_url(typed) or _is_folder(typed) else (source, name)
 
@@ -141,38 +148,51 @@ def _module_of(reference: CodeReference) -> tuple[ModuleType, str | None]:
         raise OptionError(f"the name of a function is missing, expected {_FORMS}")
     if not source.endswith(".py") and not _is_dotted(source):
         raise OptionError(f"{source!r} is neither a module nor a file that ends in .py, expected {_FORMS}")
-    with _running():
+    with _running("importing it", reference.folder):
         _search(reference.folder)
         module = _file(Path(source), reference.typed_source) if source.endswith(".py") else _module(source)
     return module, _checksum(getattr(module, "__file__", None))
 
 
 def _object(module: ModuleType, reference: CodeReference) -> Any:
-    """Return the object of a dotted name in a module."""
+    """Return the object of a dotted name in a module, or what the function of that name returns."""
     value: Any = module
-    with _running():
-        for part in reference.name.split("."):
+    name = reference.name.removesuffix(_CALL)
+    with _running("importing it", reference.folder):
+        for part in name.split("."):
             known = [attribute for attribute in dir(value) if not attribute.startswith("_")]
             try:
                 value = getattr(value, part)
             except AttributeError:
                 raise unknown(f"name in {reference.typed_source!r}:", part, known) from None
-    return value
+    if name == reference.name:
+        return value
+    if not callable(value):
+        raise OptionError(f"{name!r} is of type {type(value).__name__}, expected a function to call; leave out '()'")
+    with _running(f"calling {reference.name}", reference.folder):
+        return value()
 
 
 @contextmanager
-def _running() -> Iterator[None]:
-    """Turn an error that the user's code raises at import into a message of one line, with the place."""
+def _running(what: str, folder: str) -> Iterator[None]:
+    """Turn an error of the user's code into a message of one line, with the last line in `folder` that was run."""
     try:
         yield
     except (MaseError, MemoryError):
         raise
     except (Exception, SystemExit) as error:
-        frame = traceback.extract_tb(error.__traceback__)[-1]
         message = " ".join(f"{type(error).__name__}: {error}".split())
         if not isinstance(error, SyntaxError):  # its message has the line
+            frames = traceback.extract_tb(error.__traceback__)
+            own = [frame for frame in frames if _is_own(Path(frame.filename), Path(folder))]
+            frame = (own or frames)[-1]
             message += f" ({Path(frame.filename).name}, line {frame.lineno})"
-        raise ModelError(f"importing it raised {message}") from error
+        raise ModelError(f"{what} raised {message}") from error
+
+
+def _is_own(file: Path, folder: Path) -> bool:
+    """Return whether a file is below the folder, and not in an environment of installed packages there."""
+    return file.is_relative_to(folder) and "site-packages" not in file.parts
 
 
 def _module(name: str) -> ModuleType:

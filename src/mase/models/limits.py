@@ -22,6 +22,7 @@ __all__ = [
     "MODULES_TIMES",
     "NUMBERS_SPARE",
     "NUMBERS_TIMES",
+    "ONNX_BYTES",
     "PARTS",
     "PATTERN_CHARACTERS",
     "PATTERN_NESTING",
@@ -60,6 +61,7 @@ COUNT = 1 << 24  # any other count: building the configuration may loop that man
 HEADER_BYTES = 64 << 20  # header of a safetensors file: the headers of DeepSeek-V3 have 9 MB in total
 TENSORS = 200_000  # tensors in all files together: DeepSeek-V3 has 91,991
 DIMENSIONS = 16  # dimensions of a tensor: convolutions have 5
+ONNX_BYTES = 2 << 30  # a file of ONNX: more does not fit into a message of Protocol Buffers
 SHARDS = 2_000  # weight files of one model: Llama 3.1 405B has 191
 # A model cannot have many more numbers than its files store: at most TIMES the stored numbers plus SPARE. The factor
 # is for weights that are shared after building (mT5 builds its word vectors three times). The spare numbers are for

@@ -1,4 +1,4 @@
-"""Load models by name: bundled models, folders, Hugging Face classifiers, and models behind a URL."""
+"""Load models by name: bundled models, folders, ONNX files, Hugging Face classifiers, and models behind a URL."""
 
 import os
 from pathlib import Path
@@ -20,15 +20,15 @@ def load(
     device: str | None = None,
     trust_remote_code: bool = False,
 ) -> Model:
-    """Return a model by name: a bundled one, a folder written by `mase train`, a Hugging Face classifier, or a URL.
+    """Return a model by name: a bundled one, a folder of `mase train`, an ONNX file, one of Hugging Face, or a URL.
 
     Parameters
     ----------
     name_or_path
-        ``"lstm-imdb"``, ``"lstm-reuters"``, ``"bert-imdb"``, ``"bert-reuters"``, a folder, or the name of a Hugging
-        Face model that is in its local cache. A `Path` is always a folder. A str that begins with ``http://`` or
-        ``https://`` is the URL of a model (`mase.models.http.opening.open_url`), and a file that ends in ``.json``
-        describes one (`open_description`).
+        ``"lstm-imdb"``, ``"lstm-reuters"``, ``"bert-imdb"``, ``"bert-reuters"``, a folder, a ``.onnx`` file with its
+        tokenizer beside it, or the name of a Hugging Face model that is in its local cache. A `Path` is always a folder
+        or a file. A str that begins with ``http://`` or ``https://`` is the URL of a model
+        (`mase.models.http.opening.open_url`), and a file that ends in ``.json`` describes one (`open_description`).
     download
         Whether a Hugging Face model that is not on this machine may be downloaded.
     device
@@ -63,6 +63,12 @@ def load(
         from mase.models import bundled
 
         return bundled.load_adapted(name_or_path, device=device)
+    if local and _is_onnx(name):
+        require("onnxruntime", "onnx")
+        require("tokenizers", "onnx")
+        from mase.models.onnx_folder import read
+
+        return read(name, device=device)
     if local and (named(name_or_path, BUNDLED) or (Path(name) / "vocabulary.txt").is_file()):
         require("torch", "torch")
         from mase.models import bundled
@@ -90,6 +96,12 @@ def is_remote(name_or_path: str | os.PathLike[str]) -> bool:
 
 def _is_file(name: str) -> bool:
     return _exists(name) and Path(name).is_file()
+
+
+def _is_onnx(name: str) -> bool:
+    """Return whether this is a `.onnx` file, or a folder whose only weights are in a `model.onnx`."""
+    path = Path(name)
+    return path.suffix == ".onnx" or ((path / "model.onnx").is_file() and not (path / "model.safetensors").is_file())
 
 
 def _exists(name: str) -> bool:

@@ -1,16 +1,21 @@
-"""Interpret what a torch module returns: which tensor holds the scores, and whether they are probabilities."""
+"""Interpret what a module returns: which tensor holds the scores, and whether they are probabilities.
+
+torch is imported only where there is a tensor, so that models of other frameworks are recognised without it.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import torch
 
 from mase.arrays import Floats
 from mase.errors import ModelError, OptionError, ShapeError
 from mase.links import Output, value_names
 from mase.models.autograd import is_linear, is_sigmoid
+
+if TYPE_CHECKING:
+    import torch
 
 __all__ = ["Kind", "Scores", "class_scores", "recognise", "score_labels"]
 
@@ -27,7 +32,7 @@ class Scores:
     one_column: bool
     n_classes: int
 
-    def table(self, raw: torch.Tensor) -> torch.Tensor:
+    def table(self, raw: "torch.Tensor") -> "torch.Tensor":
         """Return scores `(n, k)`; a single column is expanded to two classes.
 
         Raises
@@ -49,11 +54,13 @@ class Scores:
             )
         if not self.one_column:
             return raw
+        import torch
+
         other = torch.zeros_like(raw) if self.output.kind == "logits" else 1 - raw
         return torch.cat([other, raw], dim=1)
 
 
-def class_scores(result: Any, n: int) -> torch.Tensor:
+def class_scores(result: Any, n: int) -> "torch.Tensor":
     """Return the scores `(n, k)` from the output of a module for n inputs.
 
     The output may be a tensor, a tuple or list that starts with a tensor, or a mapping (ModelOutput) with "logits",
@@ -64,6 +71,8 @@ def class_scores(result: Any, n: int) -> torch.Tensor:
     ModelError
         If there is no such tensor, or it does not have n rows.
     """
+    import torch
+
     scores = result
     if isinstance(result, Mapping):
         scores = next((result[name] for name in _NAMES if result.get(name) is not None), None)

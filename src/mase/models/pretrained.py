@@ -16,12 +16,12 @@ import transformers
 from transformers.models.auto.tokenization_auto import tokenizer_class_from_name
 
 from mase.errors import DataError, MaseError
-from mase.models import limits
 from mase.models.code import check_no_code, check_no_detours, refused
 from mase.models.document import is_folder, is_taken, read_json
 from mase.models.meter import metered
 from mase.models.sizes import check_numbers
 from mase.models.tokenizer_file import STEPS, check_pipeline, check_tokenizer_config, check_tokenizer_files
+from mase.models.tokenizer_json import SAMPLE, check_built
 from mase.models.weights import stored, weight_files
 
 __all__ = ["locate", "read_classifier", "read_tokenizer", "whole_text"]
@@ -30,7 +30,6 @@ __all__ = ["locate", "read_classifier", "read_tokenizer", "whole_text"]
 _SMALL, _CODE = ("*.json", "*.txt", "*.model", "*.jinja"), ("*.py",)
 _BELOW = "*/*"
 _PROBLEMS = (None, "regression", "single_label_classification", "multi_label_classification")
-_SAMPLE = "It's a good film, isn't it? Çà, 電影 12345 --\n  the\tend"
 
 
 def locate(source: str | os.PathLike[str], *, download: bool = False, trust_remote_code: bool = False) -> Path:
@@ -235,10 +234,5 @@ def _check_built(folder: Path, tokenizer: Any) -> None:
         }
         check_pipeline(folder, steps)
         with whole_text(tokenizer):
-            n_tokens = len(backend.encode(_SAMPLE).ids)
-    most = limits.TOKENS_TIMES * len(_SAMPLE) + limits.TOKENS_SPARE
-    if n_tokens > most:
-        raise DataError(
-            f"the tokenizer of {folder} returns {n_tokens:,} tokens for {len(_SAMPLE)} characters, "
-            f"expected at most {most}"
-        )
+            n_tokens = len(backend.encode(SAMPLE).ids)
+    check_built(folder, n_tokens)

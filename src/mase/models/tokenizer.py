@@ -7,6 +7,7 @@ from typing import Any
 from mase.document import PAIR, Document
 from mase.errors import CapabilityError, EmptyTextError, InvalidTextError
 from mase.models.pretrained import whole_text
+from mase.models.tokenizing import longest_first
 from mase.text import Side, Span, Tokens, Truncation
 
 __all__ = ["Tokenizer", "check_fast"]
@@ -107,25 +108,12 @@ class Tokenizer:
         if self.max_length is None or len(sources) <= self.max_length:
             return list(range(len(sources)))
         room, sizes = max(self.max_length - sources.count(None), 0), (len(of_text[0]), len(of_text[1]))
-        first, second = (max(room - sizes[1], 0), sizes[1]) if self.only_first else _longest_first(*sizes, room)
+        first, second = (max(room - sizes[1], 0), sizes[1]) if self.only_first else longest_first(*sizes, room)
         dropped = {*self._dropped(of_text[0], first), *self._dropped(of_text[1], second)}
         return [index for index in range(len(sources)) if index not in dropped]
 
     def _dropped(self, indices: list[int], n_kept: int) -> list[int]:
         return indices[n_kept:] if self.keep == "start" else indices[: len(indices) - n_kept]
-
-
-def _longest_first(first: int, second: int, room: int) -> tuple[int, int]:
-    """Return how many tokens of each text fit into `room`, where the longer text loses its tokens first.
-
-    These are the numbers of the library tokenizers: of two halves the second one gets the odd token.
-    """
-    if first + second <= room:
-        return first, second
-    half = room // 2
-    if min(first, second) <= half:
-        return (first, room - first) if first <= second else (room - second, second)
-    return (half, room - half) if first <= second else (room - half, half)
 
 
 def check_fast(tokenizer: Any) -> None:

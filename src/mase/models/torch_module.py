@@ -1,6 +1,5 @@
 """Torch modules that map token ids to class scores, perturbed at a named embedding layer."""
 
-import operator
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, get_args
@@ -11,10 +10,11 @@ from torch import nn
 
 from mase.arrays import Floats, Ints
 from mase.document import Document, Input, check_texts
-from mase.errors import EmptyTextError, MaseError, ModelError, NonFiniteError, OptionError, ShapeError
+from mase.errors import EmptyTextError, ModelError, NonFiniteError, OptionError
 from mase.links import predictions
 from mase.models.batching import in_batches
 from mase.models.checksum import Checksum
+from mase.models.description import Description, Guess, of_module
 from mase.models.devices import device_of
 from mase.models.engine import Engine, as_float64
 from mase.models.entry import find_embedding
@@ -22,9 +22,10 @@ from mase.models.origin import Reopened
 from mase.models.outputs import Kind, Scores, recognise, score_labels
 from mase.models.packed import Packed
 from mase.models.protocol import Binding
+from mase.models.tokenizing import ids_and_spans
 from mase.models.torch_probe import TorchProbe, bind
 from mase.rng import untouched
-from mase.text import Side, Span, Tokens, Truncation
+from mase.text import Side, Tokens, Truncation
 
 __all__ = ["TorchModule", "predict_tokens", "token_scores"]
 
@@ -137,6 +138,14 @@ class TorchModule(Reopened):
         return score_labels(self._labels, self._scores)
 
     @property
+    def description(self) -> Description:
+        """What the module was taken for; the kind of its scores is a guess if `outputs` is "auto"."""
+        kind, origin = self._scores.output.kind, "given" if self._labels else "the columns, numbered"
+        guesses = [Guess(f"the scores are {kind}, by their values", f"pass outputs={kind!r}")]
+        remedy = "pass labels=[...], one name per column"
+        return of_module(self, "torch module", origin, remedy, *(guesses if self._outputs == "auto" else ()))
+
+    @property
     def returns_values(self) -> bool:
         """Whether the columns are values instead of class scores."""
         return self._outputs == "values"
@@ -195,7 +204,7 @@ class TorchModule(Reopened):
         """
         document = Document.of(text)
         text = document.only_text(self.name)
-        ids, spans = self._ids_and_spans(text)
+        ids, spans = ids_and_spans(self._tokenize, text, self._fixed_ids)
         total, truncation = len(ids), None
         if self._max_length is not None and total > self._max_length:
             cut = slice(self._max_length) if self._keep == "start" else slice(total - self._max_length, None)
@@ -208,57 +217,6 @@ class TorchModule(Reopened):
             f"<{token}>" if span is None else text[slice(*span)] for token, span in zip(ids, spans, strict=True)
         )
         return Tokens(document, tuple(ids), pieces, tuple(spans), fixed, truncation)
-
-    def _ids_and_spans(self, text: str) -> tuple[list[int], list[Span | None]]:
-        """Return the ids and spans that `tokenize` returns for a text, checked."""
-        try:
-            encoded = self._tokenize(text)
-        except MaseError:
-            raise
-        except Exception as error:
-            raise ModelError(f"tokenize raised {type(error).__name__}: {error}") from error
-        try:
-            pair = (
-                isinstance(encoded, tuple | list)
-                and len(encoded) == 2
-                and not np.isscalar(encoded[0])
-                and np.ndim(encoded[0]) == 1
-            )
-            ids = [operator.index(token) for token in (encoded[0] if pair else encoded)]
-            spans = (
-                [None if span is None else (operator.index(span[0]), operator.index(span[1])) for span in encoded[1]]
-                if pair
-                else None
-            )
-        except (TypeError, IndexError, ValueError, RuntimeError) as error:
-            raise ShapeError(
-                f"tokenize returned {encoded!r:.80}, expected integer ids, or (ids, spans) with one (start, end) per id"
-            ) from error
-        if spans is None:
-            return ids, self._whitespace_spans(text, ids)
-        if len(ids) != len(spans):
-            raise ShapeError(f"tokenize returned {len(ids)} ids and {len(spans)} spans, expected one span per id")
-        outside = next((span for span in spans if span is not None and not 0 <= span[0] <= span[1] <= len(text)), None)
-        if outside is not None:
-            raise ShapeError(
-                f"tokenize returned the span {outside} for a text of {len(text)} characters, expected a span inside it"
-            )
-        return ids, spans
-
-    def _whitespace_spans(self, text: str, ids: list[int]) -> list[Span | None]:
-        words, start = [], 0
-        for word in text.split():
-            start = text.index(word, start)
-            words.append((start, start + len(word)))
-            start += len(word)
-        n_scored = sum(token not in self._fixed_ids for token in ids)
-        if n_scored != len(words):
-            raise ShapeError(
-                f"tokenize returned {n_scored} ids for a text of {len(words)} whitespace words, expected one id per "
-                "word; return (ids, spans) with one (start, end) per id"
-            )
-        next_words = iter(words)
-        return [None if token in self._fixed_ids else next(next_words) for token in ids]
 
     def bind(self, binding: Binding) -> TorchProbe:
         """Return the probe of one text."""

@@ -12,6 +12,7 @@ from mase.arrays import Floats
 from mase.document import Document, Input, check_texts
 from mase.errors import DataError, OptionError
 from mase.models.checksum import Checksum
+from mase.models.description import described
 from mase.models.devices import device_of, moved
 from mase.models.document import is_taken
 from mase.models.engine import Engine
@@ -156,6 +157,8 @@ class HuggingFace(Reopened):
     def returns_values(self) -> bool:
         """Whether the columns are values instead of class scores."""
         return self._scores.output.kind == "values"
+
+    description = described("Hugging Face", "config.id2label", "name them in config.id2label")
 
     @property
     def sha256(self) -> str:

@@ -83,7 +83,8 @@ def test_an_input_that_shrinks_ends_the_run(tmp_path):
     from tests.unit.corpus.classifiers import judge
 
     from mase.corpus.inputs import open_source
-    from mase.corpus.running import Settings, _opening, execute
+    from mase.corpus.opening import opening
+    from mase.corpus.running import Settings, execute
     from mase.corpus.worker import Recipe
 
     class Shrinking:
@@ -96,7 +97,7 @@ def test_an_input_that_shrinks_ends_the_run(tmp_path):
         def items(self, start=0):
             return (item for item in self.source.items(start) if item.row < 7)
 
-    recipe = Recipe(_opening(judge, None, {"n_samples": 8}))
+    recipe = Recipe(opening(judge, None, {"n_samples": 8}))
     with pytest.raises(DataError, match="ended early"):
         execute(Shrinking(open_source(TEXTS)), tmp_path / "run", recipe, Settings("here", part_size=4))
     assert run(tmp_path / "run").is_complete

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import mase
-from mase.errors import DataError, MaseError, OptionError, UnknownNameError
+from mase.errors import DataError, MaseError, ModelError, OptionError, UnknownNameError
 from mase.models import load
 from mase.models.code_reference import code_sha256, is_code, open_code
 from mase.models.portable import dumps
@@ -34,6 +34,18 @@ torch.manual_seed(0)
 fixed = TorchModule(Net(), tokenize=whitespace_ids)
 torch.seed()
 different = TorchModule(Net(), tokenize=whitespace_ids)
+
+class Shelf:
+    @staticmethod
+    def make():
+        return predict
+
+def needs_one(argument):
+    return predict
+
+def fails():
+    import json
+    return json.loads("{")
 """
 
 
@@ -48,7 +60,7 @@ def place(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "typed", [f"own_classifier{name}" for name in (".py:predict", ":predict", ".py:fixed", ".py:own")]
+    "typed", [f"own_classifier{name}" for name in (".py:predict", ":predict", ".py:fixed", ".py:own", ":Shelf.make()")]
 )
 def test_code_is_pickled_as_its_reference(typed, place, monkeypatch):
     explainer = mase.Explainer(open_code(typed), n_samples=32)
@@ -98,3 +110,24 @@ def test_what_is_code(place):
         open_code("lstm-imdb")
     with pytest.raises(MaseError, match="predict"):
         open_code("own_classifier.py:predicted")
+
+
+def test_what_a_factory_returns(place):
+    made = open_code("own_classifier.py:Shelf.make()")
+    assert made.name == "own_classifier.py:Shelf.make()"
+    assert made.predict(["a good film"]).tolist() == [[0.75, 0.25]]
+    assert is_code("own_classifier:Shelf.make()")
+    assert not is_code("own_classifier:make(1)")
+    # without the brackets, a function is the model itself
+    with pytest.raises(ModelError, match="raised TypeError"):
+        open_code("own_classifier.py:Shelf.make").predict(["a good film"])
+    with pytest.raises(OptionError, match=r"'own' is of type Own, expected a function to call"):
+        open_code("own_classifier.py:own()")
+
+
+def test_errors_of_a_factory_name_the_line_in_the_code_of_the_user(place):
+    line = 1 + CODE.splitlines().index('    return json.loads("{")')
+    with pytest.raises(ModelError, match=rf"fails\(\) raised JSONDecodeError: .*own_classifier\.py, line {line}\)"):
+        open_code("own_classifier.py:fails()")
+    with pytest.raises(ModelError, match=r"calling needs_one\(\) raised TypeError: .*argument"):
+        open_code("own_classifier.py:needs_one()")

@@ -16,6 +16,8 @@ ADAPTERS = Registry(
         "name": "mase.models.adapters.name:NameAdapter",
         "pipeline": "mase.models.adapters.pipeline:PipelineAdapter",
         "transformers": "mase.models.adapters.transformers:TransformersAdapter",
+        "keras": "mase.models.adapters.keras:KerasAdapter",
+        "onnx": "mase.models.adapters.onnx:OnnxAdapter",
         "torch": "mase.models.adapters.torch:TorchAdapter",
         "scikit-learn": "mase.models.adapters.scikit_learn:ScikitLearnAdapter",
         "function": "mase.models.adapters.function:FunctionAdapter",

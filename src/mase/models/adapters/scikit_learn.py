@@ -1,5 +1,6 @@
 """The adapter for estimators and pipelines of scikit-learn, and other objects with their methods, as black boxes."""
 
+import sys
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,6 +12,8 @@ from mase.models.frames import OfFrames, columns_of
 from mase.models.protocol import Model
 
 __all__ = ["ScikitLearnAdapter", "scikit_learn"]
+
+_DEEPEST = 10  # pipelines and searches inside one another
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,13 @@ class ScikitLearnAdapter:
 
 
 def scikit_learn(estimator: Any, *, name: str | None = None) -> Callable:
-    """Return a fitted text classifier as a black box that uses its `predict_proba` and `classes_`.
+    """Return a fitted estimator as a black box over texts.
+
+    - A classifier with `predict_proba` has probabilities of its `classes_`. Several questions with two answers each, as
+      of a `MultiOutputClassifier`, become separate labels.
+    - A classifier with only a `decision_function`, such as `LinearSVC`, has scores: the class with the largest one is
+      predicted, and there are no probabilities. Two classes have one score, that of the second.
+    - A regressor has the values that it predicts.
 
     An estimator that was fitted on a data frame, such as a pipeline that begins with a `ColumnTransformer`, gets data
     frames with the same columns; any other one gets lists of texts, or of records for documents of several fields.
@@ -40,38 +49,97 @@ def scikit_learn(estimator: Any, *, name: str | None = None) -> Callable:
     Parameters
     ----------
     estimator
-        A pipeline from texts to classes, or any estimator that takes a list of str.
+        A pipeline from texts to classes or values, or any estimator that takes a list of str.
     name
         Name for provenance; the name of its class by default.
 
     Raises
     ------
     CapabilityError
-        If it has no `predict_proba`.
+        If it is none of these, or its scores compare pairs of classes.
     OptionError
-        If it is not fitted, or its classes are not one list.
+        If it is not fitted, or a question has more than two answers.
     """
     kind = type(estimator).__name__
-    if not _has(estimator, "predict_proba"):
+    if _has(estimator, "predict_proba"):
+        labels, multilabel = _questions(estimator, kind)
+        function = _asked(estimator, estimator.predict_proba)
+        return Callable(function, labels, multilabel=multilabel, name=name or kind)
+    if _is_regressor(estimator):
+        return Callable(_asked(estimator, estimator.predict), outputs="values", name=name or kind)
+    if not _has(estimator, "decision_function"):
         raise CapabilityError(
-            f"{kind} has no predict_proba, expected a classifier with probabilities; put it into "
-            "sklearn.calibration.CalibratedClassifierCV, or, if its decision_function is a logit, pass "
-            "mase.models.Callable(model.decision_function, labels=[...], outputs='logits')"
+            f"{kind} has no predict_proba and no decision_function, expected a classifier with one of them, or a "
+            "regressor; put it into sklearn.calibration.CalibratedClassifierCV, or pass mase.models.Callable with a "
+            "function from texts to probabilities"
         )
+    if getattr(_last(estimator), "decision_function_shape", None) == "ovo":
+        raise CapabilityError(
+            f"the decision_function of {kind} compares pairs of classes (decision_function_shape='ovo'), expected one "
+            "score per class; set decision_function_shape='ovr'"
+        )
+    labels, multilabel = _questions(estimator, kind)
+    of_one = labels[1:] if len(labels) == 2 and not multilabel else labels  # one column is the score of the second
+    return Callable(_asked(estimator, estimator.decision_function), of_one, outputs="scores", name=name or kind)
+
+
+def _questions(estimator: Any, kind: str) -> tuple[list[str], bool]:
+    """Return the names of the columns, and whether they are separate questions."""
     classes = getattr(estimator, "classes_", None)
     if classes is None:
         raise OptionError(
             f"{kind} has no classes_, expected a fitted estimator; fit it, or pass its function predict_proba"
         )
-    if any(np.ndim(label) for label in classes):
+    if not any(np.ndim(label) for label in classes):
+        return [str(label) for label in classes], bool(getattr(_last(estimator), "multilabel_", False))
+    if any(len(answers) != 2 for answers in classes):
         raise OptionError(
-            f"{kind} answers several questions at once, expected one list of classes_; pass mase.models.Callable with "
-            "a function that returns the probabilities of one question"
+            f"{kind} answers several questions at once, expected two answers to each, or one list of classes_; pass "
+            "mase.models.Callable with a function that returns the probabilities of one question"
         )
-    columns, function = columns_of(estimator), estimator.predict_proba
-    if columns is not None:
-        function = OfFrames(function, columns)
-    return Callable(function, [str(label) for label in classes], name=name or kind)
+    names = [str(answers[1]) for answers in classes]
+    if len(set(names)) < len(names):  # such as 1 for each of them
+        names = [str(index) for index in range(len(names))]
+    return names, True
+
+
+@dataclass(frozen=True, slots=True)
+class _SecondAnswers:
+    """A function that returns probabilities `(n, 2)` for each of k questions, as one of the second answers `(n, k)`."""
+
+    function: Any
+
+    @property
+    def __self__(self) -> Any:
+        return self.function.__self__
+
+    def __call__(self, texts: Any) -> Any:
+        found = self.function(texts)
+        return np.stack([answers[:, 1] for answers in found], axis=1) if isinstance(found, list) else found
+
+
+def _asked(estimator: Any, function: Any) -> Any:
+    """Return a method of an estimator as a function of a list of inputs."""
+    if any(np.ndim(label) for label in getattr(estimator, "classes_", ())):
+        function = _SecondAnswers(function)
+    columns = columns_of(estimator)
+    return function if columns is None else OfFrames(function, columns)
+
+
+def _last(estimator: Any) -> Any:
+    """Return the estimator at the end of pipelines and searches."""
+    for _ in range(_DEEPEST):
+        inner = getattr(estimator, "best_estimator_", None)
+        inner = getattr(estimator, "_final_estimator", None) if inner is None else inner
+        if inner is None:
+            break
+        estimator = inner
+    return estimator
+
+
+def _is_regressor(estimator: Any) -> bool:
+    base = sys.modules.get("sklearn.base")
+    return base is not None and _has(estimator, "predict") and bool(base.is_regressor(estimator))
 
 
 def _has(model: Any, method: str) -> bool:

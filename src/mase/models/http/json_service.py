@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Unpack
 
 from mase.errors import InvalidTextError, OptionError, ServiceError
+from mase.models.callable import Kind
 from mase.models.http.client import Client
 from mase.models.http.columns import Columns
 from mase.models.http.connection import Connection, ConnectionOptions
@@ -130,7 +131,7 @@ class JSONService(Service):
         label: str = "label",
         score: str = "score",
         params: Mapping[str, str] | None = None,
-        outputs: str = "probabilities",
+        outputs: Kind = "probabilities",
         batch_size: int = 32,
         mask_token: str | None = None,
         multilabel: bool = False,

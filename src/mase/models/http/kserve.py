@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, Unpack
 
 from mase.errors import InvalidTextError, OptionError, ServiceError
+from mase.models.callable import Kind
 from mase.models.http.address import check_url
 from mase.models.http.client import Client
 from mase.models.http.columns import Columns
@@ -198,7 +199,7 @@ class KServe(Service):
         version: str | None = None,
         input_name: str | None = None,
         output_name: str | None = None,
-        outputs: str = "probabilities",
+        outputs: Kind = "probabilities",
         batch_size: int = 32,
         mask_token: str | None = None,
         multilabel: bool = False,

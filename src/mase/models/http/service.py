@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from mase.errors import OptionError, ServiceError
-from mase.models.callable import Callable
+from mase.models.callable import Callable, Kind
 from mase.models.http.client import Client
 from mase.models.http.columns import Columns
 from mase.models.origin import Reduced
@@ -131,7 +131,7 @@ class Service(Callable):
         *,
         mask_token: str | None,
         multilabel: bool,
-        outputs: str,
+        outputs: Kind,
         name: str,
     ) -> None:
         self._endpoint = endpoint

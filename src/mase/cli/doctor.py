@@ -1,0 +1,74 @@
+"""`mase doctor`: what a model was taken for."""
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from mase.cli.options import device, download, model, threads, trust_remote_code
+
+if TYPE_CHECKING:
+    from mase.doctor.check import Check
+
+__all__ = ["doctor"]
+
+_WIDTH = 100
+
+
+@click.command(short_help="Say what a model was taken for, and what to pass where it was guessed.")
+@model
+@click.option("--text", metavar="TEXT", help="Text to ask about. [default: two texts in English]")
+@device
+@threads
+@download
+@trust_remote_code
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def doctor(
+    *,
+    model: str,
+    text: str | None,
+    device: str | None,
+    threads: int | None,
+    download: bool,
+    trust_remote_code: bool,
+    as_json: bool,
+) -> None:
+    """Say what a model was taken for: its kind, classes, output, cut-off, inputs, speed, and default settings.
+
+    The model is asked a few questions. What nobody said about it and had to be guessed is listed with what to pass to
+    say it.
+
+    \b
+    Examples
+      mase doctor -m bert-imdb
+      mase doctor -m classifier.py:predict_proba --text "Not bad at all."
+    """
+    from mase.cli.code import open_model
+    from mase.cli.explanation_run import open_console
+    from mase.cli.streams import aside
+    from mase.doctor.checking import check
+    from mase.models.runtime import configure
+
+    with aside():
+        loaded = open_model(model, download=download, device=device, trust_remote_code=trust_remote_code)
+        configure(threads)
+        found = check(loaded, text=text)
+    if as_json:
+        click.echo(json.dumps(found.to_dict(), ensure_ascii=False))
+    else:
+        open_console().print(*_parts(found), width=_WIDTH)
+
+
+def _parts(found: "Check") -> tuple[object, ...]:
+    """Return the lines of a check as a table without borders, in which long lines are broken."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from mase.render.pieces import inline
+
+    grid = Table.grid(padding=(0, 2))
+    for heading, line in found.facts.items():
+        grid.add_row(Text(heading, "dim"), Text(line))
+    for guess in found.guesses:
+        grid.add_row(Text("guessed", "yellow"), Text(inline(f"{guess.what}: {guess.remedy}")))
+    return Text(inline(found.name), "bold"), grid

@@ -1,0 +1,103 @@
+"""What a model was taken for, and what was guessed about it, for `mase.check`."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+__all__ = ["DescribedModel", "Description", "Guess", "described", "description_of", "of_module", "unnamed"]
+
+# The names of classes that nobody named: their numbers, as transformers writes them, too.
+_NUMBERS = re.compile(r"(not )?(LABEL_)?\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """Something that nobody said about a model.
+
+    Attributes
+    ----------
+    what
+        What was taken for granted, such as "the scores are logits".
+    remedy
+        What to pass to say it.
+    """
+
+    what: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What an object was taken for.
+
+    Attributes
+    ----------
+    kind
+        The kind of model, such as "Hugging Face BertForSequenceClassification".
+    labels_from
+        Where the names of its classes are from.
+    device, precision
+        The device and the data type of the weights; None where they are not known.
+    guesses
+        What the adapter guessed.
+    """
+
+    kind: str
+    labels_from: str
+    device: str | None = None
+    precision: str | None = None
+    guesses: tuple[Guess, ...] = ()
+
+
+@runtime_checkable
+class DescribedModel(Protocol):
+    """A model that describes itself."""
+
+    @property
+    def description(self) -> Description:
+        """What the model was taken for."""
+        ...
+
+
+def of_module(model: Any, owner: str, labels_from: str, remedy: str, *guesses: Guess) -> Description:
+    """Return the description of a model that has a torch `module` on a `device`.
+
+    `remedy` says how to name classes that have no names.
+    """
+    types = [str(parameter.dtype) for parameter in model.module.parameters() if parameter.is_floating_point()]
+    precision = types[0].removeprefix("torch.") if types else None
+    kind = f"{owner} {type(model.module).__name__}"
+    return Description(kind, labels_from, model.device, precision, (*unnamed(model.labels, remedy), *guesses))
+
+
+def described(owner: str, labels_from: str, remedy: str) -> property:
+    """Return the property `description` of a class of models with a torch `module`, of which nothing is guessed."""
+    return property(lambda model: of_module(model, owner, labels_from, remedy), doc="What the model was taken for.")
+
+
+def unnamed(labels: Sequence[str], remedy: str) -> tuple[Guess, ...]:
+    """Return the guess that the classes are called by their numbers; none if they have names.
+
+    Examples
+    --------
+    >>> unnamed(["0", "1"], "pass labels=[...]")[0].what
+    "the classes are called '0', '1'"
+    """
+    if not all(map(_NUMBERS.fullmatch, labels)):
+        return ()
+    shown = ", ".join(map(repr, labels[:3])) + (", ..." if len(labels) > 3 else "")
+    return (Guess(f"the classes are called {shown}", remedy),)
+
+
+def description_of(model: Any) -> Description:
+    """Return the description of any model; one of another package that has none is described by its class.
+
+    Raises
+    ------
+    MaseError
+        If the model cannot be evaluated.
+    """
+    if isinstance(model, DescribedModel):
+        return model.description
+    return Description(type(model).__name__, "the model", guesses=unnamed(model.labels, "give the model labels"))

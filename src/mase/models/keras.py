@@ -1,0 +1,169 @@
+"""Models of Keras 3 on any backend, as black boxes over texts; see `mase.models.keras_torch` for the backend torch."""
+
+from collections.abc import Callable as Function
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import keras
+import numpy as np
+
+from mase.errors import CapabilityError, ModelError, OptionError, ShapeError
+from mase.models.callable import Callable
+from mase.models.callable import Kind as Outputs
+
+__all__ = ["KerasModel"]
+
+# What the last activation of a model says about its output. Others have to be named by `outputs`.
+_KINDS: dict[str, Outputs] = {"softmax": "probabilities", "sigmoid": "probabilities", "linear": "logits"}
+
+Kind = Literal["auto"] | Outputs
+
+
+class KerasModel(Callable):
+    """A text classifier of Keras 3, explained by masking words of its texts.
+
+    Parameters
+    ----------
+    model
+        A model with one output `(b, k)`. It is called with ``training=False`` and never changed.
+    vectorizer
+        What turns texts into the input of the model: a `keras.layers.TextVectorization` or another layer that takes a
+        batch of texts, or a function from one text to ids. None if the model reads texts itself. Texts of equal length
+        form a batch, so a function that does not pad needs a model that accepts any length.
+    labels
+        Names of the k classes, or of the second class for one column; "0", "1", ... by default.
+    mask_token
+        The string that replaces a masked word; None removes the word from the text.
+    outputs, multilabel
+        What the model returns: "logits", "probabilities", "values" or "auto". By "auto" the last activation decides:
+        softmax and sigmoid give probabilities, and several columns of a sigmoid are separate questions; a linear layer
+        gives logits.
+    name
+        Name for provenance; by default that of the model.
+
+    Raises
+    ------
+    OptionError
+        If the model reads ids and there is no vectorizer, or its last activation does not say what it returns.
+    CapabilityError
+        If the model has several inputs or outputs.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        vectorizer: Any = None,
+        *,
+        labels: Sequence[str] | None = None,
+        mask_token: str | None = None,
+        outputs: Kind = "auto",
+        multilabel: bool = False,
+        name: str | None = None,
+    ) -> None:
+        if vectorizer is None and not _reads_texts(model):
+            raise OptionError(
+                f"{model.name} has no input of strings, expected Explainer(model, vectorizer) with a TextVectorization "
+                "layer or a function from a text to ids; if it reads texts, wrap it in mase.models.Callable"
+            )
+        if outputs != "auto":
+            kind: Outputs = outputs
+        else:
+            activation = _last_activation(model)
+            if activation not in _KINDS:
+                raise OptionError(
+                    f"the output of {model.name} comes from {activation or 'a layer without activation'}, which may "
+                    "be probabilities or not; pass mase.models.KerasModel(..., outputs='probabilities'), 'logits' or "
+                    "'values'"
+                )
+            kind = _KINDS[activation]
+            multilabel = multilabel or (activation == "sigmoid" and model.output_shape[-1] > 1)
+        super().__init__(
+            _Scores(model, vectorizer),
+            labels,
+            mask_token=mask_token,
+            multilabel=multilabel,
+            outputs=kind,
+            name=name or model.name,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Scores:
+    """A model and its vectorizer as a function from texts to the rows of the output, as an array."""
+
+    model: Any
+    vectorizer: Any
+
+    def __call__(self, texts: list[str]) -> Any:
+        with _without_gradients():
+            if self.vectorizer is None:
+                rows = texts if len(self.model.inputs[0].shape) == 1 else [[text] for text in texts]
+                return self._answer(keras.ops.convert_to_tensor(rows))
+            if isinstance(self.vectorizer, keras.layers.Layer):
+                return self._answer(self.vectorizer(texts))
+            return self._by_length([_ids(self.vectorizer, text) for text in texts])
+
+    def _by_length(self, rows: list[Any]) -> Any:
+        by_length: dict[int, list[int]] = {}
+        for index, row in enumerate(rows):
+            by_length.setdefault(len(row), []).append(index)
+        answers = {
+            index: answer
+            for indices in by_length.values()
+            for index, answer in zip(indices, self._answer(np.stack([rows[i] for i in indices])), strict=True)
+        }
+        return np.stack([answers[index] for index in range(len(rows))])
+
+    def _answer(self, batch: Any) -> Any:
+        answer = self.model(batch, training=False)
+        if isinstance(answer, list | tuple | dict):
+            raise ModelError(f"{self.model.name} returned {len(answer)} outputs, expected one of shape (b, k)")
+        return keras.ops.convert_to_numpy(answer)
+
+
+def _ids(function: Function[[str], Any], text: str) -> Any:
+    """Return the ids `(t,)` that a function gives for a text; spans after them are left out."""
+    found = function(text)
+    if isinstance(found, tuple) and len(found) == 2 and np.ndim(found[0]) == 1:
+        found = found[0]
+    ids = np.asarray(getattr(found, "ids", found))
+    if ids.ndim != 1 or ids.dtype.kind not in "iu" or not len(ids):
+        raise ShapeError(
+            f"the vectorizer returned {type(found).__name__} of shape {ids.shape} for {text!r:.40}, expected a list "
+            "of at least one integer"
+        )
+    return ids
+
+
+def _reads_texts(model: Any) -> bool:
+    """Return whether the only input of a model holds strings."""
+    inputs = getattr(model, "inputs", None)
+    if inputs is not None and len(inputs) != 1:
+        raise CapabilityError(
+            f"{model.name} has {len(inputs)} inputs, expected one; wrap it in mase.models.Callable with a function of "
+            "texts or records"
+        )
+    return inputs is not None and keras.backend.standardize_dtype(inputs[0].dtype) == "string"
+
+
+def _last_activation(model: Any) -> str | None:
+    """Return the name of the activation of the last layer, None if the model is not a graph of layers or has none."""
+    if not isinstance(model, keras.Sequential) and getattr(model, "operations", None) is None:
+        return None  # a subclass of Model, whose layers have no known order
+    last = model.layers[-1]
+    if isinstance(last, keras.Model):
+        return _last_activation(last)
+    if isinstance(last, keras.layers.Softmax):
+        return "softmax"
+    activation = getattr(last, "activation", None)
+    return getattr(activation, "__name__", None)
+
+
+def _without_gradients() -> AbstractContextManager[Any]:
+    if keras.backend.backend() != "torch":
+        return nullcontext()
+    import torch
+
+    return torch.no_grad()

@@ -1,0 +1,285 @@
+"""Models that are known by a function from token ids to class scores, such as a session of ONNX Runtime."""
+
+from collections.abc import Callable as Function
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, get_args
+
+import numpy as np
+
+from mase.arrays import Bools, Floats, Ints
+from mase.document import Document, Input, check_texts
+from mase.errors import CapabilityError, EmptyTextError, NonFiniteError, OptionError, ShapeError
+from mase.links import Output, predictions
+from mase.models.answers import Answers
+from mase.models.batching import in_batches
+from mase.models.origin import Reopened
+from mase.models.outputs import Kind, Scores, recognise, score_labels
+from mase.models.protocol import Binding, Opened
+from mase.models.tokenizing import Tokenizer, shortened
+from mase.rng import untouched
+from mase.text import Side, Tokens
+
+__all__ = ["Row", "TokenIds"]
+
+# One input: its ids, and its token types if there are any.
+Row = tuple[tuple[int, ...], tuple[int, ...] | None]
+
+_SAMPLE = "this is a text of nine quite usual words"  # what the scores are is recognised by variants of it
+_BATCH = 64
+_BATCH_TOKENS = 8192
+
+
+class TokenIds(Reopened):
+    """A classifier that is known by a function from ids `(b, t)` to class scores `(b, k)`.
+
+    It is explained by masking words: their tokens are replaced by the id of "mask", "unk" or "pad", or deleted. Rows of
+    one length form a batch, without padding.
+
+    Parameters
+    ----------
+    run
+        `run(ids, types)` returns class scores `(b, k)` of ids `(b, t)`; `types` are token types `(b, t)` or None.
+    tokenizer
+        From a document to tokens.
+    labels
+        Names of the k classes; "0", "1", ... by default.
+    max_length, keep
+        Longest input in tokens, and which end of a longer text the model reads: "start" or "end".
+    outputs, multilabel
+        What `run` returns; see `mase.models.outputs.recognise`.
+    name
+        Name for provenance.
+
+    Raises
+    ------
+    OptionError
+        If an option has an invalid value, or nothing can represent an absent word.
+    """
+
+    sha256: str | None = None
+    has_embeddings: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        run: Function[[Ints, Ints | None], Any],
+        tokenizer: Tokenizer,
+        *,
+        name: str,
+        labels: Sequence[str] | None = None,
+        max_length: int | None = None,
+        keep: Side = "start",
+        outputs: Kind = "auto",
+        multilabel: bool = False,
+    ) -> None:
+        if isinstance(labels, str):
+            raise OptionError(f"labels is {labels!r}, expected one name per class, for example ['neg', 'pos']")
+        if labels is not None and (not len(labels) or len(set(labels)) != len(labels)):
+            raise OptionError(f"labels are {list(labels)}, expected one name per class, all different")
+        if max_length is not None and max_length < 1:
+            raise OptionError(f"max_length is {max_length}, expected an integer >= 1")
+        if keep not in ("start", "end"):
+            raise OptionError(f"keep is {keep!r}, expected 'start' or 'end'")
+        if outputs not in get_args(Kind):
+            raise OptionError(f"outputs is {outputs!r}, expected one of {', '.join(get_args(Kind))}")
+        if multilabel and outputs == "values":
+            raise OptionError("multilabel is True, expected False for outputs='values', which are no classes")
+        self._run, self._tokenizer, self.name = run, tokenizer, name
+        self._labels = None if labels is None else tuple(map(str, labels))
+        self._max_length, self._keep = max_length, keep
+        self._outputs, self._multilabel = outputs, multilabel
+
+    @cached_property
+    def references(self) -> tuple[str, ...]:
+        """The references: those of "mask", "unk" and "pad" for which there is an id, and "delete".
+
+        Tokens can be deleted if the tokenizer adds special ones, so that something is left of every text.
+        """
+        names = (*self._tokenizer.roles, *(("delete",) if any(self._sample.fixed) else ()))
+        if not names:
+            raise OptionError(
+                f"{self.name} has nothing to represent an absent word, expected an id for it; pass unk_id=..., "
+                "mask_id=... or pad_id=..."
+            )
+        return names
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the k classes."""
+        return score_labels(self._labels, self._scores)
+
+    @property
+    def output(self) -> Output:
+        """What the columns of the scores are."""
+        return self._scores.output
+
+    @property
+    def returns_values(self) -> bool:
+        """Whether the columns are values instead of class scores."""
+        return self._outputs == "values"
+
+    @property
+    def _sample(self) -> Tokens:
+        return self._tokenizer.encode(Document.of(_SAMPLE), self.name)
+
+    @cached_property
+    def _scores(self) -> Scores:
+        """The kind of the scores, determined once from 32 rows of the same ids in random orders."""
+        tokens = shortened(self._sample, self._max_length, self._keep)
+        if not len(tokens):
+            raise EmptyTextError(f"the tokenizer of {self.name} returns no token for {_SAMPLE!r}, expected some")
+        ids = np.random.default_rng(0).permuted(np.tile(np.array(tokens.ids, dtype=np.int64), (32, 1)), axis=1)
+        with untouched():
+            raw = np.asarray(self._run(ids, None if tokens.types is None else np.zeros_like(ids)), dtype=np.float64)
+        if raw.ndim == 1:
+            raw = raw[:, None]
+        if raw.ndim != 2 or len(raw) != len(ids) or not raw.shape[1]:
+            raise ShapeError(
+                f"{self.name} returned scores of shape {raw.shape}, expected ({len(ids)}, k): one row per text, one "
+                "column per class"
+            )
+        if self._outputs == "auto" and not np.isfinite(raw).all():
+            raise NonFiniteError(
+                f"{self.name} returns numbers that are not finite for {_SAMPLE!r}, so its scores cannot be recognised "
+                "as logits or probabilities, expected finite numbers; pass outputs='logits' or outputs='probabilities'"
+            )
+        return recognise(raw, self._outputs, multilabel=self._multilabel, named=self._labels is not None)
+
+    def encode(self, text: Input) -> Tokens:
+        """Return the tokens that the model reads.
+
+        Raises
+        ------
+        EmptyTextError
+            If there are only special tokens.
+        InvalidTextError
+            If the tokenizer does not read such a document.
+        """
+        document = Document.of(text)
+        tokens = shortened(self._tokenizer.encode(document, self.name), self._max_length, self._keep)
+        if all(tokens.fixed):
+            raise EmptyTextError(
+                f"text {document.text[:40]!r} has no word that the model can read, expected at least one"
+            )
+        return tokens
+
+    def bind(self, binding: Binding) -> "TokenIdsProbe":
+        """Return the probe of one text.
+
+        Raises
+        ------
+        CapabilityError
+            If the space needs an embedding layer.
+        """
+        if not binding.space.binary:
+            raise CapabilityError(
+                f"{self.name} is known by its token ids and has no embedding layer to scale, expected a method that "
+                "masks words; use method='mase'"
+            )
+        role = binding.space.reference
+        start = self.scores([_row(binding.tokens)])
+        batch = int(np.clip(_BATCH_TOKENS // len(binding.tokens), 8, 256))
+        return TokenIdsProbe(self, binding, self._tokenizer.roles.get(role or "delete"), start, batch_size=batch)
+
+    def predict(self, texts: Sequence[Input]) -> Floats:
+        """Return class probabilities `(n, k)`, or the values."""
+        return self.predict_tokens([self.encode(text) for text in check_texts(texts, tuples=True)])
+
+    def predict_tokens(self, tokens: Sequence[Tokens]) -> Floats:
+        """Return class probabilities `(n, k)` of n sequences of tokens, or the values."""
+        rows = sorted(enumerate(map(_row, tokens)), key=lambda item: len(item[1][0]))
+        result = np.empty((len(tokens), len(self.labels)))
+        places: Ints = np.array([place for place, _ in rows], dtype=np.int64)
+        for part, scores in in_batches(
+            lambda chosen, _: self.scores([rows[index][1] for index in chosen]), np.arange(len(rows)), _BATCH
+        ):
+            result[places[part]] = predictions(scores, self.output)
+        return result
+
+    def scores(self, rows: Sequence[Row]) -> Floats:
+        """Return the class scores `(n, k)` of n rows of any lengths.
+
+        Raises
+        ------
+        ModelError, ShapeError
+            If the function does not return class scores.
+        """
+        by_length: dict[int, list[int]] = {}
+        for index, (ids, _) in enumerate(rows):
+            by_length.setdefault(len(ids), []).append(index)
+        result = np.empty((len(rows), self._scores.n_classes))
+        answers = Answers(self.name, self.output, self.labels)
+        for indices in by_length.values():
+            batch = [rows[index] for index in indices]
+            types = None if batch[0][1] is None else np.array([kinds for _, kinds in batch], dtype=np.int64)
+            answer = self._run(np.array([ids for ids, _ in batch], dtype=np.int64), types)
+            result[indices] = answers.table(answer, [f"ids {ids}" for ids, _ in batch])
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class TokenIdsProbe:
+    """A model of token ids bound to one text. See `mase.models.protocol.Probe`.
+
+    `reference_id` replaces the tokens of a masked word; None deletes them.
+    """
+
+    model: TokenIds
+    binding: Binding
+    reference_id: int | None
+    start: Floats
+    n_setup: int = 1
+    batch_size: int = 256
+
+    @property
+    def output(self) -> Output:
+        """What the columns of the scores are."""
+        return self.model.output
+
+    @property
+    def scale(self) -> Floats:
+        """`(p,)`: 1 for a coordinate whose tokens change when they are masked, 0 for any other."""
+        changes = np.array([token != self.reference_id for token in self.binding.tokens.ids])
+        scale = np.zeros(self.binding.n_coordinates)
+        scale[self.binding.coordinate_of_token[changes & (self.binding.coordinate_of_token >= 0)]] = 1
+        return scale
+
+    def opened(self) -> Opened:
+        """Return a context that yields `scores`; it needs no preparation."""
+        return nullcontext(self.scores)
+
+    def scores(self, coordinates: Floats, rows: Ints) -> Floats:
+        """Return scores `(b, k)` at coordinates `(b, p)` of zeros and ones.
+
+        Raises
+        ------
+        CapabilityError
+            If a coordinate is neither 0 nor 1.
+        """
+        del rows
+        if not np.isin(coordinates, (0.0, 1.0)).all():
+            raise CapabilityError(
+                "a model of token ids can only keep or mask words, expected coordinates 0 and 1; use design='bernoulli'"
+            )
+        of_token = self.binding.coordinate_of_token
+        return self.model.scores([self._masked(kept) for kept in (coordinates[:, of_token] == 1) | (of_token < 0)])
+
+    def exchanged(self, sources: Ints) -> Floats:
+        """Return scores `(b, k)` where word i has the ids of word `sources[:, i]`; `sources` is `(b, p)`."""
+        ids, types = _row(self.binding.tokens)
+        sourced = self.binding.token_sources(sources)
+        return self.model.scores([(tuple(ids[token] for token in row), types) for row in sourced])
+
+    def _masked(self, kept: Bools) -> Row:
+        """Return the row in which the tokens that are not `kept` `(t,)` are replaced or deleted."""
+        ids, types = _row(self.binding.tokens)
+        if self.reference_id is not None:
+            return tuple(token if keep else self.reference_id for token, keep in zip(ids, kept, strict=True)), types
+        left = None if types is None else tuple(kind for kind, keep in zip(types, kept, strict=True) if keep)
+        return tuple(token for token, keep in zip(ids, kept, strict=True) if keep), left
+
+
+def _row(tokens: Tokens) -> Row:
+    return tokens.ids, tokens.types

@@ -1,0 +1,265 @@
+"""Turn documents into tokens with what users have: a tokenizer of `tokenizers` or transformers, or a function.
+
+This module imports no framework.
+"""
+
+import copy
+import operator
+import sys
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Protocol
+
+import numpy as np
+
+from mase.document import Document
+from mase.errors import CapabilityError, InvalidTextError, MaseError, ModelError, OptionError, ShapeError
+from mase.text import Side, Span, Tokens, Truncation
+
+__all__ = ["Tokenizer", "ids_and_spans", "longest_first", "shortened", "tokenizing"]
+
+# How vocabularies usually name the tokens that can represent an absent word.
+_USUAL = {"mask": ("[MASK]", "<mask>"), "unk": ("[UNK]", "<unk>"), "pad": ("[PAD]", "<pad>")}
+
+
+class Tokenizer(Protocol):
+    """From a document to its tokens.
+
+    Attributes
+    ----------
+    roles
+        The ids of those of "mask", "unk" and "pad" that there are.
+    """
+
+    @property
+    def roles(self) -> Mapping[str, int]:
+        """The ids that can represent an absent word, by role."""
+        ...
+
+    def encode(self, document: Document, owner: str) -> Tokens:
+        """Return all tokens of a document; `owner` is the model that asks, for messages."""
+        ...
+
+
+def tokenizing(tokenizer: Any, roles: Mapping[str, int | None], special_ids: Collection[int] = ()) -> Tokenizer:
+    """Return the tokenizer of a user in the form of this library.
+
+    Parameters
+    ----------
+    tokenizer
+        A `tokenizers.Tokenizer`, a fast tokenizer of transformers, or a function from a text to ids, or to ids and
+        character spans.
+    roles
+        Ids of "mask", "unk" and "pad"; None for one that the tokenizer itself knows, or that there is not.
+    special_ids
+        Further ids of a function that are never scored.
+
+    Raises
+    ------
+    CapabilityError
+        If it gives no character spans, or cannot be copied.
+    OptionError
+        If it is none of these.
+    """
+    given = {role: token for role, token in roles.items() if token is not None}
+    backend = tokenizer
+    transformers, tokenizers = sys.modules.get("transformers"), sys.modules.get("tokenizers")
+    if transformers is not None and isinstance(tokenizer, transformers.PreTrainedTokenizerBase):
+        if not tokenizer.is_fast:
+            raise CapabilityError(
+                f"tokenizer {type(tokenizer).__name__} gives no character spans, expected a fast tokenizer"
+            )
+        own = {role: getattr(tokenizer, f"{role}_token_id") for role in _USUAL}
+        given = {role: token for role, token in own.items() if token is not None} | given
+        backend = tokenizer.backend_tokenizer
+    if tokenizers is not None and isinstance(backend, tokenizers.Tokenizer):
+        return FastTokenizer.of(backend, given)
+    if callable(tokenizer):
+        pad = {given["pad"]} if "pad" in given else set()
+        return FunctionTokenizer(tokenizer, MappingProxyType(given), frozenset(special_ids) | pad)
+    raise OptionError(
+        f"tokenizer is of type {type(tokenizer).__name__}, expected a tokenizer of tokenizers or transformers, or a "
+        "function from a text to ids"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class FastTokenizer:
+    """A `tokenizers.Tokenizer` without truncation and padding. Two texts are encoded as a pair."""
+
+    backend: Any
+    roles: Mapping[str, int]
+
+    @classmethod
+    def of(cls, backend: Any, given: Mapping[str, int]) -> "FastTokenizer":
+        """Return a copy of a tokenizer, which keeps the whole text; `given` are ids of roles that it need not name."""
+        try:
+            own = copy.deepcopy(backend)
+        except Exception as error:
+            raise CapabilityError(
+                f"the tokenizer cannot be copied ({error}), expected one without components in Python; pass a function "
+                "from a text to (ids, spans)"
+            ) from error
+        own.no_truncation()
+        own.no_padding()
+        found = {
+            role: token
+            for role, names in _USUAL.items()
+            if (token := next(filter(lambda one: one is not None, map(own.token_to_id, names)), None)) is not None
+        }
+        return cls(own, {role: (found | dict(given))[role] for role in _USUAL if role in {*found, *given}})
+
+    def encode(self, document: Document, owner: str) -> Tokens:
+        """Return the tokens of one text, or of two as a pair; tokens that the tokenizer adds are fixed."""
+        texts = [field.text for field in document.fields if field.value is None]
+        if len(texts) != len(document.fields) or len(texts) > 2:
+            names = ", ".join(field.name for field in document.fields)
+            raise InvalidTextError(f"text has the fields {names}, expected one text or a pair of texts for {owner}")
+        encoded, starts = self.backend.encode(*texts), document.starts
+        fixed = tuple(sequence is None for sequence in encoded.sequence_ids)
+        spans = tuple(
+            None if sequence is None else (start + starts[sequence], end + starts[sequence])
+            for sequence, (start, end) in zip(encoded.sequence_ids, encoded.offsets, strict=True)
+        )
+        types = tuple(encoded.type_ids)
+        return Tokens(document, tuple(encoded.ids), tuple(encoded.tokens), spans, fixed, types=types)
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionTokenizer:
+    """A function from a text to ids, or to ids and spans; tokens with an id in `fixed_ids` are fixed."""
+
+    function: Callable[[str], Any]
+    roles: Mapping[str, int]
+    fixed_ids: frozenset[int]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _function_tokenizer, (self.function, dict(self.roles), self.fixed_ids)
+
+    def encode(self, document: Document, owner: str) -> Tokens:
+        """Return the tokens of one text."""
+        text = document.only_text(owner)
+        ids, spans = ids_and_spans(self.function, text, self.fixed_ids)
+        fixed = tuple(token in self.fixed_ids for token in ids)
+        pieces = tuple(
+            f"<{token}>" if span is None else text[slice(*span)] for token, span in zip(ids, spans, strict=True)
+        )
+        return Tokens(document, tuple(ids), pieces, tuple(spans), fixed)
+
+
+def _function_tokenizer(
+    function: Callable[[str], Any], roles: dict[str, int], fixed_ids: frozenset[int]
+) -> FunctionTokenizer:
+    return FunctionTokenizer(function, MappingProxyType(roles), fixed_ids)
+
+
+def ids_and_spans(
+    tokenize: Callable[[str], Any], text: str, fixed_ids: Collection[int] = ()
+) -> tuple[list[int], list[Span | None]]:
+    """Return the ids `(t,)` and spans that a function of the user returns for a text, checked.
+
+    If it returns ids alone, they must be one per whitespace word, not counting those in `fixed_ids`.
+
+    Raises
+    ------
+    ModelError
+        If the function raises.
+    ShapeError
+        If it returns something else, or spans outside the text.
+    """
+    try:
+        encoded = tokenize(text)
+    except MaseError:
+        raise
+    except Exception as error:
+        raise ModelError(f"tokenize raised {type(error).__name__}: {error}") from error
+    try:
+        pair = (
+            isinstance(encoded, tuple | list)
+            and len(encoded) == 2
+            and not np.isscalar(encoded[0])
+            and np.ndim(encoded[0]) == 1
+        )
+        ids = [operator.index(token) for token in (encoded[0] if pair else encoded)]
+        spans = (
+            [None if span is None else (operator.index(span[0]), operator.index(span[1])) for span in encoded[1]]
+            if pair
+            else None
+        )
+    except (TypeError, IndexError, ValueError, RuntimeError) as error:
+        raise ShapeError(
+            f"tokenize returned {encoded!r:.80}, expected integer ids, or (ids, spans) with one (start, end) per id"
+        ) from error
+    if spans is None:
+        return ids, _whitespace_spans(text, ids, fixed_ids)
+    if len(ids) != len(spans):
+        raise ShapeError(f"tokenize returned {len(ids)} ids and {len(spans)} spans, expected one span per id")
+    outside = next((span for span in spans if span is not None and not 0 <= span[0] <= span[1] <= len(text)), None)
+    if outside is not None:
+        raise ShapeError(
+            f"tokenize returned the span {outside} for a text of {len(text)} characters, expected a span inside it"
+        )
+    return ids, spans
+
+
+def _whitespace_spans(text: str, ids: list[int], fixed_ids: Collection[int]) -> list[Span | None]:
+    words, start = [], 0
+    for word in text.split():
+        start = text.index(word, start)
+        words.append((start, start + len(word)))
+        start += len(word)
+    n_scored = sum(token not in fixed_ids for token in ids)
+    if n_scored != len(words):
+        raise ShapeError(
+            f"tokenize returned {n_scored} ids for a text of {len(words)} whitespace words, expected one id per "
+            "word; return (ids, spans) with one (start, end) per id"
+        )
+    next_words = iter(words)
+    return [None if token in fixed_ids else next(next_words) for token in ids]
+
+
+def shortened(tokens: Tokens, longest: int | None, keep: Side) -> Tokens:
+    """Return at most `longest` of the tokens of one or two texts: all special ones, and those at one end of each text.
+
+    Of a pair the longer text loses tokens first; see `longest_first`. None is no limit.
+    """
+    if longest is None or len(tokens) <= longest:
+        return tokens
+    second = (*tokens.document.starts, len(tokens.text) + 1)[1]  # where the second text begins
+    of_text: tuple[list[int], list[int]] = ([], [])
+    for index, span in enumerate(tokens.spans):
+        if span is not None:
+            of_text[span[0] >= second].append(index)
+    room = longest - (len(tokens) - sum(map(len, of_text)))
+    kept = set()
+    sizes = longest_first(len(of_text[0]), len(of_text[1]), max(room, 0))
+    for own, most in zip(of_text, sizes, strict=True):
+        kept |= set(own[:most] if keep == "start" else own[len(own) - most :])
+    places = [index for index, span in enumerate(tokens.spans) if span is None or index in kept]
+
+    def chosen(values: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(values[index] for index in places)
+
+    return Tokens(
+        tokens.document,
+        chosen(tokens.ids),
+        chosen(tokens.pieces),
+        chosen(tokens.spans),
+        chosen(tokens.fixed),
+        Truncation(len(places), len(tokens), keep),
+        None if tokens.types is None else chosen(tokens.types),
+    )
+
+
+def longest_first(first: int, second: int, room: int) -> tuple[int, int]:
+    """Return how many tokens of each of two texts fit into `room`, where the longer text loses its tokens first.
+
+    These are the numbers of the library tokenizers: of two halves the second one gets the odd token.
+    """
+    if first + second <= room:
+        return first, second
+    half = room // 2
+    if min(first, second) <= half:
+        return (first, room - first) if first <= second else (room - second, second)
+    return (half, room - half) if first <= second else (room - half, half)

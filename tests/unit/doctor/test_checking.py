@@ -1,0 +1,151 @@
+"""Tests of `mase.doctor.checking`: what a model is taken for."""
+
+import itertools
+import json
+import time
+
+import pytest
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+import mase
+from mase.errors import ModelError, ShapeError
+from mase.models import Callable, TorchModule, load
+from mase.testing import SmallLSTM, whitespace_ids
+
+
+def half(texts):
+    return [[0.5, 0.5] for _ in texts]
+
+
+def test_a_function_without_names_of_classes():
+    found = mase.check(half)
+    assert (found.name, found.labels, found.output, found.multilabel) == ("half", ("0", "1"), "probabilities", False)
+    assert found.kind == "function half"
+    assert "texts" in found.inputs
+    assert found.agreement.is_deterministic
+    assert not found.agreement.is_batch_dependent
+    assert found.defaults.references == ("delete",)
+    (guess,) = found.guesses
+    assert ("'0', '1'" in guess.what, "labels=[" in guess.remedy) == (True, True)
+    assert mase.check(Callable(half, ["neg", "pos"])).guesses == ()
+
+
+def test_an_estimator_names_its_classes():
+    estimator = make_pipeline(CountVectorizer(), LogisticRegression()).fit(["good", "bad"], ["pos", "neg"])
+    found = mase.check(estimator)
+    assert (found.labels, found.kind, found.guesses) == (("neg", "pos"), "sklearn Pipeline", ())
+    assert "classes_" in found.labels_from
+    estimator.fit(["good", "bad"], [1, 0])
+    assert [guess.what for guess in mase.check(estimator).guesses] == ["the classes are called '0', '1'"]
+
+
+def test_what_is_guessed_of_a_torch_module():
+    found = mase.check(SmallLSTM(), whitespace_ids)
+    assert (found.kind, found.device, found.precision, found.output) == (
+        "torch module SmallLSTM",
+        "cpu",
+        "float32",
+        "logits",
+    )
+    assert ["labels=[" in guess.remedy or "outputs=" in guess.remedy for guess in found.guesses] == [True, True]
+    known = TorchModule(
+        SmallLSTM(), tokenize=whitespace_ids, labels=["neg", "pos"], outputs="logits", max_length=20, keep="end"
+    )
+    assert mase.check(known).guesses == ()
+    assert (mase.check(known).cut_off.n_kept, mase.check(known).cut_off.kept) == (20, "end")
+
+
+def test_a_hugging_face_folder_and_a_bundled_model(good):
+    found = mase.check(str(good))
+    assert found.kind == "Hugging Face BertForSequenceClassification"
+    assert (found.cut_off.n_kept, found.cut_off.kept, found.defaults.references[0]) == (512, "start", "mask")
+    assert [guess.what for guess in found.guesses] == ["the classes are called 'LABEL_0', 'LABEL_1'"]
+    bundled = mase.check("lstm-imdb")
+    assert (bundled.name, bundled.labels, bundled.guesses) == ("lstm-imdb", ("neg", "pos"), ())
+    assert (bundled.cut_off.n_kept, bundled.cut_off.kept) == (80, "end")
+    assert [speed.n_units for speed in bundled.speeds][1] == 80
+
+
+def test_a_model_without_a_description_is_described_by_its_class():
+    from mase.models.wrapper import Wrapper
+
+    class Own(Wrapper):
+        def bind(self, binding):
+            return self.model.bind(binding)
+
+    found = mase.check(Own(load("lstm-imdb")))
+    assert (found.kind, found.labels, found.device) == ("Own", ("neg", "pos"), None)
+
+
+def test_noise_and_dependence_on_the_batch_are_told():
+    answers = itertools.cycle([[0.5, 0.5], [0.4, 0.6], [0.7, 0.3]])
+    noisy = mase.check(lambda texts: [next(answers) for _ in texts])
+    assert not noisy.agreement.is_deterministic
+    assert not noisy.agreement.is_batch_dependent
+    by_size = mase.check(lambda texts: [[0.5 + 0.1 / len(texts), 0.5 - 0.1 / len(texts)] for _ in texts])
+    assert by_size.agreement.is_deterministic
+    assert by_size.agreement.is_batch_dependent
+    assert (by_size.agreement.in_batch, "0.067" in by_size.facts["answers"]) == (pytest.approx(0.1 * 2 / 3), True)
+
+
+def test_the_time_of_an_explanation_is_about_what_it_takes():
+    def slow(texts):
+        time.sleep(0.0005 * len(texts))
+        return half(texts)
+
+    found = mase.check(slow, text="a slow but steady one, for all that it is worth, and it is worth a lot")
+    (speed,) = found.speeds
+    assert 0.0005 <= speed.seconds < 0.005
+    explained = mase.explain("a slow but steady one, for all that it is worth, and it is worth a lot", slow)
+    assert explained.fit.n_queries == pytest.approx(speed.n_evaluations, abs=3)
+    assert explained.fit.seconds < 3 * speed.of_an_explanation
+
+
+def test_a_model_that_fails_for_long_texts_is_told_with_the_rest():
+    def short_only(texts):
+        if any(len(text.split()) > 50 for text in texts):
+            raise RuntimeError("index 50 is out of range")
+        return half(texts)
+
+    found = mase.check(Callable(short_only, ["neg", "pos"]))
+    (guess,) = found.guesses
+    assert ("index 50 is out of range" in guess.what, "max_length" in guess.remedy) == (True, True)
+    assert len(found.speeds) == 1
+
+
+@pytest.mark.parametrize(
+    ("model", "error", "message"),
+    [
+        (lambda texts: 1 / 0, ModelError, "ZeroDivisionError"),
+        (lambda texts: [[1.0, 0.0]] * 3, ShapeError, "one row per text"),
+        (lambda texts: [[3.0, 4.0] for _ in texts], ModelError, "probabilities"),
+        (lambda texts: [{"rain": 1}[text] for text in texts], ModelError, "text="),
+    ],
+)
+def test_a_broken_model_has_the_error_of_an_explanation(model, error, message):
+    with pytest.raises(error, match=message):
+        mase.check(model)
+
+
+def test_a_model_that_reads_something_else_is_checked_with_an_example():
+    def smiles(texts):
+        if not all(set(text) <= set("CON()= ") for text in texts):
+            raise ValueError("no molecule")
+        return half(texts)
+
+    with pytest.raises(ModelError, match="pass an example as text="):
+        mase.check(Callable(smiles, ["no", "yes"]))
+    found = mase.check(Callable(smiles, ["no", "yes"]), text="CCO CC")
+    assert (found.inputs, len(found.speeds), found.speeds[0].n_units) == (("texts",), 1, 2)
+
+
+def test_it_prints_and_is_plain_json():
+    found = mase.check("lstm-imdb")
+    assert str(found).splitlines()[0] == "lstm-imdb"
+    assert "after 80 tokens; of a longer text the end is read" in str(found)
+    plain = json.loads(json.dumps(found.to_dict()))
+    assert (plain["labels"], plain["cut_off"]["n_kept"], plain["device"]) == (["neg", "pos"], 80, "cpu")
+    assert plain["speeds"][0]["of_an_explanation"] == pytest.approx(found.speeds[0].of_an_explanation)
+    assert "␛" in str(mase.check(Callable(half, ["a\x1b[31m", "b"])))

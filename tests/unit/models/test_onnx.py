@@ -1,0 +1,210 @@
+"""Tests of `mase.models.onnx`."""
+
+import pickle
+
+import numpy as np
+import pytest
+from tests.hostile.texts import READABLE, SILENT
+
+import mase
+from mase.errors import (
+    CapabilityError,
+    DataError,
+    EmptyTextError,
+    InvalidTextError,
+    ModelError,
+    NotPicklableError,
+    OptionError,
+)
+from mase.models import limits
+from mase.models.portable import dumps
+from mase.testing import check_model
+
+pytest.importorskip("onnxruntime")
+pytest.importorskip("onnx")
+import onnxruntime
+from onnx import TensorProto, helper
+from tests.unit.models import onnx_graphs as graphs
+
+from mase.models import OnnxModel
+
+TEXT = "the cast is superb but the plot is dull"
+IDS = graphs.ids(TEXT)
+ALL = ("input_ids", "attention_mask", "token_type_ids")
+
+
+def session(**options):
+    return onnxruntime.InferenceSession(graphs.graph(**options), providers=["CPUExecutionProvider"])
+
+
+def onnx_model(unk_id=1, **options):
+    return OnnxModel(session(**options), graphs.ids, unk_id=unk_id, labels=["a", "b", "c"])
+
+
+@pytest.fixture
+def words():
+    """A tokenizer of tokenizers that knows a few words and surrounds texts as BERT does."""
+    tokenizers = pytest.importorskip("tokenizers")
+    vocabulary = {"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "[MASK]": 4}
+    vocabulary |= {word: 10 + index for index, word in enumerate(dict.fromkeys(TEXT.split()))}
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel(vocabulary, "[UNK]"))
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
+        "[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1", [("[CLS]", 2), ("[SEP]", 3)]
+    )
+    return tokenizer
+
+
+def test_a_session_keeps_the_contract():
+    check_model(onnx_model(), TEXT)
+
+
+def test_every_kind_of_input_is_fed_by_its_name():
+    for inputs in (("input_ids",), ALL[:2], ALL, (*ALL, "position_ids")):
+        for kind in (TensorProto.INT64, TensorProto.INT32):
+            model = onnx_model(inputs=inputs, kind=kind)
+            types = [0] * len(IDS) if "token_type_ids" in inputs else None
+            expected = graphs.answer(IDS, types, positions="position_ids" in inputs)
+            assert model.predict([TEXT])[0] == pytest.approx(graphs.softmax(expected), abs=1e-6)
+    assert onnx_model(rename="x").labels == ("a", "b", "c")  # the only input holds ids, whatever its name
+
+
+@pytest.mark.parametrize("shape", [("batch", 12), (1, "tokens"), (4, 12), (1, 12)])
+def test_inputs_of_a_fixed_shape_are_filled_up(shape):
+    model = onnx_model(inputs=ALL[:2], shape=shape)
+    texts = [TEXT, "good", "the plot is dull", "one two three", "five of them"]
+    expected = [graphs.softmax(graphs.answer(graphs.ids(text))) for text in texts]
+    assert model.predict(texts) == pytest.approx(np.array(expected), abs=1e-6)
+    cut = model.encode("word " * 20).truncation
+    assert (cut and cut.n_kept) == (12 if shape[1] == 12 else None)
+
+
+def test_masked_words_are_replaced_or_deleted(words):
+    model = OnnxModel(session(inputs=ALL), words)
+    assert model.references == ("mask", "unk", "pad", "delete")
+    ids = model.encode(TEXT).ids
+    for reference, token in (("mask", 4), ("unk", 1), ("pad", 0), ("delete", None)):
+        found = mase.Explainer(model, reference=reference, method="occlusion", link="logit")(TEXT, target=0)
+        for word in (0, 3):
+            masked = [*ids[: word + 1], *([] if token is None else [token]), *ids[word + 2 :]]
+            fall = graphs.answer(ids, [0] * len(ids))[0] - graphs.answer(masked, [0] * len(masked))[0]
+            assert found.scores[word] == pytest.approx(fall, abs=1e-5)
+
+
+def test_pairs_have_the_types_of_the_tokenizer(words):
+    model = OnnxModel(session(inputs=ALL), words)
+    pair = ("the plot is dull", "the cast is superb")
+    encoded = words.encode(*pair)
+    expected = graphs.softmax(graphs.answer(encoded.ids, encoded.type_ids))
+    assert sum(encoded.type_ids) == 5
+    assert model.predict([pair])[0] == pytest.approx(expected, abs=1e-6)
+    for reference in ("mask", "delete"):
+        found = mase.Explainer(model, reference=reference, n_samples=64)(pair)
+        assert [(unit.field, unit.text) for unit in found.units][3:5] == [("text", "dull"), ("text_pair", "the")]
+    fixed = mase.Explainer(model, n_samples=64, fixed=["text"])(pair)
+    assert {unit.field for unit in fixed.units} == {"text_pair"}
+    with pytest.raises(InvalidTextError, match="fields a, b, c"):
+        model.encode({"a": "x", "b": "y", "c": "z"})
+
+
+def test_outputs_are_recognised():
+    assert onnx_model(output="logits").output.kind == "logits"
+    assert onnx_model(output="y").output.kind == "logits"
+    assert onnx_model(output="y", last="Softmax").output.kind == "probabilities"
+    with pytest.raises(OptionError, match="outputs='logits'"):
+        _ = onnx_model(output="y", last="Sigmoid").output
+    separate = OnnxModel(session(output="y", last="Sigmoid"), graphs.ids, unk_id=1, multilabel=True)
+    assert (separate.output.kind, separate.output.multilabel, separate.labels) == (
+        "probabilities",
+        True,
+        ("0", "1", "2"),
+    )
+    with pytest.raises(OptionError, match="one column"):
+        _ = OnnxModel(session(output="y", columns=1), graphs.ids, unk_id=1).labels
+    value = OnnxModel(session(columns=1), graphs.ids, unk_id=1, outputs="values")
+    assert mase.Explainer(value, n_samples=64)(TEXT).prediction.values["value"] == pytest.approx(graphs.answer(IDS)[0])
+
+
+def test_awkward_texts(words):
+    model = OnnxModel(session(inputs=ALL), words, max_length=64)
+    explainer = mase.Explainer(model, n_samples=8)
+    for text in (text for text in (*READABLE.values(), *SILENT.values()) if len(text) < 1000):
+        try:
+            found = explainer(text)
+        except (EmptyTextError, InvalidTextError):
+            assert text in SILENT.values()
+            continue
+        ids = model.encode(text).ids
+        expected = graphs.softmax(graphs.answer(ids, [0] * len(ids)))
+        assert list(found.prediction.probabilities.values()) == pytest.approx(expected, abs=1e-5)
+        assert all(text[unit.start : unit.end] == unit.text for unit in found.units)
+
+
+def test_a_file_is_opened_again_in_another_process(tmp_path, words):
+    path = tmp_path / "small.onnx"
+    path.write_bytes(graphs.graph(inputs=ALL))
+    model = OnnxModel(path, words, labels=["a", "b", "c"])
+    again = pickle.loads(dumps(mase.Explainer(model, n_samples=64)))
+    assert again(TEXT) == mase.Explainer(model, n_samples=64)(TEXT)
+    assert (again.model.name, again.model.sha256) == ("small.onnx", model.sha256)
+    path.write_bytes(graphs.graph(inputs=ALL, last="Softmax"))
+    with pytest.raises(DataError, match="sha256"):
+        pickle.loads(dumps(model))
+    with pytest.raises(NotPicklableError, match="path"):
+        dumps(onnx_model())
+
+
+def test_weights_beside_a_file_belong_to_its_checksum(tmp_path):
+    inside, outside = tmp_path / "models", tmp_path / "secret.bin"
+    inside.mkdir()
+    (inside / "small.onnx").write_bytes(graphs.whole())
+    sums = []
+    for weights in (graphs.WORDS, 2 * graphs.WORDS):
+        (inside / "weights.bin").write_bytes(weights.tobytes())
+        model = OnnxModel(inside / "small.onnx", graphs.ids, unk_id=1)
+        assert model.scores([((3, 5), None)]) == pytest.approx(weights[[3, 5]].sum(axis=0)[None])
+        sums.append(model.sha256)
+    assert sums[0] != sums[1]
+    outside.write_bytes(graphs.WORDS.tobytes())
+    (inside / "link.bin").symlink_to(outside)
+    for location in ("../secret.bin", str(outside), "link.bin"):
+        (inside / "small.onnx").write_bytes(graphs.whole(location=location))
+        with pytest.raises(DataError, match="cannot open"):
+            OnnxModel(inside / "small.onnx", graphs.ids, unk_id=1)
+
+
+def test_files_that_are_no_models(tmp_path, monkeypatch):
+    path = tmp_path / "small.onnx"
+    operator = helper.make_node("Foo", ["input_ids"], ["logits"], domain="my.operators")
+    for content in (b"", b"garbage", graphs.model([operator], ["input_ids"], "logits", domains=["my.operators"])):
+        path.write_bytes(content)
+        with pytest.raises(DataError, match="cannot open"):
+            OnnxModel(path, graphs.ids, unk_id=1)
+    with pytest.raises(DataError, match="does not exist"):
+        OnnxModel(tmp_path / "none.onnx", graphs.ids, unk_id=1)
+    path.write_bytes(graphs.graph())
+    monkeypatch.setattr(limits, "ONNX_BYTES", 100)
+    with pytest.raises(DataError, match="more than 100 bytes"):
+        OnnxModel(path, graphs.ids, unk_id=1)
+
+
+def test_sessions_that_cannot_be_explained():
+    identity = graphs.model([helper.make_node("Identity", ["x"], ["y"])], ["x"], "y", kind=TensorProto.FLOAT)
+    with pytest.raises(CapabilityError, match="inputs x"):
+        OnnxModel(onnxruntime.InferenceSession(identity), graphs.ids, unk_id=1)
+    with pytest.raises(CapabilityError, match="past"):
+        OnnxModel(onnxruntime.InferenceSession(graphs.graph(inputs=("input_ids", "past"))), graphs.ids, unk_id=1)
+    with pytest.raises(ModelError, match="from 10 to 99"):
+        OnnxModel(session(), lambda text: [10, *[99] * len(text.split()[1:])], unk_id=1).predict(["a b c"])
+    with pytest.raises(OptionError, match="tokenizer"):
+        mase.Explainer(session())
+    with pytest.raises(OptionError, match="unk_id"):
+        mase.Explainer(OnnxModel(session(), graphs.ids))
+    with pytest.raises(CapabilityError, match="embedding"):
+        mase.Explainer(onnx_model(), method="gradient-x-input")
+
+
+def test_a_session_with_its_tokenizer_is_a_model(words):
+    found = mase.Explainer(session(inputs=ALL), words, n_samples=64)(TEXT)
+    assert found.model == {"name": "small", "sha256": None}
+    assert found.words == tuple(TEXT.split())
