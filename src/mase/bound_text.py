@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from mase.arrays import Floats, Ints
-from mase.attribution import Attribution, Evidence, Prediction
+from mase.attribution import Attribution, Evidence, Prediction, Unit
 from mase.coordinates import coordinates, members
 from mase.document import Document
 from mase.errors import EmptyTextError, ModelError, OptionError
@@ -96,6 +96,11 @@ class BoundText:
         """The link that is explained: that of the method, or a contrast of it."""
         return self.method.link if self.against is None else Contrast(self.method.link, self.against)
 
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """The units of the document."""
+        return units_of(self.tokens, self.words)
+
     def masked(
         self, answers: Answers, budget: int, batch_size: int | None, watch: Watch = UNWATCHED
     ) -> MaskedPredictions:
@@ -134,7 +139,7 @@ class BoundText:
         evidence: Evidence | None = None if tested is None else tested.evidence(responses[0].order, n_best)
         return Attribution(
             document=self.tokens.document.fields,
-            units=units_of(self.tokens, words),
+            units=self.units,
             responses=responses,
             tokens=tokens_of(self.tokens, words),
             prediction=self.prediction,

@@ -26,7 +26,7 @@ from mase.rng import generator, seeded, stream_key
 from mase.tables import Fields, documents, is_split
 from mase.target import Label, Question, Target
 from mase.units import DEFAULT, Splitter, Units
-from mase.windows import LongText, WindowText, check_cuts, explained
+from mase.windows import LongText, MaskedWindow, WindowText, check_cuts, explained, masked, with_evidence
 
 __all__ = ["Explainer"]
 
@@ -117,7 +117,7 @@ class Explainer:
         self.seed, self.show_progress, self.n_tested = int(seed), show_progress, check_count(evidence)
         self.fixed, self.background = names_of(fixed), dict(background or {})
         self.windows = check_cuts(self.model, windows_of(more))
-        self._measured = within_budget(self.method, self.n_tested)
+        self._measured, self._left = within_budget(self.method, self.n_tested), budget(self.method, self.n_tested)
 
     @overload
     def __call__(self, texts: Input, *, target: Target = None, against: Label = None) -> Attribution: ...
@@ -214,37 +214,50 @@ class Explainer:
         ModelError
             If the model raises an exception or returns something other than finite class scores.
         """
-        masked = chosen(units, len(found.units))
+        out = chosen(units, len(found.units))
         if dict(found.model) != {"name": self.model.name, "sha256": self.model.sha256}:
             name = found.model.get("name")
             raise OptionError(f"the attribution is of the model {name!r}, expected one of {self.model.name!r}")
         document = Document(found.document)
         with seeded(self.seed, document.key):
+            if found.windows:
+                return masked(found, self._masked_windows(found), 1).without(out)
             bound = self._bound(document, Question(found.target, found.responses[0].against), self.splitter)
-            return bound.masked(Answers(), 1, self.query.rows).without(masked)
+            return bound.masked(Answers(), 1, self.query.rows).without(out)
 
     def _explain(self, text: Input, question: Question, listener: Listener | None = None) -> Attribution:
         document = Document.of(text, fixed=self.fixed, background=self.background)
         with seeded(self.seed, document.key):
             long = None if self.windows is None else LongText.of(self.model, document, self.splitter, self.windows)
             if long is None:
-                return self._explained(self._bound(document, question, self.splitter), listener)
-            return explained(long, self.model, question, self._window, listener)
+                return self._explained(self._bound(document, question, self.splitter), listener, self.n_tested)
+            found = explained(long, self.model, question, self._window, listener)
+            tested = self._masked_windows(found) if self.n_tested else []
+            return with_evidence(found, tested, self._left, self.n_tested) if tested else found
 
     def _window(self, window: WindowText, question: Question, listener: Listener | None) -> Attribution:
         with seeded(self.seed, window.document.key):
-            return self._explained(self._bound(window.document, question, window.splitter), listener)
+            return self._explained(self._bound(window.document, question, window.splitter), listener, 0)
+
+    def _masked_windows(self, found: Attribution) -> list[MaskedWindow]:
+        """Return the windows of an attribution, with the predictions for them with units masked."""
+        question, windows = Question(found.target, found.responses[0].against), []
+        for window in LongText.found(found, self.splitter).windows:
+            bound = self._bound(window.document, question, window.splitter)
+            tested = bound.masked(Answers(), self._left, self.query.rows)
+            windows.append(MaskedWindow(window, bound.units, tested, bound.probe.n_setup))
+        return windows
 
     def _bound(self, document: Document, question: Question, splitter: Splitter) -> BoundText:
         return BoundText.of(self.model, self.method, document, question, splitter, seed=self.seed)
 
-    def _explained(self, bound: BoundText, listener: Listener | None) -> Attribution:
+    def _explained(self, bound: BoundText, listener: Listener | None, n_tested: int) -> Attribution:
         settings, probe = self._described(bound.probe), bound.probe
         report = None
         if listener is not None:
             interim = partial(bound.attribution, settings=settings, seed=self.seed)
             report = Reporter(listener, interim, self.method.n_samples, probe.n_setup)
-        answers = Answers() if self.n_tested else None
+        answers = Answers() if n_tested else None
         rng = generator(self.seed, bound.tokens.document.key)
         first, *others = bound.targets
         solution = measure(
@@ -252,9 +265,8 @@ class Explainer:
         )
         tested = None
         if answers is not None:
-            left = budget(self.method, self.n_tested)
-            tested = bound.masked(answers, left, self.query.rows, report or UNWATCHED)
-        return bound.attribution(solution, settings, self.seed, tested, self.n_tested)
+            tested = bound.masked(answers, self._left, self.query.rows, report or UNWATCHED)
+        return bound.attribution(solution, settings, self.seed, tested, n_tested)
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -5,5 +5,6 @@ Windows are plain explanations of parts of the text, put together: nothing else 
 
 from mase.windows.explaining import explained
 from mase.windows.long_text import LongText, WindowText, check_cuts
+from mase.windows.masking import MaskedWindow, masked, with_evidence
 
-__all__ = ["LongText", "WindowText", "check_cuts", "explained"]
+__all__ = ["LongText", "MaskedWindow", "WindowText", "check_cuts", "explained", "masked", "with_evidence"]

@@ -12,7 +12,6 @@ from mase.arrays import Floats
 from mase.attribution import Attribution, Fit, Note, Prediction, Response, Token, Unit, Window, WindowResponse, ranking
 from mase.choices import Pooling
 from mase.document import Field
-from mase.text import Span
 from mase.windows.long_text import WindowText
 from mase.windows.pooling import decider, pooled, weights
 
@@ -26,18 +25,11 @@ class Part:
     window: WindowText
     found: Attribution
 
-    def placed(self, unit: Unit | Token) -> Span:
-        """Return the span of a unit or a token in the text of its field."""
-        assert unit.start is not None
-        assert unit.end is not None
-        offset = self.window.span[0] if unit.field == self.window.field else 0
-        return unit.start + offset, unit.end + offset
-
     def context(self, unit: Unit) -> float:
         """Return how far a unit is from where the window cuts the text, in characters."""
         if unit.field != self.window.field:
             return inf
-        (first, last), (start, end) = self.window.span, self.placed(unit)
+        (first, last), (start, end) = self.window.span, self.window.placed(unit)
         return min(inf if self.window.is_first else start - first, inf if self.window.is_last else last - end)
 
 
@@ -119,7 +111,7 @@ def _best_placed(document: Sequence[Field], parts: Sequence[Part], deciding: int
     taken: list[tuple[int, int, int, Place]] = []  # by field and span
     for *_, window, index in sorted(candidates):
         unit = parts[window].found.units[index]
-        start, end = parts[window].placed(unit)
+        start, end = parts[window].window.placed(unit)
         key = (position[unit.field], start, end, (window, index))
         at = bisect_left(taken, key)
         before, after = taken[max(at - 1, 0) : at], taken[at : at + 1]
@@ -130,7 +122,7 @@ def _best_placed(document: Sequence[Field], parts: Sequence[Part], deciding: int
 
 def _unit(part: Part, index: int) -> Unit:
     unit = part.found.units[index]
-    start, end = part.placed(unit)
+    start, end = part.window.placed(unit)
     return replace(unit, start=start, end=end)
 
 
@@ -148,7 +140,7 @@ def _tokens(
             unit = None if token.unit is None else index_of.get((window, token.unit))
             if token.field is None or (unit is None and token.unit is not None):
                 continue
-            start, end = part.placed(token)
+            start, end = part.window.placed(token)
             key = (position[token.field], start, end, -1 if unit is None else index)
             found.setdefault(key, ((window, index), replace(token, start=start, end=end, unit=unit)))
     return [found[key] for key in sorted(found)]
@@ -201,15 +193,15 @@ def _worst(numbers: Iterable[float | None]) -> float | None:
 
 def _notes(parts: Sequence[Part], index_of: Mapping[Place, int]) -> Iterator[Note]:
     """Yield the notes about units, and one note of each other code, which says in how many windows it is."""
-    by_code: dict[str, dict[int, str]] = {}
+    by_code: dict[tuple[str, str | None], dict[int, str]] = {}
     for window, part in enumerate(parts):
         for note in part.found.notes:
             if note.unit is None:
-                by_code.setdefault(note.code, {}).setdefault(window, note.message)
+                by_code.setdefault((note.code, note.response), {}).setdefault(window, note.message)
             elif (window, note.unit) in index_of:
                 yield replace(note, unit=index_of[window, note.unit])
-    for code, messages in by_code.items():
+    for (code, response), messages in by_code.items():
         (window, message), n = next(iter(messages.items())), len(parts)
         same = len(messages) == n and len(set(messages.values())) == 1
         where = f"in {len(messages)} of {n} windows, first in window {window + 1}: "
-        yield Note(code, message if same else where + message)
+        yield Note(code, message if same else where + message, None, response)

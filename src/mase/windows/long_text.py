@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
+from mase.attribution import Attribution, Token, Unit
 from mase.choices import Pooling
 from mase.document import Document
 from mase.errors import CapabilityError, EmptyTextError, InvalidTextError
@@ -13,7 +14,7 @@ from mase.models.protocol import Model
 from mase.options import Windows
 from mase.text import Span, find_words
 from mase.units import Splitter
-from mase.units.token import Token
+from mase.units.token import Token as PerToken
 from mase.windows.cuts import begins_sentence, cuts
 
 __all__ = ["LongText", "WindowText", "check_cuts"]
@@ -78,6 +79,13 @@ class WindowText:
     is_first: bool
     is_last: bool
 
+    def placed(self, unit: Unit | Token) -> Span:
+        """Return the span in the text of its field of a unit or a token that has one in that of the window."""
+        assert unit.start is not None
+        assert unit.end is not None
+        offset = self.span[0] if unit.field == self.field else 0
+        return unit.start + offset, unit.end + offset
+
 
 @dataclass(frozen=True, slots=True)
 class LongText:
@@ -139,6 +147,13 @@ class LongText:
         spans = [span(*window) for window in cuts(len(places), reads, begins_sentence(text, places), windows.overlap)]
         return cls(document, index, tuple(one for one in spans if _within(one, units)), splitter, windows.pooling)
 
+    @classmethod
+    def found(cls, found: Attribution, splitter: Splitter) -> Self:
+        """Return the long text of an attribution that has windows."""
+        document, spans = Document(found.document), tuple((window.start, window.end) for window in found.windows)
+        index = [field.name for field in document.fields].index(found.windows[0].field)
+        return cls(document, index, spans, splitter, found.method["pooling"])
+
     @property
     def windows(self) -> list[WindowText]:
         """The documents of the windows."""
@@ -152,7 +167,7 @@ class LongText:
                     field.name,
                     (start, end),
                     _with(self.document, self.index, (start, end)),
-                    self.splitter if isinstance(self.splitter, Token) else splitter,
+                    self.splitter if isinstance(self.splitter, PerToken) else splitter,
                     is_first=not field.text[:start].strip(),
                     is_last=not field.text[end:].strip(),
                 )

@@ -67,7 +67,7 @@ def test_the_schema_has_the_documented_keys():
         "name", "link", "value", "scores", "standard_errors", "order", "r2", "effects", "r2_held_out", "exact",
         "signed", "token_scores", "intercept", "interactions", "against", "split_half",
     }  # fmt: skip
-    assert plain["notes"] == [{"code": "unstable", "message": "beware", "unit": None}]
+    assert plain["notes"] == [{"code": "unstable", "message": "beware", "unit": None, "response": None}]
     assert plain["truncation"] == {"n_kept": 3, "n_total": 9, "kept": "end"}
     assert plain["responses"][0]["intercept"] == made.intercept
     assert all(made.text[unit["start"] : unit["end"]] == unit["text"] for unit in plain["units"])

@@ -152,3 +152,55 @@ def test_options_and_models_that_windows_do_not_suit():
             mase.Explainer(additive(), long="windows", **wrong)
     with pytest.raises(UnknownNameError):
         mase.Explainer(additive(), long="windows")(TEXT, target="maybe")
+
+
+def without(worth_of, gone):
+    """Return the probability of "yes" for a window of an additive model without some words."""
+    return 1 / (1 + np.exp(-sum(worth(i) for i in worth_of if i not in gone)))
+
+
+@pytest.mark.parametrize("pooling", ["mean", "max", "first"])
+def test_evidence_is_about_the_pooled_prediction(pooling):
+    explainer = mase.Explainer(additive(), pooling=pooling, evidence=3, **OPTIONS)
+    found = explainer(TEXT, target="yes")
+    ids = [tokenize(TEXT[window.start : window.end])[0] for window in found.windows]
+    best = [number(found.words[unit]) for unit in found.order[:3]]
+    assert sorted(map(worth, best)) == sorted(sorted(map(worth, range(150)))[-3:])
+
+    def pooled(gone):
+        numbers = [without(one, gone) for one in ids]
+        return {"mean": np.mean(numbers), "max": max(numbers), "first": numbers[0]}[pooling]
+
+    for size, changed in enumerate(found.evidence.without, 1):
+        assert changed.units == tuple(found.order[:size])
+        assert changed.target_probability == pytest.approx(pooled(best[:size]))
+    for size, changed in enumerate(found.evidence.only, 1):
+        assert changed.target_probability == pytest.approx(pooled(set(range(150)) - set(best[:size])))
+    changed = explainer.predict_without(found, [3, 60, 149])
+    assert changed.target_probability == pytest.approx(pooled({3, 60, 149}))
+    values = [sum(worth(i) for i in one if i not in (3, 60, 149)) for one in ids]
+    numbers = [without(one, {3, 60, 149}) for one in ids]
+    expected = {"mean": np.mean(values), "max": values[int(np.argmax(numbers))], "first": values[0]}[pooling]
+    assert changed.response == pytest.approx(expected)
+    assert explainer.predict_without(found, []).response == pytest.approx(found.response)
+
+
+def test_a_flip_set_flips_the_pooled_prediction():
+    explainer = mase.Explainer(additive(), pooling="mean", evidence=4, **OPTIONS)
+    found = explainer(long_text(70), target=None)
+    flip = found.evidence.flip_set
+    if flip is not None:
+        assert explainer.predict_without(found, flip.units).label == flip.label != found.prediction.label
+
+
+def test_all_classes_come_from_the_same_windows():
+    model = additive()
+    found = mase.Explainer(model, **OPTIONS)(TEXT, target="all")
+    assert [response.name for response in found.responses] == sorted(
+        found.prediction.probabilities, key=found.prediction.probabilities.get, reverse=True
+    )
+    assert found.of("yes").scores.tolist() == pytest.approx([worth(i) for i in range(150)], abs=1e-6)
+    assert found.of("no").scores.tolist() == pytest.approx([-worth(i) for i in range(150)], abs=1e-6)
+    for window in found.windows:
+        assert window.of("no").value == pytest.approx(-window.of("yes").value)
+    assert loads(dumps(found.of("no"))) == found.of("no")
