@@ -6,6 +6,7 @@ from pathlib import Path
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+os.environ.setdefault("KERAS_BACKEND", "torch")  # read when Keras is imported; `make keras` runs the others
 
 import hypothesis
 import pytest

@@ -62,6 +62,7 @@ class Server:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # or else every answer waits for 40 ms
 
     def setup(self):
         super().setup()

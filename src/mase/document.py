@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import isfinite
 from numbers import Integral, Real
+from sys import float_info
 from typing import Any, Self, TypeGuard
 
 from mase.errors import InvalidTextError, OptionError
@@ -196,8 +197,10 @@ def _field(name: str, value: Any) -> Field:
         return Field(name, check_text(value))
     number = _number(value)
     if number is None:
+        # Python refuses to write an integer of many digits.
+        got = "an integer of too many digits" if isinstance(value, Integral) else f"{value!r:.60}"
         kind = type(value).__name__
-        raise InvalidTextError(f"field {name!r} is {value!r:.60} (of type {kind}), expected a str or a finite number")
+        raise InvalidTextError(f"field {name!r} is {got} (of type {kind}), expected a str or a finite number")
     return Field(name, str(number), value=number)
 
 
@@ -208,7 +211,7 @@ def _number(value: Any) -> int | float | bool | None:
     if isinstance(value, bool):
         return value
     if isinstance(value, Integral):
-        return int(value)
+        return int(value) if abs(int(value)) <= float_info.max else None
     return float(value) if isinstance(value, Real) and isfinite(value) else None
 
 

@@ -1,7 +1,7 @@
 """Test an explanation on its model: mask the best units, keep only the best, and look for a set that flips it."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from math import comb
 from typing import Protocol
@@ -12,7 +12,6 @@ from mase.arrays import Floats, Ints
 from mase.attribution import Changed, Evidence, FlipSet
 from mase.errors import OptionError
 from mase.links import Contrast, Output, predictions, respond
-from mase.method import Method
 from mase.models.batching import UNWATCHED, Watch, ask
 from mase.models.protocol import Probe
 from mase.regression.answers import Answers
@@ -42,24 +41,22 @@ def check_count(k: int) -> int:
     return k
 
 
-def within_budget(method: Method, k: int) -> Method:
-    """Return the method with as many samples as are left when evidence about the best k units is gathered too.
+def within_budget(n_samples: int, k: int) -> int:
+    """Return how many of n samples are left for a method when evidence about the best k units is gathered too.
 
     A method of fewer than 50 samples, such as one of gradients, keeps them all. Evidence then comes on top.
 
     Examples
     --------
-    >>> from mase.methods import resolve
-    >>> within_budget(resolve("mase"), 5).n_samples, within_budget(resolve("mase", n_samples=100), 5).n_samples
+    >>> within_budget(1000, 5), within_budget(100, 5)
     (965, 80)
     """
-    n = method.n_samples
-    return method if not k or n < _FEW else replace(method, n_samples=n - min(_wanted(k), int(_LARGEST_SHARE * n)))
+    return n_samples if not k or n_samples < _FEW else n_samples - min(_wanted(k), int(_LARGEST_SHARE * n_samples))
 
 
-def budget(method: Method, k: int) -> int:
-    """Return the number of evaluations for evidence about the best k units."""
-    return _wanted(k) if method.n_samples < _FEW else method.n_samples - within_budget(method, k).n_samples
+def budget(n_samples: int, k: int) -> int:
+    """Return the number of evaluations, of n samples, for evidence about the best k units."""
+    return _wanted(k) if n_samples < _FEW else n_samples - within_budget(n_samples, k)
 
 
 def _wanted(k: int) -> int:

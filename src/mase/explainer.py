@@ -1,6 +1,7 @@
 """The pipeline: text -> tokens -> probe -> strategy -> attribution."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, Unpack, overload
 
@@ -8,6 +9,7 @@ import numpy as np
 
 from mase.attribution import Attribution, Attributions, Changed, chosen
 from mase.bound_text import BoundText
+from mase.budget import NSamples
 from mase.document import Document, Input, Scalar, is_single
 from mase.errors import MaseError, OptionError
 from mase.evidence import budget, check_count, within_budget
@@ -17,7 +19,7 @@ from mase.methods import Method, describe, resolve, suited
 from mase.models import adapt
 from mase.models.batching import UNWATCHED
 from mase.models.protocol import Model, Probe
-from mase.options import MoreOptions, merged, names_of, windows_of
+from mase.options import MoreOptions, merged, names_of, settings_of, windows_of
 from mase.progress import Listener, Reporter, tracked
 from mase.regression.answers import Answers
 from mase.regression.precision import AUTO, QueryOptions
@@ -48,7 +50,8 @@ class Explainer:
         What is in or out as one: "word" (with the punctuation that touches it), "sentence" or another name in
         `mase.units.UNITS`; "re:" and a regular expression, or a compiled one; or a function from a text to spans.
     n_samples, sigma, reference, link
-        Replace that part of the method; None keeps it. `sigma` is a standard deviation of the coordinates, p standard
+        Replace that part of the method; None keeps it. `n_samples` is a number, or "auto" for as many as a text of so
+        many units asks for, the default of "mase". `sigma` is a standard deviation of the coordinates, p standard
         deviations, a covariance matrix `(p, p)` or a function of p that returns one of these. `reference` is "zero",
         "mask", "unk" or "pad", or "delete" for a function of texts.
     seed
@@ -96,7 +99,7 @@ class Explainer:
         *,
         method: str | Method = "mase",
         units: Units = DEFAULT,
-        n_samples: int | None = None,
+        n_samples: NSamples | None = None,
         sigma: Any = None,
         reference: str | None = None,
         link: Link | None = None,
@@ -117,7 +120,6 @@ class Explainer:
         self.seed, self.show_progress, self.n_tested = int(seed), show_progress, check_count(evidence)
         self.fixed, self.background = names_of(fixed), dict(background or {})
         self.windows = check_cuts(self.model, windows_of(more))
-        self._measured, self._left = within_budget(self.method, self.n_tested), budget(self.method, self.n_tested)
 
     @overload
     def __call__(self, texts: Input, *, target: Target = None, against: Label = None) -> Attribution: ...
@@ -233,7 +235,7 @@ class Explainer:
                 return self._explained(self._bound(document, question, self.splitter), listener, self.n_tested)
             found = explained(long, self.model, question, self._window, listener)
             tested = self._masked_windows(found) if self.n_tested else []
-            return with_evidence(found, tested, self._left, self.n_tested) if tested else found
+            return with_evidence(found, tested, self.n_tested) if tested else found
 
     def _window(self, window: WindowText, question: Question, listener: Listener | None) -> Attribution:
         with seeded(self.seed, window.document.key):
@@ -244,28 +246,33 @@ class Explainer:
         question, windows = Question(found.target, found.responses[0].against), []
         for window in LongText.found(found, self.splitter).windows:
             bound = self._bound(window.document, question, window.splitter)
-            tested = bound.masked(Answers(), self._left, self.query.rows)
+            tested = bound.masked(Answers(), budget(self._budget(bound.probe), self.n_tested), self.query.rows)
             windows.append(MaskedWindow(window, bound.units, tested, bound.probe.n_setup))
         return windows
 
     def _bound(self, document: Document, question: Question, splitter: Splitter) -> BoundText:
         return BoundText.of(self.model, self.method, document, question, splitter, seed=self.seed)
 
+    def _budget(self, probe: Probe) -> int:
+        """Return the number of samples for the units of a document."""
+        return self.method.budget(int(np.count_nonzero(probe.scale)), stops_early=not self.stopping.never)
+
     def _explained(self, bound: BoundText, listener: Listener | None, n_tested: int) -> Attribution:
-        settings, probe = self._described(bound.probe), bound.probe
-        report = None
+        probe, n_samples = bound.probe, self._budget(bound.probe)
+        settings, report = self._described(probe, n_samples), None
         if listener is not None:
             interim = partial(bound.attribution, settings=settings, seed=self.seed)
-            report = Reporter(listener, interim, self.method.n_samples, probe.n_setup)
+            n_rows = 2 ** int(np.count_nonzero(probe.scale)) if self.method.space.binary else n_samples
+            report = Reporter(listener, interim, min(n_samples, n_rows), probe.n_setup)
+        measured = replace(self.method, n_samples=within_budget(n_samples, self.n_tested))
         answers = Answers() if n_tested else None
         rng = generator(self.seed, bound.tokens.document.key)
         first, *others = bound.targets
-        solution = measure(
-            probe, self._measured, first, rng, self.query, self.stopping, answers, report, others, bound.link
-        )
+        solution = measure(probe, measured, first, rng, self.query, self.stopping, answers, report, others, bound.link)
         tested = None
         if answers is not None:
-            tested = bound.masked(answers, self._left, self.query.rows, report or UNWATCHED)
+            left = budget(n_samples, n_tested)
+            tested = bound.masked(answers, left, self.query.rows, report or UNWATCHED)
         return bound.attribution(solution, settings, self.seed, tested, n_tested)
 
     @property
@@ -280,21 +287,13 @@ class Explainer:
         return self._settings(self.method)
 
     def _settings(self, method: Method) -> dict[str, Any]:
-        return describe(method) | {
-            "units": self.splitter.name,
-            "tolerance": self.stopping.tolerance,
-            "stable_top": self.stopping.stable_top,
-            "confidence": self.stopping.confidence,
-            "precision": self.query.precision,
-            **({"evidence": self.n_tested} if self.n_tested else {}),
-            **({"fixed": list(self.fixed)} if self.fixed else {}),
-            **({"background": self.background} if self.background else {}),
-            **({} if self.windows is None else self.windows.settings),
-        }
+        given = {"evidence": self.n_tested, "fixed": list(self.fixed), "background": self.background}
+        windows = {} if self.windows is None else self.windows.settings
+        return describe(method) | settings_of(self.splitter, self.query, self.stopping, given) | windows
 
-    def _described(self, probe: Probe) -> dict[str, Any]:
+    def _described(self, probe: Probe, n_samples: int) -> dict[str, Any]:
         """Return the settings of one explanation; a sigma that is a function of p is evaluated."""
-        method, design = self.method, self.method.gaussian
+        method, design = replace(self.method, n_samples=n_samples), self.method.gaussian
         if design is not None and callable(design.sigma):
             method = resolve(method, sigma=design.sigma(int(np.count_nonzero(probe.scale))))
         return self._settings(method) | {"batch_size": self.query.rows or probe.batch_size}

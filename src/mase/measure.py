@@ -86,7 +86,8 @@ def measure(
         oracle.solved = lambda so_far: follower.solved(lambda: _embedded(so_far(), oracle.active, p))
     if not oracle.size:
         return replace(_constant(oracle, p), others=tuple(_constant(replace(oracle, target=one), p) for one in others))
-    solution = Repeated(Together(strategy, others)).run(oracle, method.n_samples, rng, stopping)
+    budget = method.budget(oracle.size, stops_early=not stopping.never)
+    solution = Repeated(Together(strategy, others)).run(oracle, budget, rng, stopping)
     return _embedded(solution, oracle.active, p)
 
 

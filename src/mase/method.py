@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from mase.baselines import PROCEDURES
+from mase.budget import AUTO, MOST, NSamples, check_n_samples, samples_for
 from mase.designs import DESIGNS
 from mase.designs.placement import Gaussian
 from mase.errors import OptionError
@@ -34,14 +35,15 @@ class Method:
     link
         The function of the model's scores that is explained.
     n_samples
-        Maximum number of model evaluations.
+        Maximum number of samples, for each of which the model is evaluated; "auto" for as many as the number of units
+        of a text asks for (`mase.budget`).
     without_embeddings
         The name of the method that replaces this one for models that take only strings.
 
     Raises
     ------
     OptionError
-        If n_samples is not an integer of at least 2.
+        If n_samples is neither "auto" nor an integer of at least 2.
     """
 
     name: str
@@ -49,13 +51,21 @@ class Method:
     space: Space
     strategy: Strategy
     link: str = "probability"
-    n_samples: int = 1000
+    n_samples: NSamples = MOST
     without_embeddings: str | None = None
 
     def __post_init__(self) -> None:
-        n = self.n_samples
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 2:
-            raise OptionError(f"n_samples is {n!r}, expected an integer >= 2")
+        check_n_samples(self.n_samples)
+
+    def budget(self, n_units: int, *, stops_early: bool = False) -> int:
+        """Return the number of samples for a text of so many units.
+
+        "auto" is a rule of the number of units. With a stopping rule, which decides itself, it is the largest number
+        that this rule allows.
+        """
+        if self.n_samples != AUTO:
+            return int(self.n_samples)
+        return MOST if stops_early else samples_for(n_units)
 
     @property
     def needs_gradients(self) -> bool:
@@ -108,7 +118,7 @@ def describe(method: Method) -> dict[str, Any]:
     if "sigma" in plain:
         plain["sigma"] = np.asarray(plain["sigma"], dtype=np.float64).tolist()
     return {key: value.item() if isinstance(value, np.generic) else value for key, value in plain.items()} | {
-        "n_samples": int(method.n_samples)
+        "n_samples": check_n_samples(method.n_samples)
     }
 
 

@@ -23,6 +23,7 @@ _TABLE: dict[str, dict[str, Any]] = {
     "mase": {
         "summary": "The default: words are masked in rounds that focus on high-scoring words, least squares",
         "space": "token-mask", "design": "focused", "estimator": "least-squares", "link": "margin",
+        "n_samples": "auto",
     },
     "mase-nlgp": {
         "summary": "The paper's saliency with less sampling error: mirrored orthogonal rows, least squares",

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, Literal, TypedDict
 
+from mase.budget import NSamples
 from mase.choices import LONG, POOLINGS, Long, Pooling, Precision
 from mase.document import Scalar
 from mase.errors import OptionError
@@ -15,7 +16,7 @@ from mase.regression.precision import QueryOptions
 from mase.regression.stopping import Stopping
 from mase.units import DEFAULT, Splitter, Units, splitter
 
-__all__ = ["ExplainerOptions", "MoreOptions", "Windows", "merged", "names_of", "windows_of"]
+__all__ = ["ExplainerOptions", "MoreOptions", "Windows", "merged", "names_of", "settings_of", "windows_of"]
 
 
 class MoreOptions(TypedDict, total=False):
@@ -72,7 +73,7 @@ class ExplainerOptions(MoreOptions, total=False):
 
     method: str | Method
     units: Units
-    n_samples: int | None
+    n_samples: NSamples | None
     sigma: Any
     reference: str | None
     link: Link | None
@@ -150,6 +151,20 @@ def windows_of(more: Mapping[str, Any]) -> Windows | None:
     if given:
         raise OptionError(f"{' and '.join(given)} given for long='cut', expected long='windows' with it")
     return None
+
+
+def settings_of(
+    splitter: Splitter, query: QueryOptions, stopping: Stopping, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the settings of an explanation beside those of its method, with what is given and not empty."""
+    return {
+        "units": splitter.name,
+        "tolerance": stopping.tolerance,
+        "stable_top": stopping.stable_top,
+        "confidence": stopping.confidence,
+        "precision": query.precision,
+        **{name: value for name, value in given.items() if value},
+    }
 
 
 def names_of(fields: Collection[str]) -> tuple[str, ...]:

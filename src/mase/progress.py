@@ -22,8 +22,9 @@ class Progress:
     n_asked
         Number of evaluations so far.
     n_samples
-        Number of evaluations for which the method was configured. A stopping rule may end an explanation before. Checks
-        of the model, and repetitions for one that is not deterministic, come on top.
+        Number of evaluations that the method may take: its samples, or all subsets of the units if they are fewer. A
+        stopping rule may end an explanation before. Checks of the model, and repetitions for one that is not
+        deterministic, come on top.
     interim
         After a round, a function that returns the attribution so far; None after a batch.
     """

@@ -13,7 +13,7 @@ from mase.text import Tokens, Words
 
 __all__ = ["fit_of", "notes_of", "response_of", "tokens_of", "units_of"]
 
-_LED = "the scores of the others are less certain than if each had been explained alone"
+_LED = "the best words of the others may be found less well than if each had been explained alone"
 
 
 def response_of(

@@ -308,3 +308,32 @@ def test_a_record_has_a_box_per_field(browse):
     assert page.tab.locator("[data-side=b] textarea").nth(1).input_value() == "40"
     assert not page.errors
     assert page.violations(RULES) == []
+
+
+def test_all_classes_come_from_one_explanation(browse):
+    page = browse(state(model=REFUNDS, text=COMPLAINT, target="all", **FEW))
+    page.explained()
+    shown = page.tab.locator("#a-shown")
+    assert shown.locator("option").all_inner_texts() == list(LABELS)
+    before = page.word(1).get_attribute("title")
+    shown.select_option(LABELS[1])
+    page.tab.locator(".text [data-unit='1']", has_text="refund").and_(
+        page.tab.locator(f':not([title="{before}"])')
+    ).wait_for()
+    page.word(1).click()
+    page.part("bars").locator("tr").first.wait_for()
+    assert "80.0" in page.part("bars").locator("tr").first.inner_text()  # the second class without "refund"
+    assert "shown=" in page.tab.url
+    assert not page.errors
+    assert page.violations(RULES) == []
+
+
+def test_one_class_is_explained_rather_than_another(browse):
+    page = browse(state(model=REFUNDS, text=COMPLAINT, target=LABELS[0], **FEW))
+    page.explained()
+    page.part("fold").click()
+    page.tab.select_option("#a-against", LABELS[1])
+    page.explained()
+    heading = page.tab.locator("[data-side=a] article .soft").first
+    heading.get_by_text(LABELS[1]).wait_for()
+    assert f"{LABELS[0]} rather than {LABELS[1]}" in heading.inner_text()

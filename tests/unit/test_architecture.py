@@ -30,7 +30,7 @@ SOURCES = {"mase": SOURCE, "mase_paper": ROOT / "paper" / "src" / "mase_paper"}
 # package have its name before them.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"errors", "platforms"}),
-    frozenset({"arrays", "choices", "document", "files", "lazy", "processes", "registry", "rng"}),
+    frozenset({"arrays", "budget", "choices", "document", "files", "lazy", "processes", "registry", "rng"}),
     frozenset({"tables", "text"}),
     frozenset({"attribution", "coordinates", "links", "provenance", "spaces.protocol", "statistics", "units"}),
     frozenset({"models.protocol"}),

@@ -14,8 +14,8 @@ def test_same_seed_same_bits_whatever_the_order(lstm_model):
     forth, back = explainer(TEXTS), explainer(TEXTS[::-1])[::-1]
     assert forth == back
     assert [a.scores.tobytes() for a in forth] == [explainer(text).scores.tobytes() for text in TEXTS]
-    other = mase.Explainer(lstm_model, n_samples=80, seed=8)(TEXTS[0])
-    assert not np.array_equal(other.scores, forth[0].scores)
+    other = mase.Explainer(lstm_model, n_samples=80, seed=8)(TEXTS[1])
+    assert not np.array_equal(other.scores, forth[1].scores)
 
 
 @pytest.mark.parametrize("method", list(mase.METHODS))
@@ -272,7 +272,7 @@ def test_provenance_is_complete(lstm_model):
     assert found.seed == 5
     assert len(found.model["sha256"]) == 64
     assert {"python", "numpy", "torch"} <= set(found.versions)
-    assert 3 < found.fit.n_queries < 80 + 3  # no row is asked twice
+    assert found.fit.n_queries == 2**6 + 2  # the subsets of six words, the reference, and the text again
     assert found.fit.seconds > 0
 
 

@@ -61,7 +61,7 @@ def test_the_rows_of_a_table_are_explained_as_records(library):
     assert list(frame["field"]) == [unit.field for unit in found[0].units]
     assert {"text", "field"} <= set(found.to_frame().columns)
     best = max(zip(found[0].scores, found[0].units, strict=True), key=lambda pair: pair[0])[1]
-    assert (best.field, best.text) == ("hypothesis", "wet")
+    assert (best.field, best.text) == ("hypothesis", "wet.")
 
 
 @pytest.mark.parametrize("library", [name for name in LIBRARIES if name not in ("records", "record batch")])

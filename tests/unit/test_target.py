@@ -1,13 +1,72 @@
 """Tests of `mase.target`."""
 
-from mase.target import target_index
+import pytest
+
+from mase.errors import OptionError, UnknownNameError
+from mase.target import Question, listed
+
+LABELS = ("neg", "neu", "pos")
+RANKED = (2, 0, 1)
 
 
-def test_a_label_of_digits_comes_before_an_index():
-    assert target_index(("2", "1", "0"), "0", 2) == 2
-    assert target_index(("2", "1", "0"), 0, 2) == 0
-    assert target_index(("a", "b", "c"), "0", 2) == 0
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        (None, (2,)),
+        ("neu", (1,)),
+        (0, (0,)),
+        ("1", (1,)),
+        (["pos", 0], (2, 0)),
+        (("neu",), (1,)),
+        ("all", (2, 0, 1)),
+    ],
+)
+def test_the_leading_class_comes_first(target, expected):
+    assert Question(target).indices(LABELS, RANKED) == expected
 
 
-def test_the_default_is_the_predicted_class():
-    assert target_index(("a", "b", "c"), None, 1) == 1
+def test_a_label_comes_before_an_index_and_before_all():
+    labels = ("2", "1", "all")
+    assert Question("2").indices(labels, (1, 0, 2)) == (0,)
+    assert Question(2).indices(labels, (1, 0, 2)) == (2,)
+    assert Question("all").indices(labels, (1, 0, 2)) == (2,)
+
+
+def test_all_but_the_class_to_compare_with():
+    assert Question("all", "neg").indices(LABELS, RANKED) == (2, 1)
+    assert Question("pos", 0).against_index(LABELS) == 0
+
+
+@pytest.mark.parametrize(
+    ("question", "error"),
+    [
+        (Question("good"), UnknownNameError),
+        (Question(["pos", "good"]), UnknownNameError),
+        (Question("pos", "good"), UnknownNameError),
+        (Question(3), OptionError),
+        (Question("-1"), OptionError),
+        (Question(True), OptionError),
+        (Question([]), OptionError),
+        (Question(["pos", 2]), OptionError),
+        (Question(["neg", "pos"], "pos"), OptionError),
+        (Question(None, "pos"), OptionError),
+    ],
+)
+def test_a_question_about_no_class(question, error):
+    with pytest.raises(error):
+        question.indices(LABELS, RANKED)
+
+
+def test_runs_record_labels():
+    assert Question(2, "0").named(LABELS) == Question("pos", "neg")
+    assert Question([0, "pos"]).named(LABELS) == Question(["neg", "pos"])
+    assert Question("all").named(LABELS) == Question("all")
+    assert Question().named(LABELS) == Question()
+    with pytest.raises(UnknownNameError):
+        Question("good").named(LABELS)
+
+
+def test_a_label_with_a_comma_is_not_split():
+    assert listed("pos, neg", LABELS) == ["pos", "neg"]
+    assert listed("yes, sir", ("no", "yes, sir")) == "yes, sir"
+    assert listed(None, LABELS) is None

@@ -47,9 +47,10 @@ class Prediction:
 
     @property
     def ranked(self) -> tuple[int, ...]:
-        """Indices of the classes, the most probable first; of values, in their order."""
-        probabilities = list(self.probabilities.values()) or [0.0] * len(self.values)
-        return tuple(np.argsort(np.negative(probabilities), kind="stable").tolist())
+        """Indices of the classes, the most probable first; of values, the predicted one, then the others in order."""
+        if self.values:
+            return (self.index, *(index for index in range(len(self.values)) if index != self.index))
+        return tuple(np.argsort(np.negative(list(self.probabilities.values())), kind="stable").tolist())
 
     @property
     def names(self) -> tuple[str, ...]:

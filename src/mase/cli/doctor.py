@@ -1,14 +1,15 @@
 """`mase doctor`: what a model was taken for."""
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from mase.cli.options import device, download, model, threads, trust_remote_code
+from mase.cli.options import device, download, model, of_documents, text_column, threads, trust_remote_code
 
 if TYPE_CHECKING:
     from mase.doctor.check import Check
+    from mase.document import Input
 
 __all__ = ["doctor"]
 
@@ -18,6 +19,9 @@ _WIDTH = 100
 @click.command(short_help="Say what a model was taken for, and what to pass where it was guessed.")
 @model
 @click.option("--text", metavar="TEXT", help="Text to ask about. [default: two texts in English]")
+@click.option("-i", "--input", "source", metavar="FILE", help="Ask about the first text or row of a file instead.")
+@text_column
+@of_documents
 @device
 @threads
 @download
@@ -27,6 +31,11 @@ def doctor(
     *,
     model: str,
     text: str | None,
+    source: str | None,
+    text_column: str | None,
+    fields: list[str] | None,
+    fixed: list[str],
+    background: dict[str, Any] | None,
     device: str | None,
     threads: int | None,
     download: bool,
@@ -42,17 +51,27 @@ def doctor(
     Examples
       mase doctor -m bert-imdb
       mase doctor -m classifier.py:predict_proba --text "Not bad at all."
+      mase doctor -m judge.py:predict_proba -i pairs.csv --fields premise,hypothesis
     """
     from mase.cli.code import open_model
     from mase.cli.explanation_run import open_console
+    from mase.cli.inputs import ColumnOptions, check_columns, read_texts
     from mase.cli.streams import aside
     from mase.doctor.checking import check
     from mase.models.runtime import configure
 
+    columns = ColumnOptions(text_column=text_column, fields=fields, fixed=fixed, background=background)
+    check_columns(source, columns)
+    if text is not None and source is not None:
+        raise click.UsageError("got --text and --input, expected one of the two")
+    example: Input | None = text
+    if source is not None:
+        lines = read_texts((), source, **columns).lines
+        example = next((line.text for line in lines if line.error is None), None)
     with aside():
         loaded = open_model(model, download=download, device=device, trust_remote_code=trust_remote_code)
         configure(threads)
-        found = check(loaded, text=text)
+        found = check(loaded, text=example, fixed=fixed, background=background)
     if as_json:
         click.echo(json.dumps(found.to_dict(), ensure_ascii=False))
     else:

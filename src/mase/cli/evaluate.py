@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from mase.cli.options import (
+    N_SAMPLES,
     device,
     download,
     model,
@@ -83,7 +84,7 @@ _what_is_evaluated = options(
     click.option(
         "--operator", type=click.Choice((AUTO, *OPERATORS)), default=AUTO, show_default=True, help="Masking operator."
     ),
-    click.option("--n-samples", type=click.IntRange(min=2), help="Evaluations per text. [default: each method's]"),
+    click.option("--n-samples", type=N_SAMPLES, help="Samples per text. [default: each method's]"),
     units,
     precision,
     click.option(

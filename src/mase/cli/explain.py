@@ -128,7 +128,8 @@ def explain(
         loaded = open_model(model, download=download, device=device, trust_remote_code=trust_remote_code)
         configure(threads)
         explainer = Explainer(loaded, fixed=fixed, background=background, **how)
-        classes = listed(target, explainer.model.labels)
+        # A function of records that has no labels cannot be asked for their number yet.
+        classes = listed(target, explainer.model.labels if "," in (target or "") else ())
         expected = Expected.of(explainer, Question(classes, against))
 
     def explain_one(text: "str | Document") -> "Attribution":

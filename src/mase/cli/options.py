@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from mase.budget import AUTO, NSamples
 from mase.choices import LONG, POOLINGS, PRECISIONS, REFERENCES
 from mase.designs import DESIGNS
 from mase.errors import OptionError, UnknownNameError
@@ -14,6 +15,7 @@ from mase.links import LINKS
 from mase.units import DEFAULT, UNITS, splitter
 
 __all__ = [
+    "N_SAMPLES",
     "against",
     "comma_separated",
     "device",
@@ -32,6 +34,19 @@ __all__ = [
     "units",
     "where",
 ]
+
+
+class _NSamples(click.ParamType[NSamples]):
+    """An integer of at least 2, or "auto"."""
+
+    name = "integer|auto"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> NSamples:
+        """Return the number of samples."""
+        return AUTO if value == AUTO else int(click.IntRange(min=2).convert(value, param, ctx))
+
+
+N_SAMPLES = _NSamples()
 
 model = click.option(
     "-m",
@@ -142,7 +157,10 @@ how = options(
     click.option(
         "--method", default="mase", show_default=True, metavar="NAME", help="Explanation method; see `mase methods`."
     ),
-    click.option("--n-samples", type=click.IntRange(min=2), help="Perturbed copies per text. [default: the method's]"),
+    click.option(
+        "--n-samples", type=N_SAMPLES,
+        help="Perturbed copies per text, or auto: as many as its number of units asks for. [default: the method's]",
+    ),
     click.option(
         "--sigma", type=float, metavar="S", help="Standard deviation of the perturbations. [default: the method's]"
     ),

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -94,7 +94,6 @@ class Expected:
     """The provenance that all results of a command share, and what it asks of each."""
 
     model: Mapping[str, Any]
-    labels: Sequence[str]
     method: Mapping[str, Any]
     seed: int
     question: Question
@@ -106,7 +105,7 @@ class Expected:
         plain = json.loads(
             json.dumps(explainer.settings, default=float)
         )  # tuples become lists, as when they are read back
-        return cls(model, explainer.model.labels, plain, explainer.seed, question)
+        return cls(model, plain, explainer.seed, question)
 
     def check(self, result: Attribution | Failure, line: Line, place: str) -> None:
         """Check that a result in a file is the one that this command would make of a line of its input.
@@ -132,10 +131,11 @@ class Expected:
         yield from ((f"model's {key}", result.model.get(key), value) for key, value in self.model.items())
         got, expected = flat(_settings(result.method)), flat(self.method)
         yield from ((f"method's {key}", got.get(key), expected.get(key)) for key in expected | got)
-        names = [self.labels[index] for index in self.question.indices(self.labels, result.prediction.ranked)]
+        labels = result.prediction.names
+        names = [labels[index] for index in self.question.indices(labels, result.prediction.ranked)]
         yield "target", ", ".join(response.name for response in result.responses), ", ".join(names)
-        against = self.question.against_index(self.labels)
-        yield "against", result.responses[0].against, None if against is None else self.labels[against]
+        against = self.question.against_index(labels)
+        yield "against", result.responses[0].against, None if against is None else labels[against]
         yield "seed", result.seed, self.seed
 
 

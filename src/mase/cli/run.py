@@ -126,7 +126,8 @@ def run(
     paths = sources(inputs, output)
     with aside():
         loaded = open_model(model, download=download, device=device, trust_remote_code=trust_remote_code)
-        classes = listed(target, loaded.labels)
+        # A function of records that has no labels cannot be asked for their number yet.
+        classes = listed(target, loaded.labels if "," in (target or "") else ())
     if dry_run or output is None:
         report_estimate(paths, loaded, Question(classes, against), more)
     else:

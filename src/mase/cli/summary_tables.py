@@ -40,7 +40,8 @@ def _parts(summary: Summary, *, examples: bool) -> Iterator[RenderableType]:
 
 def _facts(summary: Summary) -> Iterator[RenderableType]:
     counts = summary.overview
-    yield Text(f"{inline(counts.model)}, explained with {inline(counts.method)}", "bold")
+    contrast = "" if counts.against is None else f", each class rather than {inline(counts.against)}"
+    yield Text(f"{inline(counts.model)}, explained with {inline(counts.method)}{contrast}", "bold")
     grid = Table.grid(padding=(0, 2))
     grid.add_row(
         "texts",
@@ -51,8 +52,11 @@ def _facts(summary: Summary) -> Iterator[RenderableType]:
     for failed in summary.failures[:_MOST]:
         grid.add_row("failed", f"{failed.n_texts:,} × {inline(failed.error)}, as {inline(failed.id)}")
     for found in summary.predictions[:_MOST]:
-        share = f"{percent_of_all(found.share)} of the texts, mean probability {percent(found.probability)}"
-        grid.add_row("predicted", f"{inline(found.prediction)}: {share}")
+        share = f"{inline(found.prediction)}: {percent_of_all(found.share)} of the texts"
+        if found.probability is None:
+            grid.add_row("value", share)
+        else:
+            grid.add_row("predicted", f"{share}, mean probability {percent(found.probability)}")
     if counts.accuracy is not None:
         grid.add_row(
             "accuracy", f"{percent_of_all(counts.accuracy)} of {counted(counts.n_labelled, 'text')} with a label"

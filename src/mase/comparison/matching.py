@@ -40,18 +40,21 @@ SELECT
 FROM pairs
 """
 _KEEP = "DELETE FROM pairs WHERE NOT same_document OR first_failed OR second_failed"
+# Models of values have no probabilities, and so no predictions that can flip.
 _PREDICTIONS = """
 SELECT
     count(*), count(*) FILTER (flipped),
     avg(change) FILTER (NOT flipped), avg(abs(change)) FILTER (NOT flipped)
 FROM (
     SELECT first_prediction <> second_prediction AS flipped, second_probability - first_probability AS change FROM pairs
+    WHERE first_probability IS NOT NULL AND second_probability IS NOT NULL
 )
 """
 _FLIPS = """
 SELECT
     id, first_row AS row, first_prediction, first_probability, second_prediction, second_probability
 FROM pairs WHERE first_prediction <> second_prediction
+    AND first_probability IS NOT NULL AND second_probability IS NOT NULL
 ORDER BY least(first_probability, second_probability) DESC, first_row
 """
 

@@ -2,13 +2,13 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 import pyarrow as pa
 
-from mase.attribution import Attribution, Field, Response
+from mase.attribution import Attribution, Field, Note, Response
 from mase.corpus.source import Item
 from mase.document import TEXT, Document
 from mase.errors import DataError
@@ -40,6 +40,9 @@ _COLUMNS: dict[str, list[tuple[str, pa.DataType]]] = {
         ("intercept", pa.float64()),
         ("r2", pa.float64()),
         ("exact", pa.bool_()),
+        ("against", pa.string()),
+        ("split_half", pa.float64()),
+        ("notes", pa.list_(_NOTE)),
     ],
     "units": [
         *_KEY,
@@ -114,12 +117,12 @@ class Rows:
             probability=found.prediction.probability,
             n_queries=found.fit.n_queries,
             split_half=found.fit.split_half,
-            notes=[{"code": note.code, "unit": note.unit, "message": note.message} for note in found.notes],
+            notes=_notes(found.own_notes),
             evidence=None if found.evidence is None else msgspec.json.encode(found.evidence).decode(),
             windows=msgspec.json.encode(found.windows).decode() if found.windows else None,
         )
         for response in found.responses:
-            self._add_response(item, response)
+            self._add_response(item, response, _notes(note for note in found.notes if note.response == response.name))
             self._add_units(item, found, response)
         self._append("timings", id=item.id, row=item.row, seconds=seconds, worker=self._worker)
 
@@ -142,7 +145,7 @@ class Rows:
         shown = _document(document) if self._documents and document else None
         self._append("texts", id=item.id, row=item.row, document=shown, **kept, **values)
 
-    def _add_response(self, item: Item, response: Response) -> None:
+    def _add_response(self, item: Item, response: Response, notes: list[dict[str, Any]]) -> None:
         self._append(
             "responses",
             id=item.id,
@@ -153,6 +156,9 @@ class Rows:
             intercept=response.intercept,
             r2=response.r2,
             exact=response.exact,
+            against=response.against,
+            split_half=response.split_half,
+            notes=notes,
         )
 
     def _add_units(self, item: Item, found: Attribution, response: Response) -> None:
@@ -178,6 +184,10 @@ class Rows:
     def _append(self, table: str, **values: Any) -> None:
         for name, column in self._columns[table].items():
             column.append(values.get(name))
+
+
+def _notes(notes: Iterable[Note]) -> list[dict[str, Any]]:
+    return [{"code": note.code, "unit": note.unit, "message": note.message} for note in notes]
 
 
 def _document(document: Sequence[Field]) -> str:

@@ -51,7 +51,9 @@ def _outside(numbers: Ints, slice_: range) -> int:
 
 def _texts(rows: pa.Table) -> Iterator[str]:
     explained = rows.filter(pc.is_null(rows.column("error")))
-    yield from _ranges(explained, {"probability": (-_HALF_PRECISION, 1 + _HALF_PRECISION), "n_queries": (0, 2**53)})
+    yield from _ranges(explained, {"n_queries": (0, 2**53)})
+    classes = explained.column("probability").null_count < len(explained)  # a model of values has no probabilities
+    yield from _ranges(explained, {"probability": (-_HALF_PRECISION, 1 + _HALF_PRECISION)}, optional=not classes)
     yield from _ranges(rows, {"split_half": (-1 - 1e-9, 1 + 1e-9)}, optional=True)
     if explained.column("prediction").null_count:
         yield "has a text with neither 'prediction' nor 'error', expected one of them"
@@ -59,7 +61,7 @@ def _texts(rows: pa.Table) -> Iterator[str]:
 
 def _responses(rows: pa.Table) -> Iterator[str]:
     yield from _ranges(rows, {"value": (-np.inf, np.inf), "intercept": (-np.inf, np.inf)})
-    yield from _ranges(rows, {"r2": (-np.inf, 1 + 1e-9)}, optional=True)
+    yield from _ranges(rows, {"r2": (-np.inf, 1 + 1e-9), "split_half": (-1 - 1e-9, 1 + 1e-9)}, optional=True)
     for name in ("response", "link"):
         if rows.column(name).null_count:
             yield f"has a row without {name!r}, expected a name"

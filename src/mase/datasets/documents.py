@@ -87,8 +87,9 @@ class DocumentColumns:
         is_number = name in self.numbers
         value = scalar_of(value) if is_number and isinstance(value, str) else value
         if is_number == isinstance(value, str):
+            got = repr(value[:60]) if isinstance(value, str) else f"of type {type(value).__name__}"
             kind = "a number" if is_number else "a string"
-            raise InvalidTextError(f"field {name!r} is {value!r:.60}, expected {kind}, as its background value is")
+            raise InvalidTextError(f"field {name!r} is {got}, expected {kind}, as its background value is")
         return value
 
 

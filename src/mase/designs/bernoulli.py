@@ -1,12 +1,12 @@
 """The Bernoulli design: each word is kept (1) or masked (0) with probability 1/2."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from mase.arrays import Floats
-from mase.designs.placement import mirrored, pair_count
+from mase.designs.placement import mirrored, pair_count, subsets
 from mase.regression.covariance import Covariance
 from mase.regression.problem import Distribution, Sample
 
@@ -27,3 +27,8 @@ class Bernoulli:
         """Return the largest even number of rows up to n."""
         kept = rng.integers(0, 2, size=(pair_count(n), distribution.covariance.size)).astype(np.float64)
         return mirrored(kept - 0.5, distribution)
+
+    def exhaustive(self, distribution: Distribution, gamma: Floats | None = None) -> Sample:
+        """Return all rows in pairs, equally weighted."""
+        kept = subsets(distribution.covariance.size)
+        return replace(mirrored(kept[: len(kept) // 2] - 0.5, distribution), divisible=False, exhaustive=True)

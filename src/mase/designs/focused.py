@@ -6,11 +6,15 @@ import numpy as np
 from scipy.special import expit
 
 from mase.arrays import Floats
+from mase.designs.placement import every_row, subsets
 from mase.errors import OptionError
 from mase.regression.covariance import Covariance
 from mase.regression.problem import Distribution, Sample
 
 __all__ = ["Focused"]
+
+# Round to 6 digits before ranking, so that the noise of float32 does not order words.
+_DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +23,8 @@ class Focused:
 
     The first round masks every word with probability 1/2. After each round the words are ranked by their scores so far.
     In the next round, the word of rank r (from 0) is masked with probability
-    p_low + (p_high - p_low) / (1 + exp((r - n_top) / softness)). All rounds together form one regression.
+    p_low + (p_high - p_low) / (1 + exp((r - n_top) / softness)). Words with equal scores share the mean of their
+    probabilities. All rounds together form one regression.
 
     The coefficients are the average effect of a word in rows where most of the other strong words are masked. If
     several words carry redundant evidence, rows close to the full text rarely show the effect of any of them, because
@@ -63,18 +68,24 @@ class Focused:
 
     def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return n rows; given the coefficients gamma `(p,)` so far, mask words with high coefficients more often."""
-        p = distribution.covariance.size
+        rates = self._rates(distribution.covariance.size, gamma)
+        kept = (rng.random((n, len(rates))) >= rates).astype(np.float64)
+        return Sample(
+            kept, kept - distribution.center, np.ones(len(kept)), False, distribution.center, distribution.covariance
+        )
+
+    def exhaustive(self, distribution: Distribution, gamma: Floats | None = None) -> Sample:
+        """Return all rows of a round, weighted by their probabilities in it."""
+        rates = self._rates(distribution.covariance.size, gamma)
+        kept = subsets(len(rates))
+        return every_row(kept, np.where(kept == 1, 1 - rates, rates).prod(axis=1), distribution)
+
+    def _rates(self, p: int, gamma: Floats | None) -> Floats:
+        """Return the probability `(p,)` of each word to be masked, given the coefficients `(p,)` so far."""
         if gamma is None:
-            return _bernoulli(rng, n, np.full(p, 0.5), distribution)
-        ranks = np.empty(p)
-        ranks[np.argsort(-gamma, kind="stable")] = np.arange(p)
-        share = expit((min(self.n_top, p / 3) - ranks) / self.softness)
-        return _bernoulli(rng, n, self.p_low + (self.p_high - self.p_low) * share, distribution)
-
-
-def _bernoulli(rng: np.random.Generator, n: int, rates: Floats, distribution: Distribution) -> Sample:
-    """Return n rows whose words are masked with the probabilities `rates` `(p,)`."""
-    kept = (rng.random((n, len(rates))) >= rates).astype(np.float64)
-    return Sample(
-        kept, kept - distribution.center, np.ones(len(kept)), False, distribution.center, distribution.covariance
-    )
+            return np.full(p, 0.5)
+        by_rank = expit((min(self.n_top, p / 3) - np.arange(p)) / self.softness)
+        rounded = np.round(-gamma / (np.abs(gamma).max() or 1.0), _DIGITS)
+        _, group, size = np.unique(rounded, return_inverse=True, return_counts=True)
+        share = np.add.reduceat(by_rank, np.cumsum(size) - size) / size
+        return np.asarray(self.p_low + (self.p_high - self.p_low) * share[group])

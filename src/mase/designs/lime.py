@@ -4,13 +4,17 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from scipy.special import comb
 
 from mase.arrays import Floats
-from mase.designs.placement import exchangeable, proximity
+from mase.designs.placement import every_row, exchangeable, proximity, subsets
 from mase.errors import OptionError
 from mase.regression.problem import Distribution, Sample
 
 __all__ = ["Lime"]
+
+# Number of rows that stand for a sample without end. The text itself is one of them.
+_MANY = 1e12
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,17 @@ class Lime:
         return Sample(
             kept, kept - distribution.center, self.weights(kept), False, distribution.center, distribution.covariance
         )
+
+    def exhaustive(self, distribution: Distribution, gamma: Floats | None = None) -> Sample:
+        """Return all rows with their weights in a sample of 10^12 rows, the first of which is the text.
+
+        The text counts for next to nothing, except that a single word has no other row in which it is kept.
+        """
+        p = distribution.covariance.size
+        kept = subsets(p)
+        n_kept = kept.sum(axis=1)
+        counts = np.where(n_kept < p, _MANY / (p * comb(p, n_kept)), 1.0)
+        return every_row(kept, counts * self.weights(kept), distribution)
 
     def weights(self, kept: Floats) -> Floats:
         """Return the kernel weights `(n,)` of rows `(n, p)`."""

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from mase.arrays import Floats
-from mase.designs.placement import proximity
+from mase.designs.placement import every_row, proximity, subsets
 from mase.errors import OptionError
 from mase.regression.covariance import Covariance
 from mase.regression.problem import Distribution, Sample
@@ -37,5 +37,14 @@ class LimePaper:
     def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return n rows."""
         kept = rng.integers(0, 2, size=(n, distribution.covariance.size)).astype(np.float64)
-        weights = proximity(1 - np.sqrt(kept.mean(axis=1)), self.width)
+        weights = self._weights(kept)
         return Sample(kept, kept - distribution.center, weights, False, distribution.center, distribution.covariance)
+
+    def exhaustive(self, distribution: Distribution, gamma: Floats | None = None) -> Sample:
+        """Return all rows, which are equally probable, with their weights."""
+        kept = subsets(distribution.covariance.size)
+        return every_row(kept, self._weights(kept), distribution)
+
+    def _weights(self, kept: Floats) -> Floats:
+        """Return the kernel weights `(n,)` of rows `(n, p)`."""
+        return proximity(1 - np.sqrt(kept.mean(axis=1)), self.width)

@@ -1,6 +1,6 @@
 """Shared steps of the designs: from deviations to a sample."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +10,7 @@ from mase.errors import OptionError
 from mase.regression.covariance import MOST_CORRELATED, Covariance, covariance
 from mase.regression.problem import Distribution, Sample
 
-__all__ = ["Gaussian", "exchangeable", "mirrored", "pair_count", "proximity", "single"]
+__all__ = ["Gaussian", "every_row", "exchangeable", "mirrored", "pair_count", "proximity", "single", "subsets"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,18 @@ def mirrored(deviations: Floats, distribution: Distribution, centers: Floats | N
     row_centers = distribution.center if centers is None else np.repeat(centers, 2)[:, None]
     center = distribution.center if centers is None else None
     return Sample(row_centers + both, both, np.ones(len(both)), True, center, distribution.covariance)
+
+
+def subsets(p: int) -> Floats:
+    """Return all rows of p zeros and ones `(2^p, p)`; the second half of the rows are those that keep the last word."""
+    numbers = np.arange(2**p)[:, None]
+    return (numbers >> np.arange(p) & 1).astype(np.float64)
+
+
+def every_row(kept: Floats, weights: Floats, distribution: Distribution) -> Sample:
+    """Return the sample of all rows `(2^p, p)`, with weights that are proportional to `weights` `(2^p,)`."""
+    sample = single(kept - distribution.center, distribution)
+    return replace(sample, weights=weights / weights.mean(), divisible=False, exhaustive=True)
 
 
 def pair_count(n: int) -> int:

@@ -44,7 +44,7 @@ class Shapley:
         return exchangeable(p, sizes, 1 / (sizes * (p - sizes)))
 
     def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
-        """Return at most n rows, and all 2^p coalitions if they fit."""
+        """Return at most n rows."""
         p, room = distribution.covariance.size, pair_count(n) - 1
         weights = _size_weights(p)
         coalitions, shares = _complete_sizes(p, room, weights)
@@ -54,10 +54,20 @@ class Shapley:
             drawn, counts = _drawn(rng, p, room - len(coalitions), left)
             coalitions = np.concatenate([coalitions, drawn])
             pair_weights = np.concatenate([pair_weights, left.sum() * counts / counts.sum()])
-        rows = np.concatenate([np.ones((1, p)), coalitions])
-        sample = mirrored(rows - 0.5, Distribution(0.5, distribution.covariance))
-        exhaustive = not len(left)
-        return replace(sample, weights=np.repeat(pair_weights, 2), divisible=False, exhaustive=exhaustive, n_exact=1)
+        return _sample(coalitions, pair_weights, distribution, exhaustive=not len(left))
+
+    def exhaustive(self, distribution: Distribution, gamma: Floats | None = None) -> Sample:
+        """Return all 2^p coalitions."""
+        p = distribution.covariance.size
+        coalitions, shares = _complete_sizes(p, 2 ** (p - 1), _size_weights(p))
+        return _sample(coalitions, np.concatenate([[1.0], *shares]), distribution, exhaustive=True)
+
+
+def _sample(coalitions: Floats, weights: Floats, distribution: Distribution, *, exhaustive: bool) -> Sample:
+    """Return the text and the reference, then each of the coalitions `(m, p)` with its complement."""
+    rows = np.concatenate([np.ones((1, coalitions.shape[1])), coalitions])
+    sample = mirrored(rows - 0.5, Distribution(0.5, distribution.covariance))
+    return replace(sample, weights=np.repeat(weights, 2), divisible=False, exhaustive=exhaustive, n_exact=1)
 
 
 def _size_weights(p: int) -> Floats:

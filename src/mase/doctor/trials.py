@@ -105,4 +105,5 @@ def speed(explainer: Explainer, text: Input) -> Speed:
 
     seconds(1)  # the first evaluation is slower than the others
     n = int(np.clip(_PATIENCE / 2 / max(seconds(1), 1e-6), 1, probe.batch_size))
-    return Speed(p, n, seconds(n) / n, explainer.method.n_samples)
+    budget = explainer.method.budget(p)
+    return Speed(p, n, seconds(n) / n, min(2**p, budget) if explainer.method.space.binary else budget)

@@ -12,9 +12,6 @@ from mase.regression.problem import Estimate, Problem
 
 __all__ = ["Constrained"]
 
-# Number of free coefficients of a text of three words, for which all coalitions are barely more rows than that.
-_FEW = 2
-
 
 @dataclass(frozen=True, slots=True)
 class Constrained:
@@ -40,8 +37,7 @@ class Constrained:
         if not free.shape[1]:
             return Estimate(start, np.zeros((problem.p, problem.p)), 0.0)
         reduced = _reduced(problem, start, free)
-        tiny = reduced.p <= _FEW and 0 <= reduced.n - reduced.p < 2
-        fitted = _determined(reduced) if tiny else LeastSquares().fit(reduced)
+        fitted = LeastSquares().fit(reduced)
         return Estimate(start + free @ fitted.gamma, free @ fitted.covariance @ free.T, fitted.dof, fitted.fallback)
 
 
@@ -77,20 +73,3 @@ def _reduced(problem: Problem, start: Floats, free: Floats) -> Problem:
         gradients=None,
         exact=None,
     )
-
-
-def _determined(problem: Problem) -> Estimate:
-    """Return the solution with barely more rows than coefficients, where `LeastSquares` falls back to ridge regression.
-
-    Two or three words have no more coalitions than that, and their Shapley values are exact. With more words so few
-    rows would be a sample, and its solution would be noise.
-    """
-    z, y = problem.centred()
-    if np.linalg.matrix_rank(z) < problem.p:
-        return LeastSquares().fit(problem)
-    to_gamma = np.asarray(np.linalg.pinv(z), dtype=np.float64)
-    gamma = to_gamma @ y
-    spread = to_gamma * (y - z @ gamma)
-    unknown_errors = "there are as many rows as coefficients, so standard errors are unknown"
-    fallback = None if problem.p == 1 or problem.n > problem.p else unknown_errors
-    return Estimate(gamma, spread @ spread.T, float(problem.p), fallback)

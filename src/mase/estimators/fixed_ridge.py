@@ -7,6 +7,7 @@ import numpy as np
 
 from mase.arrays import Floats
 from mase.errors import OptionError
+from mase.estimators.least_squares import LeastSquares
 from mase.regression.covariance import scatter
 from mase.regression.problem import Estimate, Problem
 
@@ -17,7 +18,8 @@ __all__ = ["FixedRidge"]
 class FixedRidge:
     """Minimise sum_i w_i (y_i - a - z_i.gamma)^2 + alpha |gamma|^2, as `sklearn.linear_model.Ridge` does.
 
-    The penalty is absolute, as in the `lime` package (alpha = 1), so it shrinks less with more rows.
+    The penalty is absolute, as in the `lime` package (alpha = 1), so it shrinks less with more rows, and not at all if
+    all rows that there are stand for a sample without end.
     """
 
     alpha: float = 1.0
@@ -30,6 +32,8 @@ class FixedRidge:
 
     def fit(self, problem: Problem) -> Estimate:
         """Return gamma `(p,)` and its sandwich covariance (HC3), which does not include the bias of the penalty."""
+        if problem.unlimited:
+            return LeastSquares().fit(problem)
         z, y = problem.centred()
         to_gamma = _to_gamma(z, self.alpha)
         gamma = to_gamma @ y

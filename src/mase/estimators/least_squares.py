@@ -25,7 +25,8 @@ class LeastSquares:
 
     It is unbiased for a model that is linear in the coordinates, and consistent for the estimand of Theorem 1 in
     general. Its variance grows without bound as the number of rows decreases to the number of coefficients p. With
-    fewer than p / 2 rows beyond p, ridge regression is used instead, and the `fallback` of the estimate says so.
+    fewer than p / 2 rows beyond p, ridge regression is used instead, and the `fallback` of the estimate says so. This
+    does not apply to all rows that there are, whose coefficients have no variance.
 
     Notes
     -----
@@ -64,7 +65,7 @@ class LeastSquares:
 def _too_few(problem: Problem) -> bool:
     """Return whether there are too few residual degrees of freedom for least squares."""
     residual_dof = problem.n - problem.p - int(problem.intercept)
-    return residual_dof < max(2, _MIN_RESIDUAL_DOF * problem.p)
+    return not problem.unlimited and residual_dof < max(2, _MIN_RESIDUAL_DOF * problem.p)
 
 
 def _factor(gram: Floats) -> Floats | None:

@@ -68,8 +68,13 @@ class Ridge:
         u, s, vt = np.linalg.svd(z / problem.covariance.deviations, full_matrices=False)
         keep = s > s.max(initial=0.0) * 1e-12
         u, s, vt = u[:, keep], s[keep], vt[keep]
-        penalty = _gcv(u, s, y, int(problem.intercept)) if self.penalty == "gcv" else float(self.penalty)
-        return u, s, vt, s / (s**2 + problem.n * penalty)
+        return u, s, vt, s / (s**2 + problem.n * self._chosen(problem, u, s, y))
+
+    def _chosen(self, problem: Problem, u: Floats, s: Floats, y: Floats) -> float:
+        """Return the penalty; the larger the sample, the smaller is the one that cross-validation chooses."""
+        if self.penalty != "gcv":
+            return float(self.penalty)
+        return 0.0 if problem.unlimited else _gcv(u, s, y, int(problem.intercept))
 
 
 def _gamma(decomposition: tuple[Floats, Floats, Floats, Floats], y: Floats, deviations: Floats) -> Floats:

@@ -52,7 +52,7 @@ class Sparse:
         """Return gamma `(p,)`; the tolerance sets some coefficients to exactly 0."""
         terms = moment_rows(problem)
         b = terms.mean(axis=0)
-        tolerance = self._tolerance(terms, b)
+        tolerance = self._tolerance(problem, terms, b)
         if self.gram == "empirical":
             share = problem.weights / problem.weights.sum()
             gamma = minimum_l1(Gram.of_rows(np.sqrt(share)[:, None] * problem.z), b, tolerance)
@@ -62,7 +62,9 @@ class Sparse:
             gamma = minimum_l1(problem.covariance.matrix(), b, tolerance)
         return Estimate(gamma, Moment().fit(problem).covariance, dof(problem, gamma, problem.covariance.solve(terms)))
 
-    def _tolerance(self, terms: Floats, b: Floats) -> float:
+    def _tolerance(self, problem: Problem, terms: Floats, b: Floats) -> float:
+        if self.tol == "auto" and problem.unlimited:
+            return 0.0
         if self.tol == "auto":
             n, p = terms.shape
             return float(terms.std(axis=0).max() * np.sqrt(2 * np.log(max(p, 2)) / n))

@@ -23,6 +23,7 @@ __all__ = [
     "FLOOR",
     "LINKS",
     "Contrast",
+    "Kind",
     "Link",
     "Output",
     "floored",
@@ -35,6 +36,8 @@ __all__ = [
 
 # The built-in names, for type checkers and editors. A test checks that they match the registry.
 Link = Literal["probability", "log-probability", "logit", "margin", "value"]
+
+Kind = Literal["logits", "probabilities", "values"]
 
 LINKS = Registry(
     "link",
@@ -60,7 +63,7 @@ class Output:
     classifier.
     """
 
-    kind: Literal["logits", "probabilities", "values"] = "logits"
+    kind: Kind = "logits"
     multilabel: bool = False
     ranked: bool = False
 

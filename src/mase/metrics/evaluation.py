@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mase.arrays import Bools, Floats
+from mase.budget import NSamples
 from mase.choices import Precision
 from mase.errors import MaseError, OptionError, ShapeError
 from mase.methods import Method, describe
@@ -181,7 +182,7 @@ def evaluate(
     metrics: Sequence[str] | Mapping[str, Metric] = ("delta-accuracy",),
     attributions: Mapping[str, Sequence[Any]] | None = None,
     operator: Operator = "auto",
-    n_samples: int | None = None,
+    n_samples: NSamples | None = None,
     seed: int = 0,
     precision: Precision = "float32",
     units: Units = DEFAULT,

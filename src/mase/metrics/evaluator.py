@@ -9,6 +9,7 @@ import numpy as np
 
 from mase.arrays import Floats
 from mase.attribution import Attribution
+from mase.budget import NSamples
 from mase.choices import Precision
 from mase.document import Document, Input
 from mase.errors import CapabilityError, MaseError, OptionError
@@ -98,7 +99,7 @@ class Evaluator:
         methods: Sequence[str | Method] = ("mase",),
         metrics: Sequence[str] | Mapping[str, Metric] = ("delta-accuracy",),
         operator: Operator = "auto",
-        n_samples: int | None = None,
+        n_samples: NSamples | None = None,
         seed: int = 0,
         precision: Precision = "float32",
         units: Units = DEFAULT,

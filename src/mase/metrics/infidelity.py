@@ -130,7 +130,7 @@ def _drawn(instance: Instance, method: Method, scale: Floats) -> Sample:
     assert isinstance(method.strategy, Regression)
     design = method.strategy.design
     rng = generator(instance.seed, f"infidelity of {instance.document.key}")
-    sample = design.draw(rng, method.n_samples, design.distribution(scale))
+    sample = design.draw(rng, method.budget(len(scale)), design.distribution(scale))
     if design.rounds > 1 or sample.exhaustive or np.ptp(sample.weights) > 0:
         raise OptionError(
             f"perturbation {method.name!r} has weighted rows, fixed rows or several rounds, expected rows drawn from "

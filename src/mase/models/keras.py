@@ -37,7 +37,8 @@ class KerasModel(Callable):
     mask_token
         The string that replaces a masked word; None removes the word from the text.
     outputs, multilabel
-        What the model returns: "logits", "probabilities", "values" or "auto". By "auto" the last activation decides:
+        What the model returns: "logits", "probabilities", "values", "scores" (see `Callable`) or "auto". By "auto" the
+        last activation decides:
         softmax and sigmoid give probabilities, and several columns of a sigmoid are separate questions; a linear layer
         gives logits.
     name
@@ -62,7 +63,8 @@ class KerasModel(Callable):
         multilabel: bool = False,
         name: str | None = None,
     ) -> None:
-        if vectorizer is None and not _reads_texts(model):
+        reads_texts = _reads_texts(model)
+        if vectorizer is None and not reads_texts:
             raise OptionError(
                 f"{model.name} has no input of strings, expected Explainer(model, vectorizer) with a TextVectorization "
                 "layer or a function from a text to ids; if it reads texts, wrap it in mase.models.Callable"

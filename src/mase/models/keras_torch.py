@@ -15,8 +15,8 @@ __all__ = ["KerasModule"]
 class KerasModule(nn.Module):
     """A Keras model on the backend torch as a module for `mase.models.TorchModule`.
 
-    Keras keeps its layers out of sight of torch. This module has them as children by their names, with "_" for ".", so
-    that ``embedding="embedding"`` names the embedding layer.
+    Keras keeps its layers out of sight of torch. This module has them as children by their names, so that
+    ``embedding="embedding"`` names the embedding layer.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class KerasModule(nn.Module):
             )
         self.model = model
         for layer in _layers(model):
-            self.add_module(layer.name.replace(".", "_"), layer)
+            self.add_module(layer.name, layer)
 
     def __reduce__(self) -> Any:
         return KerasModule, (self.model,)  # the children are layers of the model, also in another process
@@ -47,6 +47,10 @@ class KerasModule(nn.Module):
         """Return the output `(b, k)` for ids `(b, t)`."""
         scores: torch.Tensor = self.model(ids, training=False)
         return scores
+
+    def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, torch.Tensor]:  # type: ignore[override]
+        """Return the weights by their position, because Keras gives them other names in another process."""
+        return {str(position): variable.value for position, variable in enumerate(self.model.weights)}
 
 
 def _layers(model: Any) -> Iterator[Any]:

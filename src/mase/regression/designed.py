@@ -12,7 +12,7 @@ from mase.errors import OptionError
 from mase.regression.covariance import no_scatter
 from mase.regression.diagnostics import adjusted_r2, coefficients, condition, constant, quality_notes, split_half
 from mase.regression.oracle import Oracle
-from mase.regression.problem import Design, Distribution, Estimate, Estimator, Problem, Sample
+from mase.regression.problem import Design, Distribution, Estimate, Estimator, ExhaustiveDesign, Problem, Sample
 from mase.regression.stopping import Stopping
 from mase.regression.strategy import Answered, Solution
 
@@ -33,7 +33,9 @@ class _Fitted:
 class Regression:
     """The strategy of every method that is a single regression.
 
-    It draws rows, evaluates the model, solves for the coefficients and assesses the fit.
+    It draws rows, evaluates the model, solves for the coefficients and assesses the fit. Where all subsets of the words
+    are not more than the rows that it would draw, it evaluates each of them once instead, and solves for the
+    coefficients to which those of ever larger samples converge.
 
     Parameters
     ----------
@@ -89,7 +91,10 @@ class Regression:
         stopping: Stopping,
         rng: np.random.Generator,
     ) -> _Fitted:
-        """Evaluate rows round by round until the stopping rule is met or `cap` rows are reached, and fit them."""
+        """Evaluate rows round by round until the stopping rule is met or `cap` rows are reached, and fit them.
+
+        As soon as at least 2^p rows are wanted, evaluate all subsets of the words instead.
+        """
         if self.design.rounds == 1:
             cap = len(sample.coordinates)
         at_base = self._base(oracle, sample)
@@ -97,7 +102,10 @@ class Regression:
         scores, slopes, gamma = np.empty((0, oracle.start.shape[1])), np.empty((0, oracle.size)), np.empty(0)
         solved: tuple[Problem, Estimate] | None = None
         while True:
-            goal = min(stopping.goal(sample, cap, solved), len(scores) + self._round_size(cap))
+            wanted = stopping.goal(sample, cap, solved)
+            if isinstance(self.design, ExhaustiveDesign) and oracle.answers is not None and wanted >= 2**oracle.size:
+                return self._exhausted(oracle, self.design, distribution)
+            goal = min(wanted, len(scores) + self._round_size(cap))
             missing = goal - len(sample.coordinates)
             if missing > 0:
                 sample = sample.joined(self.design.draw(rng, missing, distribution, gamma))
@@ -121,6 +129,19 @@ class Regression:
             solved, gamma = (problem, estimate), estimate.gamma
             self._tell(oracle, head, responses, problem)
 
+    def _exhausted(self, oracle: Oracle, design: ExhaustiveDesign, distribution: Distribution) -> _Fitted:
+        """Evaluate all rows and fit them; a design with several rounds gets the coefficients of each round exactly."""
+        sample = design.exhaustive(distribution)
+        scores = oracle.scores(sample.coordinates)
+        responses = oracle.respond(scores)
+        problem = sample.problem(responses, None)
+        for _ in range(1, design.rounds):
+            round_sample = design.exhaustive(distribution, coefficients(self.estimator, problem))
+            sample = replace(sample, weights=sample.weights + round_sample.weights)
+            problem = sample.problem(responses, None)
+        estimate = self._fit(oracle, sample, responses, problem)
+        return _Fitted(Answered(sample, scores, None), responses, problem, estimate)
+
     def _tell(self, oracle: Oracle, sample: Sample, responses: Floats, problem: Problem) -> None:
         """Offer the solution so far, if somebody follows; it is computed if it is wanted."""
         if oracle.solved is not None:
@@ -143,14 +164,16 @@ class Regression:
     def _assessed(self, oracle: Oracle, fitted: _Fitted, cap: int, stopping: Stopping) -> Solution:
         """Return the solution with the quality of its fit and the notes that follow from it."""
         sample, estimate, n = fitted.answered.sample, fitted.estimate, len(fitted.responses)
+        own_weights = (
+            sample.exhaustive and self.design.rounds > 1
+        )  # each class can have all rows with weights of its own
         r2 = adjusted_r2(sample, fitted.responses, estimate)
         halves = None if sample.exhaustive else split_half(fitted.problem, self.estimator, estimate.gamma)
         notes = (
             *quality_notes(
                 oracle, sample, fitted.responses, estimate, r2=r2, halves=halves, gradients=self.needs_gradients
             ),
-            *stopping.notes(estimate),
-            *self._stopped_early(n, cap),
+            *(() if sample.exhaustive else (*stopping.notes(estimate), *self._stopped_early(n, cap))),
             *oracle.notes,
         )
         return Solution(
@@ -159,12 +182,12 @@ class Regression:
             replace(oracle.cost),
             notes,
             oracle.precision,
-            exact=sample.exhaustive and not self.needs_gradients,
+            exact=sample.exhaustive and not self.needs_gradients and estimate.fallback is None,
             problem=fitted.problem,
             r2=r2,
             split_half=halves,
             condition=condition(fitted.problem),
-            answered=None if self.needs_gradients else fitted.answered,
+            answered=None if self.needs_gradients or own_weights else fitted.answered,
         )
 
     def _round_size(self, n: int) -> int:

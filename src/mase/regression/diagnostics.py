@@ -35,7 +35,7 @@ def adjusted_r2(sample: Sample, responses: Floats, estimate: Estimate) -> float 
     if np.ptp(responses) == 0 or not sample.deviations.any():
         return None
     problem = sample.problem(responses, None)
-    if problem.n - int(problem.intercept) - estimate.dof < 1:
+    if not problem.unlimited and problem.n - int(problem.intercept) - estimate.dof < 1:
         return None
     sampled = int(not sample.exhaustive)  # An exhaustive sample needs no adjustment.
     free = problem.n - int(problem.intercept) * sampled
@@ -122,11 +122,10 @@ def quality_notes(
     if not gradients and not sample.exhaustive and independent < 2 * (n_coordinates + 3):
         yield Note("few-samples", _too_few(n_rows, n_coordinates, (8 if sample.paired else 4) * (n_coordinates + 3)))
     if r2 is not None and r2 < _POOR_R2:
-        rest = f"{'interactions between words or ' if n_coordinates > 1 else ''}sampling error"
         yield Note(
             "poor-fit",
             f"the scores explain {max(r2, 0):.0%} of the variance of the model's responses around this text; the rest "
-            f"is {rest}, which a larger n_samples reduces",
+            f"is {_rest(sample)}",
         )
     if halves is not None and halves < _UNSTABLE:
         k = _strongest(n_coordinates)
@@ -148,6 +147,14 @@ def quality_notes(
             f"{reversed_share:.2%} of the sampled scales were negative, which reverses a word vector"
             + ("; use a smaller sigma" if sample.center is not None else ""),
         )
+
+
+def _rest(sample: Sample) -> str:
+    """Return what the scores do not explain."""
+    if sample.exhaustive:
+        return "interactions between words"
+    several = sample.coordinates.shape[1] > 1
+    return f"{'interactions between words or ' if several else ''}sampling error, which a larger n_samples reduces"
 
 
 def _too_few(n_rows: int, n_coordinates: int, enough: int) -> str:

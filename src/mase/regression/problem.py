@@ -9,15 +9,7 @@ import numpy as np
 from mase.arrays import Floats, Ints
 from mase.regression.covariance import Covariance, no_scatter
 
-__all__ = [
-    "Design",
-    "Distribution",
-    "Estimate",
-    "Estimator",
-    "Problem",
-    "Sample",
-    "Solver",
-]
+__all__ = ["Design", "Distribution", "Estimate", "Estimator", "ExhaustiveDesign", "Problem", "Sample", "Solver"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +99,9 @@ class Sample:
         m = self.n_exact
         exact = (z[:m], y[:m]) if m else None
         slopes = None if gradients is None else gradients[m:]
-        return Problem(z[m:], y[m:], weights[m:], base, not self.paired, self.covariance, slopes, exact)
+        return Problem(
+            z[m:], y[m:], weights[m:], base, not self.paired, self.covariance, slopes, exact, self.exhaustive
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +123,8 @@ class Problem:
     exact
         Regressors `(m, p)` and responses `(m,)` of further rows that the coefficients must fit exactly; None if there
         are none.
+    exhaustive
+        Whether the rows are all possible rows of the design.
     """
 
     z: Floats
@@ -139,6 +135,7 @@ class Problem:
     covariance: Covariance
     gradients: Floats | None = None
     exact: tuple[Floats, Floats] | None = None
+    exhaustive: bool = False
 
     @property
     def n(self) -> int:
@@ -149,6 +146,11 @@ class Problem:
     def p(self) -> int:
         """Number of coordinates."""
         return int(self.z.shape[1])
+
+    @property
+    def unlimited(self) -> bool:
+        """Whether the rows stand for a sample without end: they are all possible rows and determine gamma."""
+        return self.exhaustive and self.n - int(self.intercept) >= self.p
 
     def rows(self, chosen: slice) -> "Problem":
         """Return the problem of some of the rows."""
@@ -248,6 +250,18 @@ class Design(Protocol):
         """Return a sample of at most n rows from the distribution.
 
         After the first round, `gamma` `(p,)` holds the coefficients estimated from all rows so far.
+        """
+        ...
+
+
+@runtime_checkable
+class ExhaustiveDesign(Design, Protocol):
+    """A design of zeros and ones that knows the sample to which its samples converge as n grows."""
+
+    def exhaustive(self, distribution: Distribution, gamma: Floats | None = None) -> Sample:
+        """Return all 2^p rows, each weighted by its probability in `draw` times its weight in a sample.
+
+        The rows and the sum of the weights are the same for every `gamma`, so that rounds can be mixed.
         """
         ...
 

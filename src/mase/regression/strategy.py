@@ -61,7 +61,8 @@ class Solution:
     r2, split_half, condition
         Quality of the fit (see `mase.regression.diagnostics`); None if it is unknown.
     answered
-        The rows and answers of a regression without gradients; None for anything else.
+        The rows and answers of a regression without gradients, from which other classes are to be solved; None for
+        anything else.
     others
         The solutions for further responses.
     leads

@@ -20,8 +20,9 @@ class Together:
     """A strategy that is run for one class, the leading one, and then solved for the classes `others`.
 
     A regression without gradients is solved again: the class scores of its rows are turned into the responses of
-    another class, to which the same estimator is fitted. Any other strategy is run again. What it asks that was asked
-    before costs nothing; if it asks more, as a procedure does that chooses its rows, a note says so.
+    another class, to which the same estimator is fitted. Any other strategy is run again, and so is an adaptive one
+    that has asked all rows there are. What was asked before costs nothing; if more is asked, as by a procedure that
+    chooses its rows, a note says so.
     """
 
     strategy: Strategy
@@ -52,7 +53,7 @@ class Together:
         for target in self.others:
             other = replace(oracle, target=target, n_rows=0, solved=None)
             oracle.cost.n_floored = 0  # which rows are floored depends on the class
-            if isinstance(self.strategy, Regression) and first.answered is not None:
+            if isinstance(self.strategy, Regression) and first.answered is not None and not first.exact:
                 others.append(self.strategy.solved_again(first.answered, other, budget, stopping))
             else:
                 others.append(self.strategy.run(other, budget, deepcopy(draws), stopping))
@@ -60,8 +61,8 @@ class Together:
         found = replace(first, cost=replace(oracle.cost), others=tuple(others))
         if oracle.cost.n_queries > n_asked:
             return found.noted(_note(oracle.method))
-        adapts = isinstance(self.strategy, Regression) and self.strategy.design.rounds > 1
-        return replace(found, leads=not first.exact and (adapts or not stopping.never))
+        adapts = not stopping.never or (isinstance(self.strategy, Regression) and self.strategy.design.rounds > 1)
+        return replace(found, leads=adapts and first.answered is not None and not first.exact)
 
 
 def _note(method: str) -> Note:

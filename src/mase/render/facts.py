@@ -123,8 +123,9 @@ def unit(attribution: Attribution) -> str:
 
 
 def measured(attribution: Attribution) -> str:
-    """Return the unit of the scores, and what their intervals are."""
-    return unit(attribution) + (", ± 95 % interval (sampling)" if has_intervals(attribution) else "")
+    """Return the unit of the scores, and what their intervals are; exact scores have none."""
+    sampled = has_intervals(attribution) and not attribution.responses[0].exact
+    return unit(attribution) + (", ± 95 % interval (sampling)" if sampled else "")
 
 
 def link_meaning(attribution: Attribution) -> str | None:
@@ -171,6 +172,7 @@ def fit_facts(attribution: Attribution) -> list[str]:
     """Return how well the scores fit the model and what they cost, in a few words each."""
     fit = attribution.fit
     facts = [] if attribution.r2 is None else [f"R² {_share(attribution.r2)}"]
+    facts += ["exact"] if attribution.responses[0].exact else []
     facts += [] if fit.split_half is None else [f"split-half {_share(fit.split_half)}"]
     facts += [counted(fit.n_queries, "evaluation")]
     facts += [counted(fit.n_gradients, "gradient")] if fit.n_gradients else []

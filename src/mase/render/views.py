@@ -124,7 +124,7 @@ def view_of(
         predicted=inline(a.prediction.label),
         probability=stated(a.prediction),
         target=inline(a.title),
-        other_target=a.target != a.prediction.label,
+        other_target=a.prediction.probability is not None and a.target != a.prediction.label,
         heading=heading(marks),
         unsigned=is_unsigned(a),
         intervals=has_intervals(a),

@@ -66,8 +66,9 @@ class Entry:
         Sum of FAILED, WRONG, LOW_CONFIDENCE and NOTED.
     prediction, probability
         The predicted class and its probability; None if the text failed.
-    response, link, r2
-        The explained response (of several the one of the predicted class), its link, and how well the scores fit.
+    response, against, link, r2
+        The explained response (of several the one of the predicted class), the class that it is compared with, its
+        link, and how well the scores fit.
     split_half, n_queries
         Agreement of two halves of the sample, and evaluations of the model.
     text
@@ -94,6 +95,7 @@ class Entry:
     prediction: str | None
     probability: float | None
     response: str | None
+    against: str | None
     link: str | None
     r2: float | None
     split_half: float | None
@@ -144,6 +146,7 @@ def _entry(
         prediction=_shortened(text["prediction"]),
         probability=_finite(text["probability"]),
         response=_shortened(response.get("response")),
+        against=_shortened(response.get("against")),
         link=_shortened(response.get("link")),
         r2=_finite(response.get("r2")),
         split_half=_finite(text["split_half"]),
@@ -193,6 +196,6 @@ def _shown(text: str, words: Words) -> tuple[str, Shading]:
 
 def _responses(table: "pa.Table") -> dict[int, list[dict[str, Any]]]:
     found: dict[int, list[dict[str, Any]]] = {}
-    for response in table.select(["row", "response", "link", "r2"]).to_pylist():
+    for response in table.select(["row", "response", "against", "link", "r2"]).to_pylist():
         found.setdefault(response["row"], []).append(response)
     return found

@@ -151,6 +151,8 @@ def _origin(summary: Summary) -> Iterator[str]:
     checksum_of_model = str(asked.model.get("sha256") or "")[:12]
     yield f"model {shortened(summary.overview.model)}" + (f" (sha256 {checksum_of_model})" if checksum_of_model else "")
     yield f"method {shortened(summary.overview.method)}"
+    if summary.overview.against is not None:
+        yield f"each class rather than {shortened(summary.overview.against)}"
     yield f"seed {asked.seed}"
     if "mase-xai" in made_with:
         yield f"mase {shortened(str(made_with['mase-xai']))}"
@@ -160,7 +162,8 @@ def _origin(summary: Summary) -> Iterator[str]:
 
 def _text(entry: Entry, workbench: Workbench | None) -> _Text:
     found = [f"R² {entry.r2:.2f}".replace("-", "−")] if entry.r2 is not None else []
-    found += [f"{entry.link} of {entry.response}"] if entry.response is not None else []
+    contrast = "" if entry.against is None else f" rather than {entry.against}"
+    found += [f"{entry.link} of {entry.response}{contrast}"] if entry.response is not None else []
     cut = entry.n_characters > _LONGEST_STATIC
     return _Text(
         number=f"{entry.row + 1:,}",

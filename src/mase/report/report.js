@@ -296,7 +296,8 @@ const mase = (() => {
     const facts = [];
     if (text.r2 !== null) facts.push("R² " + text.r2.toFixed(2).replace("-", "−"));
     if (text.halves !== null) facts.push("split-half agreement " + text.halves.toFixed(2).replace("-", "−"));
-    if (text.response !== null) facts.push(text.link + " of " + text.response);
+    const contrast = text.against === null ? "" : " rather than " + text.against;
+    if (text.response !== null) facts.push(text.link + " of " + text.response + contrast);
     if (text.queries !== null) facts.push(text.queries.toLocaleString("en") + " evaluations");
     all.kept.forEach((name, i) => text.kept[i] !== null && facts.push(name + ": " + text.kept[i]));
     if (text.size > 20000) facts.push("first 20,000 of " + text.size.toLocaleString("en") + " characters");

@@ -146,8 +146,10 @@ def class_sections(summary: Summary, limits: Limits) -> list[ClassSection]:
         said = "never predicted"
         if name in predicted:
             found = predicted[name]
-            of_all = f"{counted(found.n_texts, 'text')} predicted ({share(found.share)})"
-            said = f"{of_all}, mean probability {percent(found.probability)}"
+            texts, of_all = counted(found.n_texts, "text"), f"({share(found.share)})"
+            said = f"{texts} {of_all}"
+            if found.probability is not None:
+                said = f"{texts} predicted {of_all}, mean probability {percent(found.probability)}"
         lists = (
             *_sides(words.get(name, []), "Words", scale, limits),
             *_sides(phrases.get(name, []), "Phrases", scale, limits),

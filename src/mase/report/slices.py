@@ -130,6 +130,7 @@ def _text(entry: Entry) -> dict[str, Any]:
         "id": entry.id,
         "prediction": entry.prediction,
         "response": entry.response,
+        "against": entry.against,
         "link": entry.link,
         "r2": entry.r2,
         "halves": entry.split_half,

@@ -25,7 +25,8 @@ from mase.errors import (
     UnknownNameError,
     WorkerError,
 )
-from mase.render.html import page
+from mase.io.json import dumps
+from mase.render.html import article, page
 from mase.serve.choices import choices
 from mase.serve.explanations import Explanations, answer_of
 from mase.serve.limits import Limits
@@ -63,11 +64,13 @@ class _Explanation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     model: str
     text: Content
     target: str | None = None
+    against: str | None = None
     settings: Settings = Settings()
 
 
 class _Units(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     units: tuple[int, ...]
+    response: str | None = None
 
 
 def application(
@@ -113,6 +116,7 @@ def application(
             Route("/api/explanations/{id}", server.cancel, methods=["DELETE"]),
             Route("/api/explanations/{id}/events", server.events),
             Route("/api/explanations/{id}/without", server.without, methods=["POST"]),
+            Route("/api/explanations/{id}/article", server.article),
             Route("/api/explanations/{id}/page", server.download),
             Route("/api/explanations/{id}/json", server.line),
             *routes,
@@ -162,15 +166,16 @@ class _Server:
         asked = await self._read(request, _Prediction)
         model = self._model(asked.model, asked.text)
         answer = await answer_of(model, Predict(asked.text))
-        return JSONResponse({"labels": model.labels, "probabilities": answer.probabilities})
+        kind = "values" if answer.are_values else "probabilities"
+        return JSONResponse({"labels": model.labels, kind: answer.numbers})
 
     async def explain(self, request: Request) -> Response:
         asked = await self._read(request, _Explanation)
         n, most = asked.settings.n_samples, self._limits.n_samples
-        if n is not None and n > most:
+        if isinstance(n, int) and n > most:
             raise LimitError(f"n_samples is {n:,}, expected at most {most:,}")
         model = self._model(asked.model, asked.text)
-        found = self._explanations.begin(model, Explain(asked.text, asked.target, asked.settings))
+        found = self._explanations.begin(model, Explain(asked.text, asked.target, asked.settings, asked.against))
         return JSONResponse({"id": found}, 202)
 
     async def cancel(self, request: Request) -> Response:
@@ -189,8 +194,14 @@ class _Server:
     async def without(self, request: Request) -> Response:
         found = self._explanations[request.path_params["id"]]
         asked = await self._read(request, _Units)
-        answer = await answer_of(found.model, Without(found.finished(), found.ask.settings, asked.units))
+        line = await asyncio.to_thread(lambda: dumps(found.attribution(asked.response)))
+        answer = await answer_of(found.model, Without(line, found.ask.settings, asked.units))
         return JSONResponse({name: getattr(answer, name) for name in _CHANGED})
+
+    async def article(self, request: Request) -> Response:
+        found = self._explanations[request.path_params["id"]]
+        response = request.query_params.get("response")
+        return HTMLResponse(await asyncio.to_thread(lambda: article(found.attribution(response))))
 
     async def download(self, request: Request) -> Response:
         found = self._explanations[request.path_params["id"]]

@@ -16,7 +16,7 @@ from mase.explainer import Explainer
 from mase.io.json import dumps, loads
 from mase.models import load
 from mase.models.code_reference import is_code, open_code
-from mase.models.protocol import Model
+from mase.models.protocol import Model, ValueModel
 from mase.models.runtime import configure
 from mase.platforms import end_with_parent
 from mase.processes import pipes
@@ -46,6 +46,7 @@ from mase.serve.messages import (
     decode,
     encode,
 )
+from mase.target import listed
 
 __all__ = ["Worker", "main"]
 
@@ -156,9 +157,11 @@ class Worker:
     def _answered(self, number: int, ask: Ask) -> FromModel:
         if isinstance(ask, Predict):
             with untouched():
-                return Predicted(number, tuple(self.model.predict([ask.text])[0].tolist()))
+                numbers = tuple(self.model.predict([ask.text])[0].tolist())
+            return Predicted(number, numbers, isinstance(self.model, ValueModel) and self.model.returns_values)
         if isinstance(ask, Explain):
-            found = self._explained(ask.settings).follow(ask.text, self._listener(number), target=ask.target)
+            explainer, target = self._explained(ask.settings), listed(ask.target, self.model.labels)
+            found = explainer.follow(ask.text, self._listener(number), target=target, against=ask.against)
             return Explained(number, article(found), dumps(found))
         return self._without(number, ask)
 

@@ -15,19 +15,21 @@ __all__ = ["command", "python"]
 def python(model: str, ask: Explain) -> str:
     """Return Python code that makes an explanation."""
     given = "".join(f", {name}={value!r}" for name, value in _given(ask.settings).items())
-    target = "" if ask.target is None else f", target={ask.target!r}"
+    asked = {"target": ask.target, "against": ask.against}
+    classes = "".join(f", {name}={value!r}" for name, value in asked.items() if value is not None)
     lines = ["import mase"]
     opened = repr(model)
     if is_code(model):
         lines.append("from mase.models.code_reference import open_code")
         opened = f"open_code({model!r})"
-    lines += ["", f"explainer = mase.Explainer({opened}{given})", f"found = explainer({ask.text!r}{target})"]
+    lines += ["", f"explainer = mase.Explainer({opened}{given})", f"found = explainer({ask.text!r}{classes})"]
     return "\n".join([*lines, "print(found)", ""])
 
 
 def command(model: str, ask: Explain) -> str:
     """Return a command for a POSIX shell that makes an explanation."""
-    options = {"model": model} | _given(ask.settings) | ({} if ask.target is None else {"target": ask.target})
+    classes = {"target": ask.target, "against": ask.against}
+    options = {"model": model} | _given(ask.settings) | {name: one for name, one in classes.items() if one is not None}
     text = ask.text
     if not isinstance(text, str):
         options |= {"fields": tuple(text)}

@@ -95,7 +95,7 @@ class _Made:
         return Manifest(
             asked=Asked(**settings, target=None, input={}, n_texts=self.n, part_size=_PART_SIZE),
             made_with={} if first is None else dict(first.versions),
-            labels=() if first is None else tuple(first.prediction.probabilities),
+            labels=() if first is None else first.prediction.names,
             created="",
         )
 

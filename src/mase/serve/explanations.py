@@ -102,17 +102,19 @@ class Explanation:
         else:
             self.tell("cancelled", {})
 
-    def attribution(self) -> Attribution:
-        """Return the attribution.
+    def attribution(self, response: str | None = None) -> Attribution:
+        """Return the attribution, with a response first.
 
         Raises
         ------
         OptionError
             If there is none.
+        UnknownNameError
+            If it has no such response.
         """
         found = loads(self.finished())
         assert isinstance(found, Attribution)
-        return found
+        return found if response is None else found.of(response)
 
     def finished(self) -> str:
         """Return the attribution as a line of JSON.

@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from mase.budget import NSamples
 from mase.document import Scalar
 from mase.links import Link
 
@@ -42,7 +43,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 
     method: str = "mase"
     units: str = "word"
-    n_samples: int | None = None
+    n_samples: NSamples | None = None
     reference: str | None = None
     link: Link | None = None
     seed: int = 0
@@ -71,7 +72,7 @@ class Open(_Message, frozen=True, tag=True):
 
 
 class Predict(_Message, frozen=True, tag=True):
-    """Return the probabilities of a text."""
+    """Return the probabilities of a text, or the values."""
 
     text: Content
 
@@ -82,6 +83,7 @@ class Explain(_Message, frozen=True, tag=True):
     text: Content
     target: str | None
     settings: Settings
+    against: str | None = None
 
 
 class Without(_Message, frozen=True, tag=True):
@@ -138,10 +140,11 @@ class Round(_Message, frozen=True, tag=True):
 
 
 class Predicted(_Message, frozen=True, tag=True):
-    """The probabilities of the classes."""
+    """The probabilities of the classes, or the values of a model without classes."""
 
     number: int
-    probabilities: tuple[float, ...]
+    numbers: tuple[float, ...]
+    are_values: bool
 
 
 class Explained(_Message, frozen=True, tag=True):

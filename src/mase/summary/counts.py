@@ -50,6 +50,7 @@ def overview(database: Database, run: Run, n_units: int) -> Overview:
         n_queries=n_queries,
         accuracy=accuracy,
         n_labelled=n_labelled,
+        against=None if asked.against is None else str(asked.against),
     )
 
 

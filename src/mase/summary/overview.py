@@ -26,6 +26,8 @@ class Overview:
         Share of the explained texts with a label whose prediction is the label. None without a label column.
     n_labelled
         Explained texts with a label; 0 without a label column.
+    against
+        The class that the explained ones are compared with; None for no contrast.
     """
 
     model: str
@@ -38,16 +40,20 @@ class Overview:
     n_queries: int
     accuracy: float | None = None
     n_labelled: int = 0
+    against: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PredictedClass:
-    """A predicted class: its number of explained texts, their share, and the mean probability of the class in them."""
+    """A predicted class: its number of explained texts, their share, and the mean probability of the class in them.
+
+    `probability` is None for a model of values, of which `prediction` is the name of the first.
+    """
 
     prediction: str
     n_texts: int
     share: float
-    probability: float
+    probability: float | None
 
 
 @dataclass(frozen=True, slots=True)

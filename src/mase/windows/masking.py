@@ -55,8 +55,9 @@ def masked(found: Attribution, windows: Sequence[MaskedWindow], n_rows: int) -> 
     return MaskedPredictions(probe, columns, *fixed, Answers(), n_rows, other_reading=reading)
 
 
-def with_evidence(found: Attribution, windows: Sequence[MaskedWindow], n_rows: int, k: int) -> Attribution:
+def with_evidence(found: Attribution, windows: Sequence[MaskedWindow], k: int) -> Attribution:
     """Return the attribution of a long text with evidence about its best k units, for the pooled prediction."""
+    n_rows = max(window.predictions.budget for window in windows)
     evidence = masked(found, windows, n_rows).evidence(found.responses[0].order, k)
     n_asked = sum(window.predictions.n_asked + window.n_setup for window in windows)
     return replace(found, evidence=evidence, fit=replace(found.fit, n_queries=found.fit.n_queries + n_asked))

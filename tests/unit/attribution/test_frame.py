@@ -13,7 +13,8 @@ def test_a_frame_has_a_row_per_response_and_unit():
     pytest.importorskip("pandas")
     found = two_fields().to_frame()
     assert list(found.columns) == [
-        "response", "position", "field", "start", "end", "text", "score", "standard_error", "rank", "leave_one_out",
+        "response", "position", "field", "start", "end", "text", "score", "standard_error", "rank", "against",
+        "leave_one_out",
     ]  # fmt: skip
     assert found["response"].tolist() == ["pos"] * 3 + ["neg"] * 3
     assert found["text"].tolist() == ["Great", "film", "Dull"] * 2

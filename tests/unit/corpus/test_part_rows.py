@@ -49,7 +49,7 @@ def test_rows_of_a_run(table):
         *((table, -1, {"row": None}) for table in TABLES),
         *((table, 0, {"id": "b"}) for table in TABLES),
         *((table, 0, {"id": None}) for table in TABLES),
-        *(("texts", 0, {"probability": value}) for value in (None, np.nan, np.inf, 1.5)),
+        *(("texts", 0, {"probability": value}) for value in (np.nan, np.inf, 1.5)),
         ("texts", 0, {"prediction": None}),
         ("texts", 0, {"n_queries": -1}),
         ("texts", 1, {"split_half": 2.0}),
@@ -93,3 +93,11 @@ def test_units_of_a_field_in_two_places():
     units = ROWS["units"][:3]
     with pytest.raises(DataError):
         check("units", [*units, units[0] | {"position": 3}])
+
+
+def test_only_a_model_of_values_has_no_probabilities():
+    explained = {"prediction": "value", "n_queries": 5}
+    texts = [{"id": "a", "row": 10} | explained, {"id": "b", "row": 11} | explained]
+    check("texts", texts)
+    with pytest.raises(DataError, match="without 'probability'"):
+        check("texts", [texts[0] | {"probability": 0.9}, texts[1]])

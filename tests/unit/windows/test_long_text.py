@@ -107,7 +107,7 @@ def test_twenty_pages_through_a_tiny_bert(tiny):
 
     text = " ".join([TEXT] * 13)
     assert len(text.split()) > 10_000
-    found = mase.Explainer(HuggingFace(*tiny), **PARAGRAPHS)(text)
+    found = mase.Explainer(HuggingFace(*tiny), **PARAGRAPHS | {"n_samples": 6})(text)
     assert len(found.units) == 260
     assert len(found.windows) > 30
     assert {note.code for note in found.notes} <= {"few-samples", "fallback", "poor-fit", "unstable"}

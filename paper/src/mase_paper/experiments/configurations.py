@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from mase.errors import OptionError
+from mase.methods import METHODS
 from mase.registry import unknown
 
-__all__ = ["SETTINGS", "Configuration", "parse"]
+__all__ = ["SETTINGS", "Configuration", "n_samples_of", "parse"]
 
 # The settings of `mase.Explainer` that a configuration may name, with the type of their values.
 SETTINGS: Mapping[str, type] = {
@@ -37,6 +38,17 @@ class Configuration:
     def with_seed(self, seed: int) -> "Configuration":
         """Return the configuration with this seed, unless it already has one."""
         return self if self.seed else Configuration(self.method, self.settings, seed)
+
+
+def n_samples_of(method: str) -> int:
+    """Return the number of samples of a method in the experiments: 1,000 if it otherwise depends on the text.
+
+    Examples
+    --------
+    >>> n_samples_of("mase"), n_samples_of("mase-gradient")
+    (1000, 64)
+    """
+    return METHODS[method].budget(0, stops_early=True)
 
 
 def parse(text: str) -> Configuration:

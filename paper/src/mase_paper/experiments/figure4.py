@@ -5,11 +5,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mase.methods import METHODS
 from mase.metrics.intervals import summary_of_share
 from mase_paper.experiments import markdown, rerun
 from mase_paper.experiments.batches import share
-from mase_paper.experiments.configurations import Configuration
+from mase_paper.experiments.configurations import Configuration, n_samples_of
 from mase_paper.experiments.experiment import Report, Scope, collected, on_shared_texts
 from mase_paper.experiments.paper import KS
 from mase_paper.experiments.plots import Curve, Panel
@@ -129,7 +128,7 @@ def _works_over_n(scope: Scope) -> list[Work]:
 def _budgets(configuration: Configuration) -> Iterator[Configuration]:
     named = "n_samples" in dict(configuration.settings)
     for n in () if named else BUDGETS:
-        if n != METHODS[configuration.method].n_samples:
+        if n != n_samples_of(configuration.method):
             yield replace(configuration, settings=tuple(sorted((*configuration.settings, ("n_samples", n)))))
         else:
             yield configuration
@@ -142,7 +141,7 @@ def sampled(outcomes: Mapping[Configuration, Outcomes]) -> Sampled:
     by_budget: dict[Configuration, dict[int, Outcomes]] = {}
     for configuration, one in outcomes.items():
         settings = dict(configuration.settings)
-        n = settings.pop("n_samples", METHODS[configuration.method].n_samples)
+        n = settings.pop("n_samples", n_samples_of(configuration.method))
         by_budget.setdefault(replace(configuration, settings=tuple(settings.items())), {})[n] = one
     return by_budget
 

@@ -22,7 +22,7 @@ from mase.metrics.rationales import ERASER_SHARES, eraser
 from mase.models.protocol import Model
 from mase.regression.designed import Regression
 from mase_paper.experiments.cached_model import CachedModel
-from mase_paper.experiments.configurations import Configuration
+from mase_paper.experiments.configurations import Configuration, n_samples_of
 from mase_paper.experiments.records import DEPTH, PROBABILITY_KS, Record, bits
 from mase_paper.experiments.selection import Chosen
 from mase_paper.experiments.upper_bounds import UPPER_BOUNDS, search
@@ -100,7 +100,7 @@ class Trial:
             units=_UNITS,
             seed=configuration.seed,
             precision=self.precision,
-            **dict(configuration.settings),
+            **{"n_samples": n_samples_of(configuration.method)} | dict(configuration.settings),
         )
 
     def describe(self, configuration: Configuration) -> dict[str, Any]:

@@ -2,11 +2,12 @@
 
 import asyncio
 import json
+import os
 import ssl
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import httpx
@@ -23,6 +24,8 @@ _PASSING = (429, 502, 503, 504)  # statuses that may be gone at the next attempt
 _ABSENT = (404, 405, 501)
 _MOST_REDIRECTS = 3
 _UNAUTHORIZED = (401, 403)
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +61,15 @@ class Client:
         self.url, self._connection = check_url(url), connection
         credentials = connection.headers()
         self._secrets = _forms(credentials.values())
-        self._reached = False
+        self._credentials, self._reached = credentials, False
         self._pace = Pace(connection.requests_per_second)
-        self._slots = asyncio.Semaphore(connection.concurrency)
-        limits = httpx.Limits(max_connections=connection.concurrency, max_keepalive_connections=connection.concurrency)
-        headers = {"Accept": "application/json", "User-Agent": "mase"} | credentials
+        self._open()
+
+    def _open(self) -> None:
+        """Open the connections of this process. They belong to a thread that a fork of it does not have."""
+        n = self._connection.concurrency
+        headers = {"Accept": "application/json", "User-Agent": "mase"} | self._credentials
+        limits = httpx.Limits(max_connections=n, max_keepalive_connections=n)
         try:
             # The time-out is that of a whole answer, and is kept around the request.
             self._http = httpx.AsyncClient(headers=headers, limits=limits, timeout=None, verify=_certificates())
@@ -71,7 +78,13 @@ class Client:
                 "the proxy of this environment cannot be used, expected http:// or https:// in HTTP_PROXY, HTTPS_PROXY "
                 "and ALL_PROXY"
             ) from None  # the address of a proxy may hold a password
+        self._slots, self._process = asyncio.Semaphore(n), os.getpid()
         self._background = Background(self._http.aclose)
+
+    def _run(self, exchange: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        if self._process != os.getpid():
+            self._open()
+        return self._background.run(exchange())
 
     def get(self, path: str) -> Any:
         """Return the JSON at a path; None if the server has no such path.
@@ -81,7 +94,7 @@ class Client:
         ServiceError
             If there is no answer, or another one than JSON.
         """
-        return self._background.run(self._exchanged("GET", path))
+        return self._run(lambda: self._exchanged("GET", path))
 
     def post(self, path: str, bodies: Sequence[Any], params: dict[str, str] | None = None) -> list[Any]:
         """Send values as JSON to a path, side by side, and return the JSON of the answers in the order of the values.
@@ -93,7 +106,7 @@ class Client:
         ServiceError
             If there is no answer, or another one than JSON.
         """
-        return self._background.run(self._all(path, bodies, params or {}))
+        return self._run(lambda: self._all(path, bodies, params or {}))
 
     def _scrubbed(self, text: str) -> str:
         """Return a text of the server, or about it, with the credentials replaced by stars."""
@@ -187,8 +200,6 @@ class Client:
                 f"{self._place(request)} redirects to {url.scheme}://{url.host}, expected an answer; if you trust that "
                 "server, pass its URL"
             )
-        if "Authorization" in request.headers:  # httpx drops it where the scheme changes
-            new.headers["Authorization"] = request.headers["Authorization"]
 
     def _content(self, request: httpx.Request, answer: _Answer) -> Any:
         """Return the JSON of an answer that will not change."""

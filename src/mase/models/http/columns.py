@@ -12,8 +12,8 @@ __all__ = ["Columns"]
 class Columns:
     """The columns of the scores of one model, which are learned from the first answer where they are not given.
 
-    A row is a list of numbers, an object from label to number, or a list of objects with a label and a number. Labels
-    that are learned are sorted, with numbers in them by value, because servers often sort them by score.
+    A row is a number, a list of numbers, an object from label to number, or a list of objects with a label and a
+    number. Labels that are learned are sorted, with numbers in them by value, because servers often sort them by score.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Columns:
     def _numbers(self, index: int, row: Any) -> list[Any]:
         pairs = self._pairs(row)
         if pairs is None:
-            return self._plain(index, row)
+            return self._plain(index, [row] if isinstance(row, int | float) else row)
         scores = dict(pairs)
         if self.labels is None and self._n is None and len(scores) > 1:
             self.labels = tuple(sorted(scores, key=_natural))

@@ -104,7 +104,7 @@ class JSONService(Service):
     params
         Parameters of the URL that are no secret.
     outputs
-        "probabilities" or "logits".
+        "probabilities", "logits" or "values", as of `mase.models.Callable`.
     batch_size
         Largest number of inputs in a request; 1 with ``"$input"``.
     mask_token, multilabel, name

@@ -174,7 +174,7 @@ class KServe(Service):
     output_name
         The output with the scores; by default the only one with real numbers.
     outputs
-        "probabilities" or "logits".
+        "probabilities", "logits" or "values", as of `mase.models.Callable`.
     batch_size
         Largest number of texts in a request.
     mask_token, multilabel, name

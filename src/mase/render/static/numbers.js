@@ -6,6 +6,11 @@ export function percent(probability) {
   return probability > 0 && probability < 0.001 ? "< 0.1\u00a0%" : (100 * probability).toFixed(1) + "\u00a0%";
 }
 
+/** Return a value with a few digits. */
+export function amount(value) {
+  return String(Number(value.toPrecision(4))).replace("-", "−");
+}
+
 /** Return a share with two decimals, never rounded up to 1. */
 export function share(value) {
   return value >= 0.995 && value < 1 ? "> 0.99" : value.toFixed(2).replace("-", "−");

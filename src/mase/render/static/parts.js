@@ -17,14 +17,14 @@ export function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-/** Return a row of a table: a name, a bar, and a probability. */
-export function row(name, probability, chosen = false) {
+/** Return a row of a table: a name, a bar, and a probability, or another text beside an empty bar. */
+export function row(name, probability, chosen = false, text = percent(probability)) {
   const svg = document.createElementNS(SVG, "svg"), bar = document.createElementNS(SVG, "rect");
   svg.setAttribute("aria-hidden", "true");
   bar.setAttribute("width", `${(100 * probability).toFixed(2)}%`);
   svg.append(bar);
   const heading = element("th", { scope: "row", title: name }, element("bdi", {}, name));
-  const made = element("tr", {}, heading, element("td", {}, svg), element("td", {}, percent(probability)));
+  const made = element("tr", {}, heading, element("td", {}, svg), element("td", {}, text));
   if (chosen) made.className = "chosen";
   return made;
 }

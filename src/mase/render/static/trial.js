@@ -1,7 +1,7 @@
 // The test of an explanation: words are taken out, and the model's probability stands beside what the scores led to
 // expect.
 
-import { percent, signed } from "./numbers.js";
+import { amount, percent, signed } from "./numbers.js";
 import { element, part, row } from "./parts.js";
 
 const HINT = "Click a word, or press Enter on it, to take it out and see whether the scores hold.";
@@ -84,19 +84,22 @@ export class Trial {
 
   #outcome(found) {
     const { prediction, responses } = this.attribution, [response] = responses;
-    const before = prediction.probabilities[response.name];
+    const before = prediction.probabilities[response.name] ?? null;
     const words = element("bdi", {}, listed(this.units.map((unit) => this.attribution.units[unit].text)));
     const sentence = ["Without ", words];
-    sentence.push(`: ${response.name} ${percent(found.target_probability)} instead of ${percent(before)}.`);
-    const flips = found.label !== prediction.label;
+    const [now, then] = before === null
+      ? [found.response, response.value].map(amount)
+      : [found.target_probability, before].map(percent);
+    sentence.push(`: ${response.name} ${now} instead of ${then}.`);
+    const flips = before !== null && found.label !== prediction.label;
     if (flips) sentence.push(` The prediction changes to ${found.label} ${percent(found.probability)}.`);
     const bars = part(this.root, "bars");
-    bars.hidden = false;
-    const rows = [row("the model says", found.target_probability)];
+    bars.hidden = before === null;
+    const rows = before === null ? [] : [row("the model says", found.target_probability)];
     if (found.expected_probability !== null) rows.push(row("the scores say", found.expected_probability));
     else if (found.expected_response !== null) {
-      const [now, whole, expected] = [found.response, response.value, found.expected_response].map(signed);
-      sentence.push(` The ${response.link} is ${now} instead of ${whole}; the scores led to expect ${expected}.`);
+      const [is, whole, expected] = [found.response, response.value, found.expected_response].map(signed);
+      sentence.push(` The ${response.link} is ${is} instead of ${whole}; the scores led to expect ${expected}.`);
     }
     bars.replaceChildren(...rows);
     if (this.units.length > 1 || this.chosen !== this.units[0]) sentence.push(" ", this.#back());
@@ -111,7 +114,7 @@ export class Trial {
 
   #flipSet() {
     const { evidence, prediction, responses } = this.attribution, line = this.flipLine;
-    line.hidden = !evidence || prediction.label !== responses[0].name;
+    line.hidden = !evidence || prediction.probability === null || prediction.label !== responses[0].name;
     if (line.hidden) return;
     line.textContent = "No small set of words was found that changes the prediction.";
     if (!evidence.flip_set) return;

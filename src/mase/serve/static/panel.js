@@ -48,11 +48,12 @@ export class Panel {
       root,
       (unit) => this.words.describe(unit),
       (units) => on.change({ out: units.join(",") }),
-      (units, signal) => server.without(this.explanation.id, units, signal),
+      (units, signal) => server.without(this.explanation.id, units, this.attribution.responses[0].name, signal),
     );
     this.replacement = new Replacement(root, this.words, on.replaced);
     part(root, "replace").addEventListener("click", () => this.#replace(this.trial.chosen));
     part(root, "stop").addEventListener("click", () => this.stop());
+    part(root, "shown").addEventListener("change", ({ target }) => on.change({ shown: target.value }));
     part(root, "copies").addEventListener("click", (event) => this.#copy(event.target.dataset.copy));
   }
 
@@ -61,7 +62,7 @@ export class Panel {
     const model = this.choices.models.find(({ name }) => name === settings.model);
     if (settings.model !== this.settings?.model) this.prediction.forget();
     this.settings = settings;
-    this.controls.show(settings, this.prediction.probabilities);
+    this.controls.show(settings, this.prediction);
     this.boxes.show(settings);
     if (isEmpty(settings)) this.#empty();
     else if (!model) this.#unable(`${settings.model} is not open here.`, OTHER_MODEL);
@@ -89,10 +90,10 @@ export class Panel {
   // ------------------------------------------------------------------ prediction and explanation
   #ask(typed) {
     this.prediction.ask(this.settings.model, contentOf(this.settings));
-    if (this.prediction.probabilities.size) this.prediction.show(this.settings.target);
+    if (this.prediction.numbers.size) this.prediction.show(this.settings.target);
     const request = this.controls.request(this.settings), asked = JSON.stringify(request);
     if (asked === this.#asked) {
-      if (this.attribution) this.#test();
+      if (this.attribution) this.#choose();
       return;
     }
     this.#asked = asked;
@@ -103,7 +104,7 @@ export class Panel {
   }
 
   #predicted() {
-    this.controls.show(this.settings, this.prediction.probabilities);
+    this.controls.show(this.settings, this.prediction);
     this.prediction.show(this.settings.target);
   }
 
@@ -123,13 +124,42 @@ export class Panel {
     this.#article(html);
     [this.attribution, this.copies] = [attribution, copies];
     this.trial.open(attribution);
+    this.#responses();
     this.root.classList.remove("waiting");
     part(this.root, "copies").hidden = false;
     part(this.root, "copied").textContent = "";
     part(this.root, "download").href = server.page(this.explanation.id);
     this.#say(facts(attribution));
-    this.#test();
+    this.#choose();
     this.on.settled();
+  }
+
+  /** Offer the responses, if there are several. */
+  #responses() {
+    const { responses } = this.attribution, select = part(this.root, "shown");
+    part(this.root, "responses").hidden = responses.length < 2;
+    select.replaceChildren(...responses.map(({ name }) => new Option(name, name)));
+  }
+
+  /** Show the response that the reader chose, and the test of its words. */
+  async #choose() {
+    const { responses } = this.attribution, asked = this.#asked;
+    const name = this.settings.shown ?? part(this.root, "shown").options[0].value;
+    const chosen = responses.find((response) => response.name === name);
+    if (!chosen || chosen === responses[0]) return this.#test();
+    part(this.root, "shown").value = name;
+    try {
+      const html = await server.article(this.explanation.id, name);
+      if (asked !== this.#asked || !this.attribution) return;
+      this.attribution = { ...this.attribution, responses: [chosen, ...responses.filter((one) => one !== chosen)] };
+      this.#article(html);
+      this.trial.open(this.attribution);
+      this.#say(facts(this.attribution));
+      this.#test();
+      this.on.settled();
+    } catch ({ name: type, message }) {
+      this.#fail({ type, message });
+    }
   }
 
   #test() {
@@ -212,7 +242,7 @@ export class Panel {
   }
 
   #clear() {
-    for (const name of ["trial", "flip", "copies"]) part(this.root, name).hidden = true;
+    for (const name of ["trial", "flip", "copies", "responses"]) part(this.root, name).hidden = true;
     this.root.append(this.trial.root, part(this.root, "flip"));
     part(this.root, "result").replaceChildren();
     part(this.root, "result").classList.remove("stale");

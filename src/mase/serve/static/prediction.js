@@ -1,5 +1,6 @@
 // The prediction of the newest text.
 
+import { amount, percent } from "./numbers.js";
 import { part, row } from "./parts.js";
 import * as server from "./server.js";
 
@@ -15,7 +16,20 @@ export class Prediction {
    */
   constructor(root, on) {
     [this.table, this.on] = [part(root, "prediction"), on];
-    this.probabilities = new Map();
+    this.forget();
+  }
+
+  /** Return the probability of a class in percent, or a value; "" before it is known. */
+  said(label) {
+    if (!this.numbers.has(label)) return "";
+    return this.areValues ? amount(this.numbers.get(label)) : percent(this.numbers.get(label));
+  }
+
+  /** Return labels in the order in which they are shown: the most probable class first, values as they are. */
+  ranked(labels) {
+    if (this.areValues) return [...labels];
+    const probability = (label) => this.numbers.get(label) ?? 0;
+    return [...labels].sort((one, two) => probability(two) - probability(one));
   }
 
   /** Ask for a prediction. While one is under way no other begins, and then that of the newest text is next. */
@@ -26,9 +40,10 @@ export class Prediction {
     if (this.#asking) return;
     const asking = (this.#asking = new AbortController());
     try {
-      const { labels, probabilities } = await server.predict(model, text, asking.signal);
+      const { labels, probabilities, values } = await server.predict(model, text, asking.signal);
       if (asking.signal.aborted) return;
-      this.probabilities = new Map(labels.map((label, place) => [label, probabilities[place]]));
+      this.areValues = !probabilities;
+      this.numbers = new Map(labels.map((label, place) => [label, (probabilities ?? values)[place]]));
       this.on.predicted();
     } catch (error) {
       if (asking.signal.aborted) return;
@@ -47,15 +62,18 @@ export class Prediction {
 
   /** Show the most probable classes; the explained one, and otherwise the predicted one, is marked. */
   show(target) {
-    const ranked = [...this.probabilities].sort((one, two) => two[1] - one[1]);
-    const rows = ranked.filter(([label], place) => place < SHOWN || label === target);
-    this.table.replaceChildren(...rows.map(([label, share]) => row(label, share, label === (target || ranked[0][0]))));
+    const ranked = this.ranked(this.numbers.keys());
+    const shown = ranked.filter((label, place) => place < SHOWN || label === target);
+    const bar = (label) => (this.areValues ? 0 : this.numbers.get(label));
+    const rows = shown.map((label) => row(label, bar(label), label === (target || ranked[0]), this.said(label)));
+    this.table.replaceChildren(...rows);
   }
 
   forget() {
     this.#asking?.abort();
     this.#asked = this.#asking = null;
-    this.probabilities = new Map();
+    this.numbers = new Map(); // by label: probabilities, or values of a model without classes
+    this.areValues = false;
     this.table.replaceChildren();
   }
 }

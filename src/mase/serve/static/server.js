@@ -27,7 +27,7 @@ const at = (id) => `/api/explanations/${encodeURIComponent(id)}`;
 /** Return the models with their states. */
 export const models = async () => (await (await ask("/api/models")).json()).models;
 
-/** Return `{labels, probabilities}` of a text. */
+/** Return `{labels, probabilities}` of a text, or `{labels, values}`. */
 export const predict = async (model, text, signal) =>
   (await ask("/api/predictions", { method: "POST", body: { model, text }, signal })).json();
 
@@ -39,8 +39,12 @@ export const explain = async (request) =>
 export const cancel = (id) => ask(at(id), { method: "DELETE" }).catch(() => null);
 
 /** Return the prediction without some units, and what the scores lead to expect. */
-export const without = async (id, units, signal) =>
-  (await ask(at(id) + "/without", { method: "POST", body: { units }, signal })).json();
+export const without = async (id, units, response, signal) =>
+  (await ask(at(id) + "/without", { method: "POST", body: { units, response }, signal })).json();
+
+/** Return the article of one of several responses. */
+export const article = async (id, response) =>
+  (await ask(at(id) + "/article?" + new URLSearchParams({ response }))).text();
 
 export const page = (id) => at(id) + "/page";
 

@@ -1,6 +1,5 @@
 // The controls of a panel.
 
-import { percent } from "./numbers.js";
 import { part } from "./parts.js";
 import { backgroundOf, contentOf, fixedOf } from "./state.js";
 
@@ -23,26 +22,26 @@ export class Settings {
     part(root, "fold").addEventListener("click", () => this.#fold(part(root, "settings").hidden));
   }
 
-  /** Show these settings, and the probabilities of the classes beside their names. */
-  show(settings, probabilities) {
+  /** Show these settings, and what is predicted of the classes beside their names. */
+  show(settings, prediction) {
     const { choices, form: { elements } } = this;
     const method = settings.method || choices.defaults.method;
     const model = choices.models.find(({ name }) => name === settings.model);
     choose(elements.model, settings.model);
     choose(elements.method, method);
     choose(elements.units, settings.units || choices.defaults.units);
-    this.#classes(model?.labels ?? [], probabilities);
+    this.#classes(model?.labels ?? [], prediction);
     offer(elements.reference, model?.references ?? []);
-    for (const name of ["target", "link", "reference"]) choose(elements[name], settings[name] ?? "");
+    for (const name of ["target", "against", "link", "reference"]) choose(elements[name], settings[name] ?? "");
     for (const name of TYPED) elements[name].value = settings[name] ?? "";
-    const n = FOLDED.filter((name) => settings[name]).length;
+    const n = [...FOLDED, "against"].filter((name) => settings[name]).length;
     part(this.root, "changed").textContent = n ? ` · ${n} changed` : "";
     part(this.root, "summary").textContent = choices.methods.find(({ name }) => name === method)?.summary ?? "";
   }
 
   /** Return the request of an explanation with these settings. */
   request(chosen) {
-    const { model, target, ...rest } = chosen;
+    const { model, target, against, ...rest } = chosen;
     const settings = { evidence: this.choices.defaults.evidence };
     settings.fixed = fixedOf(chosen);
     settings.background = backgroundOf(chosen);
@@ -51,14 +50,15 @@ export class Settings {
       const value = Number(settings[name]);
       if (Number.isFinite(value)) settings[name] = value; // the server says what is wrong with any other one
     }
-    return { model, text: contentOf(chosen), target: target || null, settings };
+    return { model, text: contentOf(chosen), target: target || null, against: against || null, settings };
   }
 
-  #classes(labels, probabilities) {
-    const share = (label) => probabilities.get(label) ?? 0;
-    const ranked = [...labels].sort((one, two) => share(two) - share(one));
-    const names = ranked.map((label) => (probabilities.has(label) ? `${label} · ${percent(share(label))}` : label));
-    offer(this.form.elements.target, ranked, names);
+  #classes(labels, prediction) {
+    const ranked = prediction.ranked(labels);
+    const names = ranked.map((label) => [label, prediction.said(label)].filter(Boolean).join(" · "));
+    const all = labels.length > 1 && !labels.includes("all") ? ["all"] : [];
+    offer(this.form.elements.target, [...all, ...ranked], [...all.map(() => "all classes"), ...names]);
+    offer(this.form.elements.against, labels.length > 1 ? labels : []);
   }
 
   #fold(open) {

@@ -4,7 +4,8 @@
 // replaces a number or a category.
 
 const NAMES = [
-  "model", "fields", "text", "fixed", "target", "method", "units", "reference", "link", "n_samples", "seed", "out",
+  "model", "fields", "text", "fixed", "target", "against", "method", "units", "reference", "link", "n_samples",
+  "seed", "shown", "out",
 ];
 const OF_FIELDS = ["text.", "background."];
 const ofField = (name) => OF_FIELDS.some((start) => name.startsWith(start));
@@ -38,7 +39,8 @@ export function write({ a, b }) {
 /** Return settings without those that depend on others, by their names, which have changed. */
 function fitting(settings, names) {
   const next = { ...settings };
-  if (names.includes("model")) delete next.target, delete next.reference;
+  if (names.includes("model")) delete next.target, delete next.against, delete next.reference;
+  if (names.some((name) => ["model", "target", "against"].includes(name))) delete next.shown;
   if (names.some((name) => ["model", "text", "fields", "fixed", "units"].includes(name) || ofField(name))) delete next.out;
   return next;
 }
@@ -49,7 +51,7 @@ const kept = (settings, keep) => Object.fromEntries(Object.entries(settings).fil
 export function settingsOf({ a, b }, side) {
   if (side === "a") return a;
   const { out, ...rest } = a;
-  if (b?.model) delete rest.target, delete rest.reference;
+  if (b?.model) delete rest.target, delete rest.against, delete rest.reference;
   return { ...rest, ...b };
 }
 

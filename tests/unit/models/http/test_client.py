@@ -178,6 +178,9 @@ def test_a_redirect_on_the_same_server(server):
     double.routes["POST /elsewhere"] = double.routes["POST /classify"]
     assert right(service(url))
     assert double.asked("/elsewhere")
+    double.faults = [status(307, {"Location": url.replace("127.0.0.1", "localhost")})]
+    with pytest.raises(ServiceError, match="redirects to http://localhost"):
+        service(url).predict(TEXTS[:1])
     double.faults, double.always = [status(307, {"Location": "/classify"})], True
     with pytest.raises(ServiceError, match="redirects more than 3 times"):
         service(url).predict(TEXTS[:1])

@@ -86,6 +86,15 @@ def test_pairs_and_records():
             model.predict(["a text"])
 
 
+def test_one_number_per_text():
+    with served({"POST /": lambda body: {"ratings": [len(text) / 10 for text in body]}}) as (url, _):
+        model = JSONService(url, ["rating"], rows="/ratings", outputs="values")
+        assert model.labels == ("rating",)
+        found = Explainer(model, n_samples=32)("good film")
+        assert np.allclose(found.scores, [0.45, 0.45], atol=0.1)
+        assert JSONService(url, ["no", "yes"], rows="/ratings").predict(["abc"]).tolist() == [[0.7, 0.3]]
+
+
 def test_parameters_of_the_url():
     with served({"POST /": probabilities}) as (url, double):
         JSONService(url, LABELS, params={"api-version": "2026-01-01"}).predict(["a"])

@@ -82,11 +82,18 @@ def test_urls_that_are_refused_are_not_shown(secret):
     with pytest.raises(OptionError, match="the URL of the model") as caught:
         load(secret)
     assert "hidden" not in str(caught.value)
-    for command in (["explain", TEXT], ["run", __file__, "-o", "never"], ["serve", "--no-browser"], ["models"]):
-        option = [] if command == ["models"] else ["-m"]
-        result = CliRunner().invoke(main, [*command, *option, secret])
-        assert result.exit_code != 0
-        assert "hidden" not in result.output
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["explain", TEXT, "-m"], ["run", __file__, "-o", "never", "-m"], ["serve", "--no-browser", "-m"], ["models"]],
+    ids=lambda command: command[0],
+)
+def test_no_command_shows_a_credential(command):
+    result = CliRunner().invoke(main, [*command, SECRETS[0]])
+    assert result.exit_code != 0
+    assert "the URL of the model" in result.output
+    assert "hidden" not in result.output
 
 
 def test_the_command(url, described, tmp_path):

@@ -1,0 +1,263 @@
+"""Choose how many samples the default method takes for a text of p units: the rule behind `n_samples="auto"`.
+
+Validation texts that a classifier predicts correctly are explained with every number of samples of a grid. Delta
+Accuracy of a text is the share of k = 1 ... 15 at which the prediction flips without its k best units. Every text goes
+to RECORDS as a line of JSON as soon as it is done, so that an interrupted run continues where it stopped. Targets may
+run side by side, each in a process of its own:
+
+    python experiments/budget.py DATA_DIR lstm-reuters
+
+Without a target, the rule is fitted to the records of all, and `docs/samples.md` is written. Once `mase.budget` has the
+rule, the texts of the records are explained by it, which the page then compares with 1,000 samples:
+
+    python experiments/budget.py DATA_DIR
+    python experiments/budget.py DATA_DIR lstm-reuters --check
+"""
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice, product
+from pathlib import Path
+
+import numpy as np
+
+import mase
+from mase.budget import AUTO, MOST, NSamples, samples_for
+from mase.datasets import load as load_split
+from mase.metrics.delta_accuracy import flips
+from mase.metrics.intervals import paired_mean
+from mase.metrics.masking import masker, with_cache
+from mase.models import load
+from mase.models.protocol import Model
+from mase.models.runtime import configure
+from mase_paper.experiments.selection import Chosen, choose
+from mase_paper.experiments.testbeds import TARGETS
+
+METHOD, KS = "mase", range(1, 16)
+N_TEXTS = {"lstm-imdb": 600, "lstm-reuters": 600, "bert-imdb": 120, "bert-reuters": 120}
+# A transformer takes forty times as long as an LSTM, so that it is asked at fewer points of the grid.
+LSTM_GRID, BERT_GRID = (90, 130, 180, 250, 350, 500, 700, MOST), (150, 250, 450, MOST)
+# The rules that are tried: min(base + per_unit p, 1000).
+BASES, SLOPES = range(0, MOST + 1, 50), range(0, 9)
+LOSS = 0.01
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "samples.md"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One text, explained with several numbers of samples.
+
+    Attributes
+    ----------
+    row
+        Row of the text in its split.
+    n_units
+        Number p of its units.
+    flipped
+        For each number of samples, for which of the k = 1 ... 15 the prediction flips, as a string of zeros and ones.
+    n_queries
+        Evaluations of the model.
+    seconds
+        Time of each explanation.
+    """
+
+    row: int
+    n_units: int
+    flipped: dict[int, str]
+    n_queries: dict[int, int]
+    seconds: dict[int, float]
+
+    @classmethod
+    def of(cls, line: str) -> "Trial":
+        """Return the trial of a line of JSON."""
+        plain = json.loads(line)
+        for name in ("flipped", "n_queries", "seconds"):
+            plain[name] = {int(n): value for n, value in plain[name].items()}
+        return cls(**plain)
+
+    def at(self, n_samples: int) -> float:
+        """Return Delta Accuracy with so many samples, between two of the grid by linear interpolation in log n."""
+        shares = [flips.count("1") / len(KS) for flips in self.flipped.values()]
+        return float(np.interp(np.log(n_samples), np.log(list(self.flipped)), shares))
+
+
+def trial(model: Model, chosen: Chosen, grid: Sequence[NSamples]) -> Trial:
+    """Explain one text with several numbers of samples."""
+    bound = with_cache(masker(model, chosen.text))
+    every = [mase.Explainer(model, method=METHOD, n_samples=n)(chosen.text, target=chosen.target) for n in grid]
+    found = {int(one.method["n_samples"]): one for one in every}
+    flipped = {n: flips(bound, one.order, chosen.target, KS).tolist() for n, one in found.items()}
+    return Trial(
+        row=chosen.row,
+        n_units=len(every[0].units),
+        flipped={n: "".join("01"[flip] for flip in some) for n, some in flipped.items()},
+        n_queries={n: one.fit.n_queries for n, one in found.items()},
+        seconds={n: round(one.fit.seconds, 3) for n, one in found.items()},
+    )
+
+
+def explain(target: str, data_dir: str, records: Path, n_texts: int, *, check: bool) -> None:
+    """Write the trials of a target that its file lacks; a check is of texts that were explained before."""
+    path = path_of(records, target, check=check)
+    done = {one.row for one in trials(path)}
+    known = {one.row for one in trials(path_of(records, target))}
+    grid: Sequence[NSamples] = [AUTO] if check else LSTM_GRID if target.startswith("lstm") else BERT_GRID
+    model = load(target)
+    split = load_split(TARGETS[target].dataset, "validation", data_dir)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        for chosen in islice(choose(model, split, 0), n_texts):
+            if chosen.row not in done and (chosen.row in known or not check):
+                file.write(json.dumps(asdict(trial(model, chosen, grid))) + "\n")
+                file.flush()
+
+
+def path_of(records: Path, target: str, *, check: bool = False) -> Path:
+    """Return the file of the trials of a target."""
+    return records / f"{target}{'-check' if check else ''}.jsonl"
+
+
+def trials(path: Path) -> list[Trial]:
+    """Return the trials of a file; a last line that was cut off is left out."""
+    if not path.exists():
+        return []
+    return [Trial.of(line) for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """min(base + per_unit p, 1000) samples for p units."""
+
+    base: int
+    per_unit: int
+
+    def __call__(self, n_units: int) -> int:
+        """Return the number of samples for p units."""
+        return max(2, min(self.base + self.per_unit * n_units, MOST))
+
+    def __str__(self) -> str:
+        return f"min({self.base} + {self.per_unit} p, {MOST:,})"
+
+    def loss(self, some: Sequence[Trial]) -> float:
+        """Return by how much Delta Accuracy is lower than with 1,000 samples."""
+        return float(np.mean([one.at(MOST) - one.at(self(one.n_units)) for one in some]))
+
+    def mean(self, some: Sequence[Trial]) -> float:
+        """Return the mean number of samples."""
+        return float(np.mean([self(one.n_units) for one in some]))
+
+
+def fitted(by_target: Mapping[str, Sequence[Trial]]) -> Rule:
+    """Return the rule that takes the fewest samples, on average over the targets, and loses at most .01 on each."""
+    rules = [Rule(base, per_unit) for base, per_unit in product(BASES, SLOPES)]
+    by_cost = sorted(rules, key=lambda rule: float(np.mean([rule.mean(some) for some in by_target.values()])))
+    return next(rule for rule in by_cost if all(rule.loss(some) <= LOSS for some in by_target.values()))
+
+
+def difference(first: Sequence[float], second: Sequence[float]) -> str:
+    """Return a paired difference with its 95 % interval."""
+    found = paired_mean(first, second)
+    return f"{found.mean:+.4f} [{found.low:+.4f}, {found.high:+.4f}]"
+
+
+def grid_table(by_target: Mapping[str, Sequence[Trial]]) -> Iterator[str]:
+    """Yield the table of all numbers of samples of the grid."""
+    yield "| texts | p | samples | Delta Accuracy | minus that of 1,000 | seconds |"
+    yield "|---|---:|---:|---:|---:|---:|"
+    for target, some in by_target.items():
+        full = [one.at(MOST) for one in some]
+        for n in some[0].flipped:
+            here = [one.at(n) for one in some]
+            name = f"{TARGETS[target].title}, {len(some)} | {np.mean([one.n_units for one in some]):.0f}"
+            seconds = float(np.mean([one.seconds[n] for one in some]))
+            least = difference(here, full) if n != MOST else ""
+            yield f"| {name} | {n:,} | {np.mean(here):.4f} | {least} | {seconds:.2f} |"
+
+
+def check_table(by_target: Mapping[str, Sequence[Trial]], checks: Mapping[str, Sequence[Trial]]) -> Iterator[str]:
+    """Yield the table of the rule: fitted, and as measured where the check was run."""
+    yield "| texts | samples, mean | evaluations, mean | Delta Accuracy | minus that of 1,000 |"
+    yield "|---|---:|---:|---:|---:|"
+    for target, checked in checks.items():
+        known = {one.row: one for one in by_target[target]}
+        pairs = [(one, known[one.row]) for one in checked if one.row in known]
+        if not pairs:
+            continue
+        n_samples = [next(iter(one.flipped)) for one, _ in pairs]
+        here = [one.at(n) for (one, _), n in zip(pairs, n_samples, strict=True)]
+        n_queries = [one.n_queries[n] for (one, _), n in zip(pairs, n_samples, strict=True)]
+        least = difference(here, [full.at(MOST) for _, full in pairs])
+        numbers = f"{np.mean(n_samples):.0f} | {np.mean(n_queries):.0f} | {np.mean(here):.4f} | {least}"
+        yield f"| {TARGETS[target].title}, {len(pairs)} | {numbers} |"
+
+
+def report(records: Path) -> None:
+    """Fit the rule and write the page."""
+    by_target = {target: some for target in TARGETS if (some := trials(path_of(records, target)))}
+    checks = {target: trials(path_of(records, target, check=True)) for target in by_target}
+    rule = fitted(by_target)
+    if rule(0) != samples_for(0) or rule(100) != samples_for(100):
+        print(f"the rule of mase.budget differs from the fitted one: {rule}")  # noqa: T201
+    means = [
+        f"- {TARGETS[target].title}: {rule.mean(some):.0f} samples, {rule.loss(some):.4f}"
+        for target, some in by_target.items()
+    ]
+    lines = [
+        INTRODUCTION.format(rule=rule, means="\n".join(means)),
+        "## The rule, measured",
+        "",
+        *check_table(by_target, checks),
+        "",
+        "## Every number of samples",
+        "",
+        *grid_table(by_target),
+        "",
+    ]
+    PAGE.write_text("\n".join(lines), encoding="utf-8")
+
+
+INTRODUCTION = """\
+# How many samples
+
+With `n_samples="auto"`, the default of the method `mase`, a text of p units gets
+
+    {rule}
+
+samples, or all 2^p subsets of its units if they are fewer: the scores are then exact. With a stopping rule, which
+decides itself, it is at most 1,000. Other methods keep the number that belongs to their definition; `mase methods`
+lists it.
+
+The rule is the one with the fewest samples, of all with multiples of 50 and whole numbers per unit, that loses at most
+.01 Delta Accuracy against 1,000 samples on the validation texts of each of the four classifiers. Delta Accuracy is here
+the mean over k = 1 ... 15 of the share of predictions that flip without the k best units, masked by the model's own
+token. What the rule takes on average, and loses by interpolation between the numbers of samples of the second table:
+
+{means}
+
+`experiments/budget.py` made this page; its first lines say how to repeat it. Intervals are of 95 %, by a bootstrap over
+texts. Seconds are of a shared machine with two cores, one thread each, and compare the rows of a classifier roughly.
+"""
+
+
+def main() -> None:
+    """Explain the texts of a target, or fit the rule and write its page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data_dir")
+    parser.add_argument("target", nargs="?", choices=list(TARGETS), help="whose texts are explained")
+    parser.add_argument("--check", action="store_true", help="explain them by the rule of mase.budget")
+    parser.add_argument("--records", type=Path, default=ROOT / "mase-results" / "budget")
+    parser.add_argument("--n-texts", type=int, help="another number of texts")
+    args = parser.parse_args()
+    configure(1)
+    if args.target is None:
+        report(args.records)
+    else:
+        n_texts = args.n_texts or N_TEXTS[args.target]
+        explain(args.target, args.data_dir, args.records, n_texts, check=args.check)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+"""Tests of `mase.models.keras` on the backend KERAS_BACKEND; `make keras` runs them on TensorFlow and JAX."""
+
+import pickle
+
+import numpy as np
+import pytest
+from tests.hostile.texts import READABLE, SILENT
+
+import mase
+from mase.errors import CapabilityError, EmptyTextError, InvalidTextError, ModelError, OptionError, ShapeError
+from mase.models import adapt
+from mase.models.portable import dumps
+from mase.testing import check_model
+
+pytest.importorskip("keras")
+import keras
+
+from mase.models import KerasModel
+
+# Keras converts tensors of torch to arrays in a way that NumPy 2 no longer wants.
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+BACKEND = keras.backend.backend()
+TEXT = "the cast is superb but the plot is dull"
+WORDS = sorted(set(TEXT.split()))
+
+
+def ids(text):
+    return [2 + WORDS.index(word) if word in WORDS else 1 for word in text.split()] or [0]
+
+
+def network(activation="softmax", columns=3, **options):
+    """Return the mean of word vectors with a head; its weights are fixed, and dropout shows that it does not train."""
+    keras.utils.set_random_seed(1)
+    normal = keras.initializers.RandomNormal(stddev=2.0)
+    return keras.Sequential(
+        [
+            keras.Input((options.get("length"),), dtype="int32"),
+            keras.layers.Embedding(20, 4, embeddings_initializer=normal),
+            keras.layers.GlobalAveragePooling1D(),
+            keras.layers.Dropout(0.5),
+            keras.layers.Dense(columns, activation=activation, kernel_initializer=normal),
+        ]
+    )
+
+
+def answer(model, text):
+    """Return the logits of a text from the weights, past Keras."""
+    embeddings, kernel, bias = (np.asarray(one) for one in model.get_weights())
+    return embeddings[ids(text)].mean(axis=0) @ kernel + bias
+
+
+def softmax(logits):
+    return np.exp(logits) / np.exp(logits).sum()
+
+
+def test_a_model_with_its_function_keeps_the_contract():
+    module = network()
+    model = adapt(module, ids)
+    assert (model.name, model.output.kind) == (module.name, "probabilities")
+    texts = [TEXT, "superb", "the plot is dull", "other words"]
+    assert model.predict(texts) == pytest.approx(np.array([softmax(answer(module, text)) for text in texts]), abs=1e-5)
+    before = module.get_weights()
+    check_model(model, TEXT)
+    assert all(np.array_equal(one, other) for one, other in zip(before, module.get_weights(), strict=True))
+
+
+def test_the_last_activation_says_what_the_output_is():
+    for activation, columns, expected in (
+        ("softmax", 3, ("probabilities", False)), (None, 3, ("logits", False)), ("sigmoid", 2, ("probabilities", True)),
+        ("sigmoid", 1, ("probabilities", False)),
+    ):  # fmt: skip
+        model = KerasModel(network(activation, columns), ids)
+        assert (model.output.kind, model.output.multilabel) == expected
+    with_layer = keras.Sequential([network(None), keras.layers.Softmax()])
+    inside = keras.Sequential([keras.Input((None,), dtype="int32"), network("softmax")])
+    assert {KerasModel(one, ids).output.kind for one in (with_layer, inside)} == {"probabilities"}
+    with pytest.raises(OptionError, match="comes from tanh"):
+        KerasModel(network("tanh"), ids)
+    value = KerasModel(network("tanh", 1), ids, outputs="values", labels=["mood"])
+    assert list(mase.Explainer(value, n_samples=64)(TEXT).prediction.values) == ["mood"]
+
+
+def test_models_that_cannot_be_explained():
+    class Own(keras.Model):
+        def call(self, inputs):
+            return {"a": inputs, "b": inputs}
+
+    with pytest.raises(OptionError, match="no input of strings"):
+        mase.Explainer(network())
+    with pytest.raises(OptionError, match="without activation"):
+        KerasModel(Own(), ids)
+    with pytest.raises(ModelError, match="2 outputs"):
+        KerasModel(Own(), ids, outputs="logits").predict([TEXT])
+    first, second = keras.Input((3,)), keras.Input((3,))
+    with pytest.raises(CapabilityError, match="2 inputs"):
+        KerasModel(keras.Model([first, second], keras.layers.Add()([first, second])), ids)
+    for wrong in (lambda text: [0.5], lambda text: [], lambda text: [[1, 2]]):
+        with pytest.raises(ShapeError, match="vectorizer returned"):
+            KerasModel(network(), wrong).predict([TEXT])
+
+
+def test_spans_of_a_vectorizer_are_left_out_and_tokenizers_are_vectorizers():
+    module = network()
+    expected = KerasModel(module, ids).predict([TEXT])
+    spans = KerasModel(module, lambda text: (ids(text), [(0, 1)] * len(ids(text))))
+    assert spans.predict([TEXT]).tolist() == expected.tolist()
+
+
+def test_a_model_is_sent_to_another_process():
+    model = KerasModel(network(), ids, labels=["a", "b", "c"], mask_token="_")
+    again = pickle.loads(dumps(mase.Explainer(model, n_samples=64)))
+    assert again(TEXT).scores == pytest.approx(mase.Explainer(model, n_samples=64)(TEXT).scores)
+
+
+def test_awkward_texts():
+    module = network()
+    explainer = mase.Explainer(module, ids, n_samples=8)
+    texts = [text for text in READABLE.values() if len(text) < 1000]
+    expected = [softmax(answer(module, text)) for text in texts]
+    assert explainer.model.predict(texts) == pytest.approx(np.array(expected), abs=1e-5)
+    for label in ("HTML", "Chinese", "right to left", "NUL", "one letter"):
+        found = explainer(READABLE[label])
+        assert list(found.prediction.probabilities.values()) == pytest.approx(
+            expected[texts.index(found.text)], abs=1e-5
+        )
+    for label in ("empty", "spaces", "lone surrogate"):
+        with pytest.raises((EmptyTextError, InvalidTextError)):
+            explainer(SILENT[label])
+
+
+@pytest.mark.skipif(BACKEND == "torch", reason="TextVectorization needs TensorFlow")
+def test_a_vectorizer_beside_a_model():
+    vectorizer = keras.layers.TextVectorization(vocabulary=WORDS, output_sequence_length=12)
+    module = network(length=12)
+    check_model(KerasModel(module, vectorizer), TEXT)
+    padded = [*ids(TEXT), 0, 0, 0]
+    embeddings, kernel, bias = (np.asarray(one) for one in module.get_weights())
+    expected = softmax(embeddings[padded].mean(axis=0) @ kernel + bias)
+    assert KerasModel(module, vectorizer).predict([TEXT])[0] == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.skipif(BACKEND != "tensorflow", reason="only TensorFlow has strings inside a model")
+@pytest.mark.parametrize("shape", [(), (1,)])
+def test_a_model_that_reads_texts(shape):
+    vectorizer = keras.layers.TextVectorization(vocabulary=WORDS, output_sequence_length=12)
+    texts = keras.Input(shape, dtype="string")
+    module = network(length=12)
+    model = adapt(keras.Model(texts, module(vectorizer(texts))))
+    check_model(model, TEXT)
+    assert model.predict([TEXT]) == pytest.approx(KerasModel(module, vectorizer).predict([TEXT]))
+    assert pickle.loads(dumps(model)).predict([TEXT]) == pytest.approx(model.predict([TEXT]))

@@ -1,0 +1,120 @@
+"""Tests of `mase.regression.designed`: where all subsets of the words can be asked, the answer is exact."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from tests.regressions import run
+
+import mase
+from mase.measure import measure
+from mase.methods import resolve
+from mase.regression.designed import Regression
+from mase.regression.oracle import Oracle
+from mase.regression.precision import AUTO
+from mase.regression.stopping import NEVER, Stopping
+from mase.testing import FunctionProbe, smooth
+
+# Kernel SHAP of so many samples is exact anyway: tests/unit/test_propositions.py compares it with the Shapley values.
+SAMPLED = [
+    name
+    for name, method in mase.METHODS.items()
+    if method.space.binary and isinstance(method.strategy, Regression) and name not in ("occlusion", "kernel-shap")
+]
+
+
+def sampled(probe, name, n_samples, **parts):
+    """Return the solution of samples that are drawn although there are so many of them."""
+    moving = np.ones(probe.size, dtype=bool)
+    oracle = Oracle.of(probe, name, "logit", 0, moving, binary=True, options=AUTO).again(remember=False)
+    return resolve(name, **parts).strategy.run(oracle, n_samples, np.random.default_rng(0), NEVER)
+
+
+def every_subset(p):
+    return np.array(list(product([0.0, 1.0], repeat=p)))
+
+
+def fit(rows, responses, weights):
+    """Return the coefficients of weighted least squares with an intercept."""
+    root = np.sqrt(weights)
+    table = root[:, None] * np.column_stack([np.ones(len(rows)), rows])
+    return np.linalg.lstsq(table, root * responses)[0][1:]
+
+
+def test_there_are_methods_to_test():
+    assert {"mase", "mase-mask", "lime", "lime-paper"} <= set(SAMPLED)
+
+
+@pytest.mark.parametrize("method", SAMPLED)
+def test_exact_scores_are_those_of_very_many_samples(method):
+    exact = run(smooth(8, seed=4), method, n_samples=256)
+    assert exact.exact
+    assert exact.cost.n_queries == 256 + 1  # each subset once, and the text again to see whether it is answered alike
+    assert not exact.estimate.variances.any()
+    assert (exact.split_half, exact.estimate.fallback) == (None, None)
+    many = sampled(smooth(8, seed=4), method, 100_000)
+    errors = np.sqrt(many.estimate.variances)
+    assert errors.max() < 0.02
+    assert np.abs(many.estimate.gamma - exact.estimate.gamma).max() < 4 * errors.max()
+    assert many.r2 == pytest.approx(exact.r2, abs=0.01)
+
+
+@pytest.mark.parametrize("estimator", ["ridge", "sparse(tol='auto')", "lasso", "moment", "fixed-ridge"])
+def test_estimators_take_all_subsets_as_a_sample_without_end(estimator):
+    exact = run(smooth(6, seed=1), "mase-mask", n_samples=64, estimator=estimator)
+    many = sampled(smooth(6, seed=1), "mase-mask", 60_000, estimator=estimator)
+    assert exact.exact
+    assert many.estimate.gamma == pytest.approx(exact.estimate.gamma, abs=0.03)
+
+
+@pytest.mark.parametrize("p", [1, 2, 3])
+@pytest.mark.parametrize("method", ["mase", "mase-mask", "lime-paper", "kernel-shap"])
+def test_a_text_of_few_words_is_explained_exactly(method, p):
+    truth = np.array([1.5, -1.0, 0.25])[:p]
+    found = run(FunctionProbe(lambda c: 0.3 + c @ truth, p), method, n_samples=1000)
+    if method != "lime-paper":  # its bound on the norm halves the scores
+        assert found.estimate.gamma == pytest.approx(truth, abs=1e-9)
+    assert found.exact
+    assert found.cost.n_queries == 2**p + 1
+    assert {note.code for note in found.notes} <= {"constant"}
+
+
+def test_rounds_are_mixed_with_the_mask_rates_of_exact_scores():
+    probe, rows = smooth(4, seed=2), every_subset(4)
+    y, weights, total = probe.function(rows), np.full(16, 1 / 16), np.zeros(16)
+    for _ in range(3):
+        total += weights
+        gamma = fit(rows, y, total)
+        rank = np.argsort(np.argsort(-gamma))
+        out = 0.1 + 0.8 / (1 + np.exp((rank - 4 / 3) / 4))
+        weights = np.prod(np.where(rows == 1, 1 - out, out), axis=1)
+    found = run(probe, "mase", n_samples=16, design="focused(rounds=3)")
+    assert found.estimate.gamma == pytest.approx(gamma, abs=1e-12)
+
+
+def test_words_that_do_the_same_score_the_same():
+    found = run(FunctionProbe(lambda c: np.maximum(c[:, 0], c[:, 2]) + 0.5 * c[:, 1] * c[:, 3], 4), "mase")
+    gamma = found.estimate.gamma
+    assert gamma[[0, 1]] == pytest.approx(gamma[[2, 3]], abs=1e-12)
+
+
+def test_a_stopping_rule_asks_for_all_subsets_only_when_it_wants_so_many():
+    probe = FunctionProbe(lambda c: c @ np.arange(9.0), 9)
+    early = run_stopping(probe, Stopping(tolerance=0.1))
+    assert not early.exact
+    assert early.cost.n_queries < 100
+    late = run_stopping(smooth(9), Stopping(tolerance=1e-9))
+    assert late.exact
+    assert late.cost.n_queries == 2**9 + 1
+    assert "tolerance-missed" not in {note.code for note in late.notes}
+
+
+def run_stopping(probe, stopping):
+    return measure(probe, resolve("mase", link="logit"), 0, np.random.default_rng(0), stopping=stopping)
+
+
+def test_one_subset_more_than_the_samples_is_not_exact():
+    assert run(smooth(5), "mase", n_samples=32).exact
+    found = run(smooth(5), "mase", n_samples=31)
+    assert not found.exact
+    assert (found.estimate.variances > 0).all()

@@ -1,0 +1,45 @@
+"""Tests of `mase.regression.repetition`: a model with noise is asked again, and the errors include its noise."""
+
+import numpy as np
+import pytest
+from tests.regressions import run
+
+from mase.testing import FunctionProbe, smooth
+
+LEVEL, SEEDS = 0.3, 40  # one of the seeds answers the text alike twice, as if the other rows of the batch mattered
+
+
+def noisy(p, seed):
+    """Return a probe whose answers have noise, so that no two are alike."""
+    rng, inner = np.random.default_rng(seed), smooth(p, seed=5)
+    return FunctionProbe(lambda c: inner.function(c) + LEVEL * rng.standard_normal(len(c)), p)
+
+
+@pytest.mark.parametrize("method", ["mase", "mase-mask", "lime", "kernel-shap", "occlusion"])
+def test_errors_cover_the_scores_of_the_expected_answers(method):
+    expected = run(smooth(4, seed=5), method, n_samples=200).estimate.gamma
+    inside, ratios = [], []
+    for seed in range(SEEDS):
+        found = run(noisy(4, seed), method, n_samples=200)
+        errors = np.sqrt(found.estimate.variances)
+        assert not found.exact
+        assert (errors > 0).all()
+        assert "not-deterministic" in {note.code for note in found.notes}
+        inside.append(np.abs(found.estimate.gamma - expected) <= 1.96 * errors)
+        ratios.append(((found.estimate.gamma - expected) / errors) ** 2)
+    assert 0.88 < np.mean(inside) <= 1
+    assert 0.3 < np.mean(ratios) < 1.8
+
+
+@pytest.mark.parametrize(("method", "most"), [("mase", 16 + 2 + 200), ("occlusion", 4 + 2 + 4 + 10 * 5)])
+def test_subsets_are_asked_again_within_the_samples_and_counted(method, most):
+    asked, inner = [], smooth(4)
+    rng = np.random.default_rng(0)
+
+    def function(c):
+        asked.append(len(c))
+        return inner.function(c) + LEVEL * rng.standard_normal(len(c))
+
+    found = run(FunctionProbe(function, 4), method, n_samples=200)
+    assert found.cost.n_queries == sum(asked)
+    assert 40 < found.cost.n_queries <= most + 1

@@ -1,0 +1,98 @@
+"""Tests of `mase.budget`, and of `n_samples="auto"` wherever it is taken."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import mase
+from mase.budget import MOST, check_n_samples, samples_for
+from mase.cli import main
+from mase.errors import OptionError
+from mase.measure import measure
+from mase.methods import resolve
+from mase.serve.messages import Explain, Request, Settings, decode, encode
+from mase.testing import smooth
+
+LONG = "the cast is superb but the plot is dull and that is all there is to say about it"
+
+
+def judge(texts):
+    odds = [1.5 * ("superb" in text) - ("dull" in text) for text in texts]
+    p = 1 / (1 + np.exp(-np.array(odds)))
+    return np.stack([1 - p, p], axis=1)
+
+
+def test_longer_texts_get_more_samples_up_to_a_limit():
+    numbers = [samples_for(p) for p in range(1, 3000)]
+    assert numbers == sorted(numbers)
+    assert numbers[-1] == MOST
+    assert all(n >= 2 * (p + 3) for p, n in enumerate(numbers, start=1) if n < MOST)  # no note of few samples
+
+
+@pytest.mark.parametrize("value", [1, 0, -3, True, 2.0, "many", "AUTO", None, np.array([4, 5])])
+def test_other_values_are_refused(value):
+    with pytest.raises(OptionError, match="n_samples"):
+        check_n_samples(value)
+
+
+def test_numbers_of_numpy_are_numbers():
+    assert check_n_samples(np.int64(7)) == 7
+    assert type(replace(resolve("lime"), n_samples=np.int32(9)).budget(3)) is int
+
+
+def test_the_default_method_alone_follows_the_number_of_units():
+    assert {name for name, method in mase.METHODS.items() if method.n_samples == "auto"} == {"mase"}
+
+
+@pytest.mark.parametrize("method", ["mase", "lime"])
+def test_a_text_gets_the_samples_of_its_number_of_units(method):
+    explainer = mase.Explainer(judge, method=method, n_samples="auto")
+    assert explainer.settings["n_samples"] == "auto"
+    found = explainer(LONG)
+    expected = samples_for(len(found.units))
+    assert found.method["n_samples"] == expected
+    plain = mase.Explainer(judge, method=method, n_samples=expected)(LONG)
+    assert plain == found
+    assert found.fit.n_queries <= expected + 2
+
+
+def test_a_probe_is_measured_with_the_samples_of_its_number_of_coordinates():
+    solution = measure(smooth(30), resolve("mase", link="logit"), 0, np.random.default_rng(0))
+    assert solution.problem.n == samples_for(30)
+
+
+def test_evidence_is_part_of_the_samples():
+    found = mase.Explainer(judge, evidence=5)(LONG)
+    assert found.evidence is not None
+    assert found.fit.n_queries <= samples_for(len(found.units)) + 2
+
+
+def test_a_stopping_rule_may_take_as_many_as_the_largest_budget():
+    rng = np.random.default_rng(0)
+    precise = measure(smooth(30), resolve("mase", link="logit"), 0, rng, stopping=mase.Stopping(tolerance=1e-6))
+    assert precise.problem.n == MOST
+
+
+def test_who_follows_is_told_the_number_of_the_text():
+    for text, expected in ((LONG, samples_for(len(LONG.split()))), ("a superb film", 2**3)):
+        seen = []
+        found = mase.Explainer(judge).follow(text, seen.append)
+        assert {progress.n_samples for progress in seen} == {expected}
+        assert seen[-1].n_asked == found.fit.n_queries <= expected + 2
+
+
+def test_the_command_takes_auto_and_names_the_option(tmp_path):
+    (tmp_path / "m.py").write_text("def f(texts):\n    return [[0.4, 0.6] for _ in texts]\n")
+    arguments = ["explain", "a good film", "-m", f"{tmp_path / 'm.py'}:f", "--n-samples"]
+    found = CliRunner().invoke(main, [*arguments, "auto"])
+    assert found.exit_code == 0, found.output
+    wrong = CliRunner().invoke(main, [*arguments, "1"])
+    assert wrong.exit_code == 2
+    assert "--n-samples" in wrong.output
+
+
+def test_a_page_may_ask_for_auto():
+    asked = Request(1, Explain("a film", None, Settings(n_samples="auto")))
+    assert decode(Request)(encode(asked)[4:]) == asked
