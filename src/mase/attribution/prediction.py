@@ -47,7 +47,7 @@ class Prediction:
 
     @property
     def ranked(self) -> tuple[int, ...]:
-        """Indices of the classes, the most probable first; of values, that of `index` and then the others in order."""
+        """Indices of the classes, the most probable first; of values, the predicted one, then the others in order."""
         if self.values:
             return (self.index, *(index for index in range(len(self.values)) if index != self.index))
         return tuple(np.argsort(np.negative(list(self.probabilities.values())), kind="stable").tolist())

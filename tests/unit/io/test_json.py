@@ -55,7 +55,7 @@ def test_the_schema_has_the_documented_keys():
     plain = to_dict(made)
     assert list(plain) == [
         "schema", "document", "units", "responses", "tokens", "prediction", "fit", "notes", "method", "model", "seed",
-        "versions", "truncation", "evidence", "zoomed",
+        "versions", "truncation", "evidence", "zoomed", "windows",
     ]  # fmt: skip
     assert plain["schema"] == "mase.attribution/2"
     assert plain["document"] == [{"name": "text", "text": ODD, "fixed": False, "value": None, "background": None}]
@@ -65,8 +65,7 @@ def test_the_schema_has_the_documented_keys():
     assert set(plain["fit"]) == {"split_half", "condition", "n_queries", "n_gradients", "seconds", "precision"}
     assert set(plain["responses"][0]) == {
         "name", "link", "value", "scores", "standard_errors", "order", "r2", "effects", "r2_held_out", "exact",
-        "signed",
-        "token_scores", "against", "split_half", "intercept", "interactions",
+        "signed", "token_scores", "intercept", "interactions", "against", "split_half",
     }  # fmt: skip
     assert plain["notes"] == [{"code": "unstable", "message": "beware", "unit": None, "response": None}]
     assert plain["truncation"] == {"n_kept": 3, "n_total": 9, "kept": "end"}
@@ -202,7 +201,7 @@ def test_values_of_the_wrong_type_are_named(tmp_path, place, value, message):
     assert "a.json" in str(caught.value)
 
 
-@pytest.mark.parametrize("key", sorted(set(to_dict(attribution())) - {"evidence", "zoomed"}))
+@pytest.mark.parametrize("key", sorted(set(to_dict(attribution())) - {"evidence", "zoomed", "windows"}))
 def test_every_key_is_required(key):
     plain = to_dict(attribution())
     del plain[key]
