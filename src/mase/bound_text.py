@@ -21,7 +21,7 @@ from mase.regression.strategy import Solution
 from mase.results import fit_of, notes_of, response_of, tokens_of, units_of
 from mase.spaces.token_mask import TokenMask
 from mase.target import Question
-from mase.text import Tokens, Words
+from mase.text import Span, Tokens, Words
 from mase.units import Splitter
 from mase.units.grouping import group
 from mase.units.token import Token
@@ -62,9 +62,19 @@ class BoundText:
 
     @classmethod
     def of(
-        cls, model: Model, method: Method, document: Document, question: Question, splitter: Splitter, *, seed: int
+        cls,
+        model: Model,
+        method: Method,
+        document: Document,
+        question: Question,
+        splitter: Splitter,
+        *,
+        seed: int,
+        within: Sequence[Span] | None = None,
     ) -> Self:
         """Encode, split and bind a text.
+
+        With `within`, only what is in these spans has coordinates, and everything else stays in place.
 
         Raises
         ------
@@ -80,7 +90,7 @@ class BoundText:
         begun = time.perf_counter()
         document.check_masks()
         tokens = model.encode(document)
-        words = group(tokens, splitter)
+        words = group(tokens, splitter, within)
         per_token = isinstance(splitter, Token) or method.space.per_token
         of_token = coordinates(words, per_token=per_token)
         binding = _binding(tokens, of_token, method, seed)
@@ -100,6 +110,20 @@ class BoundText:
     def units(self) -> tuple[Unit, ...]:
         """The units of the document."""
         return units_of(self.tokens, self.words)
+
+    def check_units(self, found: Attribution) -> None:
+        """Check that an attribution of the same document has the same units.
+
+        Raises
+        ------
+        OptionError
+            If it does not.
+        """
+        if self.units != found.units:
+            raise OptionError(
+                f"the attribution has {len(found.units)} units, expected the {len(self.words)} units of this "
+                f"explainer; explain the text with units={found.method.get('units')!r}"
+            )
 
     def masked(
         self, answers: Answers, budget: int, batch_size: int | None, watch: Watch = UNWATCHED

@@ -28,7 +28,8 @@ from mase.rng import generator, seeded, stream_key
 from mase.tables import Fields, documents, is_split
 from mase.target import Label, Question, Target
 from mase.units import DEFAULT, Splitter, Units
-from mase.windows import LongText, MaskedWindow, WindowText, check_cuts, explained, masked, with_evidence
+from mase.windows import LongText, MaskedWindow, WindowText, check_windows, explained, masked, with_evidence
+from mase.zoom import check_zoom, zoomed
 
 __all__ = ["Explainer"]
 
@@ -38,11 +39,9 @@ class Explainer:
 
     Parameters
     ----------
-    model
-        A name or folder (see `mase.models.load`), a Hugging Face classifier (with its tokenizer), a function
+    model, tokenizer
+        A name or folder (see `mase.models.load`), a Hugging Face classifier with its tokenizer, a function
         `list[str] -> (n, k)`, a fitted scikit-learn estimator that takes texts, or an adapter from `mase.models`.
-    tokenizer
-        The tokenizer of a Hugging Face model.
     method
         The name of a method in `mase.METHODS`, or a `Method`. For a model without embeddings, "mase-nlgp" is replaced
         by "mase-mask".
@@ -60,10 +59,11 @@ class Explainer:
         Number K of units to test on the model: the predictions without the best 1 to K units and from them alone, and a
         set of units whose masking changes the prediction (`Attribution.evidence`). The evaluations are part of
         `n_samples`. 0 for no test.
-    query
-        How to evaluate the model: batch size and precision.
-    stopping
-        Stopping rule: stop before `n_samples` when the scores are certain enough.
+    zoom
+        Number K of units to explain word by word afterwards, with everything else in place (`Attribution.zoomed`). It
+        takes as many evaluations again.
+    query, stopping
+        How to evaluate the model (batch size and precision), and when to stop before `n_samples`.
     fixed
         Names of fields that are never masked, such as the question of a pair.
     background
@@ -73,10 +73,10 @@ class Explainer:
     **more
         `design`, `estimator`, `space` and `center` replace further parts of the method. They are values or names, with
         optional settings as in "focused(rounds=3)". The fields of `query` (`batch_size`, `precision`) and of `stopping`
-        (`tolerance`, `stable_top`) can be given directly. `granularity` is the former name of `units`. With
-        `long="windows"` a text that is longer than the model reads is explained in windows, in place of what the model
-        reads of it ("cut"). They have a share of `overlap` (0.25) in common, their predictions become one by `pooling`
-        ("mean", "max" or "first"), and a score is the effect on one window. `n_samples` is for each.
+        (`tolerance`, `stable_top`) can be given directly. `granularity` is the former name of `units`.
+        `long="windows"` explains a text that is longer than the model reads in windows, in place of what the model
+        reads of it. They share a part `overlap` (0.25); `pooling` ("mean", "max" or "first") makes one of their
+        predictions; a score is the effect on one window; and `n_samples` is for each of them.
 
     Raises
     ------
@@ -105,6 +105,7 @@ class Explainer:
         link: Link | None = None,
         seed: int = 0,
         evidence: int = 0,
+        zoom: int = 0,
         query: QueryOptions = AUTO,
         stopping: Stopping = NEVER,
         fixed: Collection[str] = (),
@@ -118,8 +119,9 @@ class Explainer:
         overrides = {"n_samples": n_samples, "sigma": sigma, "reference": reference, "link": link} | parts
         self.method = suited(method, self.model, overrides)
         self.seed, self.show_progress, self.n_tested = int(seed), show_progress, check_count(evidence)
+        self.zoom = check_zoom(zoom, self.splitter)
         self.fixed, self.background = names_of(fixed), dict(background or {})
-        self.windows = check_cuts(self.model, windows_of(more))
+        self.windows = check_windows(windows_of(more), self.model, self.zoom)
 
     @overload
     def __call__(self, texts: Input, *, target: Target = None, against: Label = None) -> Attribution: ...
@@ -212,7 +214,7 @@ class Explainer:
         Raises
         ------
         OptionError
-            If a unit does not exist, or the attribution is of another model.
+            If a unit does not exist, or the attribution is of another model or has other units.
         ModelError
             If the model raises an exception or returns something other than finite class scores.
         """
@@ -225,6 +227,7 @@ class Explainer:
             if found.windows:
                 return masked(found, self._masked_windows(found), 1).without(out)
             bound = self._bound(document, Question(found.target, found.responses[0].against), self.splitter)
+            bound.check_units(found)
             return bound.masked(Answers(), 1, self.query.rows).without(out)
 
     def _explain(self, text: Input, question: Question, listener: Listener | None = None) -> Attribution:
@@ -242,7 +245,6 @@ class Explainer:
             return self._explained(self._bound(window.document, question, window.splitter), listener, 0)
 
     def _masked_windows(self, found: Attribution) -> list[MaskedWindow]:
-        """Return the windows of an attribution, with the predictions for them with units masked."""
         question, windows = Question(found.target, found.responses[0].against), []
         for window in LongText.found(found, self.splitter).windows:
             bound = self._bound(window.document, question, window.splitter)
@@ -254,7 +256,6 @@ class Explainer:
         return BoundText.of(self.model, self.method, document, question, splitter, seed=self.seed)
 
     def _budget(self, probe: Probe) -> int:
-        """Return the number of samples for the units of a document."""
         return self.method.budget(int(np.count_nonzero(probe.scale)), stops_early=not self.stopping.never)
 
     def _explained(self, bound: BoundText, listener: Listener | None, n_tested: int) -> Attribution:
@@ -273,7 +274,8 @@ class Explainer:
         if answers is not None:
             left = budget(n_samples, n_tested)
             tested = bound.masked(answers, left, self.query.rows, report or UNWATCHED)
-        return bound.attribution(solution, settings, self.seed, tested, n_tested)
+        found = bound.attribution(solution, settings, self.seed, tested, n_tested)
+        return replace(found, zoomed=zoomed(bound, found, self.zoom, self._described, self.query, self.stopping))
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -287,7 +289,7 @@ class Explainer:
         return self._settings(self.method)
 
     def _settings(self, method: Method) -> dict[str, Any]:
-        given = {"evidence": self.n_tested, "fixed": list(self.fixed), "background": self.background}
+        given = {"evidence": self.n_tested, "zoom": self.zoom, "fixed": list(self.fixed), "background": self.background}
         windows = {} if self.windows is None else self.windows.settings
         return describe(method) | settings_of(self.splitter, self.query, self.stopping, given) | windows
 

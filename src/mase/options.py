@@ -79,6 +79,7 @@ class ExplainerOptions(MoreOptions, total=False):
     link: Link | None
     seed: int
     evidence: int
+    zoom: int
     fixed: Collection[str]
     background: Mapping[str, Scalar] | None
     query: QueryOptions
@@ -99,6 +100,7 @@ _NAMED = (
     "link",
     "seed",
     "evidence",
+    "zoom",
     "fixed",
     "background",
     "query",

@@ -24,13 +24,16 @@ Span = tuple[int, int]
 Side = Literal["start", "end"]
 
 # Scripts without spaces between words. Of ideographs and kana every character counts as a word.
-_IDEOGRAPHS = "\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_IDEOGRAPHS = (
+    "\u3005\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9d"
+    "\U0001aff0-\U0001b16f\U00020000-\U0003ffff"
+)
 # Of the scripts of line break class SA in Unicode (Thai, Lao, Burmese, Khmer, Tai and Ahom) it is a cluster: a letter
 # with its marks, with a vowel that is written before or after it, and with letters that are stacked or silenced.
 _SOUTH_EAST_ASIAN = (
     "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ebd\u0ec0-\u0ece\u0edc-\u0edf\u1000-\u103f\u1050-\u108f\u109a-\u109d"
     "\u1780-\u17d3\u17d7\u17dc\u17dd\u1950-\u1974\u1980-\u19c9\u1a20-\u1a7f\u1aa7\ua9e0-\ua9ef\ua9fa-\ua9fe"
-    "\uaa60-\uaa76\uaa7a-\uaadd\U00011700-\U0001172b"
+    "\uaa60-\uaa76\uaa7a-\uaadd\U00011700-\U0001172b\U00011740-\U00011746"
 )
 _LEADING_VOWELS, _FOLLOWING_VOWELS = "\u0e40-\u0e44\u0ec0-\u0ec4", "\u0e30\u0e32\u0e33\u0e45\u0eb0\u0eb2\u0eb3\u0ebd"
 _STACKED = rf"[\u1039\u17d2][{_SOUTH_EAST_ASIAN}]"

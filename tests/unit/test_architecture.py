@@ -42,6 +42,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"evidence", "measure", "options", "progress", "results", "target"}),
     frozenset({"windows"}),
     frozenset({"bound_text"}),
+    frozenset({"zoom"}),
     frozenset({"explainer"}),
     frozenset({"datasets", "explanation", "io", "render"}),
     frozenset({"doctor", "metrics", "outputs"}),

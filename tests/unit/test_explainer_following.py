@@ -183,3 +183,9 @@ def test_an_attribution_of_another_model_is_refused(lstm_model):
     found = mase.Explainer(judge, n_samples=50)(TEXT)
     with pytest.raises(OptionError):
         mase.Explainer(lstm_model).predict_without(found, [0])
+
+
+def test_units_of_another_explainer_cannot_be_masked(lstm_model):
+    found = mase.Explainer(lstm_model, units="line", n_samples=16)("A good film.\nA bad day.")
+    with pytest.raises(OptionError, match=r"has 2 units, expected the 6 units .* units='line'"):
+        mase.Explainer(lstm_model, n_samples=16).predict_without(found, [0])

@@ -15,11 +15,13 @@ from mase.attribution.evidence import Evidence
 from mase.attribution.expected import chosen, expected_probability
 from mase.attribution.fit import Fit, Note
 from mase.attribution.frame import frame
+from mase.attribution.noun import noun_of
 from mase.attribution.prediction import Prediction
 from mase.attribution.response import Response, ranking
 from mase.attribution.rows import rows
 from mase.attribution.verdict import Verdict, verdict_on
 from mase.attribution.window import Window
+from mase.attribution.word import Word
 from mase.document import Document, Field
 from mase.errors import OptionError
 from mase.registry import unknown
@@ -28,7 +30,7 @@ from mase.text import Span, Truncation
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LISTED", "Attribution", "By", "Word"]
+__all__ = ["LISTED", "Attribution", "By"]
 
 # Number of strongest words that displays list. Split-half agreement is computed for as many words.
 LISTED = 8
@@ -37,31 +39,13 @@ By = Literal["order", "score", "magnitude"]
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
-    """A unit with its score for one response: a view of an `Attribution`.
-
-    `start` and `end` are its span in the text of `field`. `standard_error` has the unit of `score`. It is None if the
-    score is not an estimate.
-    """
-
-    text: str
-    start: int
-    end: int
-    field: str
-    score: float
-    standard_error: float | None
-
-    def __str__(self) -> str:
-        return self.text
-
-
-@dataclass(frozen=True, slots=True)
 class Attribution:
     """Scores of the w units of a document for the m responses of a model, with error bars, fit quality and provenance.
 
     `scores`, `top`, the displays and everything else that concerns a single response use the first one, which is the
     leading one (see `Explainer`). `of` puts another one first. A positive score increases the response of `target`, and
-    a negative score decreases it.
+    a negative score decreases it. `zoomed` has the words of the strongest units, explained with everything else in
+    place; its cost is its own.
 
     A text that is too long for the model may be explained in `windows`, which are empty otherwise. A score is then the
     effect of a unit on the response of one window, the one in which it is farthest from a cut, and not on that of the
@@ -81,6 +65,7 @@ class Attribution:
     versions: Mapping[str, str] = field(hash=False)
     truncation: Truncation | None
     evidence: Evidence | None = None
+    zoomed: "Attribution | None" = None
     windows: tuple[Window, ...] = ()
 
     @property
@@ -136,7 +121,12 @@ class Attribution:
     @property
     def verdict(self) -> Verdict:
         """Whether the scores are reliable or to be read with care, and why; computed from the errors and the notes."""
-        return verdict_on(self.responses[0], self.own_notes)
+        return verdict_on(self.responses[0], self.own_notes, self.noun)
+
+    @property
+    def noun(self) -> str:
+        """What one unit is called: "word", "sentence", ... or "unit"."""
+        return noun_of(self.method)
 
     @property
     def own_notes(self) -> tuple[Note, ...]:

@@ -46,17 +46,19 @@ class Verdict:
         return f"{'reliable' if self.reliable else 'read with care'}: {'; '.join(self.reasons)}"
 
 
-def verdict_on(response: Response, notes: Sequence[Note]) -> Verdict:
-    """Return the verdict on the scores of a response, which have these notes."""
+def verdict_on(response: Response, notes: Sequence[Note], noun: str = "word") -> Verdict:
+    """Return the verdict on the scores of a response, which have these notes; `noun` is what a unit is called."""
     doubts = tuple(note.message for note in notes if note.code in CAUTIONS)
     scores = np.array(response.scores, dtype=np.float64)
     errors = np.array([0.0 if error is None else error for error in response.standard_errors], dtype=np.float64)
     if scores.size and all(error is None for error in response.standard_errors):
         return Verdict(False, ("the scores are not estimates", *doubts))
     if not np.array_equal(ranking(scores), response.order):
-        return Verdict(False, ("the method does not order the words by their scores, which alone have errors", *doubts))
+        return Verdict(
+            False, (f"the method does not order the {noun}s by their scores, which alone have errors", *doubts)
+        )
     if doubts or not scores.size:
-        return Verdict(False, doubts or ("the text has no words",))
+        return Verdict(False, doubts or (f"the text has no {noun}s",))
     if response.r2 is None:
         return Verdict(False, ("how much of the model's behaviour the scores explain was not measured",))
     if not errors.any():
@@ -64,7 +66,7 @@ def verdict_on(response: Response, notes: Sequence[Note]) -> Verdict:
     stays = probability_of_staying(scores, errors)
     reliable = stays >= _LEAST
     would = "would" if reliable else "may not"
-    return Verdict(reliable, (f"another seed {would} keep {_words(scores.size)} (probability {_share(stays)})",))
+    return Verdict(reliable, (f"another seed {would} keep {_words(scores.size, noun)} (probability {_share(stays)})",))
 
 
 def probability_of_staying(scores: Floats, errors: Floats) -> float:
@@ -105,11 +107,11 @@ def _n_needed(k: int) -> int:
     return ceil(0.8 * k)
 
 
-def _words(n_words: int) -> str:
+def _words(n_words: int, noun: str) -> str:
     k = _n_judged(n_words)
     if k == _JUDGED:
-        return "4 of the 5 strongest words"
-    return "the strongest word" if k == 1 else f"the {k} strongest words"
+        return f"4 of the 5 strongest {noun}s"
+    return f"the strongest {noun}" if k == 1 else f"the {k} strongest {noun}s"
 
 
 def _share(value: float) -> str:

@@ -42,6 +42,14 @@ __all__ = ["explain"]
 @against
 @how
 @evidence(default=5)
+@click.option(
+    "--zoom",
+    type=click.IntRange(0, 100),
+    default=0,
+    show_default=True,
+    metavar="K",
+    help="Also explain the K strongest units word by word, with the rest in place; for --units larger than words.",
+)
 @device
 @threads
 @download

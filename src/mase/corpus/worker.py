@@ -15,12 +15,13 @@ from mase.corpus.columns import Rows
 from mase.corpus.engines.protocol import Task
 from mase.corpus.source import Item
 from mase.document import Document
-from mase.errors import OptionError
+from mase.errors import NotPicklableError, OptionError
 from mase.models.code_reference import code_sha256
 from mase.models.examples import show_example
 from mase.models.protocol import Model
 from mase.provenance import environment
 from mase.target import Question
+from mase.units.function import Function
 
 if TYPE_CHECKING:
     from mase.explainer import Explainer
@@ -72,6 +73,7 @@ class Description:
             If the model has no such target, or the settings cannot be recorded.
         """
         model = explainer.model
+        _check_lasting(explainer)
         try:
             settings = explainer.settings
         except TypeError as error:
@@ -85,6 +87,28 @@ class Description:
             seed=explainer.seed,
             question=question.named(model.labels),
             made_with=environment(model),
+        )
+
+
+def _check_lasting(explainer: "Explainer") -> None:
+    """Check that the settings of an explainer mean the same in another process, and that a run can keep its results.
+
+    Raises
+    ------
+    NotPicklableError
+        If the units are those of a lambda or of another function without a name in a module.
+    OptionError
+        If the explainer zooms in.
+    """
+    splitter = explainer.splitter
+    if isinstance(splitter, Function) and not splitter.lasting:
+        raise NotPicklableError(
+            f"units is {splitter.name}, which other processes and later runs cannot find by this name; expected a "
+            "function of a module, or 're:' and a regular expression"
+        )
+    if explainer.zoom:
+        raise OptionError(
+            f"zoom is {explainer.zoom}, expected 0: a run keeps one row per unit; explain such texts one by one"
         )
 
 

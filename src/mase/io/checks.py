@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -45,6 +46,17 @@ def _problems(attribution: Attribution) -> Iterator[str]:
     yield from _conditions(attribution)
     if attribution.evidence is not None:
         yield from _evidence(attribution.evidence, attribution)
+    if attribution.zoomed is not None:
+        yield from _zoomed(attribution.zoomed, attribution)
+
+
+def _zoomed(zoomed: Attribution, attribution: Attribution) -> Iterator[str]:
+    """Yield the problems of the words of the strongest units, which are of the same document and not zoomed again."""
+    if zoomed.document != attribution.document:
+        yield "zoomed: 'document' is another one, expected the document of the attribution"
+    if zoomed.zoomed is not None:
+        yield "zoomed: 'zoomed' is an attribution, expected null"
+    yield from (f"zoomed: {problem}" for problem in _problems(replace(zoomed, zoomed=None)))
 
 
 def _document(attribution: Attribution) -> Iterator[str]:

@@ -162,11 +162,17 @@ def _strict(value: Attribution | Failure) -> str:
         fields = msgspec.to_builtins(value, enc_hook=_number)
         if isinstance(value, Failure):
             return json.dumps({"schema": ERROR_SCHEMA} | fields, ensure_ascii=False)
-        for plain, response in zip(fields["responses"], value.responses, strict=True):
-            plain.update(intercept=response.intercept, interactions=[])
-        return json.dumps({"schema": SCHEMA} | fields, ensure_ascii=False, allow_nan=False)
+        return json.dumps(_completed(value, fields), ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise DataError(f"the result cannot be written as JSON ({error}), expected plain and finite values") from error
+
+
+def _completed(value: Attribution, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of an attribution as plain types with the schema and what is computed from them."""
+    for plain, response in zip(fields["responses"], value.responses, strict=True):
+        plain.update(intercept=response.intercept, interactions=[])
+    zoomed = None if value.zoomed is None else _completed(value.zoomed, fields["zoomed"])
+    return {"schema": SCHEMA} | fields | {"zoomed": zoomed}
 
 
 def _number(value: object) -> int | float:

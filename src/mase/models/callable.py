@@ -176,7 +176,9 @@ class Callable(Reopened):
             )
         replacement = self._mask_token if binding.space.reference == "mask" else None
         start = self.scores([binding.tokens.document.content])
-        return CallableProbe(self, binding, Rewriter.of(binding.tokens), replacement, start)
+        return CallableProbe(
+            self, binding, Rewriter.of(binding.tokens, binding.coordinate_of_token), replacement, start
+        )
 
     def predict(self, texts: Sequence[Input]) -> Floats:
         """Return class probabilities `(n, k)`, or the values."""

@@ -38,9 +38,8 @@ class KerasModel(Callable):
         The string that replaces a masked word; None removes the word from the text.
     outputs, multilabel
         What the model returns: "logits", "probabilities", "values", "scores" (see `Callable`) or "auto". By "auto" the
-        last activation decides:
-        softmax and sigmoid give probabilities, and several columns of a sigmoid are separate questions; a linear layer
-        gives logits.
+        last activation decides: softmax and sigmoid give probabilities, and several columns of a sigmoid are separate
+        questions; a linear layer gives logits.
     name
         Name for provenance; by default that of the model.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Self
 
 import numpy as np
@@ -31,15 +31,19 @@ class Rewriter:
         Its t words in reading order. A number or a category is one word.
     words
         For each field, where its words are among all, and their spans in its text.
+    continues
+        For each word, whether it touches the word before it and belongs to the same coordinate. One replacement stands
+        for both.
     """
 
     document: Document
     pieces: tuple[str, ...]
     words: tuple[tuple[slice, tuple[Span, ...]], ...]
+    continues: tuple[bool, ...]
 
     @classmethod
-    def of(cls, tokens: Tokens) -> Self:
-        """Return the rewriter of a document whose tokens are its words."""
+    def of(cls, tokens: Tokens, coordinate_of_token: Ints) -> Self:
+        """Return the rewriter of a document whose tokens are its words, with the coordinate of each `(t,)`."""
         spans: dict[str, list[Span]] = {field.name: [] for field in tokens.document.fields}
         for span in tokens.spans:
             assert span is not None
@@ -47,7 +51,10 @@ class Rewriter:
             spans[field.name].append((start, end))
         ends = accumulate(map(len, spans.values()))
         words = tuple((slice(end - len(own), end), tuple(own)) for end, own in zip(ends, spans.values(), strict=True))
-        return cls(tokens.document, tokens.pieces, words)
+        same = (coordinate_of_token[1:] == coordinate_of_token[:-1]).tolist()
+        touching = [first[1] == second[0] for first, second in pairwise(filter(None, tokens.spans))]
+        continues = (False, *map(all, zip(same, touching, strict=True)))
+        return cls(tokens.document, tokens.pieces, words, continues)
 
     @property
     def unchanging(self) -> list[int]:
@@ -58,10 +65,14 @@ class Rewriter:
     def masked(self, kept: Bools, replacement: str | None) -> Contents:
         """Return the contents without the words that are not `kept` `(t,)`, or with the replacement in their place.
 
+        Words of one coordinate that touch, such as a word and its punctuation, get one replacement.
+
+
         A number or a category gives way to its background value. A text that is one of several fields is empty if all
         of its words are removed.
         """
-        pieces = [piece if keep else replacement for piece, keep in zip(self.pieces, kept.tolist(), strict=True)]
+        rows = zip(self.pieces, kept.tolist(), self.continues, strict=True)
+        pieces = [piece if keep else None if continues else replacement for piece, keep, continues in rows]
         return self._contents(pieces, ~kept)
 
     def exchanged(self, sources: Ints) -> Contents:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Sequence
 
-from mase.attribution import Attribution, Changed, Note, Prediction
+from mase.attribution import LISTED, Attribution, Changed, Note, Prediction
 from mase.render.palette import has_intervals, is_unsigned, scale_of, strongest
 from mase.render.pieces import inline
 
@@ -25,6 +25,7 @@ __all__ = [
     "stated",
     "top_classes",
     "unit",
+    "zoomed_facts",
 ]
 
 
@@ -155,16 +156,19 @@ def meaning(attributions: Iterable[Attribution]) -> list[str]:
 
 
 def _score_meaning(attribution: Attribution) -> str:
+    noun = attribution.noun
     if not has_intervals(attribution):
-        return "the scores of this method say nothing about the words: they are a baseline for comparisons"
+        return f"the scores of this method say nothing about the {noun}s: they are a baseline for comparisons"
     if is_unsigned(attribution):
-        return "a score says how much the word matters, but not whether it increases or decreases the explained number"
+        return (
+            f"a score says how much the {noun} matters, but not whether it increases or decreases the explained number"
+        )
     design, space = attribution.method.get("design"), attribution.method.get("space")
     if not isinstance(design, dict) or not isinstance(space, dict):
-        return "a score says how much the word increases the explained number, as the method named below measures it"
-    change = "much the explained number increases when the word is kept instead of masked"
+        return f"a score says how much the {noun} increases the explained number, as the method named below measures it"
+    change = f"much the explained number increases when the {noun} is kept instead of masked"
     if space.get("name") != "token-mask":
-        change = "fast the explained number increases with the word's share in the input"
+        change = f"fast the explained number increases with the {noun}'s share in the input"
     return f"a score says how {change}, on average over the perturbed copies of the text that the model evaluated"
 
 
@@ -198,7 +202,7 @@ def evidence_facts(attribution: Attribution, name: Callable[[str], str] = inline
 
     without, only, flip = evidence.without[-1], evidence.only[-1], evidence.flip_set
     n = len(without.units)
-    best = words(without.units) if n <= _MOST_NAMED else f"the {counted(n, 'best word')}"
+    best = words(without.units) if n <= _MOST_NAMED else f"the {counted(n, f'best {attribution.noun}')}"
     alone = f"with {'it' if n == 1 else 'them'} alone: {predicted(only)}"
     facts = [f"without {best}: {predicted(without)}; {alone}"]
     if flip is None:
@@ -206,6 +210,21 @@ def evidence_facts(attribution: Attribution, name: Callable[[str], str] = inline
     kind = "the smallest set" if flip.smallest else "a small set"
     other = f"{name(flip.label)} {percent(flip.probability)}"
     return [f"without {words(flip.units)}: {other}, {kind} that flips it", *facts]
+
+
+def zoomed_facts(attribution: Attribution) -> list[str]:
+    """Return which units are explained word by word, and the strongest words in them; nothing if none are."""
+    found = attribution.zoomed
+    if found is None:
+        return []
+    n = min(int(attribution.method.get("zoom", len(attribution.units))), len(attribution.units))
+    scale = scale_of(found)
+    words = ", ".join(f"“{inline(word.text)}” {scale.signed(word.score)}" for word in strongest(found, LISTED))
+    which = f"the strongest {attribution.noun}" if n == 1 else f"the {n} strongest {attribution.noun}s"
+    return [
+        f"word by word in {which}, with the rest in place",
+        f"{words}; {counted(found.fit.n_queries, 'evaluation')}",
+    ]
 
 
 def _listed(words: list[str]) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 
 from mase.attribution import Attribution
 from mase.errors import MissingDependencyError, OptionError
+from mase.render.cells import shortened
 from mase.render.facts import measured, stated
 from mase.render.palette import BLUE, NEUTRAL, RED, error95, has_intervals, is_significant, is_unsigned, strongest
 from mase.render.pieces import inline, labelled
@@ -55,7 +56,9 @@ def bar_chart(attribution: Attribution, k: int = 20) -> "Figure":
         error_kw={"ecolor": "#555555", "elinewidth": 1.2, "capsize": 2.5},
         height=0.7,
     )
-    axes.set_yticks(positions, [labelled(attribution, word)[:_LONGEST_WORD] for word in words], parse_math=False)
+    axes.set_yticks(
+        positions, [shortened(labelled(attribution, word), _LONGEST_WORD) for word in words], parse_math=False
+    )
     axes.margins(y=0.02)
     axes.invert_yaxis()
     axes.axvline(0, color="#555555", linewidth=0.8)

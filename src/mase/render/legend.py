@@ -14,14 +14,15 @@ from mase.render.palette import has_intervals
 __all__ = ["heading", "how_to_read", "legend"]
 
 
-def heading(marks: frozenset[str]) -> Markup:
-    """Return the heading of a text with these marks; the name of the target follows it."""
+def heading(marks: frozenset[str], noun: str = "word") -> Markup:
+    """Return the heading of a text with these marks on its units; the name of the target follows it."""
+    nouns = f"{noun.capitalize()}s"
     if "strong" in marks:
-        return Markup("Words that <b d>matter</b> to")
+        return Markup(f"{nouns} that <b d>matter</b> to")
     if "arbitrary" in marks:
         return Markup("Scores that are not estimates, for")
     sides = [tag for side, tag in _SIDES.items() if side in marks]
-    return Markup(f"Words {' and '.join(sides)}") if sides else Markup("No word for or against")
+    return Markup(f"{nouns} {' and '.join(sides)}") if sides else Markup(f"No {noun} for or against")
 
 
 def legend(marks: frozenset[str]) -> Markup:

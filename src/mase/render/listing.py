@@ -6,6 +6,7 @@ from markupsafe import Markup
 from rich.cells import cell_len, set_cell_size
 
 from mase.attribution import Attribution
+from mase.render.cells import shortened
 from mase.render.facts import counted, stated
 from mase.render.html import style
 from mase.render.palette import is_significant, scale_of, strongest
@@ -56,23 +57,17 @@ def listing_html(attributions: Sequence[Attribution]) -> str:
 
 def _prediction(attribution: Attribution) -> str:
     predicted = attribution.prediction
-    return f"{_cut(predicted.label, _LONGEST_LABEL)} {stated(predicted)}"
+    return f"{shortened(inline(predicted.label), _LONGEST_LABEL)} {stated(predicted)}"
 
 
 def _words(attribution: Attribution) -> str:
     """Return the strongest words that displays mark, with their scores."""
     scale = scale_of(attribution)
     marked = [word for word in strongest(attribution, _WORDS) if scale.level(word, 1) and is_significant(word)]
-    words = [f"{_cut(labelled(attribution, word), _LONGEST_WORD)} {scale.signed(word.score)}" for word in marked]
+    words = [f"{shortened(labelled(attribution, word), _LONGEST_WORD)} {scale.signed(word.score)}" for word in marked]
     other = "" if attribution.title == attribution.prediction.label else f"for {inline(attribution.title)}: "
-    return other + (", ".join(words) or "no word for or against")
+    return other + (", ".join(words) or f"no {attribution.noun} for or against")
 
 
 def _care(attribution: Attribution) -> str:
     return "" if attribution.verdict.reliable else " (read with care)"
-
-
-def _cut(text: str, width: int) -> str:
-    """Return a text on one line, shortened to so many cells of a terminal."""
-    line = inline(text)
-    return line if cell_len(line) <= width else set_cell_size(line, width - 1).rstrip() + "…"

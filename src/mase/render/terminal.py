@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.style import Style
 from rich.text import Text
 
 from mase.attribution import LISTED, Attribution, Word
+from mase.render.cells import cells
 from mase.render.facts import (
     counted,
     cut_off,
@@ -20,6 +21,7 @@ from mase.render.facts import (
     other_responses,
     stated,
     top_classes,
+    zoomed_facts,
 )
 from mase.render.palette import (
     BLUE,
@@ -32,7 +34,7 @@ from mase.render.palette import (
     scale_of,
     strongest,
 )
-from mase.render.pieces import Piece, inline, labelled, pieces
+from mase.render.pieces import Piece, inline, isolated, labelled, pieces
 
 __all__ = ["HeatMap", "heat_map", "summary"]
 
@@ -103,9 +105,11 @@ def summary(attribution: Attribution, *, top: int = LISTED) -> str:
     lines = [
         _headline(a),
         inline(str(a.verdict)),
-        *(f"  {set_cell_size(label, width)}  {scale.interval(word)}" for label, word in rows),
+        *(f"  {cells(label, width)}  {scale.interval(word)}" for label, word in rows),
     ]
-    return "\n".join([*lines, *_closing(a, len(words)), *evidence_facts(a), *other_responses(a)])
+    return "\n".join(
+        [*lines, *_closing(a, len(words)), *evidence_facts(a, isolated), *other_responses(a), *zoomed_facts(a)]
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +159,20 @@ class _Marker:
 
 
 def _parts(attribution: Attribution, top: int, marker: _Marker, narrow: int) -> Iterator[Text]:
-    scale = scale_of(attribution)
     yield _prediction(attribution, marker)
+    yield from _scored(attribution, top, marker, narrow)
+    yield from map(Text, evidence_facts(attribution, isolated))
+    for line in other_responses(attribution):
+        yield Text(line, no_wrap=True, overflow="ellipsis")
+    if attribution.zoomed is not None:
+        yield Text()
+        yield from (Text(line, "bold") for line in zoomed_facts(attribution)[:1])
+        yield from _scored(attribution.zoomed, top, marker, narrow)
+
+
+def _scored(attribution: Attribution, top: int, marker: _Marker, narrow: int) -> Iterator[Text]:
+    """Yield the verdict, the text and the strongest units."""
+    scale = scale_of(attribution)
     yield _verdict(attribution)
     yield Text()
     running = Text.assemble(
@@ -171,9 +187,6 @@ def _parts(attribution: Attribution, top: int, marker: _Marker, narrow: int) -> 
     for line in _closing(attribution, len(words)):
         warning = line.startswith("warning")
         yield Text(line, _WARNING if warning else _FAINT)
-    yield from map(Text, evidence_facts(attribution))
-    for line in other_responses(attribution):
-        yield Text(line, no_wrap=True, overflow="ellipsis")
 
 
 def _prediction(attribution: Attribution, marker: _Marker) -> Text:
@@ -184,7 +197,12 @@ def _prediction(attribution: Attribution, marker: _Marker) -> Text:
     if not has_intervals(a):
         return line.append("   scores that are not estimates, for ").append(inline(a.title), "bold")
     if marker.unsigned:
-        return line.append("   words that ").append("matter", _STRONG[0]).append(" to ").append(inline(a.title), "bold")
+        return (
+            line.append(f"   {a.noun}s that ")
+            .append("matter", _STRONG[0])
+            .append(" to ")
+            .append(inline(a.title), "bold")
+        )
     return line.append_text(_sides(a, marker)).append(" ").append(inline(a.title), "bold")
 
 
@@ -201,7 +219,9 @@ def _sides(attribution: Attribution, marker: _Marker) -> Text:
     signs = {word.score > 0 for word in attribution.word_scores if scale.level(word, 3)}
     sides = [Text("for" + marker.plus, _FOR[0])] if True in signs else []
     sides += [Text("against" + marker.minus, _AGAINST[0])] if False in signs else []
-    return Text("   words ").append_text(Text(" and ").join(sides)) if sides else Text("   no word for or against")
+    if not sides:
+        return Text(f"   no {attribution.noun} for or against")
+    return Text(f"   {attribution.noun}s ").append_text(Text(" and ").join(sides))
 
 
 def _rows(attribution: Attribution, words: tuple[Word, ...], scale: Scale, marker: _Marker, room: int) -> Text:
@@ -212,7 +232,7 @@ def _rows(attribution: Attribution, words: tuple[Word, ...], scale: Scale, marke
     for word, label, number in zip(words, labels, numbers, strict=True):
         style, muted = (_FOR[0], _MUTED_FOR) if word.score > 0 else (_AGAINST[0], _MUTED_AGAINST)
         style = _STRONG[0] if marker.unsigned else style
-        rows.append(f"  {set_cell_size(label, width)}  {number:>{digits}}  ")
+        rows.append(f"  {cells(label, width)}  {number:>{digits}}  ")
         share = abs(word.score) / scale.maximum if scale.maximum else 0.0
         rows.append(_bar(share, longest, marker) + "\n", style if is_significant(word) else muted)
     return rows
@@ -234,7 +254,11 @@ def _headline(attribution: Attribution) -> str:
 def _closing(attribution: Attribution, shown: int) -> list[str]:
     """Return the lines below the words: unit of the scores, fit, truncation and warnings."""
     a = attribution
-    listed = f"{shown} strongest of {len(a.words)} words" if shown < len(a.words) else counted(len(a.words), "word")
+    listed = (
+        f"{shown} strongest of {counted(len(a.words), a.noun)}"
+        if shown < len(a.words)
+        else counted(len(a.words), a.noun)
+    )
     method = f"{inline(str(a.method.get('name')))}, seed {a.seed}"
     link, cut = link_meaning(a), cut_off(a)
     lines = [f"{listed}; {measured(a)}", *([] if link is None else [link])]

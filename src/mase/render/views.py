@@ -17,6 +17,7 @@ from mase.render.facts import (
     stated,
     top_classes,
     unit,
+    zoomed_facts,
 )
 from mase.render.legend import heading
 from mase.render.palette import (
@@ -65,6 +66,8 @@ class View:
         Names of the marks in the text, which `legend` explains.
     group
         Number of the predicted class on a page of several texts, by which it can be filtered.
+    zoom, zoomed
+        Which units are explained word by word, and the view of these words; empty and None if none are.
     """
 
     number: int
@@ -86,6 +89,9 @@ class View:
     facts: Sequence[str]
     cut: str | None
     notes: Sequence[str]
+    noun: str
+    zoom: str
+    zoomed: "View | None"
     more: Sequence[str]
 
 
@@ -116,6 +122,7 @@ def view_of(
     a, scale, verdict = attribution, scale_of(attribution), attribution.verdict
     shown = pieces(a, longest_unread=_UNREAD_SHOWN)
     marks = frozenset(mark for piece in shown for mark in _marks(a, piece, scale))
+    zoomed = None if a.zoomed is None else view_of(a.zoomed, hints=hints)
     first = next((piece.unit for piece in shown if piece.unit is not None), None)
     return View(
         number=number,
@@ -125,10 +132,10 @@ def view_of(
         probability=stated(a.prediction),
         target=inline(a.title),
         other_target=a.prediction.probability is not None and a.target != a.prediction.label,
-        heading=heading(marks),
+        heading=heading(marks, a.noun),
         unsigned=is_unsigned(a),
         intervals=has_intervals(a),
-        marks=marks,
+        marks=marks | (zoomed.marks if zoomed else frozenset()),
         text=Markup("").join(
             _piece(piece, scale, hints=hints, button=_button(piece, first) if buttons else "") for piece in shown
         ),
@@ -139,6 +146,9 @@ def view_of(
         facts=[f"scores: {unit(a)}", *fit_facts(a)],
         cut=cut_off(a),
         notes=[inline(note.message) for note in other_notes(a)],
+        noun=a.noun,
+        zoom=next((f"{fact[0].upper()}{fact[1:]}" for fact in zoomed_facts(a)), ""),
+        zoomed=zoomed,
         more=[*meaning([a]), " · ".join(origin(a))] if alone else [],
     )
 

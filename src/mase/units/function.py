@@ -26,6 +26,11 @@ class Function:
     complete: ClassVar[bool] = False
 
     @property
+    def lasting(self) -> bool:
+        """Whether the name means the same function in another process: it is one of a module, and no lambda."""
+        return "<" not in getattr(self.function, "__qualname__", "<")
+
+    @property
     def name(self) -> str:
         """The module and the qualified name of the function."""
         named = self.function if hasattr(self.function, "__qualname__") else type(self.function)

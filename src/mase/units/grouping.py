@@ -13,8 +13,8 @@ __all__ = ["group"]
 _OUTSIDE, _INVISIBLE = -1, -2  # marks of tokens that have no unit
 
 
-def group(tokens: Tokens, splitter: Splitter) -> Words:
-    """Return the units that the tokens of a document form.
+def group(tokens: Tokens, splitter: Splitter, within: Sequence[Span] | None = None) -> Words:
+    """Return the units that the tokens of a document form; with `within`, only those into which these spans are split.
 
     A token belongs to every unit that it overlaps, and units that share a token are merged. A token that overlaps no
     unit is its own unit if the splitter is complete, and is fixed otherwise. A token that is empty, or only white
@@ -25,16 +25,21 @@ def group(tokens: Tokens, splitter: Splitter) -> Words:
     MaseError
         If a text cannot be split.
     """
-    return _grouped(tokens, list(_spans(tokens.document, splitter)), complete=splitter.complete)
+    spans = list(_spans(tokens.document, splitter, within))
+    return _grouped(tokens, spans, complete=splitter.complete and within is None)
 
 
-def _spans(document: Document, splitter: Splitter) -> Iterator[Span]:
+def _spans(document: Document, splitter: Splitter, within: Sequence[Span] | None) -> Iterator[Span]:
     """Yield the spans of the units in the text of a document; a number or a category is one unit."""
     for field, first in zip(document.fields, document.starts, strict=True):
         if field.fixed:
             continue
-        spans = splitter.split(field.text) if field.value is None else [(0, len(field.text))]
-        yield from ((first + start, first + end) for start, end in spans)
+        whole = (first, first + len(field.text))
+        for begin, stop in [whole] if within is None else sorted(within):
+            if whole[0] <= begin and stop <= whole[1]:
+                text = document.text[begin:stop]
+                spans = splitter.split(text) if field.value is None else [(0, len(text))]
+                yield from ((begin + start, begin + end) for start, end in spans)
 
 
 def _grouped(tokens: Tokens, spans: Sequence[Span], *, complete: bool) -> Words:

@@ -8,7 +8,8 @@ from mase.text import Span, visible
 
 __all__ = ["Paragraph"]
 
-_BLANK_LINES = re.compile(r"(?:\r\n|[\n\r\x85\u2028])(?:[^\S\n\r\x85\u2028\u2029]*(?:\r\n|[\n\r\x85\u2028]))+|\u2029")
+_LINE_END = r"(?>\r\n|[\n\r\x85\u2028])"
+_BLANK_LINES = re.compile(rf"{_LINE_END}(?:[^\S\n\r\x85\u2028\u2029]*{_LINE_END})+|\u2029")
 
 
 @dataclass(frozen=True, slots=True)

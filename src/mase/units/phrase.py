@@ -12,12 +12,12 @@ __all__ = ["Phrase"]
 
 # Words that join clauses. Those that are often adverbs or prepositions ("so", "yet", "as", "after") are not among them.
 _CONJUNCTIONS = {"en": "although|and|because|but|if|nor|or|since|though|unless|until|when|whereas|while"}
-_ENDS = r"(?:[,;:،؛)\]][)\]\"'”’»]*|\s[-–—]+)(?=\s)|[—，；：、][」』”’）]*|\s(?=[(\[])"
+_ENDS = r"[,;:،؛)\]][)\]\"'”’»]*(?=\s)|[，；：、][」』”’）]*|(?<=\w)—|\s(?=[-–—]+\s|[(\[])"
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Parts of sentences: they end after a comma, a semicolon, a colon, a dash or a bracket, and before a conjunction.
+    """Parts of sentences: they end at commas, semicolons, colons, dashes and brackets, and before conjunctions.
 
     These are the surface cues by which Marcu (The Theory and Practice of Discourse Parsing and Summarization, 2000)
     finds elementary discourse units. No parser is needed, so "bread and butter" is two phrases as well.

@@ -15,7 +15,7 @@ from mase.models import Callable
 from mase.text import find_words
 
 
-def asked(text, kept, **options):
+def asked(text, kept, units="wordpunct", **options):
     """Return the string that a black box gets for the words kept."""
     seen = []
 
@@ -23,7 +23,7 @@ def asked(text, kept, **options):
         seen.extend(texts)
         return [[0.5, 0.5]] * len(texts)
 
-    bound = masker(Callable(record, ["a", "b"], **options), text)
+    bound = masker(Callable(record, ["a", "b"], **options), text, units=units)
     seen.clear()
     bound.probabilities(np.array([kept], dtype=bool))
     return seen[0] if seen else text  # the text itself is known
@@ -84,11 +84,15 @@ def texts_and_kept(draw):
     return text, draw(st.lists(st.booleans(), min_size=n, max_size=n))
 
 
+UNSPACED = r"(HALFWIDTH )?(CJK|IDEOGRAPHIC|HIRAGANA|KATAKANA|THAI|LAO|MYANMAR|KHMER|TAI|NEW TAI|AHOM)\b"
+
+
 def runs(text):
-    """Return the runs of letters and digits, ideographs and kana one by one; written without `find_words`."""
+    """Return the runs of letters and digits, of scripts without spaces one by one; written without `find_words`."""
     found, last = [], False
     for character in text:
-        single = re.match("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]", character)
+        letter = unicodedata.category(character)[0] == "L" or character == "〇"
+        single = letter and re.match(UNSPACED, unicodedata.name(character, ""))
         if not character.isalnum():
             joining = last and (unicodedata.category(character) in ("Mn", "Mc", "Me", "Cf") or character == "\xad")
             last = last and joining
@@ -133,3 +137,22 @@ def test_words_in_the_place_of_others_are_not_glued():
     mase.Explainer(Callable(record, ["a", "b"]), method="permutation-importance", n_samples=60)("open-source code")
     found = {run for text in seen for run in re.findall(r"\w+", text)}
     assert found == {"open", "source", "code"}
+
+
+@pytest.mark.parametrize(
+    ("text", "units", "out", "removed", "replaced"),
+    [
+        ("A (dull) start.", "word", 1, "A start.", "A [M] start."),
+        ("state-of-the-art", "word", 1, "state-the-art", "state-[M]the-art"),
+        ("One. Two words.", "re:Two.*", 0, "One.", "One. [M] [M]"),
+        ("这部电影很好。我喜欢。", "re:很好。", 0, "这部电影我喜欢。", "这部电影[M]我喜欢。"),
+        ("これは本です。", "re:本", 0, "これはです。", "これは[M]です。"),
+        ("หนังดีมาก", "re:ดี", 0, "หนังมาก", "หนัง[M]มาก"),
+        ("很好ok吗", "word", 2, "很好吗", "很好[M]吗"),
+    ],
+)
+def test_a_unit_of_several_words_is_out_as_one(text, units, out, removed, replaced):
+    n = len(mase.Explainer(lambda texts: [[0.5, 0.5]] * len(texts), units=units, n_samples=16)(text).units)
+    kept = [index != out for index in range(n)]
+    assert asked(text, kept, units) == removed
+    assert asked(text, kept, units, mask_token="[M]") == replaced

@@ -1,0 +1,18 @@
+"""Labels in the cells of a terminal."""
+
+from rich.cells import cell_len, set_cell_size
+
+from mase.render.pieces import isolated
+
+__all__ = ["cells", "shortened"]
+
+
+def shortened(label: str, width: int) -> str:
+    """Return a label of at most `width` cells; a longer one ends with an ellipsis."""
+    return label if cell_len(label) <= width else set_cell_size(label, width - 1).rstrip() + "…"
+
+
+def cells(label: str, width: int) -> str:
+    """Return a label of exactly `width` cells; one that is read from right to left is kept apart from what follows."""
+    shown = shortened(label, width)
+    return isolated(shown) + " " * (width - cell_len(shown))
