@@ -40,7 +40,7 @@ class Explainer:
     Parameters
     ----------
     model, tokenizer
-        A name or folder (see `mase.models.load`), a Hugging Face classifier with its tokenizer, a function
+        A name, folder or URL (`mase.models.load`), a Hugging Face classifier with its tokenizer, a function
         `list[str] -> (n, k)`, a fitted scikit-learn estimator that takes texts, or an adapter from `mase.models`.
     method
         The name of a method in `mase.METHODS`, or a `Method`. For a model without embeddings, "mase-nlgp" is replaced
@@ -64,10 +64,9 @@ class Explainer:
         takes as many evaluations again.
     query, stopping
         How to evaluate the model (batch size and precision), and when to stop before `n_samples`.
-    fixed
-        Names of fields that are never masked, such as the question of a pair.
-    background
-        For each field that is a number or a category, the value that replaces it when it is masked.
+    fixed, background
+        Names of fields that are never masked, such as the question of a pair; and for each field that is a number or a
+        category, the value that replaces it when it is masked.
     show_progress
         Whether to show a progress bar on stderr for a list of texts.
     **more
