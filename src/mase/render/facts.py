@@ -135,14 +135,17 @@ def link_meaning(attribution: Attribution) -> str | None:
         return None
     if attribution.responses[0].against is not None:
         return _CONTRAST_MEANINGS.get(attribution.link, f"{attribution.link}: the difference between both")
-    probabilities = attribution.prediction.probabilities
+    # Of several windows any one says what the link means: pooled numbers need not be related as those of the model are.
+    window = next(iter(attribution.windows), None)
+    probabilities = (attribution if window is None else window).prediction.probabilities
+    response = attribution.response if window is None else window.of(attribution.target).value
     probability = probabilities.get(attribution.target, 0.0)
     # Multi-label: the probabilities do not sum to 1, and there is no competing class.
     multilabel = abs(sum(probabilities.values()) - 1) > _ROUNDING
     log_odds = math.log(probability / (1 - probability)) if 0 < probability < 1 else math.inf
     if attribution.link == "margin" and multilabel:
         return "margin: the log-odds of the class against its absence; +0.7 doubles the odds"
-    if attribution.link == "logit" and abs(attribution.response - log_odds) < _ROUNDING * max(1.0, abs(log_odds)):
+    if attribution.link == "logit" and abs(response - log_odds) < _ROUNDING * max(1.0, abs(log_odds)):
         return "logit: the log-odds of the class; +0.7 doubles the odds"
     return _LINK_MEANINGS.get(attribution.link)
 

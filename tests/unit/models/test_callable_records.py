@@ -88,6 +88,11 @@ def test_a_value_equal_to_its_background_scores_exactly_0():
         assert found.scores[found.words.index("DE")] != 0
 
 
+def test_a_fixed_value_equal_to_its_background_takes_no_other_word_with_it():
+    found = explainer(fixed=["question", "age"], background={"age": 60, "country": "FR"})(RECORD, target=1)
+    assert dict(found.as_list()) == pytest.approx({word: TRUTH[word] for word in TRUTH if word != "60"}, abs=1e-6)
+
+
 def test_a_number_without_background_is_refused_and_says_what_to_pass():
     for background in ({}, {"country": "FR"}):
         with pytest.raises(InvalidTextError, match=r"background={'age': \.\.\.} or fixed=\['age'\]"):
