@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mase.document import Document as Document
     from mase.errors import MaseError as MaseError
     from mase.explainer import Explainer as Explainer
-    from mase.explainer import explain as explain
+    from mase.explanation import explain as explain
     from mase.io.json import load as load
     from mase.methods import METHODS as METHODS
     from mase.methods import Method as Method
@@ -72,7 +72,7 @@ __getattr__ = lazy_names(
         "Widget": "mase.widget.widget",
         "check": "mase.doctor.checking",
         "compare": "mase.comparison.compare",
-        "explain": "mase.explainer",
+        "explain": "mase.explanation",
         "load": "mase.io.json",
         "models": "mase.models",
         "open_run": "mase.corpus.opened",

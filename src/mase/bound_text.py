@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from mase.arrays import Floats, Ints
-from mase.attribution import Attribution, Evidence, Prediction
+from mase.attribution import Attribution, Evidence, Prediction, Unit
 from mase.coordinates import coordinates, members
 from mase.document import Document
 from mase.errors import EmptyTextError, ModelError, OptionError
@@ -106,6 +106,11 @@ class BoundText:
         """The link that is explained: that of the method, or a contrast of it."""
         return self.method.link if self.against is None else Contrast(self.method.link, self.against)
 
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """The units of the document."""
+        return units_of(self.tokens, self.words)
+
     def check_units(self, found: Attribution) -> None:
         """Check that an attribution of the same document has the same units.
 
@@ -114,7 +119,7 @@ class BoundText:
         OptionError
             If it does not.
         """
-        if units_of(self.tokens, self.words) != found.units:
+        if self.units != found.units:
             raise OptionError(
                 f"the attribution has {len(found.units)} units, expected the {len(self.words)} units of this "
                 f"explainer; explain the text with units={found.method.get('units')!r}"
@@ -158,7 +163,7 @@ class BoundText:
         evidence: Evidence | None = None if tested is None else tested.evidence(responses[0].order, n_best)
         return Attribution(
             document=self.tokens.document.fields,
-            units=units_of(self.tokens, words),
+            units=self.units,
             responses=responses,
             tokens=tokens_of(self.tokens, words),
             prediction=self.prediction,

@@ -2,7 +2,7 @@
 
 from typing import Literal, get_args
 
-__all__ = ["PRECISIONS", "REFERENCES", "Precision", "Reference"]
+__all__ = ["LONG", "POOLINGS", "PRECISIONS", "REFERENCES", "Long", "Pooling", "Precision", "Reference"]
 
 Precision = Literal["float32", "bfloat16"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
@@ -10,3 +10,9 @@ PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 # The inputs that can represent an absent word. Each model supports some of them.
 Reference = Literal["zero", "mask", "unk", "pad", "delete"]
 REFERENCES: tuple[Reference, ...] = get_args(Reference)
+
+# What to do with a text that is longer than the model reads, and how the predictions for its windows become one.
+Long = Literal["cut", "windows"]
+LONG: tuple[Long, ...] = get_args(Long)
+Pooling = Literal["mean", "max", "first"]
+POOLINGS: tuple[Pooling, ...] = get_args(Pooling)

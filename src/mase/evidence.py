@@ -4,18 +4,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
+from typing import Protocol
 
 import numpy as np
 
 from mase.arrays import Floats, Ints
 from mase.attribution import Changed, Evidence, FlipSet
 from mase.errors import OptionError
-from mase.links import Contrast, probabilities, respond
+from mase.links import Contrast, Output, predictions, respond
 from mase.models.batching import UNWATCHED, Watch, ask
 from mase.models.protocol import Probe
 from mase.regression.answers import Answers
 
-__all__ = ["MaskedPredictions", "budget", "check_count", "within_budget"]
+__all__ = ["MaskedPredictions", "ModelReading", "Reading", "budget", "check_count", "within_budget"]
 
 # Beyond the K best units, so many are masked one after another in search of a set that flips the prediction.
 _FURTHER = 10
@@ -62,6 +63,61 @@ def _wanted(k: int) -> int:
     return 3 * k + 2 * _FURTHER
 
 
+class Reading(Protocol):
+    """What the scores of a model say: its prediction, and the explained number."""
+
+    @property
+    def of_values(self) -> bool:
+        """Whether the model has no classes, so that no prediction can flip."""
+        ...
+
+    def predictions(self, scores: Floats) -> Floats:
+        """Return class probabilities or values `(n, k)` from scores of n rows."""
+        ...
+
+    def responses(self, scores: Floats) -> Floats:
+        """Return the explained numbers `(n,)` from scores of n rows."""
+        ...
+
+    def best(self, scores: Floats) -> int:
+        """Return the most probable class from the scores of a row."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReading:
+    """The reading of the scores `(n, k)` of a model.
+
+    Attributes
+    ----------
+    output
+        What the columns of the scores are.
+    link, target
+        The link that is explained, and the index of its class.
+    """
+
+    output: Output
+    link: str | Contrast
+    target: int
+
+    @property
+    def of_values(self) -> bool:
+        """Whether the model has no classes, so that no prediction can flip."""
+        return self.output.kind == "values"
+
+    def predictions(self, scores: Floats) -> Floats:
+        """Return class probabilities or values `(n, k)` from scores `(n, k)`."""
+        return predictions(scores, self.output)
+
+    def responses(self, scores: Floats) -> Floats:
+        """Return the explained numbers `(n,)` from scores `(n, k)`."""
+        return respond(scores, self.output, self.link, self.target)
+
+    def best(self, scores: Floats) -> int:
+        """Return the most probable class of scores `(k,)`."""
+        return int(np.argmax(scores))
+
+
 @dataclass(slots=True)
 class MaskedPredictions:
     """Predictions of a model for one document with some of its units masked.
@@ -86,6 +142,8 @@ class MaskedPredictions:
         Number of rows that were asked, and evaluations of the setup.
     watch
         Who is told of the batches.
+    other_reading
+        How the scores are read, if not by the output of the probe and the link.
     """
 
     probe: Probe
@@ -98,14 +156,20 @@ class MaskedPredictions:
     batch_size: int | None = None
     n_asked: int = 0
     watch: Watch = UNWATCHED
+    other_reading: Reading | None = None
 
     def __post_init__(self) -> None:
         self.answers.with_text(self.probe.start, len(self.probe.scale))
 
+    @property
+    def reading(self) -> Reading:
+        """How the scores are read."""
+        return self.other_reading or ModelReading(self.probe.output, self.link, self.target)
+
     def evidence(self, order: Sequence[int], k: int) -> Evidence:
         """Return the predictions without the best 1 to k units of an order and from them alone, and a flip set."""
         best = [tuple(order[:size]) for size in range(1, min(k, len(order), self.budget // 2) + 1)]
-        scores = self._scores([*map(self._without, best), *map(self._only, best)])
+        scores = self.scores([*map(self._without, best), *map(self._only, best)])
         return Evidence(
             tuple(map(self._changed, best, scores[: len(best)])),
             tuple(map(self._changed, best, scores[len(best) :])),
@@ -115,11 +179,11 @@ class MaskedPredictions:
 
     def without(self, units: tuple[int, ...]) -> Changed:
         """Return the prediction with these units masked, whatever the budget is."""
-        return self._changed(units, self._scores([self._without(units)])[0])
+        return self._changed(units, self.scores([self._without(units)])[0])
 
     def _flip_set(self, order: Sequence[int], k: int) -> FlipSet | None:
         """Return the shortest beginning of the order that flips the prediction, without the units it does not need."""
-        if self._of_values or int(np.argmax(self.probe.start)) != self.target:
+        if self.reading.of_values or self._is_other(self.probe.start[0]):
             return None
         beginnings = self._affordable([tuple(order[:size]) for size in range(1, min(k + _FURTHER, len(order)) + 1)])
         flips = self._flips(beginnings)
@@ -158,7 +222,7 @@ class MaskedPredictions:
             smallest = all(scores is not None for scores in known)
             if not smallest:
                 break
-        probability = self._probabilities(self._scores([self._without(units)])[0])
+        probability = self.reading.predictions(np.array(self.scores([self._without(units)])))[0]
         best = int(np.argmax(probability))
         return FlipSet(units, self.labels[best], float(probability[best]), smallest)
 
@@ -169,27 +233,18 @@ class MaskedPredictions:
         return sets[: int(np.searchsorted(new, self.budget, side="right"))]
 
     def _flips(self, sets: Sequence[tuple[int, ...]]) -> list[bool]:
-        return [self._is_other(scores) for scores in self._scores([self._without(units) for units in sets])]
+        return [self._is_other(scores) for scores in self.scores([self._without(units) for units in sets])]
 
     def _is_other(self, scores: Floats) -> bool:
-        return int(np.argmax(scores)) != self.target
+        return self.reading.best(scores) != self.target
 
     def _changed(self, units: tuple[int, ...], scores: Floats) -> Changed:
-        response = float(respond(scores[None], self.probe.output, self.link, self.target)[0])
-        if self._of_values:
+        response = float(self.reading.responses(scores[None])[0])
+        if self.reading.of_values:
             return Changed(units, self.labels[self.target], None, None, response)
-        probability = self._probabilities(scores)
+        probability = self.reading.predictions(scores[None])[0]
         best = int(np.argmax(probability))
         return Changed(units, self.labels[best], float(probability[best]), float(probability[self.target]), response)
-
-    def _probabilities(self, scores: Floats) -> Floats:
-        found: Floats = probabilities(scores[None], self.probe.output)[0]
-        return found
-
-    @property
-    def _of_values(self) -> bool:
-        """Whether the model has no classes, so that no prediction can flip."""
-        return self.probe.output.kind == "values"
 
     def _without(self, units: Iterable[int]) -> Floats:
         row = np.ones(len(self.probe.scale))
@@ -203,8 +258,8 @@ class MaskedPredictions:
             row[self.coordinates[unit]] = 1.0
         return row
 
-    def _scores(self, rows: Sequence[Floats]) -> list[Floats]:
-        """Return the class scores `(k,)` of each row; those that were not asked are asked in one batch."""
+    def scores(self, rows: Sequence[Floats]) -> list[Floats]:
+        """Return the scores `(k,)` of each row `(p,)`; those that were not asked are asked in one batch."""
         if not rows:
             return []
         return list(self.answers.complete(self._table(rows), self._ask))

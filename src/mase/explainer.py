@@ -2,35 +2,32 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any, Unpack, overload
-
-import numpy as np
 
 from mase.attribution import Attribution, Attributions, Changed, chosen
 from mase.bound_text import BoundText
 from mase.budget import NSamples
 from mase.document import Document, Input, Scalar, is_single
 from mase.errors import MaseError, OptionError
-from mase.evidence import budget, check_count, within_budget
+from mase.evidence import budget, check_count
 from mase.links import Link
-from mase.measure import measure
-from mase.methods import Method, describe, resolve, suited
+from mase.measurement import Measurement
+from mase.methods import Method, suited
 from mase.models import adapt
-from mase.models.batching import UNWATCHED
-from mase.models.protocol import Model, Probe
-from mase.options import ExplainerOptions, MoreOptions, merged, names_of
-from mase.progress import Listener, Reporter, tracked
+from mase.models.protocol import Model
+from mase.options import MoreOptions, merged, names_of, windows_of
+from mase.progress import Listener, tracked
 from mase.regression.answers import Answers
 from mase.regression.precision import AUTO, QueryOptions
 from mase.regression.stopping import NEVER, Stopping
-from mase.rng import generator, seeded, stream_key
+from mase.rng import seeded, stream_key
 from mase.tables import Fields, documents, is_split
 from mase.target import Label, Question, Target
-from mase.units import DEFAULT, Units
+from mase.units import DEFAULT, Splitter, Units
+from mase.windows import LongText, MaskedWindow, WindowText, check_cuts, explained, masked, with_evidence
 from mase.zoom import check_zoom, zoomed
 
-__all__ = ["Explainer", "explain"]
+__all__ = ["Explainer"]
 
 
 class Explainer:
@@ -39,7 +36,7 @@ class Explainer:
     Parameters
     ----------
     model, tokenizer
-        A name or folder (see `mase.models.load`), a Hugging Face classifier with its tokenizer, a function
+        A name, folder or URL (`mase.models.load`), a Hugging Face classifier with its tokenizer, a function
         `list[str] -> (n, k)`, a fitted scikit-learn estimator that takes texts, or an adapter from `mase.models`.
     method
         The name of a method in `mase.METHODS`, or a `Method`. For a model without embeddings, "mase-nlgp" is replaced
@@ -72,7 +69,10 @@ class Explainer:
     **more
         `design`, `estimator`, `space` and `center` replace further parts of the method. They are values or names, with
         optional settings as in "focused(rounds=3)". The fields of `query` (`batch_size`, `precision`) and of `stopping`
-        (`tolerance`, `stable_top`) can be given directly. `granularity` is the former name of `units`.
+        (`tolerance`, `stable_top`) can be given directly. `granularity` is the former name of `units`. With
+        `long="windows"` a text that is longer than the model reads is explained in windows, in place of what the model
+        reads of it ("cut"). They have a share of `overlap` (0.25) in common, their predictions become one by `pooling`
+        ("mean", "max" or "first"), and a score is the effect on one window. `n_samples` is for each.
 
     Raises
     ------
@@ -117,6 +117,15 @@ class Explainer:
         self.seed, self.show_progress, self.n_tested = int(seed), show_progress, check_count(evidence)
         self.zoom = check_zoom(zoom, self.splitter)
         self.fixed, self.background = names_of(fixed), dict(background or {})
+        self.windows = check_cuts(self.model, windows_of(more))
+        if self.zoom and self.windows:
+            raise OptionError(f"zoom is {zoom} with long='windows', expected one of the two; use units='word'")
+        given = {"zoom": self.zoom, "fixed": list(self.fixed), "background": self.background}
+        further = {name: value for name, value in given.items() if value}
+        further |= {} if self.windows is None else self.windows.settings
+        self.measurement = Measurement(
+            self.method, self.splitter, self.query, self.stopping, self.seed, self.n_tested, further
+        )
 
     @overload
     def __call__(self, texts: Input, *, target: Target = None, against: Label = None) -> Attribution: ...
@@ -213,44 +222,47 @@ class Explainer:
         ModelError
             If the model raises an exception or returns something other than finite class scores.
         """
-        masked = chosen(units, len(found.units))
+        out = chosen(units, len(found.units))
         if dict(found.model) != {"name": self.model.name, "sha256": self.model.sha256}:
             name = found.model.get("name")
             raise OptionError(f"the attribution is of the model {name!r}, expected one of {self.model.name!r}")
         document = Document(found.document)
         with seeded(self.seed, document.key):
-            bound = self._bound(document, Question(found.target, found.responses[0].against))
+            if found.windows:
+                return masked(found, self._masked_windows(found), 1).without(out)
+            bound = self._bound(document, Question(found.target, found.responses[0].against), self.splitter)
             bound.check_units(found)
-            return bound.masked(Answers(), 1, self.query.rows).without(masked)
+            return bound.masked(Answers(), 1, self.query.rows).without(out)
 
     def _explain(self, text: Input, question: Question, listener: Listener | None = None) -> Attribution:
         document = Document.of(text, fixed=self.fixed, background=self.background)
         with seeded(self.seed, document.key):
-            return self._explained(self._bound(document, question), listener)
+            long = None if self.windows is None else LongText.of(self.model, document, self.splitter, self.windows)
+            if long is None:
+                bound = self._bound(document, question, self.splitter)
+                found = self.measurement.attribution(bound, listener)
+                return replace(found, zoomed=zoomed(bound, found, self.zoom, self.measurement)) if self.zoom else found
+            found = explained(long, self.model, question, self._window, listener)
+            tested = self._masked_windows(found) if self.n_tested else []
+            return with_evidence(found, tested, self.n_tested) if tested else found
 
-    def _bound(self, document: Document, question: Question) -> BoundText:
-        return BoundText.of(self.model, self.method, document, question, self.splitter, seed=self.seed)
+    def _window(self, window: WindowText, question: Question, listener: Listener | None) -> Attribution:
+        with seeded(self.seed, window.document.key):
+            bound = self._bound(window.document, question, window.splitter)
+            return self.measurement.attribution(bound, listener, tests=False)
 
-    def _explained(self, bound: BoundText, listener: Listener | None) -> Attribution:
-        probe = bound.probe
-        n_units = int(np.count_nonzero(probe.scale))
-        n_samples = self.method.budget(n_units, stops_early=not self.stopping.never)
-        settings, report = self._described(probe, n_samples), None
-        if listener is not None:
-            interim = partial(bound.attribution, settings=settings, seed=self.seed)
-            n_expected = min(n_samples, 2**n_units) if self.method.space.binary else n_samples
-            report = Reporter(listener, interim, n_expected, probe.n_setup)
-        measured = replace(self.method, n_samples=within_budget(n_samples, self.n_tested))
-        answers = Answers() if self.n_tested else None
-        rng = generator(self.seed, bound.tokens.document.key)
-        first, *others = bound.targets
-        solution = measure(probe, measured, first, rng, self.query, self.stopping, answers, report, others, bound.link)
-        tested = None
-        if answers is not None:
-            left = budget(n_samples, self.n_tested)
-            tested = bound.masked(answers, left, self.query.rows, report or UNWATCHED)
-        found = bound.attribution(solution, settings, self.seed, tested, self.n_tested)
-        return replace(found, zoomed=zoomed(bound, found, self.zoom, self._described, self.query, self.stopping))
+    def _masked_windows(self, found: Attribution) -> list[MaskedWindow]:
+        """Return the windows of an attribution, with the predictions for them with units masked."""
+        question, windows = Question(found.target, found.responses[0].against), []
+        for window in LongText.found(found, self.splitter).windows:
+            bound = self._bound(window.document, question, window.splitter)
+            n_samples = self.measurement.budget(bound.probe)
+            tested = bound.masked(Answers(), budget(n_samples, self.n_tested), self.query.rows)
+            windows.append(MaskedWindow(window, bound.units, tested, bound.probe.n_setup))
+        return windows
+
+    def _bound(self, document: Document, question: Question, splitter: Splitter) -> BoundText:
+        return BoundText.of(self.model, self.method, document, question, splitter, seed=self.seed)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -261,45 +273,4 @@ class Explainer:
         TypeError
             If sigma is a function of the number of coordinates: each text then has settings of its own.
         """
-        return self._settings(self.method)
-
-    def _settings(self, method: Method) -> dict[str, Any]:
-        return describe(method) | {
-            "units": self.splitter.name,
-            "tolerance": self.stopping.tolerance,
-            "stable_top": self.stopping.stable_top,
-            "confidence": self.stopping.confidence,
-            "precision": self.query.precision,
-            **({"evidence": self.n_tested} if self.n_tested else {}),
-            **({"zoom": self.zoom} if self.zoom else {}),
-            **({"fixed": list(self.fixed)} if self.fixed else {}),
-            **({"background": self.background} if self.background else {}),
-        }
-
-    def _described(self, probe: Probe, n_samples: int) -> dict[str, Any]:
-        """Return the settings of one explanation; a sigma that is a function of p is evaluated."""
-        method, design = replace(self.method, n_samples=n_samples), self.method.gaussian
-        if design is not None and callable(design.sigma):
-            method = resolve(method, sigma=design.sigma(int(np.count_nonzero(probe.scale))))
-        return self._settings(method) | {"batch_size": self.query.rows or probe.batch_size}
-
-
-def explain(
-    text: Input,
-    model: Any = "lstm-imdb",
-    tokenizer: Any = None,
-    *,
-    target: Target = None,
-    against: Label = None,
-    **options: Unpack[ExplainerOptions],
-) -> Attribution:
-    """Return the attribution of one text. Create one `Explainer` for several: the model is then loaded only once.
-
-    `model`, `tokenizer` and the options are those of `Explainer`; `text`, `target` and `against` those of its call.
-
-    Raises
-    ------
-    MaseError
-        If an option, the model or the text is invalid (see `Explainer`).
-    """
-    return Explainer(model, tokenizer, **options)(text, target=target, against=against)
+        return self.measurement.settings(self.method)

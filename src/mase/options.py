@@ -1,11 +1,12 @@
 """Options of an explanation that can be given in more than one way."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any, Literal, TypedDict
 
 from mase.budget import NSamples
-from mase.choices import Precision
+from mase.choices import LONG, POOLINGS, Long, Pooling, Precision
 from mase.document import Scalar
 from mase.errors import OptionError
 from mase.links import Link
@@ -15,7 +16,7 @@ from mase.regression.precision import QueryOptions
 from mase.regression.stopping import Stopping
 from mase.units import DEFAULT, Splitter, Units, splitter
 
-__all__ = ["ExplainerOptions", "MoreOptions", "merged", "names_of"]
+__all__ = ["ExplainerOptions", "MoreOptions", "Windows", "merged", "names_of", "windows_of"]
 
 
 class MoreOptions(TypedDict, total=False):
@@ -30,6 +31,41 @@ class MoreOptions(TypedDict, total=False):
     tolerance: float | None
     stable_top: int | None
     granularity: Units
+    long: Long
+    overlap: float | None
+    pooling: Pooling | None
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """How a text that is longer than the model reads is explained in windows.
+
+    Parameters
+    ----------
+    overlap
+        Share of the units of a window that the next one also has, from 0 to 0.9.
+    pooling
+        How the predictions for the windows become one: their "mean", the "max" of each class, or that of the "first".
+
+    Raises
+    ------
+    OptionError
+        If a value is invalid.
+    """
+
+    overlap: float = 0.25
+    pooling: Pooling = "mean"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.overlap, bool) or not isinstance(self.overlap, Real) or not 0 <= self.overlap <= 0.9:
+            raise OptionError(f"overlap is {self.overlap!r}, expected a number from 0 to 0.9")
+        if self.pooling not in POOLINGS:
+            raise OptionError(f"pooling is {self.pooling!r}, expected one of {', '.join(POOLINGS)}")
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The options by name."""
+        return {"long": "windows", "overlap": self.overlap, "pooling": self.pooling}
 
 
 class ExplainerOptions(MoreOptions, total=False):
@@ -53,6 +89,7 @@ class ExplainerOptions(MoreOptions, total=False):
 _PARTS = ("design", "estimator", "space", "center")
 _QUERY = ("batch_size", "precision")
 _STOPPING = ("tolerance", "stable_top")
+_WINDOWS = ("overlap", "pooling")
 # The keywords that the signatures name, for the hint about a misspelt one; a test compares them.
 _NAMED = (
     "method",
@@ -98,6 +135,24 @@ def merged(
     query = replace(query, **_select(more, _QUERY))
     stopping = replace(stopping, **_select(more, _STOPPING))
     return _select(more, _PARTS), query, stopping, _splitter(units, more.get("granularity"))
+
+
+def windows_of(more: Mapping[str, Any]) -> Windows | None:
+    """Return how long texts are explained in windows; None if they are cut off.
+
+    Raises
+    ------
+    OptionError
+        If a value is invalid, or one is given that only windows have.
+    """
+    long, given = more.get("long") or LONG[0], _select(more, _WINDOWS)
+    if long not in LONG:
+        raise OptionError(f"long is {long!r}, expected one of {', '.join(LONG)}")
+    if long == "windows":
+        return Windows(**given)
+    if given:
+        raise OptionError(f"{' and '.join(given)} given for long='cut', expected long='windows' with it")
+    return None
 
 
 def names_of(fields: Collection[str]) -> tuple[str, ...]:

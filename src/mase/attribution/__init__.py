@@ -9,6 +9,7 @@ from mase.attribution.fit import Fit, Note, Precision
 from mase.attribution.prediction import Prediction
 from mase.attribution.response import Response, ranking
 from mase.attribution.verdict import Verdict
+from mase.attribution.window import Window, WindowResponse
 from mase.document import Field
 
 __all__ = [
@@ -27,6 +28,8 @@ __all__ = [
     "Token",
     "Unit",
     "Verdict",
+    "Window",
+    "WindowResponse",
     "Word",
     "chosen",
     "ranking",

@@ -20,6 +20,7 @@ from mase.attribution.prediction import Prediction
 from mase.attribution.response import Response, ranking
 from mase.attribution.rows import rows
 from mase.attribution.verdict import Verdict, verdict_on
+from mase.attribution.window import Window
 from mase.document import Document, Field
 from mase.errors import OptionError
 from mase.registry import unknown
@@ -63,6 +64,10 @@ class Attribution:
     leading one (see `Explainer`). `of` puts another one first. A positive score increases the response of `target`, and
     a negative score decreases it. `zoomed` has the words of the strongest units, explained with everything else in
     place; its cost is its own.
+
+    A text that is too long for the model may be explained in `windows`, which are empty otherwise. A score is then the
+    effect of a unit on the response of one window, the one in which it is farthest from a cut, and not on that of the
+    text. The prediction and the responses of the text are pooled from those of the windows.
     """
 
     document: tuple[Field, ...]
@@ -79,6 +84,7 @@ class Attribution:
     truncation: Truncation | None
     evidence: Evidence | None = None
     zoomed: "Attribution | None" = None
+    windows: tuple[Window, ...] = ()
 
     @property
     def text(self) -> str:
@@ -221,7 +227,7 @@ class Attribution:
         """Return the response that the scores lead to expect with these units masked: the response minus their scores.
 
         `Explainer.predict_without` asks the model, so that one can be compared with the other. None if the scores have
-        no sign, or are not estimates.
+        no sign, are not estimates, or are effects on the responses of several windows.
 
         Raises
         ------
@@ -229,7 +235,7 @@ class Attribution:
             If one is not the index of a unit.
         """
         first, out = self.responses[0], chosen(units, len(self.units))
-        if not self.signed or (first.scores and all(error is None for error in first.standard_errors)):
+        if not self.signed or self.windows or (first.scores and all(error is None for error in first.standard_errors)):
             return None
         return self.response - fsum(first.scores[unit] for unit in out)
 

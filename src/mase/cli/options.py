@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from mase.budget import AUTO, NSamples
-from mase.choices import PRECISIONS, REFERENCES
+from mase.choices import LONG, POOLINGS, PRECISIONS, REFERENCES
 from mase.designs import DESIGNS
 from mase.errors import OptionError, UnknownNameError
 from mase.estimators import ESTIMATORS
@@ -179,6 +179,14 @@ how = options(
         "--estimator", metavar="NAME", help=f"Estimator of the scores: {', '.join(ESTIMATORS)}. [default: the method's]"
     ),
     units,
+    click.option(
+        "--long", type=click.Choice(LONG), default=LONG[0], show_default=True,
+        help="A text that is longer than the model reads: cut it off, or explain windows of it.",
+    ),
+    click.option("--overlap", type=float, metavar="S", help="Share that windows have in common. [default: 0.25]"),
+    click.option(
+        "--pooling", type=click.Choice(POOLINGS), help="How predictions for windows become one. [default: mean]"
+    ),
     click.option(
         "--seed", type=click.IntRange(min=0), default=0, show_default=True,
         help="Seed; the same seed and text give the same scores.",

@@ -28,6 +28,7 @@ _COLUMNS: dict[str, list[tuple[str, pa.DataType]]] = {
         ("split_half", pa.float64()),
         ("notes", pa.list_(_NOTE)),
         ("evidence", pa.string()),
+        ("windows", pa.string()),
         ("error", pa.string()),
         ("message", pa.string()),
     ],
@@ -118,6 +119,7 @@ class Rows:
             split_half=found.fit.split_half,
             notes=_notes(found.own_notes),
             evidence=None if found.evidence is None else msgspec.json.encode(found.evidence).decode(),
+            windows=msgspec.json.encode(found.windows).decode() if found.windows else None,
         )
         for response in found.responses:
             self._add_response(item, response, _notes(note for note in found.notes if note.response == response.name))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from mase.attribution import Attribution, Changed, Evidence, FlipSet, Prediction, Response
+from mase.attribution import Attribution, Changed, Evidence, FlipSet, Prediction, Response, Window
 from mase.errors import DataError
 
 __all__ = ["check"]
@@ -41,6 +41,8 @@ def _problems(attribution: Attribution) -> Iterator[str]:
     yield from _unique("responses", [response.name for response in attribution.responses])
     for index, response in enumerate(attribution.responses):
         yield from _response(f"responses[{index}]", response, attribution)
+    for index, window in enumerate(attribution.windows):
+        yield from _window(f"windows[{index}]", window, attribution)
     yield from _conditions(attribution)
     if attribution.evidence is not None:
         yield from _evidence(attribution.evidence, attribution)
@@ -199,6 +201,21 @@ def _within(path: str, value: float | None, low: float, high: float = math.inf) 
     if value is not None and not (low - _ROUNDING <= value <= high + _ROUNDING and abs(value) < math.inf):
         bounds = f"a number >= {low:g}" if high == math.inf else f"a number from {low:g} to {high:g}"
         yield f"{path} is {value!r:.20}, expected {bounds}"
+
+
+def _window(path: str, window: Window, attribution: Attribution) -> Iterator[str]:
+    """Yield the problems of a window."""
+    yield from _span(path, window.field, window.start, window.end, {one.name: one.text for one in attribution.document})
+    if window.prediction.names != attribution.prediction.names:
+        yield f"{path}: 'prediction' has other names than that of the text, expected the same"
+    names = sorted(response.name for response in attribution.responses)
+    if sorted(response.name for response in window.responses) != names:
+        yield f"{path}: 'responses' has other names than those of the text, expected {', '.join(names):.200}"
+    for response in window.responses:
+        if not math.isfinite(response.value):
+            yield f"{path}: 'value' is {response.value}, expected a finite number"
+        yield from _within(f"{path}: 'weight'", response.weight, 0, 1)
+        yield from _within(f"{path}: 'r2'", response.r2, -math.inf, 1)
 
 
 def _conditions(attribution: Attribution) -> Iterator[str]:

@@ -121,6 +121,8 @@ class _Scores:
         answer = self.model(batch, training=False)
         if isinstance(answer, list | tuple | dict):
             raise ModelError(f"{self.model.name} returned {len(answer)} outputs, expected one of shape (b, k)")
+        if keras.backend.backend() == "torch":  # Keras converts tensors of torch in a way of which NumPy 2 warns
+            return answer.detach().double().cpu().numpy()
         return keras.ops.convert_to_numpy(answer)
 
 

@@ -1,15 +1,11 @@
 """How the predictions for the windows of a text become one."""
 
-from typing import Literal, get_args
-
 import numpy as np
 
 from mase.arrays import Floats
+from mase.choices import Pooling
 
-__all__ = ["POOLINGS", "Pooling", "decider", "pooled", "weights"]
-
-Pooling = Literal["mean", "max", "first"]
-POOLINGS: tuple[Pooling, ...] = get_args(Pooling)
+__all__ = ["decider", "pooled", "weights"]
 
 
 def weights(numbers: Floats, pooling: Pooling) -> Floats:

@@ -55,7 +55,7 @@ def test_the_schema_has_the_documented_keys():
     plain = to_dict(made)
     assert list(plain) == [
         "schema", "document", "units", "responses", "tokens", "prediction", "fit", "notes", "method", "model", "seed",
-        "versions", "truncation", "evidence", "zoomed",
+        "versions", "truncation", "evidence", "zoomed", "windows",
     ]  # fmt: skip
     assert plain["schema"] == "mase.attribution/2"
     assert plain["document"] == [{"name": "text", "text": ODD, "fixed": False, "value": None, "background": None}]
@@ -65,10 +65,9 @@ def test_the_schema_has_the_documented_keys():
     assert set(plain["fit"]) == {"split_half", "condition", "n_queries", "n_gradients", "seconds", "precision"}
     assert set(plain["responses"][0]) == {
         "name", "link", "value", "scores", "standard_errors", "order", "r2", "effects", "r2_held_out", "exact",
-        "signed",
-        "token_scores", "against", "split_half", "intercept", "interactions",
+        "signed", "token_scores", "intercept", "interactions", "against", "split_half",
     }  # fmt: skip
-    assert plain["notes"] == [{"code": "unstable", "message": "beware", "unit": None}]
+    assert plain["notes"] == [{"code": "unstable", "message": "beware", "unit": None, "response": None}]
     assert plain["truncation"] == {"n_kept": 3, "n_total": 9, "kept": "end"}
     assert plain["responses"][0]["intercept"] == made.intercept
     assert all(made.text[unit["start"] : unit["end"]] == unit["text"] for unit in plain["units"])
@@ -202,7 +201,7 @@ def test_values_of_the_wrong_type_are_named(tmp_path, place, value, message):
     assert "a.json" in str(caught.value)
 
 
-@pytest.mark.parametrize("key", sorted(set(to_dict(attribution())) - {"evidence", "zoomed"}))
+@pytest.mark.parametrize("key", sorted(set(to_dict(attribution())) - {"evidence", "zoomed", "windows"}))
 def test_every_key_is_required(key):
     plain = to_dict(attribution())
     del plain[key]
@@ -333,3 +332,33 @@ def test_a_pipe_with_a_writer_is_read(tmp_path):
                 found = load_many(tmp_path / "pipe")
         writer.kill()
     assert found == RESULTS
+
+
+def test_results_from_before_several_responses_are_read():
+    made = attribution(notes=[("unstable", "beware")])
+    plain = to_dict(made)
+    del plain["prediction"]["values"], plain["notes"][0]["response"]
+    for name in ("against", "split_half"):
+        del plain["responses"][0][name]
+    assert from_dict(plain) == made
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "match"),
+    [
+        (("responses", 0, "against"), "maybe", "'against'"),
+        (("responses", 0, "against"), "pos", "another one"),
+        (("notes", 0, "response"), "neg", "'response'"),
+        (("prediction", "probability"), None, "'probability'"),
+        (("prediction", "values"), {"pos": 1.0}, "one of both"),
+    ],
+)
+def test_fields_of_several_responses_are_checked(path, value, match):
+    plain = to_dict(attribution(notes=[("unstable", "beware")]))
+    *inner, last = path
+    place = plain
+    for key in inner:
+        place = place[key]
+    place[last] = value
+    with pytest.raises(DataError, match=match):
+        from_dict(plain)

@@ -1,0 +1,107 @@
+"""How an explainer measures a bound text: its method and budget, what it tests, and the settings that it records."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mase.attribution import Attribution
+from mase.bound_text import BoundText
+from mase.evidence import budget, within_budget
+from mase.measure import measure
+from mase.methods import Method, describe, resolve
+from mase.models.batching import UNWATCHED
+from mase.models.protocol import Probe
+from mase.progress import Listener, Reporter
+from mase.regression.answers import Answers
+from mase.regression.precision import QueryOptions
+from mase.regression.stopping import Stopping
+from mase.rng import generator
+from mase.units import Splitter
+
+__all__ = ["Measurement"]
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """The settings with which texts are measured.
+
+    Attributes
+    ----------
+    method, splitter, query, stopping, seed
+        As of the `mase.Explainer`.
+    n_tested
+        Number of units whose evidence is paid from the budget.
+    further
+        Further settings to record, by name.
+    """
+
+    method: Method
+    splitter: Splitter
+    query: QueryOptions
+    stopping: Stopping
+    seed: int
+    n_tested: int
+    further: Mapping[str, Any]
+
+    def settings(self, method: Method) -> dict[str, Any]:
+        """Return all settings that decide the scores by a method, as plain JSON types."""
+        return describe(method) | {
+            "units": self.splitter.name,
+            "tolerance": self.stopping.tolerance,
+            "stable_top": self.stopping.stable_top,
+            "confidence": self.stopping.confidence,
+            "precision": self.query.precision,
+            **({"evidence": self.n_tested} if self.n_tested else {}),
+            **self.further,
+        }
+
+    def budget(self, probe: Probe) -> int:
+        """Return the number of samples for the units of a document."""
+        return self.method.budget(_n_units(probe), stops_early=not self.stopping.never)
+
+    def attribution(
+        self, bound: BoundText, listener: Listener | None = None, *, tests: bool = True, stream: str = ""
+    ) -> Attribution:
+        """Return the attribution of a bound text.
+
+        Parameters
+        ----------
+        bound
+            The text.
+        listener
+            Is told of batches and rounds; None for nobody.
+        tests
+            Whether to gather the evidence now. Its part of the budget is kept free in any case.
+        stream
+            Name of a random stream of its own, for a part of a document.
+        """
+        probe, n_samples = bound.probe, self.budget(bound.probe)
+        settings, report = self._described(probe, n_samples), None
+        if listener is not None:
+            interim = partial(bound.attribution, settings=settings, seed=self.seed)
+            n_rows = 2 ** _n_units(probe) if self.method.space.binary else n_samples
+            report = Reporter(listener, interim, min(n_samples, n_rows), probe.n_setup)
+        measured = replace(self.method, n_samples=within_budget(n_samples, self.n_tested))
+        answers = Answers() if tests and self.n_tested else None
+        rng = generator(self.seed, bound.tokens.document.key + stream)
+        first, *others = bound.targets
+        solution = measure(probe, measured, first, rng, self.query, self.stopping, answers, report, others, bound.link)
+        if answers is None:
+            return bound.attribution(solution, settings, self.seed)
+        tested = bound.masked(answers, budget(n_samples, self.n_tested), self.query.rows, report or UNWATCHED)
+        return bound.attribution(solution, settings, self.seed, tested, self.n_tested)
+
+    def _described(self, probe: Probe, n_samples: int) -> dict[str, Any]:
+        """Return the settings of one explanation; a sigma that is a function of p is evaluated."""
+        method, design = replace(self.method, n_samples=n_samples), self.method.gaussian
+        if design is not None and callable(design.sigma):
+            method = resolve(method, sigma=design.sigma(_n_units(probe)))
+        return self.settings(method) | {"batch_size": self.query.rows or probe.batch_size}
+
+
+def _n_units(probe: Probe) -> int:
+    """Return the number of coordinates that change the input."""
+    return int(np.count_nonzero(probe.scale))
