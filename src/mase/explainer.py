@@ -11,7 +11,7 @@ from mase.attribution import Attribution, Attributions, Changed, chosen
 from mase.bound_text import BoundText
 from mase.budget import NSamples
 from mase.document import Document, Input, Scalar, is_single
-from mase.errors import MaseError, OptionError
+from mase.errors import OptionError
 from mase.evidence import budget, check_count, within_budget
 from mase.links import Link
 from mase.measure import measure
@@ -20,7 +20,7 @@ from mase.models import adapt
 from mase.models.batching import UNWATCHED
 from mase.models.protocol import Model, Probe
 from mase.options import ExplainerOptions, MoreOptions, merged, names_of
-from mase.progress import Listener, Reporter, tracked
+from mase.progress import Listener, Reporter, each, tracked
 from mase.regression.answers import Answers
 from mase.regression.precision import AUTO, QueryOptions
 from mase.regression.stopping import NEVER, Stopping
@@ -160,16 +160,8 @@ class Explainer:
         MaseError
             As for one text, with a note of the number of the text, or if `texts` is a single text.
         """
-        return self._streamed(documents(texts, fields), Question(target, against))
-
-    def _streamed(self, texts: Iterable[Input], question: Question) -> Iterator[Attribution]:
-        for number, text in enumerate(tracked(texts) if self.show_progress else texts):
-            try:
-                attribution = self._explain(text, question)
-            except MaseError as error:
-                error.add_note(f"at text number {number}, counted from 0")
-                raise
-            yield attribution
+        several, question = documents(texts, fields), Question(target, against)
+        return each(tracked(several) if self.show_progress else several, lambda text: self._explain(text, question))
 
     def follow(self, text: Input, listener: Listener, *, target: Target = None, against: Label = None) -> Attribution:
         """Return the attribution of one text, and tell a listener how far it is.
