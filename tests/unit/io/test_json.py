@@ -68,7 +68,7 @@ def test_the_schema_has_the_documented_keys():
         "signed",
         "token_scores", "against", "split_half", "intercept", "interactions",
     }  # fmt: skip
-    assert plain["notes"] == [{"code": "unstable", "message": "beware", "unit": None}]
+    assert plain["notes"] == [{"code": "unstable", "message": "beware", "unit": None, "response": None}]
     assert plain["truncation"] == {"n_kept": 3, "n_total": 9, "kept": "end"}
     assert plain["responses"][0]["intercept"] == made.intercept
     assert all(made.text[unit["start"] : unit["end"]] == unit["text"] for unit in plain["units"])
@@ -333,3 +333,33 @@ def test_a_pipe_with_a_writer_is_read(tmp_path):
                 found = load_many(tmp_path / "pipe")
         writer.kill()
     assert found == RESULTS
+
+
+def test_results_from_before_several_responses_are_read():
+    made = attribution(notes=[("unstable", "beware")])
+    plain = to_dict(made)
+    del plain["prediction"]["values"], plain["notes"][0]["response"]
+    for name in ("against", "split_half"):
+        del plain["responses"][0][name]
+    assert from_dict(plain) == made
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "match"),
+    [
+        (("responses", 0, "against"), "maybe", "'against'"),
+        (("responses", 0, "against"), "pos", "another one"),
+        (("notes", 0, "response"), "neg", "'response'"),
+        (("prediction", "probability"), None, "'probability'"),
+        (("prediction", "values"), {"pos": 1.0}, "one of both"),
+    ],
+)
+def test_fields_of_several_responses_are_checked(path, value, match):
+    plain = to_dict(attribution(notes=[("unstable", "beware")]))
+    *inner, last = path
+    place = plain
+    for key in inner:
+        place = place[key]
+    place[last] = value
+    with pytest.raises(DataError, match=match):
+        from_dict(plain)

@@ -103,3 +103,17 @@ def test_an_adapter_without_safetensors_or_a_head_is_a_typed_error(base, saved):
     save_file(weights, saved / "adapter_model.safetensors")
     with pytest.raises(DataError, match=r"classifier\.weight"):
         load(saved)
+
+
+def test_pairs_are_explained_as_by_the_merged_model(base, tmp_path):
+    model, tokenizer = adapted(base), transformers.AutoTokenizer.from_pretrained(base)
+    model.save_pretrained(tmp_path)
+    pair = ("a good film", "good")
+    with torch.no_grad():
+        expected = model(**tokenizer(*pair, return_tensors="pt")).logits.softmax(dim=1)[0].numpy()
+    of_object, of_folder = Explainer(model, tokenizer), Explainer(load(tmp_path))
+    merged = Explainer(model.merge_and_unload(), tokenizer)(pair)
+    for explainer in (of_object, of_folder):
+        assert explainer.model.encode(pair).types == tuple(tokenizer(*pair)["token_type_ids"])
+        np.testing.assert_allclose(explainer.model.predict([pair])[0], expected, rtol=1e-4)
+    np.testing.assert_allclose(of_folder(pair).scores, merged.scores, rtol=1e-3, atol=1e-6)

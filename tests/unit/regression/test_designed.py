@@ -118,3 +118,8 @@ def test_one_subset_more_than_the_samples_is_not_exact():
     found = run(smooth(5), "mase", n_samples=31)
     assert not found.exact
     assert (found.estimate.variances > 0).all()
+
+
+def test_words_without_effect_score_exactly_zero():
+    found = run(FunctionProbe(lambda c: np.tanh(c[:, 0] - 0.7 * c[:, 3]), 5), "mase-mask", n_samples=32)
+    assert found.estimate.gamma[[1, 2, 4]].tolist() == [0.0, 0.0, 0.0]

@@ -13,7 +13,9 @@ from mase.render.facts import (
     fit_facts,
     link_meaning,
     meaning,
+    measured,
     origin,
+    other_responses,
     percent,
     percent_of_all,
     top_classes,
@@ -37,6 +39,10 @@ def test_facts():
         "R² > 0.99", "split-half 1.00", "12,345 evaluations", "7 gradients", "1 min 1 s",
     ]  # fmt: skip
     assert fit_facts(attribution(r2=None, fit=Fit(None, None, 2, 0, 1.0))) == ["2 evaluations", "1.0 s"]
+    response = attribution(r2=0.5).responses[0]
+    exact = replace(attribution(fit=Fit(None, 1.0, 17, 0, 1.0)), responses=(replace(response, exact=True),))
+    assert fit_facts(exact) == ["R² 0.50", "exact", "17 evaluations", "1.0 s"]
+    assert ("interval" in measured(attribution()), "interval" in measured(exact)) == (True, False)
     many = Prediction("c0", 0, 0.5, {f"c{index}": 0.5 - index / 100 for index in range(46)})
     assert [label for label, *_ in top_classes(attribution(prediction=many, target="c9"), 3)] == [
         "c0",
@@ -78,3 +84,21 @@ def test_the_unit_of_the_scores_is_told():
     assert "as the method named below measures it" in told[0]
     assert meaning([margin, masked, margin]) == [*put_back, f"M{link_meaning(margin)[1:]}."]
     assert meaning([]) == []
+
+
+def test_a_contrast_is_named_wherever_the_class_is():
+    found = attribution(against="neg", link="margin", method=MASKED)
+    assert unit(found) == "margin of pos rather than neg in log-odds"
+    assert link_meaning(found) == "margin: the log-odds of one against the other; +0.7 doubles the odds"
+    assert "pos rather than neg" in summary(found)
+
+
+def test_other_responses_have_a_line_each():
+    found = attribution(scores={"superb": 0.5})
+    first = found.responses[0]
+    others = [replace(first, name=f"c{index}", scores=tuple(-score for score in first.scores)) for index in range(10)]
+    lines = other_responses(replace(found, responses=(first, *others)))
+    assert lines[0].startswith("c0: probability 0.8; ")
+    assert lines[-1] == "and 2 more"
+    assert len(lines) == 9
+    assert other_responses(found) == []

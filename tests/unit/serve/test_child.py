@@ -150,3 +150,13 @@ def test_predictions_do_not_touch_random_numbers():
     state = random.getstate()
     answers(model, Predict(TEXT))
     assert random.getstate() == state
+
+
+def test_values_are_no_probabilities():
+    told = []
+    worker = Worker(Callable(lambda texts: [float(len(text)) for text in texts], outputs="values"), told.append, set())
+    worker.handle(Request(1, Predict(TEXT)))
+    worker.handle(Request(2, Explain(TEXT, None, SETTINGS)))
+    assert told[0] == Predicted(1, (float(len(TEXT)),), are_values=True)
+    worker.handle(Request(3, Without(told[-1].attribution, SETTINGS, (0,))))
+    assert (told[-1].label, told[-1].probability, told[-1].target_probability) == ("value", None, None)

@@ -173,7 +173,7 @@ class JSONService(Service):
         names = ("label", "score") if row_labels is not None else (label, score)
         columns = Columns(labels, client.url, *names)
         super().__init__(
-            Endpoint(client, "", template, columns, size, params or {}),
+            Endpoint(client, "/" if url.endswith("/") else "", template, columns, size, params or {}),
             (type(self), url, given | dict(connection)),
             mask_token=mask_token,
             multilabel=multilabel,

@@ -272,7 +272,8 @@ function isEmpty(settings) {
   return values.every((value) => !String(value).trim());
 }
 
-function facts({ fit, responses: [{ r2 }] }) {
-  const cost = `${fit.n_queries.toLocaleString("en")} evaluations in ${duration(fit.seconds)}`;
+function facts({ fit, zoomed, responses: [{ r2 }] }) {
+  const n = fit.n_queries + (zoomed?.fit.n_queries ?? 0);
+  const cost = `${n.toLocaleString("en")} evaluations in ${duration(fit.seconds)}`;
   return r2 === null ? cost : `R² ${share(r2)} · ${cost}`;
 }

@@ -3,8 +3,9 @@
 import { part } from "./parts.js";
 import { backgroundOf, contentOf, fixedOf } from "./state.js";
 
-const FOLDED = ["units", "reference", "link", "n_samples", "seed"];
-const TYPED = ["n_samples", "seed", "fields"];
+const FOLDED = ["units", "zoom", "reference", "link", "n_samples", "seed"];
+const NUMBERS = ["zoom", "n_samples", "seed"];
+const TYPED = ["units", ...NUMBERS, "fields"];
 
 export class Settings {
   /**
@@ -29,7 +30,6 @@ export class Settings {
     const model = choices.models.find(({ name }) => name === settings.model);
     choose(elements.model, settings.model);
     choose(elements.method, method);
-    choose(elements.units, settings.units || choices.defaults.units);
     this.#classes(model?.labels ?? [], prediction);
     offer(elements.reference, model?.references ?? []);
     for (const name of ["target", "against", "link", "reference"]) choose(elements[name], settings[name] ?? "");
@@ -46,7 +46,7 @@ export class Settings {
     settings.fixed = fixedOf(chosen);
     settings.background = backgroundOf(chosen);
     for (const name of ["method", ...FOLDED]) if (rest[name]) settings[name] = rest[name];
-    for (const name of ["n_samples", "seed"]) {
+    for (const name of NUMBERS) {
       const value = Number(settings[name]);
       if (Number.isFinite(value)) settings[name] = value; // the server says what is wrong with any other one
     }

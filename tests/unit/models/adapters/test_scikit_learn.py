@@ -1,7 +1,10 @@
 """Tests of `mase.models.adapters.scikit_learn`."""
 
+import pickle
+
 import numpy as np
 import pytest
+from tests.hostile.texts import READABLE
 
 import mase
 from mase.errors import CapabilityError, ModelError, OptionError
@@ -39,18 +42,22 @@ def test_a_pipeline_is_a_model_with_its_classes():
 def test_estimators_that_cannot_be_explained_say_what_to_do():
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.feature_extraction.text import CountVectorizer
-    from sklearn.linear_model import LinearRegression, LogisticRegression
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.multioutput import MultiOutputClassifier
     from sklearn.pipeline import make_pipeline
-    from sklearn.svm import LinearSVC
+    from sklearn.svm import SVC, LinearSVC
 
+    separate = pipeline(MultiOutputClassifier(LinearSVC()), [[0, 1], [1, 0]] * 3)
     with pytest.raises(CapabilityError, match=r"CalibratedClassifierCV.*mase\.models\.Callable"):
-        mase.Explainer(pipeline(LinearSVC()))
-    with pytest.raises(CapabilityError, match="predict_proba"):
-        adapt(pipeline(LinearRegression(), range(6)))
+        mase.Explainer(separate)
+    with pytest.raises(CapabilityError, match="pairs of classes"):
+        adapt(pipeline(SVC(decision_function_shape="ovo")))
+    with pytest.raises(OptionError, match="fitted"):
+        adapt(make_pipeline(CountVectorizer(), LinearSVC()))
     with pytest.raises(OptionError, match="fitted"):
         adapt(make_pipeline(CountVectorizer(), LogisticRegression()))
     with pytest.raises(OptionError, match="several questions"):
-        adapt(pipeline(RandomForestClassifier(2), [["a", "x"], ["b", "y"]] * 3))
+        adapt(pipeline(RandomForestClassifier(2), [["a", "x"], ["b", "y"], ["c", "y"]] * 2))
     with pytest.raises(OptionError, match="LogisticRegression"):
         adapt(LogisticRegression)
 
@@ -77,3 +84,102 @@ def test_predictions_of_an_estimator_are_no_probabilities():
     for answers in (LEARNT[1], [0, 1, 0, 1, 2, 2], [True, False] * 3):
         with pytest.raises(ModelError, match="predict_proba"):
             mase.Explainer(pipeline(LogisticRegression(), answers).predict)("a good film")
+
+
+@pytest.mark.parametrize("kind", ["machine", "ridge", "hinge", "rest", "search"])
+def test_a_decision_function_gives_scores_without_probabilities(kind):
+    from sklearn.linear_model import RidgeClassifier, SGDClassifier
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.multiclass import OneVsRestClassifier
+    from sklearn.svm import LinearSVC
+
+    last = {
+        "machine": LinearSVC(), "ridge": RidgeClassifier(), "hinge": SGDClassifier(random_state=0),
+        "rest": OneVsRestClassifier(LinearSVC()), "search": GridSearchCV(LinearSVC(), {"C": [0.5, 1.0]}, cv=2),
+    }[kind]  # fmt: skip
+    fitted = pipeline(last)
+    text = "a good film , no law"
+    distances = fitted.decision_function([text])[0]
+    found = mase.Explainer(fitted, n_samples=200)(text)
+    assert found.prediction.label == fitted.predict([text])[0]
+    assert (found.prediction.probability, found.link) == (None, "value")
+    assert list(found.prediction.values.values()) == distances.tolist()
+    assert mase.Explainer(fitted, n_samples=200)(text, target="law").response == distances[0]
+
+
+def test_the_coefficients_of_a_linear_decision_function_come_back():
+    from sklearn.svm import LinearSVC
+
+    for answers, labels in ((LEARNT[1], ("law", "neg", "pos")), (["no", "yes"] * 3, ("yes",))):
+        fitted = pipeline(LinearSVC(), answers)
+        assert adapt(fitted).labels == labels
+        found = mase.Explainer(fitted, n_samples=300)("good film law", target=0)
+        columns = fitted[0].vocabulary_
+        expected = [fitted[1].coef_[0][columns[word]] for word in found.words]
+        assert found.scores == pytest.approx(expected, abs=1e-6)
+
+
+def test_scores_of_classes_are_saved_with_the_largest_as_prediction(tmp_path):
+    from sklearn.svm import LinearSVC
+
+    found = mase.Explainer(pipeline(LinearSVC()), n_samples=64)("a good film")
+    assert found.prediction.index == 2
+    found.save(tmp_path / "found.json")
+    assert mase.load(tmp_path / "found.json") == found
+
+
+@pytest.mark.parametrize("kind", ["outputs", "chain", "rest", "forest"])
+def test_several_questions_with_two_answers_are_separate_labels(kind):
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.multiclass import OneVsRestClassifier
+    from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
+
+    last = {
+        "outputs": MultiOutputClassifier(LogisticRegression()), "chain": ClassifierChain(LogisticRegression()),
+        "rest": OneVsRestClassifier(LogisticRegression()), "forest": RandomForestClassifier(3, random_state=0),
+    }[kind]  # fmt: skip
+    fitted = pipeline(last, np.array([[1, 0, 1], [0, 1, 1], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0]]))
+    model = adapt(fitted)
+    assert (model.labels, model.output.multilabel) == (("0", "1", "2"), True)
+    raw = fitted.predict_proba(["a good film"])
+    expected = [one[0, 1] for one in raw] if isinstance(raw, list) else raw[0]
+    assert model.predict(["a good film"])[0] == pytest.approx(expected)
+    assert pickle.loads(pickle.dumps(model)).predict(["a good film"])[0] == pytest.approx(expected)
+    if kind == "outputs":
+        named = pipeline(MultiOutputClassifier(LogisticRegression()), [["no", "x"], ["spam", "y"]] * 3)
+        assert adapt(named).labels == ("spam", "y")
+
+
+def test_a_regressor_has_values():
+    from sklearn.linear_model import LinearRegression, Ridge
+
+    fitted = pipeline(Ridge(), [3.0, 1.0, 4.0, 1.0, 5.0, 9.0])
+    found = mase.Explainer(fitted, n_samples=300)("good film law")
+    assert found.prediction.values == {"value": pytest.approx(fitted.predict(["good film law"])[0])}
+    columns = fitted[0].vocabulary_
+    assert found.scores == pytest.approx([fitted[1].coef_[columns[word]] for word in found.words], abs=1e-6)
+    assert adapt(pipeline(LinearRegression(), np.eye(6)[:, :2])).labels == ("value 0", "value 1")
+
+
+def test_calibrated_classifiers_and_searches_have_probabilities():
+    from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.svm import LinearSVC
+
+    search = GridSearchCV(LogisticRegression(), {"C": [1.0]}, cv=2)
+    for last in (CalibratedClassifierCV(LinearSVC(), cv=2), search):
+        fitted = pipeline(last)
+        assert adapt(fitted).predict(LEARNT[0]).tolist() == fitted.predict_proba(LEARNT[0]).tolist()
+    with pytest.raises(OptionError, match="fitted"):
+        adapt(GridSearchCV(LogisticRegression(), {"C": [1.0]}))
+
+
+@pytest.mark.parametrize("label", ["HTML", "Chinese", "right to left", "NUL", "emoji with joiners"])
+def test_awkward_texts(label):
+    from sklearn.svm import LinearSVC
+
+    fitted = pipeline(LinearSVC())
+    found = mase.Explainer(fitted, n_samples=16)(READABLE[label])
+    assert list(found.prediction.values.values()) == fitted.decision_function([READABLE[label]])[0].tolist()

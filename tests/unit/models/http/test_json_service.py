@@ -95,6 +95,14 @@ def test_one_number_per_text():
         assert JSONService(url, ["no", "yes"], rows="/ratings").predict(["abc"]).tolist() == [[0.7, 0.3]]
 
 
+def test_a_slash_at_the_end_is_kept():
+    with served({"POST /classify/": probabilities, "POST /classify": probabilities}) as (url, double):
+        for path in ("/classify/", "/classify"):
+            model = JSONService(url + path, LABELS)
+            model.predict(["a"])
+            assert (double.requests[-1][0], model.name) == (path, url + "/classify")
+
+
 def test_parameters_of_the_url():
     with served({"POST /": probabilities}) as (url, double):
         JSONService(url, LABELS, params={"api-version": "2026-01-01"}).predict(["a"])
