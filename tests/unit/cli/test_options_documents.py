@@ -1,4 +1,4 @@
-"""Tests of the options --fields, --fixed and --background of the commands that read tables."""
+"""Tests of `mase.cli.options`: --fields, --fixed and --background of the commands that read tables."""
 
 import json
 
