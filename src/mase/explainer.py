@@ -8,7 +8,7 @@ from mase.attribution import Attribution, Attributions, Changed, chosen
 from mase.bound_text import BoundText
 from mase.budget import NSamples
 from mase.document import Document, Input, Scalar, is_single
-from mase.errors import MaseError, OptionError
+from mase.errors import OptionError
 from mase.evidence import budget, check_count
 from mase.links import Link
 from mase.measurement import Measurement
@@ -16,7 +16,7 @@ from mase.methods import Method, suited
 from mase.models import adapt
 from mase.models.protocol import Model
 from mase.options import MoreOptions, merged, names_of, windows_of
-from mase.progress import Listener, tracked
+from mase.progress import Listener, each, tracked
 from mase.regression.answers import Answers
 from mase.regression.precision import AUTO, QueryOptions
 from mase.regression.stopping import NEVER, Stopping
@@ -166,16 +166,8 @@ class Explainer:
         MaseError
             As for one text, with a note of the number of the text, or if `texts` is a single text.
         """
-        return self._streamed(documents(texts, fields), Question(target, against))
-
-    def _streamed(self, texts: Iterable[Input], question: Question) -> Iterator[Attribution]:
-        for number, text in enumerate(tracked(texts) if self.show_progress else texts):
-            try:
-                attribution = self._explain(text, question)
-            except MaseError as error:
-                error.add_note(f"at text number {number}, counted from 0")
-                raise
-            yield attribution
+        several, question = documents(texts, fields), Question(target, against)
+        return each(tracked(several) if self.show_progress else several, lambda text: self._explain(text, question))
 
     def follow(self, text: Input, listener: Listener, *, target: Target = None, against: Label = None) -> Attribution:
         """Return the attribution of one text, and tell a listener how far it is.

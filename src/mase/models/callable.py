@@ -13,7 +13,7 @@ from mase.errors import CapabilityError, EmptyTextError, MaseError, ModelError, 
 from mase.links import Output, predictions, value_names
 from mase.models.answers import Answers
 from mase.models.callable_probe import CallableProbe
-from mase.models.description import Description, unnamed
+from mase.models.description import Description, of_function
 from mase.models.locks import alone
 from mase.models.origin import Reopened
 from mase.models.protocol import Binding
@@ -125,13 +125,7 @@ class Callable(Reopened):
     @property
     def description(self) -> Description:
         """What the function was taken for."""
-        owner = getattr(self._predict, "__self__", None)
-        kind = f"function {self.name}" if owner is None else f"{self.package} {type(owner).__name__}"
-        named = "given" if getattr(owner, "classes_", None) is None else "classes_ of the estimator"
-        remedy = "pass mase.models.Callable(..., labels=[...]), one name per column"
-        return Description(
-            kind, "the columns, numbered" if self._labels is None else named, guesses=unnamed(self.labels, remedy)
-        )
+        return of_function(self, self._predict, is_named=self._labels is not None)
 
     def encode(self, text: Input) -> Tokens:
         """Return the words of a text, or of all texts of a document, as tokens; a number or a category is one token.

@@ -125,8 +125,8 @@ def unit(attribution: Attribution) -> str:
 
 def measured(attribution: Attribution) -> str:
     """Return the unit of the scores, and what their intervals are; exact scores have none."""
-    sampled = has_intervals(attribution) and not attribution.responses[0].exact
-    return unit(attribution) + (", ± 95 % interval (sampling)" if sampled else "")
+    without = not has_intervals(attribution) or attribution.responses[0].exact
+    return unit(attribution) + ("" if without else ", ± 95 % interval (sampling)")
 
 
 def link_meaning(attribution: Attribution) -> str | None:
@@ -180,9 +180,8 @@ def fit_facts(attribution: Attribution) -> list[str]:
     facts = [] if attribution.r2 is None else [f"R² {_share(attribution.r2)}"]
     facts += ["exact"] if attribution.responses[0].exact else []
     facts += [] if fit.split_half is None else [f"split-half {_share(fit.split_half)}"]
-    facts += [counted(fit.n_queries, "evaluation")]
-    facts += [counted(fit.n_gradients, "gradient")] if fit.n_gradients else []
-    return [*facts, duration(fit.seconds)]
+    gradients = [counted(fit.n_gradients, "gradient")] if fit.n_gradients else []
+    return [*facts, counted(fit.n_queries, "evaluation"), *gradients, duration(fit.seconds)]
 
 
 def evidence_facts(attribution: Attribution, name: Callable[[str], str] = inline) -> list[str]:
