@@ -135,10 +135,9 @@ def link_meaning(attribution: Attribution) -> str | None:
         return None
     if attribution.responses[0].against is not None:
         return _CONTRAST_MEANINGS.get(attribution.link, f"{attribution.link}: the difference between both")
-    # Of several windows any one says what the link means: pooled numbers need not be related as those of the model are.
-    window = next(iter(attribution.windows), None)
-    probabilities = (attribution if window is None else window).prediction.probabilities
-    response = attribution.response if window is None else window.of(attribution.target).value
+    probabilities, response = attribution.prediction.probabilities, attribution.response
+    for window in attribution.windows[:1]:  # pooled numbers need not be related as those of the model are
+        probabilities, response = window.prediction.probabilities, window.of(attribution.target).value
     probability = probabilities.get(attribution.target, 0.0)
     # Multi-label: the probabilities do not sum to 1, and there is no competing class.
     multilabel = abs(sum(probabilities.values()) - 1) > _ROUNDING
