@@ -31,7 +31,7 @@ def test_errors_cover_the_scores_of_the_expected_answers(method):
     assert 0.3 < np.mean(ratios) < 1.8
 
 
-# After a first try that finds the noise: 200 rows, each asked whenever it is drawn; or ten times four words and the text.
+# After a try that finds the noise: 200 rows, each asked whenever it is drawn; or ten times four words and the text.
 @pytest.mark.parametrize(("method", "n_noisy"), [("mase", 200), ("occlusion", 4 + 10 * 5)])
 def test_subsets_are_asked_again_within_the_samples_and_counted(method, n_noisy):
     asked, inner = [], smooth(4)
