@@ -173,8 +173,8 @@ def test_models_of_token_ids_and_zero_shot_say_what_they_are():
 
     found = mase.check(onnx_model())
     assert (found.kind, found.labels_from, found.guesses) == ("OnnxModel", "given", ())
-    names = {0: "contradiction", 1: "entailment"}
+    names = {0: "contradiction", 1: "neutral", 2: "entailment"}
     parts = family("bert", id2label=names, label2id={name: index for index, name in names.items()})
     found = mase.check(ZeroShot(*parts, labels=["w4", "w7"]))
-    assert (found.kind, found.labels) == ("zero-shot Hugging Face BertForSequenceClassification", ("w4", "w7"))
+    assert (found.kind, found.labels) == ("zero-shot classifier BertForSequenceClassification", ("w4", "w7"))
     assert (found.guesses, found.cut_off.kept) == ((), "start")
