@@ -183,7 +183,7 @@ class BoundText:
 def _without_units(document: Document, splitter: Splitter) -> EmptyTextError:
     """Return the error that says why there is nothing to mask."""
     fixed = ", ".join(field.name for field in document.fields if field.fixed)
-    where = f"outside of the fixed fields ({fixed})" if fixed else "that the model reads"
+    where = f"outside of the fixed fields ({fixed})" if fixed else "in it"
     return EmptyTextError(
         f"text {document.text[:40]!r} has nothing {where} that is a unit by {splitter.name!r}, expected at "
         "least one unit"
