@@ -1,4 +1,4 @@
-"""A word with its score."""
+"""A unit with its score."""
 
 from dataclasses import dataclass
 

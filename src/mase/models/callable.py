@@ -13,7 +13,7 @@ from mase.errors import CapabilityError, EmptyTextError, MaseError, ModelError, 
 from mase.links import Output, predictions, value_names
 from mase.models.answers import Answers
 from mase.models.callable_probe import CallableProbe
-from mase.models.description import Description, unnamed
+from mase.models.description import Description, of_function
 from mase.models.locks import alone
 from mase.models.origin import Reopened
 from mase.models.protocol import Binding
@@ -48,10 +48,9 @@ class Callable(Reopened):
     multilabel
         Whether the k columns are separate questions, so that rows need not sum to 1.
     outputs
-        "probabilities", "logits", "values" or "scores". One column of logits requires `labels`, because it may be a
-        likelihood or a regression instead. These are "values": numbers that are explained as they are, with the link
-        "value". "scores" are values of classes, and the class with the largest one is predicted, as by the
-        `decision_function` of a classifier.
+        "probabilities", "logits", "values" (numbers that are explained as they are, with the link "value", such as a
+        likelihood or a regression) or "scores" (values of classes, of which the largest is predicted, as by a
+        `decision_function`). One column of logits requires `labels`, because it may be no class score.
     name
         Name for provenance.
 
@@ -77,9 +76,7 @@ class Callable(Reopened):
         if outputs not in get_args(Kind):
             raise OptionError(f"outputs is {outputs!r}, expected one of {', '.join(get_args(Kind))}")
         if multilabel and outputs in ("values", "scores"):
-            raise OptionError(
-                f"multilabel is True, expected False for outputs={outputs!r}, which have no probabilities"
-            )
+            raise OptionError(f"multilabel is True, expected False for outputs={outputs!r}, without probabilities")
         if isinstance(labels, str):
             raise OptionError(f"labels is {labels!r}, expected a list of names, one per class")
         if labels is not None and (not len(labels) or len(set(labels)) != len(labels)):
@@ -128,13 +125,7 @@ class Callable(Reopened):
     @property
     def description(self) -> Description:
         """What the function was taken for."""
-        owner = getattr(self._predict, "__self__", None)
-        kind = f"function {self.name}" if owner is None else f"{self.package} {type(owner).__name__}"
-        named = "given" if getattr(owner, "classes_", None) is None else "classes_ of the estimator"
-        remedy = "pass mase.models.Callable(..., labels=[...]), one name per column"
-        return Description(
-            kind, "the columns, numbered" if self._labels is None else named, guesses=unnamed(self.labels, remedy)
-        )
+        return of_function(self, self._predict, is_named=self._labels is not None)
 
     def encode(self, text: Input) -> Tokens:
         """Return the words of a text, or of all texts of a document, as tokens; a number or a category is one token.

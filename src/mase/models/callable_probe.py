@@ -1,8 +1,9 @@
-"""The probe of a black box: it asks the function about one document with parts of it masked."""
+"""The probe of a black box: rows of kept words become texts or records."""
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
@@ -10,19 +11,34 @@ from mase.arrays import Floats, Ints
 from mase.errors import CapabilityError, ShapeError
 from mase.links import Output
 from mase.models.protocol import Binding, Opened
-from mase.models.rewriting import Contents, Rewriter
+from mase.models.rewriting import Content, Contents, Rewriter
 
-if TYPE_CHECKING:
-    from mase.models.callable import Callable
+__all__ = ["BlackBox", "CallableProbe"]
 
-__all__ = ["CallableProbe"]
+
+class BlackBox(Protocol):
+    """What a probe needs of a black box."""
+
+    @property
+    def name(self) -> str:
+        """Name for messages."""
+        ...
+
+    @property
+    def output(self) -> Output:
+        """What the columns of the scores are."""
+        ...
+
+    def scores(self, texts: Sequence[Content]) -> Floats:
+        """Return scores `(n, k)` of n texts or records."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class CallableProbe:
     """A black box bound to one text. See `mase.models.protocol.Probe`."""
 
-    model: "Callable"
+    model: BlackBox
     binding: Binding
     rewriter: Rewriter
     replacement: str | None
@@ -39,8 +55,8 @@ class CallableProbe:
     def scale(self) -> Floats:
         """Ones `(p,)`, and 0 for a number or a category that is equal to its background value."""
         scale = np.ones(self.binding.n_coordinates)
-        unchanging = self.binding.coordinate_of_token[self.rewriter.unchanging]
-        scale[unchanging[unchanging >= 0]] = 0.0  # a fixed one has no coordinate
+        for index in self.rewriter.unchanging:
+            scale[self.binding.coordinate_of_token[index]] = 0.0
         return scale
 
     def opened(self) -> Opened:

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 
 import mase
 from mase.errors import ModelError, ShapeError
-from mase.models import Callable, TorchModule, load
+from mase.models import Callable, TorchModule, ZeroShot, load
 from mase.testing import SmallLSTM, whitespace_ids
 
 
@@ -183,3 +183,17 @@ def test_a_function_of_records_is_checked_with_an_example():
     assert (found.inputs, found.speeds[0].n_units, found.speeds[0].n_evaluations) == (("records",), 4, 16)
     anything = mase.check(half)
     assert anything.inputs == ("texts", "pairs", "records")
+
+
+def test_models_of_token_ids_and_zero_shot_say_what_they_are():
+    pytest.importorskip("onnxruntime")
+    from tests.unit.models.test_onnx import onnx_model
+    from tests.unit.models.tiny import family
+
+    found = mase.check(onnx_model())
+    assert (found.kind, found.labels_from, found.guesses) == ("OnnxModel", "given", ())
+    names = {0: "contradiction", 1: "neutral", 2: "entailment"}
+    parts = family("bert", id2label=names, label2id={name: index for index, name in names.items()})
+    found = mase.check(ZeroShot(*parts, labels=["w4", "w7"]))
+    assert (found.kind, found.labels) == ("zero-shot classifier BertForSequenceClassification", ("w4", "w7"))
+    assert (found.guesses, found.cut_off.kept) == ((), "start")
