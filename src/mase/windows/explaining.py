@@ -54,8 +54,22 @@ def explained(
         n_asked += found.fit.n_queries
         parts.append(Part(window, _with_note(found)))
     found = combined(long.document.fields, parts, long.pooling)
+    found = replace(found, notes=(*found.notes, *_unread(long)))
     fit = replace(found.fit, n_queries=n_asked, seconds=time.perf_counter() - begun)
     return replace(found, fit=fit)
+
+
+def _unread(long: LongText) -> list[Note]:
+    """Return a note if parts of the text are in no window, because units that the user chose are not there."""
+    text, done, n_unread = long.document.fields[long.index].text, 0, 0
+    for start, end in (*long.spans, (len(text), len(text))):
+        n_unread += len(text[done:start].strip())
+        done = max(done, end)
+    message = (
+        f"{n_unread:,} of the {len(text):,} characters of {long.document.fields[long.index].name!r} are in windows "
+        "without units, which were not read: the prediction and the explained number are those of the other windows"
+    )
+    return [Note("cut-off", message)] if n_unread else []
 
 
 def _is_read(model: Model, window: WindowText) -> bool:

@@ -107,7 +107,7 @@ def test_sentences_stay_whole_and_a_sentence_that_does_not_fit_is_told():
     sums = [sum(worth(i) for i in range(first, first + 12)) for first in range(0, 144, 12)]
     assert found.scores.tolist() == pytest.approx(sums, abs=1e-6)
     cut = mase.Explainer(additive(max_length=7), units=r"re:[^.]+\.", **OPTIONS)(TEXT, target="yes")
-    notes = [note for note in cut.notes if note.code == "cut-off"]
+    notes = [note for note in cut.notes if note.code == "cut-off" and note.unit is not None]
     assert {note.unit for note in notes} == set(range(12))
     assert "7 of its 12 tokens" in notes[0].message
 
@@ -213,3 +213,12 @@ def test_units_are_those_of_the_whole_text():
 
     found = mase.Explainer(additive(), units=first_word_alone, **OPTIONS)(TEXT, target="yes")
     assert list(found.spans) == first_word_alone(TEXT)
+
+
+def test_windows_without_units_are_told():
+    found = mase.Explainer(additive(), units=r"re:\bw[12]\b", **OPTIONS)(TEXT, target="yes")
+    (window,) = found.windows
+    assert found.words == ("w1", "w2")
+    assert [f"{len(TEXT[window.end :].strip()):,} of" in note.message for note in found.notes] == [True]
+    everywhere = mase.Explainer(additive(), units=r"re:\bw[0-9]*5\b", **OPTIONS)(TEXT, target="yes")
+    assert "cut-off" not in {note.code for note in everywhere.notes}
