@@ -15,7 +15,7 @@ from mase.measurement import Measurement
 from mase.methods import Method, suited
 from mase.models import adapt
 from mase.models.protocol import Model
-from mase.options import MoreOptions, merged, names_of, windows_of
+from mase.options import MoreOptions, merged, names_of, values_of, windows_of
 from mase.progress import Listener, each, tracked
 from mase.regression.answers import Answers
 from mase.regression.precision import AUTO, QueryOptions
@@ -115,7 +115,7 @@ class Explainer:
         self.method = suited(method, self.model, overrides)
         self.seed, self.show_progress, self.n_tested = int(seed), show_progress, check_count(evidence)
         self.zoom = check_zoom(zoom, self.splitter)
-        self.fixed, self.background = names_of(fixed), dict(background or {})
+        self.fixed, self.background = names_of(fixed), values_of(background)
         self.windows = check_windows(windows_of(more), self.model, self.zoom)
         given = {"zoom": self.zoom, "fixed": list(self.fixed), "background": self.background}
         further = {name: value for name, value in given.items() if value}
