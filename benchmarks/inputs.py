@@ -16,7 +16,6 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -249,7 +248,7 @@ def collect(models: dict[str, Reading], options: argparse.Namespace) -> dict[str
                 if time.monotonic() > deadline:
                     return found
                 if not found[task]:  # to warm up
-                    measured(task, number, (replace(case[0], n=BATCH), case[1]), counted[task])
+                    measured(task, number, case, counted[task])
                 known[key] = {"key": key, **measured(task, number, case, counted[task])}
                 with path.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(known[key]) + "\n")
