@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any
 
-import torch
 import transformers
 
 import mase
@@ -37,16 +36,18 @@ def _heard() -> Iterator[list[str]]:
         transformers.logging.remove_handler(handler)
 
 
-def tried(call: Callable[[], str]) -> str:
-    """Return what a call says that came of it, and whether anybody was told that text was not read."""
+def tried(call: Callable[[], str], *, cut: bool = False) -> str:
+    """Return what a call says that came of it, and whether a message said that text was cut off."""
     try:
         with _heard() as said:
             outcome = call()
     except Exception as error:  # noqa: BLE001 - whatever a library raises is its answer
         lines = str(error).split("\n")
         return f"{type(error).__name__}: {lines[0][:110]}"
+    if not cut:
+        return outcome
     told = any(word in one.lower() for one in said for word in ("truncat", "longer than", "max_length"))
-    return outcome if not told else f"{outcome}; a message tells of it"
+    return f"{outcome}; {'a message says that text is cut off' if told else 'no message'}"
 
 
 def pair_attempts(reading: Reading, first: str, second: str) -> list[Attempt]:
@@ -112,11 +113,13 @@ def long_attempts(reading: Reading, lstm: Reading, text: str) -> list[Attempt]:
         if found.truncation is None:
             return f"{len(found.windows)} windows, all {len(found.units)} sentences have scores"
         kept, total = found.truncation.n_kept, found.truncation.n_total
-        return f"{len(found.units)} sentences in the {kept} of {total} tokens that are read, and it says so"
+        return f"{len(found.units)} sentences in the {kept} of {total} tokens that are read; the result says so"
 
     def by_shap(pipeline: Any) -> str:
-        found = shap.Explainer(pipeline)([text], max_evals=N, silent=True)
-        return f"{len(found.values[0])} pieces have scores, the model reads {limit} tokens"
+        values = shap.Explainer(pipeline)([text], max_evals=N, silent=True).values[0]
+        unread = values[limit - 1 : -1]  # the last token that is read is [SEP]
+        scored = int((abs(unread).max(axis=1) > 0).sum())
+        return f"{len(values)} tokens, {len(unread)} of them not read by the model, {scored} of those with a score"
 
     def by_captum() -> str:
         KernelShap(lambda rows: reading.module(rows.long()).logits).attribute(ids, target=0, n_samples=N)
@@ -129,11 +132,11 @@ def long_attempts(reading: Reading, lstm: Reading, text: str) -> list[Attempt]:
         string = found.domain_mapper.indexed_string
         places = [int(min(string.string_position(word))) for word, score in found.as_map()[1] if score]
         unread = sum(place >= end for place in places)
-        return f"{len(places)} words have scores, {unread} of which are in the text only after what the model reads"
+        return f"{len(places)} words with a score, {unread} of which are only where the model does not read"
 
     def by_interpreto() -> str:
         found = interpreto.KernelShap(reading.module, words, n_perturbations=N, batch_size=BATCH)(text)
-        return f"{len(found[0].elements)} words, which end at character {end:,} of {len(text):,}"
+        return f"{len(found[0].elements)} words, all in the first {end:,} of {len(text):,} characters"
 
     def by_interpreto_lstm() -> str:
         interpreto.KernelShap(lstm.module, words, n_perturbations=N)
@@ -143,15 +146,9 @@ def long_attempts(reading: Reading, lstm: Reading, text: str) -> list[Attempt]:
         ("long texts", "mase", "`explainer(text)`", tried(lambda: by_mase("cut"))),
         ("long texts", "mase", '`long="windows"`', tried(lambda: by_mase("windows"))),
         ("long texts", "shap", "`shap.Explainer(pipeline)`", tried(lambda: by_shap(pipe))),
-        ("long texts", "shap", "a pipeline with `truncation=True`", tried(lambda: by_shap(cutting))),
+        ("long texts", "shap", "a pipeline with `truncation=True`", tried(lambda: by_shap(cutting), cut=True)),
         ("long texts", "captum", "all token ids", tried(by_captum)),
-        ("long texts", "lime", "a function that truncates", tried(by_lime)),
-        ("long texts", "interpreto", "`KernelShap(model, tokenizer)(text)`", tried(by_interpreto)),
+        ("long texts", "lime", "a function that truncates", tried(by_lime, cut=True)),
+        ("long texts", "interpreto", "`KernelShap(model, tokenizer)(text)`", tried(by_interpreto, cut=True)),
         ("long texts", "interpreto", "the LSTM", tried(by_interpreto_lstm)),
     ]
-
-
-def without_gradients(call: Callable[[], list[Attempt]]) -> list[Attempt]:
-    """Return what a call returns, with no memory spent on gradients."""
-    with torch.no_grad():
-        return call()

@@ -72,7 +72,9 @@ def test_a_position_of_the_joined_pair_finds_its_unit(pair):
     assert given.unit_at(given.joined.index("|||")) is None
 
 
-def test_the_best_units_are_masked_first(pair):
+def test_the_best_units_are_masked_first(benchmarks, pair):
+    inputs, _ = benchmarks
+    assert inputs.best_first(np.array([1.0, 3.0, 1.0, 2.0])).tolist() == [1, 3, 0, 2]
     given, flipped = pair
     masked = mase.metrics.masking.masker(given.reading.adapter, given.document)
     scores = np.arange(len(given.spans), dtype=float)  # the last word is the best one
