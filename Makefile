@@ -156,8 +156,8 @@ $(PEERS)/.installed: pyproject.toml benchmarks/requirements.txt constraints.txt
 bench-peers: $(PEERS)/.installed
 	$(PEERS)/bin/python benchmarks/peers.py
 
-# Explain pairs, sentences and long texts with all of them, and write docs/inputs.md. It needs IMDB and Reuters; half an
-# hour on a quiet processor. A second call goes on where the first one was stopped.
+# Explain pairs, sentences and long texts with all of them, and write docs/inputs.md. It needs IMDB; a quarter of
+# an hour on a quiet processor. A second call goes on where the first one was stopped.
 bench-inputs: $(PEERS)/.installed
 	HF_HUB_OFFLINE=1 $(PEERS)/bin/python benchmarks/inputs.py
 
