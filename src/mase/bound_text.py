@@ -93,6 +93,8 @@ class BoundText:
         words = group(tokens, splitter, within)
         per_token = isinstance(splitter, Token) or method.space.per_token
         of_token = coordinates(words, per_token=per_token)
+        if not (of_token >= 0).any():
+            raise _without_units(document, splitter)
         binding = _binding(tokens, of_token, method, seed)
         probe = _bound(model, binding)
         prediction = _prediction(model.labels, check_start(probe.start), probe.output)
@@ -178,11 +180,17 @@ class BoundText:
         )
 
 
+def _without_units(document: Document, splitter: Splitter) -> EmptyTextError:
+    """Return the error that says why there is nothing to mask."""
+    fixed = ", ".join(field.name for field in document.fields if field.fixed)
+    where = f"outside of the fixed fields ({fixed})" if fixed else "in it"
+    return EmptyTextError(
+        f"text {document.text[:40]!r} has nothing {where} that is a unit by {splitter.name!r}, expected at "
+        "least one unit"
+    )
+
+
 def _binding(tokens: Tokens, of_token: Ints, method: Method, seed: int) -> Binding:
-    if not (of_token >= 0).any():
-        raise EmptyTextError(
-            f"text {tokens.text[:40]!r} has no token of the model in a unit, expected at least one unit"
-        )
     level = method.noise_level
     if method.space.noisy and not level:
         raise OptionError(

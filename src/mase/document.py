@@ -4,6 +4,7 @@ import json
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from itertools import accumulate
 from math import isfinite
 from numbers import Integral, Real
@@ -12,7 +13,7 @@ from typing import Any, Self, TypeGuard
 
 from mase.errors import InvalidTextError, OptionError
 
-__all__ = ["PAIR", "TEXT", "Document", "Field", "Input", "Scalar", "check_text", "check_texts", "is_single"]
+__all__ = ["PAIR", "TEXT", "Document", "Field", "Input", "Scalar", "check_text", "check_texts", "is_single", "scalar"]
 
 # The name of the only field of a plain text, and of the fields of a pair, as transformers names them.
 TEXT = "text"
@@ -164,8 +165,8 @@ class Document:
         for field in self.fields:
             if field.value is not None and field.background is None and not field.fixed:
                 raise InvalidTextError(
-                    f"field {field.name!r} is {field.value!r}, expected a text, or a value that replaces it when it is "
-                    f"masked; pass background={{{field.name!r}: ...}} or fixed=[{field.name!r}]"
+                    f"field {field.name!r} is {field.value!r:.60}, expected a text, or a value that replaces it when "
+                    f"it is masked; pass background={{{field.name!r}: ...}} or fixed=[{field.name!r}]"
                 )
 
 
@@ -186,7 +187,7 @@ def _named(content: object) -> Mapping[str, Any]:
         raise InvalidTextError("text is a mapping without fields, expected at least one, as in {'text': '...'}")
     for name in content:
         if not isinstance(name, str) or not name:
-            raise InvalidTextError(f"text has a field named {name!r:.60}, expected names of type str")
+            raise InvalidTextError(f"text has a field named {name!r:.60}, expected a str of at least one character")
         check_text(name)
     return content
 
@@ -195,33 +196,36 @@ def _field(name: str, value: Any) -> Field:
     """Return the field of a text or a number."""
     if isinstance(value, str):
         return Field(name, check_text(value))
-    number = _number(value)
+    number = scalar(value)
     if number is None:
         # Python refuses to write an integer of many digits.
         got = "an integer of too many digits" if isinstance(value, Integral) else f"{value!r:.60}"
         kind = type(value).__name__
-        raise InvalidTextError(f"field {name!r} is {got} (of type {kind}), expected a str or a finite number")
+        filled = "; fill in what is missing" if kind in ("NoneType", "NAType", "NaTType") or got.endswith("nan") else ""
+        raise InvalidTextError(f"field {name!r} is {got} (of type {kind}), expected a str or a finite number{filled}")
     return Field(name, str(number), value=number)
 
 
-def _number(value: Any) -> int | float | bool | None:
-    """Return a finite number of any kind, such as one of NumPy, as one of Python; None for anything else."""
+def scalar(value: Any) -> Scalar | None:
+    """Return a str, or a finite number of any kind, such as one of NumPy, as one of Python; None for anything else."""
+    if isinstance(value, str):
+        return str.__str__(value)
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
         value = value.item()
     if isinstance(value, bool):
         return value
     if isinstance(value, Integral):
         return int(value) if abs(int(value)) <= float_info.max else None
-    return float(value) if isinstance(value, Real) and isfinite(value) else None
+    return float(value) if isinstance(value, Real | Decimal) and isfinite(value) else None
 
 
 def _placed(field: Field, fixed: Collection[str], background: Mapping[str, Scalar]) -> Field:
     """Return the field with the options that name it."""
     if field.name in background:
-        given = background[field.name]
-        if not isinstance(given, Scalar) or isinstance(given, str) != isinstance(field.content, str):
-            kind = "a str" if isinstance(field.content, str) else "a number"
-            raise OptionError(f"background of {field.name!r} is {given!r:.60}, expected {kind} as in the document")
+        given = scalar(background[field.name])
+        if given is None or isinstance(given, str) != isinstance(field.content, str):
+            kind, got = "a str" if isinstance(field.content, str) else "a finite number", background[field.name]
+            raise OptionError(f"background of {field.name!r} is {got!r:.60}, expected {kind}, as in the document")
         field = replace(field, value=field.content, background=given)
     return replace(field, fixed=True) if field.name in fixed else field
 

@@ -8,15 +8,15 @@ from mase.attribution import Attribution, Attributions, Changed, chosen
 from mase.bound_text import BoundText
 from mase.budget import NSamples
 from mase.document import Document, Input, Scalar, is_single
-from mase.errors import MaseError, OptionError
+from mase.errors import OptionError
 from mase.evidence import budget, check_count
 from mase.links import Link
 from mase.measurement import Measurement
 from mase.methods import Method, suited
 from mase.models import adapt
 from mase.models.protocol import Model
-from mase.options import MoreOptions, merged, names_of, windows_of
-from mase.progress import Listener, tracked
+from mase.options import MoreOptions, merged, names_of, values_of, windows_of
+from mase.progress import Listener, each, tracked
 from mase.regression.answers import Answers
 from mase.regression.precision import AUTO, QueryOptions
 from mase.regression.stopping import NEVER, Stopping
@@ -24,7 +24,7 @@ from mase.rng import seeded, stream_key
 from mase.tables import Fields, documents, is_split
 from mase.target import Label, Question, Target
 from mase.units import DEFAULT, Splitter, Units
-from mase.windows import LongText, MaskedWindow, WindowText, check_cuts, explained, masked, with_evidence
+from mase.windows import LongText, MaskedWindow, WindowText, check_windows, explained, masked, with_evidence
 from mase.zoom import check_zoom, zoomed
 
 __all__ = ["Explainer"]
@@ -60,19 +60,18 @@ class Explainer:
         takes as many evaluations again.
     query, stopping
         How to evaluate the model (batch size and precision), and when to stop before `n_samples`.
-    fixed
-        Names of fields that are never masked, such as the question of a pair.
-    background
-        For each field that is a number or a category, the value that replaces it when it is masked.
+    fixed, background
+        Names of fields that are never masked, such as the question of a pair; and for each field that is a number or a
+        category, the value that replaces it when it is masked.
     show_progress
         Whether to show a progress bar on stderr for a list of texts.
     **more
         `design`, `estimator`, `space` and `center` replace further parts of the method. They are values or names, with
         optional settings as in "focused(rounds=3)". The fields of `query` (`batch_size`, `precision`) and of `stopping`
-        (`tolerance`, `stable_top`) can be given directly. `granularity` is the former name of `units`. With
-        `long="windows"` a text that is longer than the model reads is explained in windows, in place of what the model
-        reads of it ("cut"). They have a share of `overlap` (0.25) in common, their predictions become one by `pooling`
-        ("mean", "max" or "first"), and a score is the effect on one window. `n_samples` is for each.
+        (`tolerance`, `stable_top`) can be given directly. `granularity` is the former name of `units`.
+        `long="windows"` explains a text that is longer than the model reads in windows, in place of what the model
+        reads of it. They share a part `overlap` (0.25); `pooling` ("mean", "max" or "first") makes one of their
+        predictions; a score is the effect on one window; and `n_samples` is for each of them.
 
     Raises
     ------
@@ -116,10 +115,8 @@ class Explainer:
         self.method = suited(method, self.model, overrides)
         self.seed, self.show_progress, self.n_tested = int(seed), show_progress, check_count(evidence)
         self.zoom = check_zoom(zoom, self.splitter)
-        self.fixed, self.background = names_of(fixed), dict(background or {})
-        self.windows = check_cuts(self.model, windows_of(more))
-        if self.zoom and self.windows:
-            raise OptionError(f"zoom is {zoom} with long='windows', expected one of the two; use units='word'")
+        self.fixed, self.background = names_of(fixed), values_of(background)
+        self.windows = check_windows(windows_of(more), self.model, self.zoom)
         given = {"zoom": self.zoom, "fixed": list(self.fixed), "background": self.background}
         further = {name: value for name, value in given.items() if value}
         further |= {} if self.windows is None else self.windows.settings
@@ -169,16 +166,8 @@ class Explainer:
         MaseError
             As for one text, with a note of the number of the text, or if `texts` is a single text.
         """
-        return self._streamed(documents(texts, fields), Question(target, against))
-
-    def _streamed(self, texts: Iterable[Input], question: Question) -> Iterator[Attribution]:
-        for number, text in enumerate(tracked(texts) if self.show_progress else texts):
-            try:
-                attribution = self._explain(text, question)
-            except MaseError as error:
-                error.add_note(f"at text number {number}, counted from 0")
-                raise
-            yield attribution
+        several, question = documents(texts, fields), Question(target, against)
+        return each(tracked(several) if self.show_progress else several, lambda text: self._explain(text, question))
 
     def follow(self, text: Input, listener: Listener, *, target: Target = None, against: Label = None) -> Attribution:
         """Return the attribution of one text, and tell a listener how far it is.

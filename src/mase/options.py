@@ -7,7 +7,7 @@ from typing import Any, Literal, TypedDict
 
 from mase.budget import NSamples
 from mase.choices import LONG, POOLINGS, Long, Pooling, Precision
-from mase.document import Scalar
+from mase.document import Scalar, scalar
 from mase.errors import OptionError
 from mase.links import Link
 from mase.method import Method
@@ -16,7 +16,7 @@ from mase.regression.precision import QueryOptions
 from mase.regression.stopping import Stopping
 from mase.units import DEFAULT, Splitter, Units, splitter
 
-__all__ = ["ExplainerOptions", "MoreOptions", "Windows", "merged", "names_of", "windows_of"]
+__all__ = ["ExplainerOptions", "MoreOptions", "Windows", "merged", "names_of", "values_of", "windows_of"]
 
 
 class MoreOptions(TypedDict, total=False):
@@ -163,9 +163,32 @@ def names_of(fields: Collection[str]) -> tuple[str, ...]:
     OptionError
         If they are a single str, or something else than names.
     """
-    if isinstance(fields, str) or not all(isinstance(name, str) for name in fields):
+    if (
+        isinstance(fields, str)
+        or not isinstance(fields, Collection)
+        or not all(isinstance(name, str) for name in fields)
+    ):
         raise OptionError(f"fixed is {fields!r}, expected a list of names of fields, as in ['question']")
     return tuple(fields)
+
+
+def values_of(background: Mapping[str, Any] | None) -> dict[str, Scalar]:
+    """Return what replaces numbers and categories that are masked, as values of Python by name of field.
+
+    Raises
+    ------
+    OptionError
+        If it is no mapping from names to finite numbers and str.
+    """
+    if background is not None and not isinstance(background, Mapping):
+        raise OptionError(f"background is {background!r:.80}, expected a mapping by name of field, as in {{'age': 0}}")
+    values = {}
+    for name, given in (background or {}).items():
+        value = scalar(given)
+        if value is None:
+            raise OptionError(f"background of {name!r} is {given!r:.60}, expected a finite number or a str")
+        values[name] = value
+    return values
 
 
 def _splitter(units: Units, granularity: Units | None) -> Splitter:

@@ -1,14 +1,15 @@
 """How far an explanation is, for who follows it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
 from mase.attribution import Attribution
+from mase.errors import MaseError
 from mase.regression.strategy import Solution
 from mase.rng import untouched
 
-__all__ = ["Listener", "Progress", "Reporter", "tracked"]
+__all__ = ["Listener", "Progress", "Reporter", "each", "tracked"]
 
 T = TypeVar("T")
 
@@ -82,3 +83,14 @@ def tracked(texts: Iterable[T]) -> Iterable[T]:
     from rich.progress import track
 
     return track(texts, "explaining", console=Console(stderr=True))
+
+
+def each(texts: Iterable[T], explain: Callable[[T], Attribution]) -> Iterator[Attribution]:
+    """Yield the attribution of each text. An error gets a note of the number of its text."""
+    for number, text in enumerate(texts):
+        try:
+            attribution = explain(text)
+        except MaseError as error:
+            error.add_note(f"at text number {number}, counted from 0")
+            raise
+        yield attribution

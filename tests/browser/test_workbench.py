@@ -38,7 +38,7 @@ def test_typing_predicts_and_explains(browse):
     words = page.tab.locator("[data-side=a] .text [data-unit]")
     assert words.all_inner_texts() == list(found.words)
     assert found.evidence.flip_set.units == (8,)
-    assert page.part("flip").locator("button").inner_text() == "wonderful"
+    assert page.part("flip").locator("button").inner_text() == "wonderful."
     assert not page.errors
 
 
@@ -258,7 +258,7 @@ def test_what_the_second_panel_shares_may_change_in_the_first(browse):
     page = browse(second({"model": LSTM, "text": TEXT, **FEW}, target="neg", out="1,1,8"))
     page.compared()
     page.part("bars", "b").wait_for()
-    assert page.part("outcome", "b").inner_text().startswith("Without “dull” and “wonderful”: ")
+    assert page.part("outcome", "b").inner_text().startswith("Without “dull” and “wonderful.”: ")
     page.tab.select_option("#a-model", REFUNDS)
     page.tab.locator("#b-target option", has_text=LABELS[0]).wait_for(state="attached")
     page.compared()

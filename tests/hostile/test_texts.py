@@ -73,6 +73,11 @@ def test_models_that_cannot_be_entered(judge):
     judge(process.each(refuse, names, LIMITS))
 
 
+FOUR_KINDS = pytest.mark.parametrize(
+    ("family", "name"), [("function", "lists"), ("module", "LSTM"), ("architecture", "bert"), ("bundled", "lstm-imdb")]
+)
+
+
 def refuse_input(family, name, label):
     """Judge an input that is no text."""
     from mase.errors import InvalidTextError
@@ -80,8 +85,18 @@ def refuse_input(family, name, label):
     return typed(lambda: kinds.kind(family, name).explainer(NOT_TEXTS[label]), InvalidTextError)
 
 
-@pytest.mark.parametrize(
-    ("family", "name"), [("function", "lists"), ("module", "LSTM"), ("architecture", "bert"), ("bundled", "lstm-imdb")]
-)
+@FOUR_KINDS
 def test_what_is_no_text(family, name, judge):
     judge(process.each(refuse_input, [(family, name, label) for label in NOT_TEXTS], LIMITS))
+
+
+def same_as_the_text(family, name):
+    """Judge a mapping with one text, which is explained as that text."""
+    explainer, text = kinds.kind(family, name).explainer, "The film is good."
+    found, expected = explainer({"text": text}), explainer(text)
+    return None if found.as_list() == expected.as_list() else f"gave {found.as_list()}, expected {expected.as_list()}"
+
+
+@FOUR_KINDS
+def test_a_mapping_with_one_text_is_that_text(family, name, judge):
+    judge(process.each(same_as_the_text, [(family, name)], LIMITS))

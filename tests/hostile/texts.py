@@ -84,15 +84,14 @@ TEXTS: dict[str, str] = READABLE | SILENT
 
 # What is no text, though a programmer may well pass it: none of these may be explained as something else.
 NOT_TEXTS: dict[str, object] = {
-    "a pair": ("The film is good.", "The film is bad."),
-    "a dictionary": {"text": "The film is good."},
+    "three texts": ("The film is good.", "The film is bad.", "The film is long."),
+    "an empty dictionary": {},
+    "a dictionary with None": {"text": None},
     "bytes": b"The film is good.",
     "None": None,
     "a number": 5,
     "a list with None": [None],
     "a list with a number": [5],
-    "a list of pairs": [("The film is good.", "The film is bad.")],
     "a list of lists": [["The film is good."]],
-    "a list of dictionaries": [{"text": "The film is good."}],
     "a list of bytes": [b"The film is good."],
 }

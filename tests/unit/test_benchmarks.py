@@ -126,7 +126,7 @@ def test_each_round_asks_in_the_fewest_batches_without_a_short_one(n, batch_size
 
 def test_each_evaluation_that_is_stated_is_a_row_that_the_module_ran_once():
     model = mase.models.load("lstm-imdb")
-    explainer = mase.Explainer(model, batch_size=64)
+    explainer = mase.Explainer(model, n_samples=1000, batch_size=64)
     explainer(TEXT)
     rows = []
     handle = model.module.register_forward_pre_hook(lambda _module, args: rows.append(len(args[0])))

@@ -239,7 +239,10 @@ def test_inputs_of_another_type(lstm_model):
     [
         ({"n_samples": 1}, "n_samples"), ({"n_samples": 10.5}, "n_samples"), ({"seed": -1}, "seed"),
         ({"seed": 1.5}, "seed"),
-        ({"granularity": "letter"}, "granularity"), ({"method": "lime-ish"}, "method"), ({"link": "odds"}, "link"),
+        ({"granularity": "letter"}, "unit 'letter'"),
+            ({"fixed": 3}, "fixed"), ({"fixed": None}, "fixed"),
+        ({"background": ["age"]}, "background"), ({"background": {"age": np.nan}}, "background of 'age'"),
+            ({"method": "lime-ish"}, "method"), ({"link": "odds"}, "link"),
         ({"reference": "nothing"}, "reference"), ({"design": "circle"}, "design"),
         ({"estimator": "magic"}, "estimator"),
         ({"center": np.nan}, "center"), ({"sigma": 0.0}, "sigma"), ({"batch_size": 0}, "batch_size"),
@@ -325,3 +328,16 @@ def test_the_function_is_not_hidden_by_a_module():
             importlib.import_module(found.name)
     for name in mase.__all__:
         assert type(getattr(mase, name)).__name__ != "module" or name == "models", name
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "match"),
+    [
+        ("a good film", {"units": "re:bad"}, "unit by 're:bad'"),
+        ({"title": "a film", "body": "good"}, {"fixed": ["title", "body"]}, r"fixed fields \(title, body\)"),
+        ({"title": "a film", "body": ""}, {"fixed": ["title"]}, r"fixed fields \(title\)"),
+    ],
+)
+def test_a_text_without_units_says_why(content, options, match):
+    with pytest.raises(mase.MaseError, match=match):
+        mase.Explainer(lambda texts: [[0.5, 0.5] for _ in texts], **options)(content)

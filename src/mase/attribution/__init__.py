@@ -1,6 +1,6 @@
 """The result of an explanation: an `Attribution` has scores for words, their error bars, and their provenance."""
 
-from mase.attribution.attribution import LISTED, Attribution, Word
+from mase.attribution.attribution import LISTED, Attribution
 from mase.attribution.attributions import Attributions
 from mase.attribution.document import Token, Unit
 from mase.attribution.evidence import Changed, Evidence, FlipSet
@@ -10,6 +10,7 @@ from mase.attribution.prediction import Prediction
 from mase.attribution.response import Response, ranking
 from mase.attribution.verdict import Verdict
 from mase.attribution.window import Window, WindowResponse
+from mase.attribution.word import Word
 from mase.document import Field
 
 __all__ = [

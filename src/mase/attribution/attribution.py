@@ -21,6 +21,7 @@ from mase.attribution.response import Response, ranking
 from mase.attribution.rows import rows
 from mase.attribution.verdict import Verdict, verdict_on
 from mase.attribution.window import Window
+from mase.attribution.word import Word
 from mase.document import Document, Field
 from mase.errors import OptionError
 from mase.registry import unknown
@@ -29,31 +30,12 @@ from mase.text import Span, Truncation
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LISTED", "Attribution", "By", "Word"]
+__all__ = ["LISTED", "Attribution", "By"]
 
 # Number of strongest words that displays list. Split-half agreement is computed for as many words.
 LISTED = 8
 
 By = Literal["order", "score", "magnitude"]
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A unit with its score for one response: a view of an `Attribution`.
-
-    `start` and `end` are its span in the text of `field`. `standard_error` has the unit of `score`. It is None if the
-    score is not an estimate.
-    """
-
-    text: str
-    start: int
-    end: int
-    field: str
-    score: float
-    standard_error: float | None
-
-    def __str__(self) -> str:
-        return self.text
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,22 @@
 """Input texts: from arguments, the lines of a file or of standard input, or a column of a table."""
 
+import json
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypedDict, Unpack
 
 import click
 
+from mase.datasets.documents import DocumentColumns
 from mase.datasets.foreign import check_ending
 from mase.datasets.formats import is_table
 from mase.datasets.labelled import iter_labelled
 from mase.datasets.texts import Line, decode_lines, read_lines
-from mase.document import Scalar
-from mase.errors import DataError, EmptyTextError
+from mase.document import Document, Scalar
+from mase.errors import DataError, EmptyTextError, MaseError
 from mase.files import cannot_read
 
 __all__ = ["ColumnOptions", "Texts", "check_columns", "read_texts"]
@@ -62,6 +65,8 @@ class Texts:
 def read_texts(arguments: tuple[str, ...], source: str | None, **columns: Unpack[ColumnOptions]) -> Texts:
     """Return the texts given as arguments, in the file `source`, or on standard input ("-", or if nothing is given).
 
+    With fields, each argument and each line of standard input is a JSON object.
+
     A file with the suffix of a table is read as a table with the texts or documents in these columns. A compressed file
     (.gz, .bz2, .xz) is decompressed as it is read. A file with the suffix or the first bytes of an archive or a
     document is refused.
@@ -77,18 +82,44 @@ def read_texts(arguments: tuple[str, ...], source: str | None, **columns: Unpack
     MissingDependencyError
         If it is Parquet and pyarrow is not installed.
     """
-    check_columns(source, columns)
     if arguments and source is not None:
         raise click.UsageError("got TEXT and --input, expected one of the two")
+    objects = partial(_objects, columns) if columns.get("fields") and source in (None, "-") else None
+    if objects is None:
+        check_columns(source, columns)
     if arguments:
-        return Texts((Line(number, text) for number, text in enumerate(arguments, 1)), len(arguments), "text")
+        given = (Line(number, text) for number, text in enumerate(arguments, 1))
+        return Texts(given if objects is None else objects(given), len(arguments), "text")
     if source == "":
         raise click.UsageError("got an empty file name, expected --input FILE; is a variable of your shell not set?")
     if source is not None and source != "-":
         return _file(source, columns)
     if sys.stdin is None or (source is None and sys.stdin.isatty()):
         raise click.UsageError('got no text, expected TEXT, --input FILE or a pipe, as in: mase explain "What a film!"')
-    return Texts(_not_empty(decode_lines(sys.stdin.buffer, "standard input"), "standard input"), None, "line")
+    lines = _not_empty(decode_lines(sys.stdin.buffer, "standard input"), "standard input")
+    return Texts(lines if objects is None else objects(lines), None, "line")
+
+
+def _objects(columns: ColumnOptions, lines: Iterable[Line]) -> Iterator[Line]:
+    """Yield lines of JSON objects as the documents of their fields."""
+    wanted = DocumentColumns.of(**columns)
+    for line in lines:
+        content = line.error or _read(wanted, str(line.text))
+        if isinstance(content, MaseError):
+            yield Line(line.number, line.text, content)
+        else:
+            yield Line(line.number, content)
+
+
+def _read(columns: DocumentColumns, text: str) -> str | Document | MaseError:
+    """Return the document of a JSON object, or the error if it is none."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        return DataError(f"text is {text[:40]!r}, expected a JSON object of the fields, because of --fields")
+    return columns.read(found)
 
 
 def _file(name: str, columns: ColumnOptions) -> Texts:

@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 
-class _NSamples(click.ParamType[NSamples]):
+class _NSamples(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.3
     """An integer of at least 2, or "auto"."""
 
     name = "integer|auto"
@@ -241,7 +241,8 @@ where = click.option(
 of_documents = options(
     click.option(
         "--fields", callback=comma_separated, metavar="NAME,...",
-        help="Columns that make a document, such as premise,hypothesis, instead of a column of texts.",
+        help="Columns that make a document, such as premise,hypothesis, instead of a column of texts. Without a table, "
+        "a TEXT is a JSON object of these fields.",
     ),
     click.option(
         "--fixed", default="", callback=comma_separated, metavar="NAME,...",

@@ -2,12 +2,14 @@
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mase.attribution import Attribution
+from mase.budget import AUTO
 from mase.datasets.texts import Line
 from mase.document import Document
 from mase.errors import DataError
@@ -97,6 +99,7 @@ class Expected:
     method: Mapping[str, Any]
     seed: int
     question: Question
+    budget: Callable[[int], int]  # samples by the number of units
 
     @classmethod
     def of(cls, explainer: "Explainer", question: Question) -> "Expected":
@@ -105,7 +108,8 @@ class Expected:
         plain = json.loads(
             json.dumps(explainer.settings, default=float)
         )  # tuples become lists, as when they are read back
-        return cls(model, plain, explainer.seed, question)
+        budget = partial(explainer.method.budget, stops_early=not explainer.stopping.never)
+        return cls(model, plain, explainer.seed, question, budget)
 
     def check(self, result: Attribution | Failure, line: Line, place: str) -> None:
         """Check that a result in a file is the one that this command would make of a line of its input.
@@ -130,6 +134,8 @@ class Expected:
         yield "text", Document(result.document).key, Document.of(line.text).key
         yield from ((f"model's {key}", result.model.get(key), value) for key, value in self.model.items())
         got, expected = flat(_settings(result.method)), flat(self.method)
+        if expected.get("n_samples") == AUTO and self._automatic(got.get("n_samples"), len(result.units)):
+            expected |= {"n_samples": got["n_samples"]}
         yield from ((f"method's {key}", got.get(key), expected.get(key)) for key in expected | got)
         labels = result.prediction.names
         names = [labels[index] for index in self.question.indices(labels, result.prediction.ranked)]
@@ -137,6 +143,10 @@ class Expected:
         against = self.question.against_index(labels)
         yield "against", result.responses[0].against, None if against is None else labels[against]
         yield "seed", result.seed, self.seed
+
+    def _automatic(self, n_samples: Any, n_units: int) -> bool:
+        """Return whether a number of samples is that of a text of so many units, some of which may not count."""
+        return n_samples in {self.budget(n) for n in range(n_units + 1)}
 
 
 def _settings(method: Mapping[str, Any]) -> dict[str, Any]:

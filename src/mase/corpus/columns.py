@@ -42,7 +42,7 @@ _COLUMNS: dict[str, list[tuple[str, pa.DataType]]] = {
         ("exact", pa.bool_()),
         ("against", pa.string()),
         ("split_half", pa.float64()),
-        ("notes", pa.list_(_NOTE)),
+        ("response_notes", pa.list_(_NOTE)),
     ],
     "units": [
         *_KEY,
@@ -158,7 +158,7 @@ class Rows:
             exact=response.exact,
             against=response.against,
             split_half=response.split_half,
-            notes=notes,
+            response_notes=notes,
         )
 
     def _add_units(self, item: Item, found: Attribution, response: Response) -> None:

@@ -10,9 +10,10 @@ if TYPE_CHECKING:
     from mase.regression.covariance import Covariance as Covariance
     from mase.regression.problem import Design as Design
     from mase.regression.problem import Distribution as Distribution
+    from mase.regression.problem import ExhaustiveDesign as ExhaustiveDesign
     from mase.regression.problem import Sample as Sample
 
-__all__ = ["DESIGNS", "Covariance", "Design", "Distribution", "Gaussian", "Sample"]
+__all__ = ["DESIGNS", "Covariance", "Design", "Distribution", "ExhaustiveDesign", "Gaussian", "Sample"]
 
 DESIGNS = Registry(
     "design",
@@ -42,6 +43,7 @@ __getattr__ = lazy_names(
         "Covariance": "mase.regression.covariance",
         "Design": "mase.regression.problem",
         "Distribution": "mase.regression.problem",
+        "ExhaustiveDesign": "mase.regression.problem",
         "Gaussian": "mase.designs.placement",
         "Sample": "mase.regression.problem",
     },

@@ -96,8 +96,8 @@ class Check:
         Names of the k classes, and where they are from.
     output
         "logits", "probabilities" or "values".
-    multilabel
-        Whether the classes are separate questions.
+    multilabel, ranked
+        Whether the classes are separate questions, and whether values are scores of classes.
     inputs
         Kinds of inputs that the model answered: "texts", "pairs", "records".
     cut_off
@@ -118,6 +118,7 @@ class Check:
     labels_from: str
     output: str
     multilabel: bool
+    ranked: bool
     inputs: tuple[str, ...]
     cut_off: Truncation | None
     longest: int
@@ -148,7 +149,7 @@ class Check:
 
     def _output(self) -> str:
         if self.output == "values":
-            return "values, which are no scores of classes"
+            return "scores of classes, which are no probabilities" if self.ranked else "values, without classes"
         return f"{self.output}, {'separate questions' if self.multilabel else 'one class of several'}"
 
     def _cut_off(self) -> str:

@@ -71,6 +71,7 @@ def check(
         labels=tuple(adapted.labels),
         labels_from=description.labels_from,
         output=output.kind,
+        ranked=output.ranked,
         multilabel=output.multilabel,
         inputs=inputs(adapted, given),
         cut_off=cut,
@@ -98,7 +99,7 @@ def _readable(explainer: Explainer, given: Document | None) -> tuple[list[Input]
     try:
         bound(explainer, _SHORT)
     except (EmptyTextError, InvalidTextError, ModelError, ShapeError) as error:
-        remedy = "this was an English sentence; if the model reads something else, pass an example as text=..."
+        remedy = "this was an English sentence; if the model reads something else, pass an example as text='...'"
         raise type(error)(f"{error}; {remedy}") from error
     try:
         bound(explainer, _LONG)

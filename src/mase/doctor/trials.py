@@ -104,6 +104,9 @@ def speed(explainer: Explainer, text: Input) -> Speed:
         return time.perf_counter() - begun
 
     seconds(1)  # the first evaluation is slower than the others
-    n = int(np.clip(_PATIENCE / 2 / max(seconds(1), 1e-6), 1, probe.batch_size))
+    n, taken = 1, seconds(1)
+    while n < probe.batch_size and taken < _PATIENCE / 8:  # a batch of four times as many takes half of it at most
+        n = min(4 * n, probe.batch_size)
+        taken = seconds(n)
     budget = explainer.method.budget(p)
-    return Speed(p, n, seconds(n) / n, min(2**p, budget) if explainer.method.space.binary else budget)
+    return Speed(p, n, taken / n, min(2**p, budget) if explainer.method.space.binary else budget)

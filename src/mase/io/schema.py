@@ -76,7 +76,8 @@ def from_dict(mapping: Mapping[str, Any], *, place: str = "the mapping") -> Attr
 
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema of ``mase.attribution/2``, made from the types of the fields of `Attribution`."""
-    schema: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(msgspec.json.schema(Attribution)))  # no tuples
+    encoded = msgspec.json.encode(msgspec.json.schema(Attribution))  # with lists in the place of tuples
+    schema: dict[str, Any] = msgspec.json.decode(encoded)
     for definition in schema["$defs"].values():
         definition["description"] = " ".join(definition["description"].partition("\n\n")[0].split())
     attribution, response = schema["$defs"]["Attribution"], schema["$defs"]["Response"]

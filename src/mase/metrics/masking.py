@@ -143,7 +143,8 @@ def masker(model: Model, text: Input, operator: Operator = "auto", units: Units 
         words = group(tokens, splitter(units))
         if not len(words):
             raise EmptyTextError(
-                f"text {tokens.text[:40]!r} has no token of the model in a unit, expected at least one unit"
+                f"text {tokens.text[:40]!r} has nothing that the model reads and that is a unit by {units!r:.60}, "
+                "expected at least one unit"
             )
         return chosen.bind(model, tokens, words)
 

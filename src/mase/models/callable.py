@@ -2,23 +2,22 @@
 
 from collections.abc import Callable as Function
 from collections.abc import Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from mase.arrays import Floats, Ints
+from mase.arrays import Floats
 from mase.choices import Reference
 from mase.document import Document, Field, Input, check_texts
-from mase.errors import CapabilityError, EmptyTextError, MaseError, ModelError, OptionError, ShapeError
+from mase.errors import CapabilityError, EmptyTextError, MaseError, ModelError, OptionError
 from mase.links import Output, predictions, value_names
 from mase.models.answers import Answers
-from mase.models.description import Description, unnamed
+from mase.models.callable_probe import CallableProbe
+from mase.models.description import Description, of_function
 from mase.models.locks import alone
 from mase.models.origin import Reopened
-from mase.models.protocol import Binding, Opened
-from mase.models.rewriting import Content, Contents, Rewriter
+from mase.models.protocol import Binding
+from mase.models.rewriting import Content, Rewriter
 from mase.rng import untouched
 from mase.text import Span, Tokens, find_words
 
@@ -49,10 +48,9 @@ class Callable(Reopened):
     multilabel
         Whether the k columns are separate questions, so that rows need not sum to 1.
     outputs
-        "probabilities", "logits", "values" or "scores". One column of logits requires `labels`, because it may be a
-        likelihood or a regression instead. These are "values": numbers that are explained as they are, with the link
-        "value". "scores" are values of classes, and the class with the largest one is predicted, as by the
-        `decision_function` of a classifier.
+        "probabilities", "logits", "values" (numbers that are explained as they are, with the link "value", such as a
+        likelihood or a regression) or "scores" (values of classes, of which the largest is predicted, as by a
+        `decision_function`). One column of logits requires `labels`, because it may be no class score.
     name
         Name for provenance.
 
@@ -78,9 +76,7 @@ class Callable(Reopened):
         if outputs not in get_args(Kind):
             raise OptionError(f"outputs is {outputs!r}, expected one of {', '.join(get_args(Kind))}")
         if multilabel and outputs in ("values", "scores"):
-            raise OptionError(
-                f"multilabel is True, expected False for outputs={outputs!r}, which have no probabilities"
-            )
+            raise OptionError(f"multilabel is True, expected False for outputs={outputs!r}, without probabilities")
         if isinstance(labels, str):
             raise OptionError(f"labels is {labels!r}, expected a list of names, one per class")
         if labels is not None and (not len(labels) or len(set(labels)) != len(labels)):
@@ -129,13 +125,7 @@ class Callable(Reopened):
     @property
     def description(self) -> Description:
         """What the function was taken for."""
-        owner = getattr(self._predict, "__self__", None)
-        kind = f"function {self.name}" if owner is None else f"{self.package} {type(owner).__name__}"
-        named = "given" if getattr(owner, "classes_", None) is None else "classes_ of the estimator"
-        remedy = "pass mase.models.Callable(..., labels=[...]), one name per column"
-        return Description(
-            kind, "the columns, numbered" if self._labels is None else named, guesses=unnamed(self.labels, remedy)
-        )
+        return of_function(self, self._predict, is_named=self._labels is not None)
 
     def encode(self, text: Input) -> Tokens:
         """Return the words of a text, or of all texts of a document, as tokens; a number or a category is one token.
@@ -158,7 +148,7 @@ class Callable(Reopened):
         pieces = tuple(document.text[start:end] for start, end in spans)
         return Tokens(document, tuple(range(len(spans))), pieces, spans, (False,) * len(spans))
 
-    def bind(self, binding: Binding) -> "CallableProbe":
+    def bind(self, binding: Binding) -> CallableProbe:
         """Return the probe of one text.
 
         Raises
@@ -223,66 +213,6 @@ class Callable(Reopened):
         except (Exception, SystemExit) as error:
             reason = " ".join(str(error).split())
             raise ModelError(f"{self.name} raised {type(error).__name__}: {reason}{_remedy(texts)}") from error
-
-
-@dataclass(frozen=True, slots=True)
-class CallableProbe:
-    """A black box bound to one text. See `mase.models.protocol.Probe`."""
-
-    model: Callable
-    binding: Binding
-    rewriter: Rewriter
-    replacement: str | None
-    start: Floats
-    n_setup: int = 1
-    batch_size: int = 256
-
-    @property
-    def output(self) -> Output:
-        """What the columns of the scores are."""
-        return self.model.output
-
-    @property
-    def scale(self) -> Floats:
-        """Ones `(p,)`, and 0 for a number or a category that is equal to its background value."""
-        scale = np.ones(self.binding.n_coordinates)
-        for index in self.rewriter.unchanging:
-            scale[self.binding.coordinate_of_token[index]] = 0.0
-        return scale
-
-    def opened(self) -> Opened:
-        """Return a context that yields `scores`; it needs no preparation."""
-        return nullcontext(self.scores)
-
-    def scores(self, coordinates: Floats, rows: Ints) -> Floats:
-        """Return scores `(b, k)` at coordinates `(b, p)` of zeros and ones.
-
-        Raises
-        ------
-        CapabilityError
-            If a coordinate is neither 0 nor 1.
-        """
-        del rows
-        if not np.isin(coordinates, (0.0, 1.0)).all():
-            raise CapabilityError(
-                "a function of texts can only keep or mask words, expected coordinates 0 and 1; use design='bernoulli'"
-            )
-        of_token = self.binding.coordinate_of_token
-        kept = (coordinates[:, of_token] == 1) | (of_token < 0)
-        return self._evaluated([self.rewriter.masked(row, self.replacement) for row in kept])
-
-    def exchanged(self, sources: Ints) -> Floats:
-        """Return scores `(b, k)` where word i is replaced by word `sources[:, i]`; `sources` is `(b, p)`."""
-        return self._evaluated([self.rewriter.exchanged(row) for row in self.binding.token_sources(sources)])
-
-    def _evaluated(self, contents: list[Contents]) -> Floats:
-        scores = self.model.scores([self.rewriter.content(one) for one in contents])
-        if scores.shape[1] != self.start.shape[1]:
-            raise ShapeError(
-                f"{self.model.name} returned {scores.shape[1]} columns, "
-                f"expected {self.start.shape[1]} as for the complete text"
-            )
-        return scores
 
 
 def _words(field: Field) -> list[Span]:

@@ -6,6 +6,7 @@
 import hashlib
 import importlib
 import importlib.util
+import inspect
 import sys
 import traceback
 from collections.abc import Iterator
@@ -166,11 +167,21 @@ def _object(module: ModuleType, reference: CodeReference) -> Any:
             except AttributeError:
                 raise unknown(f"name in {reference.typed_source!r}:", part, known) from None
     if name == reference.name:
+        _check_function(value, reference)
         return value
     if not callable(value):
         raise OptionError(f"{name!r} is of type {type(value).__name__}, expected a function to call; leave out '()'")
     with _running(f"calling {reference.name}", reference.folder):
         return value()
+
+
+def _check_function(value: Any, reference: CodeReference) -> None:
+    """Refuse a function without arguments, which may make a model, but is none."""
+    if inspect.isfunction(value) and not inspect.signature(value).parameters:
+        raise OptionError(
+            f"{reference.name!r} is a function without arguments, expected one of texts; write {reference.typed}() for "
+            "what it returns"
+        )
 
 
 @contextmanager

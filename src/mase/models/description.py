@@ -5,7 +5,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-__all__ = ["DescribedModel", "Description", "Guess", "described", "description_of", "of_module", "unnamed"]
+__all__ = [
+    "DescribedModel",
+    "Description",
+    "Guess",
+    "described",
+    "description_of",
+    "of_function",
+    "of_module",
+    "recognised",
+    "unnamed",
+]
 
 # The names of classes that nobody named: their numbers, as transformers writes them, too.
 _NUMBERS = re.compile(r"(not )?(LABEL_)?\d+")
@@ -71,9 +81,27 @@ def of_module(model: Any, owner: str, labels_from: str, remedy: str, *guesses: G
     return Description(kind, labels_from, model.device, precision, (*unnamed(model.labels, remedy), *guesses))
 
 
+def of_function(model: Any, function: Any, *, is_named: bool) -> Description:
+    """Return the description of a model that is known by a function, perhaps of an estimator."""
+    owner = getattr(function, "__self__", None)
+    kind = f"function {model.name}" if owner is None else f"{model.package} {type(owner).__name__}"
+    named = "given" if getattr(owner, "classes_", None) is None else "classes_ of the estimator"
+    guesses = unnamed(model.labels, "pass mase.models.Callable(..., labels=[...]), one name per column")
+    return Description(kind, named if is_named else "the columns, numbered", guesses=guesses)
+
+
 def described(owner: str, labels_from: str, remedy: str) -> property:
     """Return the property `description` of a class of models with a torch `module`, of which nothing is guessed."""
     return property(lambda model: of_module(model, owner, labels_from, remedy), doc="What the model was taken for.")
+
+
+def recognised(model: Any, kind: str, labels: Sequence[str] | None, outputs: str) -> Description:
+    """Return the description of a model whose kind of scores is recognised if `outputs` is "auto"."""
+    scores = model.output.kind
+    guess = Guess(f"the scores are {scores}, by their values", f"pass outputs={scores!r}")
+    guesses = unnamed(model.labels, "pass labels=[...], one name per column")
+    named = "given" if labels else "the columns, numbered"
+    return Description(kind, named, guesses=(*guesses, guess) if outputs == "auto" else guesses)
 
 
 def unnamed(labels: Sequence[str], remedy: str) -> tuple[Guess, ...]:

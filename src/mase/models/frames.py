@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mase.document import TEXT
 from mase.errors import InvalidTextError
 from mase.lazy import require
 
@@ -40,6 +41,8 @@ class OfFrames:
         MissingDependencyError
             If pandas is not installed.
         """
+        if self.columns == (TEXT,):  # what a mapping with this field alone is for every model
+            records = [{TEXT: record} if isinstance(record, str) else record for record in records]
         for record in records:
             missing = [name for name in self.columns if isinstance(record, str) or name not in record]
             if missing:

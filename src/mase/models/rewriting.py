@@ -58,9 +58,13 @@ class Rewriter:
 
     @property
     def unchanging(self) -> list[int]:
-        """Indices of the numbers and categories that are equal to their background values."""
+        """Indices of the numbers and categories that are not fixed and equal to their background values."""
         fields = zip(self.document.fields, self.words, strict=True)
-        return [own.start for field, (own, spans) in fields if spans and field.value == field.background is not None]
+        return [
+            own.start
+            for field, (own, spans) in fields
+            if spans and not field.fixed and field.value == field.background is not None
+        ]
 
     def masked(self, kept: Bools, replacement: str | None) -> Contents:
         """Return the contents without the words that are not `kept` `(t,)`, or with the replacement in their place.

@@ -15,6 +15,7 @@ from mase.errors import CapabilityError, EmptyTextError, NonFiniteError, OptionE
 from mase.links import Output, predictions
 from mase.models.answers import Answers
 from mase.models.batching import in_batches
+from mase.models.description import Description, recognised
 from mase.models.origin import Reopened
 from mase.models.outputs import Kind, Scores, recognise, score_labels
 from mase.models.protocol import Binding, Opened
@@ -114,6 +115,11 @@ class TokenIds(Reopened):
     def output(self) -> Output:
         """What the columns of the scores are."""
         return self._scores.output
+
+    @property
+    def description(self) -> Description:
+        """What the function was taken for."""
+        return recognised(self, type(self).__name__, self._labels, self._outputs)
 
     @property
     def returns_values(self) -> bool:

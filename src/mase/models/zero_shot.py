@@ -17,6 +17,7 @@ from mase.arrays import Floats, Ints
 from mase.document import PAIR, Document, Field, Input, check_texts
 from mase.errors import EmptyTextError, OptionError
 from mase.links import Output, probabilities
+from mase.models.description import Description
 from mase.models.protocol import Binding, Opened
 from mase.models.torch_probe import TorchProbe
 from mase.models.transformers import HuggingFace
@@ -96,6 +97,13 @@ class ZeroShot:
     def labels(self) -> tuple[str, ...]:
         """Names of the k classes."""
         return self._given if len(self._given) > 1 else (f"not {self._given[0]}", self._given[0])
+
+    @property
+    def description(self) -> Description:
+        """What the model was taken for."""
+        kind = f"zero-shot classifier {type(self.nli.module).__name__}"
+        of_module: Description = self.nli.description
+        return replace(of_module, kind=kind, labels_from="labels", guesses=())
 
     @property
     def sha256(self) -> str:

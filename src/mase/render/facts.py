@@ -125,8 +125,8 @@ def unit(attribution: Attribution) -> str:
 
 def measured(attribution: Attribution) -> str:
     """Return the unit of the scores, and what their intervals are; exact scores have none."""
-    sampled = has_intervals(attribution) and not attribution.responses[0].exact
-    return unit(attribution) + (", ± 95 % interval (sampling)" if sampled else "")
+    without = not has_intervals(attribution) or attribution.responses[0].exact
+    return unit(attribution) + ("" if without else ", ± 95 % interval (sampling)")
 
 
 def link_meaning(attribution: Attribution) -> str | None:
@@ -135,14 +135,16 @@ def link_meaning(attribution: Attribution) -> str | None:
         return None
     if attribution.responses[0].against is not None:
         return _CONTRAST_MEANINGS.get(attribution.link, f"{attribution.link}: the difference between both")
-    probabilities = attribution.prediction.probabilities
+    probabilities, response = attribution.prediction.probabilities, attribution.response
+    for window in attribution.windows[:1]:  # pooled numbers need not be related as those of the model are
+        probabilities, response = window.prediction.probabilities, window.of(attribution.target).value
     probability = probabilities.get(attribution.target, 0.0)
     # Multi-label: the probabilities do not sum to 1, and there is no competing class.
     multilabel = abs(sum(probabilities.values()) - 1) > _ROUNDING
     log_odds = math.log(probability / (1 - probability)) if 0 < probability < 1 else math.inf
     if attribution.link == "margin" and multilabel:
         return "margin: the log-odds of the class against its absence; +0.7 doubles the odds"
-    if attribution.link == "logit" and abs(attribution.response - log_odds) < _ROUNDING * max(1.0, abs(log_odds)):
+    if attribution.link == "logit" and abs(response - log_odds) < _ROUNDING * max(1.0, abs(log_odds)):
         return "logit: the log-odds of the class; +0.7 doubles the odds"
     return _LINK_MEANINGS.get(attribution.link)
 
@@ -178,9 +180,8 @@ def fit_facts(attribution: Attribution) -> list[str]:
     facts = [] if attribution.r2 is None else [f"R² {_share(attribution.r2)}"]
     facts += ["exact"] if attribution.responses[0].exact else []
     facts += [] if fit.split_half is None else [f"split-half {_share(fit.split_half)}"]
-    facts += [counted(fit.n_queries, "evaluation")]
-    facts += [counted(fit.n_gradients, "gradient")] if fit.n_gradients else []
-    return [*facts, duration(fit.seconds)]
+    gradients = [counted(fit.n_gradients, "gradient")] if fit.n_gradients else []
+    return [*facts, counted(fit.n_queries, "evaluation"), *gradients, duration(fit.seconds)]
 
 
 def evidence_facts(attribution: Attribution, name: Callable[[str], str] = inline) -> list[str]:

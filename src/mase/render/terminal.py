@@ -35,6 +35,7 @@ from mase.render.palette import (
     strongest,
 )
 from mase.render.pieces import Piece, inline, isolated, labelled, pieces
+from mase.render.windows import window_lines
 
 __all__ = ["HeatMap", "heat_map", "summary"]
 
@@ -263,4 +264,5 @@ def _closing(attribution: Attribution, shown: int) -> list[str]:
     link, cut = link_meaning(a), cut_off(a)
     lines = [f"{listed}; {measured(a)}", *([] if link is None else [link])]
     lines += [" · ".join([*fit_facts(a), method]), *([] if cut is None else [f"cut off: {cut}"])]
+    lines += window_lines(a)
     return lines + [f"warning: {inline(note.message)} [{inline(note.code)}]" for note in other_notes(a)]

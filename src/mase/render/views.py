@@ -32,6 +32,7 @@ from mase.render.palette import (
     strongest,
 )
 from mase.render.pieces import Piece, inline, isolated, labelled, pieces
+from mase.render.windows import window_lines
 
 __all__ = ["View", "view_of"]
 
@@ -88,6 +89,7 @@ class View:
     evidence: Sequence[str]
     facts: Sequence[str]
     cut: str | None
+    windows: Sequence[str]
     notes: Sequence[str]
     noun: str
     zoom: str
@@ -145,6 +147,7 @@ def view_of(
         evidence=[f"{fact[0].upper()}{fact[1:]}." for fact in evidence_facts(a, isolated)],
         facts=[f"scores: {unit(a)}", *fit_facts(a)],
         cut=cut_off(a),
+        windows=window_lines(a),
         notes=[inline(note.message) for note in other_notes(a)],
         noun=a.noun,
         zoom=next((f"{fact[0].upper()}{fact[1:]}" for fact in zoomed_facts(a)), ""),

@@ -1,7 +1,9 @@
 """An explanation as Python and as a command, which give the same scores."""
 
+import csv
 import json
 import shlex
+from io import StringIO
 from typing import Any
 
 import msgspec
@@ -42,8 +44,12 @@ def command(model: str, ask: Explain) -> str:
 def _written(value: Any) -> str:
     """Return a value as an option of the command takes it: names are separated by commas."""
     if isinstance(value, dict):
-        return ",".join(f"{name}={content}" for name, content in value.items())
-    return ",".join(value) if isinstance(value, tuple) else str(value)
+        value = tuple(f"{name}={json.dumps(content)}" for name, content in value.items())
+    if not isinstance(value, tuple):
+        return str(value)
+    line = StringIO()
+    csv.writer(line, lineterminator="").writerow(value)
+    return line.getvalue()
 
 
 def _given(settings: Settings) -> dict[str, Any]:

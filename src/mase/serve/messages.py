@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from mase.budget import NSamples
+from mase.choices import Long
 from mase.document import Scalar
 from mase.links import Link
 
@@ -49,6 +50,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     seed: int = 0
     evidence: int = 5
     zoom: int = 0
+    long: Long | None = None
     fixed: tuple[str, ...] = ()
     background: dict[str, Scalar] = {}
 

@@ -17,7 +17,7 @@ from mase.models import Callable
 from mase.models.protocol import Model
 from mase.outputs.protocol import Output
 from mase.regression.covariance import covariance
-from mase.regression.problem import Design, Distribution, Estimator, Problem, Sample
+from mase.regression.problem import Design, Distribution, Estimator, ExhaustiveDesign, Problem, Sample
 from mase.regression.strategy import Strategy
 from mase.spaces import SPACES
 from mase.spaces.protocol import Noise, Space
@@ -39,7 +39,10 @@ _WORTH = {"superb": 0.2, "plot": -0.02, "dull": -0.11, "cast": 0.06, "all": 0.03
 
 
 def check_design(design: Design, *, n: int = 400, p: int = 7, distribution: Distribution | None = None) -> None:
-    """Check a design: shapes, row budget, first two moments, mirrored rows, and equal rows from equal generators."""
+    """Check a design: shapes, row budget, first two moments, mirrored rows, and equal rows from equal generators.
+
+    Of a design that knows the sample to which its samples converge, check that it has each of the 2^p rows once.
+    """
     target = distribution or design.distribution(np.ones(p))
     sample = design.draw(np.random.default_rng(3), n, target)
     again = design.draw(np.random.default_rng(3), n, target)
@@ -55,6 +58,20 @@ def check_design(design: Design, *, n: int = 400, p: int = 7, distribution: Dist
     if sample.paired:
         assert np.array_equal(sample.deviations[0::2], -sample.deviations[1::2]), "rows are not mirrored"
     _check_moments(design.draw(np.random.default_rng(4), 20_000, target), target)
+    if isinstance(design, ExhaustiveDesign):
+        _check_exhaustive(design.exhaustive(target), design.exhaustive(target, np.arange(float(p))))
+
+
+def _check_exhaustive(first: Sample, later: Sample) -> None:
+    """Check the rows of a first and a later round."""
+    p = first.coordinates.shape[1]
+    assert first.exhaustive, "all rows do not count as exhaustive"
+    assert np.isin(first.coordinates, (0.0, 1.0)).all(), "a coordinate is neither 0 nor 1"
+    assert len(np.unique(first.coordinates, axis=0)) == len(first.coordinates) == 2**p, "not each row once"
+    assert np.array_equal(first.coordinates, later.coordinates), "the rounds have other rows"
+    for weights in (first.weights, later.weights):
+        assert (weights > 0).all(), "a row has no weight"
+    assert np.isclose(first.weights.sum(), later.weights.sum()), "the rounds have other total weights"
 
 
 def _check_moments(sample: Sample, distribution: Distribution) -> None:

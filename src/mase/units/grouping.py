@@ -1,6 +1,6 @@
 """The units that the tokens of a document form."""
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -58,7 +58,7 @@ def _grouped(tokens: Tokens, spans: Sequence[Span], *, complete: bool) -> Words:
     merged = _merge(sorted({piece for piece in pieces if isinstance(piece, tuple)}))
     merged_starts = [start for start, _ in merged]
     of_token = [bisect_left(merged_starts, piece[0] + 1) - 1 if isinstance(piece, tuple) else piece for piece in pieces]
-    return Words(tuple(merged), tuple(_join_invisible(of_token, tokens.fixed)))
+    return Words(tuple(merged), tuple(_join_invisible(of_token, tokens)))
 
 
 def _merge(spans: Sequence[Span]) -> list[Span]:
@@ -72,12 +72,17 @@ def _merge(spans: Sequence[Span]) -> list[Span]:
     return merged
 
 
-def _join_invisible(of_token: Sequence[int], fixed: Sequence[bool]) -> list[int]:
-    """Return the unit of each token, where invisible tokens have that of the next token that can be seen."""
-    joined, following = list(of_token), _OUTSIDE
+def _join_invisible(of_token: Sequence[int], tokens: Tokens) -> list[int]:
+    """Return the unit of each token, where invisible ones have that of the next token of the field that can be seen."""
+    joined, following, field = list(of_token), _OUTSIDE, len(tokens.document.fields)
+    starts = tokens.document.starts
     for index in reversed(range(len(joined))):
+        span = tokens.spans[index]
+        here = field if span is None else bisect_right(starts, span[0])
+        if here != field:
+            following, field = _OUTSIDE, here
         if joined[index] == _INVISIBLE:
             joined[index] = following
-        elif not fixed[index]:
+        elif not tokens.fixed[index]:
             following = joined[index]
     return joined

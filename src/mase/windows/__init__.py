@@ -4,7 +4,7 @@ Windows are plain explanations of parts of the text, put together: nothing else 
 """
 
 from mase.windows.explaining import explained
-from mase.windows.long_text import LongText, WindowText, check_cuts
+from mase.windows.long_text import LongText, WindowText, check_windows
 from mase.windows.masking import MaskedWindow, masked, with_evidence
 
-__all__ = ["LongText", "MaskedWindow", "WindowText", "check_cuts", "explained", "masked", "with_evidence"]
+__all__ = ["LongText", "MaskedWindow", "WindowText", "check_windows", "explained", "masked", "with_evidence"]

@@ -8,7 +8,7 @@ from typing import Self
 from mase.attribution import Attribution, Token, Unit
 from mase.choices import Pooling
 from mase.document import Document
-from mase.errors import CapabilityError, EmptyTextError, InvalidTextError
+from mase.errors import CapabilityError, EmptyTextError, InvalidTextError, OptionError
 from mase.models.callable import Callable
 from mase.models.protocol import Model
 from mase.options import Windows
@@ -17,22 +17,26 @@ from mase.units import Splitter
 from mase.units.token import Token as PerToken
 from mase.windows.cuts import begins_sentence, cuts
 
-__all__ = ["LongText", "WindowText", "check_cuts"]
+__all__ = ["LongText", "WindowText", "check_windows"]
 
 
-def check_cuts(model: Model, windows: Windows | None) -> Windows | None:
+def check_windows(windows: Windows | None, model: Model, zoom: int) -> Windows | None:
     """Return the options of windows, if the model can say how much of a text it reads.
 
     Raises
     ------
     CapabilityError
         If it is a function, which gets texts of any length.
+    OptionError
+        If units are zoomed in on, too.
     """
     if windows is not None and isinstance(model, Callable):
         raise CapabilityError(
             f"{model.name} is a function, which does not say how much of a text it reads, expected a model that cuts "
             "off long texts and says so; use long='cut', or explain the parts of the text one by one"
         )
+    if windows is not None and zoom:
+        raise OptionError(f"zoom is {zoom} with long='windows', expected one of them; explain the windows that matter")
     return windows
 
 

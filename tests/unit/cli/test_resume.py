@@ -69,6 +69,24 @@ def test_append_refuses_results_made_otherwise(cli, source, whole, arguments, na
     assert named in found.stderr
 
 
+@pytest.mark.parametrize("arguments", [[], ["--n-samples", "auto"], ["--stable-top", "2"]])
+def test_append_knows_numbers_of_samples_that_follow_from_the_text(lstm_model, arguments, tmp_path, monkeypatch):
+    monkeypatch.setattr("mase.models.load", lambda *_a, **_k: lstm_model)
+    command, texts = ["explain", "-q", "-o", str(tmp_path / "a.jsonl")], ["a good film", "a dull film of two hours"]
+    assert CliRunner().invoke(main, [*command, *arguments, texts[0]]).exit_code == 0
+    assert CliRunner().invoke(main, [*command, *arguments, "--append", *texts]).exit_code == 0
+    refused = CliRunner().invoke(main, [*command, "--n-samples", "300", "--append", *texts])
+    assert (refused.exit_code, "--n-samples" in refused.stderr) == (1, True)
+
+
+def test_append_refuses_other_results_than_those_of_automatic_samples(lstm_model, tmp_path, monkeypatch):
+    monkeypatch.setattr("mase.models.load", lambda *_a, **_k: lstm_model)
+    command = ["explain", "-q", "-o", str(tmp_path / "a.jsonl"), "a good film"]
+    assert CliRunner().invoke(main, [*command, "--n-samples", "300"]).exit_code == 0
+    refused = CliRunner().invoke(main, [*command, "--append"])
+    assert (refused.exit_code, "--n-samples" in refused.stderr) == (1, True)
+
+
 def test_append_refuses_results_of_another_model_or_text(cli, source, whole, tmp_path, monkeypatch):
     before = whole.read_bytes()
     lines = source.read_text().splitlines(keepends=True)

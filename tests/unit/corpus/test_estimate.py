@@ -7,6 +7,7 @@ from mase.corpus import estimate
 from mase.corpus.inputs import open_source
 from mase.corpus.plan import Plan, Shard
 from mase.errors import EmptyTextError
+from mase.target import Question
 
 TEXTS = [f"good film number {i}" for i in range(100)]
 
@@ -18,7 +19,7 @@ def explainer():
 
 def test_a_few_texts_of_the_whole_are_explained(explainer, monkeypatch):
     monkeypatch.setattr(estimate, "_MOST", 6)
-    found = estimate.estimate(open_source([*TEXTS, None]), explainer, None, Plan(101, 8))
+    found = estimate.estimate(open_source([*TEXTS, None]), explainer, Question(None), Plan(101, 8))
     assert (found.n_texts, found.n_unreadable, found.n_tried) == (101, 1, 6)
     assert 10 < found.n_queries < 20  # no subset of four words is asked twice
     assert 0 < found.seconds < 1
@@ -33,14 +34,14 @@ def test_only_texts_of_the_shard_are_explained(monkeypatch):
 
     monkeypatch.setattr(estimate, "_SECONDS", 0.0)
     plan = Plan(100, 8, Shard(13, 13))
-    found = estimate.estimate(open_source(TEXTS), mase.Explainer(predict, n_samples=4), None, plan)
+    found = estimate.estimate(open_source(TEXTS), mase.Explainer(predict, n_samples=4), Question(None), plan)
     assert (found.n_texts, found.n_tried) == (4 if plan.n_parts == 13 else 0, 4)
     assert read <= {"96", "97", "98", "99"}
-    empty = estimate.estimate(open_source(TEXTS), mase.Explainer(predict), None, Plan(100, 100, Shard(2, 2)))
+    empty = estimate.estimate(open_source(TEXTS), mase.Explainer(predict), Question(None), Plan(100, 100, Shard(2, 2)))
     assert (empty.n_texts, empty.n_tried) == (0, 0)
 
 
 def test_a_failure_of_every_text_is_raised(explainer):
     with pytest.raises(EmptyTextError):
-        estimate.estimate(open_source(["", " "]), explainer, None, Plan(2, 8))
-    assert estimate.estimate(open_source(["", *TEXTS[:3]]), explainer, None, Plan(4, 8)).n_tried == 3
+        estimate.estimate(open_source(["", " "]), explainer, Question(None), Plan(2, 8))
+    assert estimate.estimate(open_source(["", *TEXTS[:3]]), explainer, Question(None), Plan(4, 8)).n_tried == 3

@@ -289,7 +289,7 @@ def test_every_response_is_kept(tmp_path):
         {"code": note.code, "unit": note.unit, "message": note.message} for note in found[0].own_notes
     ]
     own = [note.message for note in found[0].notes if note.response == found[0].responses[1].name]
-    assert [note["message"] for note in made.responses()["notes"].to_pylist()[1]] == own
+    assert [note["message"] for note in made.responses()["response_notes"].to_pylist()[1]] == own
 
 
 def test_what_a_class_is_compared_with_is_recorded(tmp_path):

@@ -182,7 +182,9 @@ def test_no_texts_have_no_predictions():
     assert Callable(lambda texts: 1 / 0, ["no", "yes"]).predict([]).shape == (0, 2)
 
 
-@pytest.mark.parametrize("options", [{"labels": []}, {"labels": ["a", "a"]}, {"mask_token": ""}, {"outputs": "scores"}])
+@pytest.mark.parametrize(
+    "options", [{"labels": []}, {"labels": ["a", "a"]}, {"mask_token": ""}, {"outputs": "margins"}]
+)
 def test_options_of_no_use(options):
     with pytest.raises(OptionError):
         answering(ROWS, **options)

@@ -1,7 +1,9 @@
 """Tests of `mase.models.callable` for documents of several fields: pairs, and texts beside numbers and categories."""
 
 import random
+from decimal import Decimal
 
+import numpy as np
 import pytest
 
 import mase
@@ -86,6 +88,26 @@ def test_a_value_equal_to_its_background_scores_exactly_0():
         age = found.words.index("40")
         assert (found.scores[age], found.standard_errors[age]) == (0.0, 0.0)
         assert found.scores[found.words.index("DE")] != 0
+
+
+def test_a_fixed_value_equal_to_its_background_takes_no_other_word_with_it():
+    found = explainer(fixed=["question", "age"], background={"age": 60, "country": "FR"})(RECORD, target=1)
+    assert dict(found.as_list()) == pytest.approx({word: TRUTH[word] for word in TRUTH if word != "60"}, abs=1e-6)
+
+
+@pytest.mark.parametrize("method", ["mase", "kernel-shap"])
+def test_a_fixed_value_equal_to_its_background_leaves_the_last_word_its_score(method):
+    record = {"age": 40} | RECORD | {"title": "film", "body": "a superb"}
+    found = explainer(method=method, fixed=["age", "country", "question"])(record, target=1)
+    assert found.words[-1] == "superb"
+    assert found.scores[-1] == pytest.approx(TRUTH["superb"])
+
+
+def test_numbers_of_other_types_are_values_and_backgrounds():
+    record = RECORD | {"age": Decimal("60")}
+    found = explainer(background={"age": np.int64(40), "country": np.str_("FR")})(record, target=1)
+    assert found == loads(dumps(found))
+    assert found.scores[found.words.index("60.0")] == pytest.approx(TRUTH["60"])
 
 
 def test_a_number_without_background_is_refused_and_says_what_to_pass():

@@ -118,11 +118,13 @@ def test_what_a_factory_returns(place):
     assert made.predict(["a good film"]).tolist() == [[0.75, 0.25]]
     assert is_code("own_classifier:Shelf.make()")
     assert not is_code("own_classifier:make(1)")
-    # without the brackets, a function is the model itself
-    with pytest.raises(ModelError, match="raised TypeError"):
-        open_code("own_classifier.py:Shelf.make").predict(["a good film"])
     with pytest.raises(OptionError, match=r"'own' is of type Own, expected a function to call"):
         open_code("own_classifier.py:own()")
+
+
+def test_a_factory_that_is_not_called_is_refused_and_says_how(place):
+    with pytest.raises(OptionError, match=r"write own_classifier\.py:fails\(\)"):
+        open_code("own_classifier.py:fails")
 
 
 def test_errors_of_a_factory_name_the_line_in_the_code_of_the_user(place):

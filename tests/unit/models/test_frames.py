@@ -7,7 +7,7 @@ import pytest
 
 import mase
 from mase.errors import InvalidTextError
-from mase.models import adapt
+from mase.models import Callable, adapt
 from mase.models.frames import OfFrames, columns_of
 
 ROWS = [
@@ -92,3 +92,10 @@ def test_estimators_on_texts_are_left_as_they_are_and_both_can_be_pickled(pipeli
     )
     again = pickle.loads(pickle.dumps(adapt(pipeline)))
     assert again.predict(ROWS).tolist() == adapt(pipeline).predict(ROWS).tolist()
+
+
+def test_a_frame_of_one_column_called_text_reads_mappings_and_texts():
+    found = OfFrames(lambda frame: frame["text"].str.len().tolist(), ("text",))
+    assert found([{"text": "good"}, "good film"]) == [4, 9]
+    explainer = mase.Explainer(Callable(found, outputs="values"))
+    assert explainer({"text": "good film"}).as_list() == explainer("good film").as_list()

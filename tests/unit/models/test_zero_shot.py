@@ -106,6 +106,12 @@ def test_words_that_are_cut_off_before_some_label_only_are_told_apart(parts, kee
     assert without[0, 1] == pytest.approx(0, abs=1e-6)
 
 
+def test_it_says_what_it_was_taken_for(parts):
+    found = zero_shot(parts).description
+    assert found.kind == f"zero-shot classifier {type(parts[0]).__name__}"
+    assert (found.labels_from, found.device) == ("labels", "cpu")
+
+
 def test_labels_and_template_belong_to_the_checksum(parts):
     sums = {
         zero_shot(parts).sha256,

@@ -31,8 +31,9 @@ def test_errors_cover_the_scores_of_the_expected_answers(method):
     assert 0.3 < np.mean(ratios) < 1.8
 
 
-@pytest.mark.parametrize(("method", "most"), [("mase", 16 + 2 + 200), ("occlusion", 4 + 2 + 4 + 10 * 5)])
-def test_subsets_are_asked_again_within_the_samples_and_counted(method, most):
+# After a try that finds the noise: 200 rows, each asked whenever it is drawn; or ten times four words and the text.
+@pytest.mark.parametrize(("method", "n_noisy"), [("mase", 200), ("occlusion", 4 + 10 * 5)])
+def test_subsets_are_asked_again_within_the_samples_and_counted(method, n_noisy):
     asked, inner = [], smooth(4)
     rng = np.random.default_rng(0)
 
@@ -42,4 +43,4 @@ def test_subsets_are_asked_again_within_the_samples_and_counted(method, most):
 
     found = run(FunctionProbe(function, 4), method, n_samples=200)
     assert found.cost.n_queries == sum(asked)
-    assert 40 < found.cost.n_queries <= most + 1
+    assert n_noisy <= found.cost.n_queries <= n_noisy + 16 + 2

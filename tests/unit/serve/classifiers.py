@@ -10,7 +10,8 @@ from mase.models import Callable
 LABELS = ("neg", "pos")
 
 
-def _scores(texts):
+def _scores(contents):
+    texts = [one if isinstance(one, str) else " ".join(map(str, one.values())) for one in contents]
     for text in texts:
         if "raises" in text:
             raise ValueError("<b>the model</b> gave up")

@@ -35,9 +35,15 @@ def wait(client, model, state="ready", seconds=60):
     raise AssertionError(f"{model} did not become {state}: {found}")
 
 
-def explain(client, model=JUDGE, text=TEXT, target=None, **settings):
+def explain(client, model=JUDGE, text=TEXT, target=None, against=None, **settings):
     """Begin an explanation and return its id."""
-    body = {"model": model, "text": text, "target": target, "settings": {"n_samples": 60} | settings}
+    body = {
+        "model": model,
+        "text": text,
+        "target": target,
+        "against": against,
+        "settings": {"n_samples": 60} | settings,
+    }
     answer = client.post("/api/explanations", json=body)
     assert answer.status_code == 202, answer.text
     return answer.json()["id"]

@@ -16,6 +16,7 @@ from tests.unit.serve.clients import JUDGE, MODELS, TEXT, browser, events, expla
 import mase
 from mase.cli import main
 from mase.io.json import from_dict, loads
+from mase.render.html import article
 from mase.serve.limits import Limits
 
 LIMITS = Limits(text=2000, n_samples=2000, queue=3, body=20_000, results=3, grace=0.5)
@@ -104,6 +105,36 @@ def test_the_copies_make_the_same_explanation(client, tmp_path):
     page = client.get(f"/api/explanations/{name}/page")
     assert page.headers["content-disposition"].startswith("attachment")
     assert page.text == found.to_html()
+
+
+def test_the_copies_of_a_record_make_the_same_explanation(client):
+    record = {"plea, short": "a good film", "age": 40, "place": "bad"}
+    settings = {"fixed": ["age"], "background": {"place": "good, perhaps"}, "evidence": 1}
+    data = last(client, explain(client, text=record, target="pos", **settings))[1]
+    found = from_dict(data["attribution"])
+    assert [unit.text for unit in found.units] == ["a", "good", "film", "bad"]
+    scope = {}
+    exec(data["python"].replace("print(found)", ""), scope)
+    assert same(scope["found"], found)
+    _, *arguments = shlex.split(data["command"])
+    result = CliRunner().invoke(main, [arguments[0], "--json", *arguments[1:]])
+    assert result.exit_code == 0, result.output
+    assert same(loads(result.stdout.strip()), found)
+
+
+def test_several_responses_come_from_one_explanation(client):
+    name = explain(client, target="all")
+    found = from_dict(last(client, name)[1]["attribution"])
+    assert sorted(response.name for response in found.responses) == ["neg", "pos"]
+    other = found.responses[1].name
+    page = client.get(f"/api/explanations/{name}/article", params={"response": other})
+    assert page.text == article(found.of(other))
+    asked = {"units": [1], "response": other}
+    changed = client.post(f"/api/explanations/{name}/without", json=asked).json()
+    assert changed["response"] == pytest.approx(mase.Explainer(judge).predict_without(found.of(other), [1]).response)
+    assert client.get(f"/api/explanations/{name}/article", params={"response": "none"}).status_code == 404
+    contrast = explain(client, target="pos", against="neg")
+    assert from_dict(last(client, contrast)[1]["attribution"]).responses[0].against == "neg"
 
 
 def test_who_connects_again_gets_the_last_state(client):

@@ -80,3 +80,12 @@ def test_fixed_fields_are_not_split(fixed):
     )
     assert seen == [{"a": "two", "b": "one"}[fixed[0]]]
     assert found.of_token == ((-1, 0) if fixed == ["a"] else (0, -1))
+
+
+def test_white_space_at_the_end_of_a_field_joins_no_unit_of_the_next():
+    grouped = group(tokens(("ab ", "cd"), [(0, 2), (2, 3), (4, 6)]), WordPunct())
+    assert grouped.of_token == (0, -1, 1)
+    grouped = group(
+        tokens(("ab ", "cd"), [None, (0, 2), (2, 3), None, (4, 6)], [True, False, False, True, False]), WordPunct()
+    )
+    assert grouped.of_token == (-1, 0, -1, -1, 1)

@@ -204,3 +204,12 @@ def test_all_classes_come_from_the_same_windows():
     for window in found.windows:
         assert window.of("no").value == pytest.approx(-window.of("yes").value)
     assert loads(dumps(found.of("no"))) == found.of("no")
+
+
+def test_units_are_those_of_the_whole_text():
+    def first_word_alone(text):
+        ends = [end for _, end in tokenize(text)[1]]
+        return list(pairwise([0, ends[0], *ends[3::3], len(text)]))
+
+    found = mase.Explainer(additive(), units=first_word_alone, **OPTIONS)(TEXT, target="yes")
+    assert list(found.spans) == first_word_alone(TEXT)

@@ -40,7 +40,7 @@ def scikit_learn(estimator: Any, *, name: str | None = None) -> Callable:
     - A classifier with `predict_proba` has probabilities of its `classes_`. Several questions with two answers each, as
       of a `MultiOutputClassifier`, become separate labels.
     - A classifier with only a `decision_function`, such as `LinearSVC`, has scores: the class with the largest one is
-      predicted, and there are no probabilities. Two classes have one score, that of the second.
+      predicted, and there are no probabilities. Of two classes, the score of the first is that of the second times -1.
     - A regressor has the values that it predicts.
 
     An estimator that was fitted on a data frame, such as a pipeline that begins with a `ColumnTransformer`, gets data
@@ -79,8 +79,10 @@ def scikit_learn(estimator: Any, *, name: str | None = None) -> Callable:
             "score per class; set decision_function_shape='ovr'"
         )
     labels, multilabel = _questions(estimator, kind)
-    of_one = labels[1:] if len(labels) == 2 and not multilabel else labels  # one column is the score of the second
-    return Callable(_asked(estimator, estimator.decision_function), of_one, outputs="scores", name=name or kind)
+    function = _asked(estimator, estimator.decision_function)
+    if len(labels) == 2 and not multilabel:
+        function = _ScoresOfBoth(function)
+    return Callable(function, labels, outputs="scores", name=name or kind)
 
 
 def _questions(estimator: Any, kind: str) -> tuple[list[str], bool]:
@@ -116,6 +118,21 @@ class _SecondAnswers:
     def __call__(self, texts: Any) -> Any:
         found = self.function(texts)
         return np.stack([answers[:, 1] for answers in found], axis=1) if isinstance(found, list) else found
+
+
+@dataclass(frozen=True, slots=True)
+class _ScoresOfBoth:
+    """A function that returns scores `(n,)` of the second of two classes, as those of both `(n, 2)`."""
+
+    function: Any
+
+    @property
+    def __self__(self) -> Any:
+        return self.function.__self__
+
+    def __call__(self, texts: Any) -> Any:
+        second = np.asarray(self.function(texts)).reshape(-1, 1)
+        return np.concatenate([0 - second, second], axis=1)
 
 
 def _asked(estimator: Any, function: Any) -> Any:

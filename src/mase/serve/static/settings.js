@@ -3,7 +3,7 @@
 import { part } from "./parts.js";
 import { backgroundOf, contentOf, fixedOf } from "./state.js";
 
-const FOLDED = ["units", "zoom", "reference", "link", "n_samples", "seed"];
+const FOLDED = ["units", "zoom", "long", "reference", "link", "n_samples", "seed"];
 const NUMBERS = ["zoom", "n_samples", "seed"];
 const TYPED = ["units", ...NUMBERS, "fields"];
 
@@ -32,7 +32,7 @@ export class Settings {
     choose(elements.method, method);
     this.#classes(model?.labels ?? [], prediction);
     offer(elements.reference, model?.references ?? []);
-    for (const name of ["target", "against", "link", "reference"]) choose(elements[name], settings[name] ?? "");
+    for (const name of ["target", "against", "long", "link", "reference"]) choose(elements[name], settings[name] ?? "");
     for (const name of TYPED) elements[name].value = settings[name] ?? "";
     const n = [...FOLDED, "against"].filter((name) => settings[name]).length;
     part(this.root, "changed").textContent = n ? ` · ${n} changed` : "";

@@ -4,7 +4,7 @@
 // replaces a number or a category.
 
 const NAMES = [
-  "model", "fields", "text", "fixed", "target", "against", "method", "units", "zoom", "reference", "link", "n_samples",
+  "model", "fields", "text", "fixed", "target", "against", "method", "units", "zoom", "long", "reference", "link", "n_samples",
   "seed", "shown", "out",
 ];
 const OF_FIELDS = ["text.", "background."];

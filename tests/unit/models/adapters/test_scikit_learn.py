@@ -110,13 +110,25 @@ def test_a_decision_function_gives_scores_without_probabilities(kind):
 def test_the_coefficients_of_a_linear_decision_function_come_back():
     from sklearn.svm import LinearSVC
 
-    for answers, labels in ((LEARNT[1], ("law", "neg", "pos")), (["no", "yes"] * 3, ("yes",))):
+    for answers, labels in ((LEARNT[1], ("law", "neg", "pos")), (["no", "yes"] * 3, ("no", "yes"))):
         fitted = pipeline(LinearSVC(), answers)
         assert adapt(fitted).labels == labels
-        found = mase.Explainer(fitted, n_samples=300)("good film law", target=0)
+        found = mase.Explainer(fitted, n_samples=300)("good film law", target=labels[-1])
         columns = fitted[0].vocabulary_
-        expected = [fitted[1].coef_[0][columns[word]] for word in found.words]
+        expected = [fitted[1].coef_[-1][columns[word]] for word in found.words]
         assert found.scores == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("text", ["good", "film"])
+def test_of_two_classes_the_one_that_the_classifier_predicts_is_explained(text):
+    from sklearn.svm import LinearSVC
+
+    fitted = pipeline(LinearSVC(), ["no", "yes"] * 3)
+    (distance,) = fitted.decision_function([text])
+    found = mase.Explainer(fitted)(text, target="all")
+    assert found.prediction.label == found.target == fitted.predict([text])[0]
+    assert found.prediction.values == {"no": -distance, "yes": distance}
+    assert found.of("no").response == -found.of("yes").response
 
 
 def test_scores_of_classes_are_saved_with_the_largest_as_prediction(tmp_path):

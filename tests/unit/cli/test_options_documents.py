@@ -1,4 +1,4 @@
-"""Tests of the options --fields, --fixed and --background of the commands that read tables."""
+"""Tests of `mase.cli.options`: --fields, --fixed and --background of the commands that read tables."""
 
 import json
 
@@ -63,6 +63,20 @@ def test_explain_reads_documents_and_resumes(command, tmp_path):
     assert (changed.exit_code, "line 2 has the text" in changed.stderr) == (1, True)
 
 
+def test_explain_reads_objects_of_json_from_arguments_and_from_a_pipe(command):
+    record = {"premise": "It rains today.", "the street, now": "The street is wet.", "age": 40}
+    given = ["explain", *FIELDS, *MODEL, "--json", "--n-samples", "40"]
+    found = command(*given, "--", json.dumps(record), "no object", json.dumps({"premise": "alone"}), "[1]")
+    assert found.exit_code == 1
+    first, *failed = [json.loads(line) for line in found.stdout.splitlines()]
+    assert [field["text"] for field in first["document"]] == ["It rains today.", "The street is wet.", "40"]
+    assert [field["fixed"] for field in first["document"]] == [True, False, False]
+    assert [(one["line"], one["error"]) for one in failed] == [(2, "DataError"), (3, "DataError"), (4, "DataError")]
+    piped = CliRunner().invoke(main, given, input=json.dumps(record) + "\n")
+    assert piped.exit_code == 0
+    assert json.loads(piped.stdout)["responses"] == first["responses"]
+
+
 def test_run_and_evaluate_read_documents(command, tmp_path):
     made = command("run", "a.csv", "-o", "run", *FIELDS, *MODEL, "--engine", "here", "--n-samples", "20", "-q")
     assert (made.exit_code, made.stderr.count("mase: error:")) == (1, 1)
@@ -86,7 +100,7 @@ def test_doctor_asks_about_the_first_row(command):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["explain", "--fields", "a,b", "one text"], "got --fields without a table"),
+        (["explain", "-i", "a.txt", "--fields", "a,b"], "got --fields without a table"),
         (["explain", "-i", "a.csv", "--fixed", "premise"], "got --fixed without --fields"),
         (["explain", "-i", "a.csv", "--background", "age=1"], "got --background without --fields"),
         (["explain", "-i", "a.csv", "--fields", "a", "--text-column", "b"], "expected one of the two"),
