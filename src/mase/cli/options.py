@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 
-class _NSamples(click.ParamType[NSamples]):
+class _NSamples(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.3
     """An integer of at least 2, or "auto"."""
 
     name = "integer|auto"

@@ -95,6 +95,14 @@ def test_a_fixed_value_equal_to_its_background_takes_no_other_word_with_it():
     assert dict(found.as_list()) == pytest.approx({word: TRUTH[word] for word in TRUTH if word != "60"}, abs=1e-6)
 
 
+@pytest.mark.parametrize("method", ["mase", "kernel-shap"])
+def test_a_fixed_value_equal_to_its_background_leaves_the_last_word_its_score(method):
+    record = {"age": 40} | RECORD | {"title": "film", "body": "a superb"}
+    found = explainer(method=method, fixed=["age", "country", "question"])(record, target=1)
+    assert found.words[-1] == "superb"
+    assert found.scores[-1] == pytest.approx(TRUTH["superb"])
+
+
 def test_numbers_of_other_types_are_values_and_backgrounds():
     record = RECORD | {"age": Decimal("60")}
     found = explainer(background={"age": np.int64(40), "country": np.str_("FR")})(record, target=1)
