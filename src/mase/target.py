@@ -106,7 +106,8 @@ def _index(labels: Sequence[str], target: str | int, option: str) -> int:
     if isinstance(target, str) and not re.fullmatch(r"-?[0-9]+", target):
         raise unknown(option, target, list(labels))
     if isinstance(target, bool) or not isinstance(target, int | str | np.integer):
-        raise OptionError(f"{option} is of type {type(target).__name__}, expected a label, an index or None")
+        several = ", a list of them" if option == "target" else ""
+        raise OptionError(f"{option} is of type {type(target).__name__}, expected a label, an index{several} or None")
     index = int(target)
     if not 0 <= index < len(labels):
         raise OptionError(f"{option} is {index}, expected an index from 0 to {len(labels) - 1} or one of the labels")

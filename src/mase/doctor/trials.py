@@ -27,7 +27,7 @@ _SENTENCE = "Most of the people whom we asked were happy with it, and a few were
 _EXAMPLES: dict[str, Input] = {
     "texts": _SENTENCE,
     "pairs": ("It rains today.", "The street is dry."),
-    "records": {"title": "Rain", "body": "The street is wet."},
+    "records": {"title": "Rain", "body": "The street is wet.", "place": "Rome"},  # two texts would be a pair
 }
 
 

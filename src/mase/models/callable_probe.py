@@ -55,8 +55,8 @@ class CallableProbe:
     def scale(self) -> Floats:
         """Ones `(p,)`, and 0 for a number or a category that is equal to its background value."""
         scale = np.ones(self.binding.n_coordinates)
-        for index in self.rewriter.unchanging:
-            scale[self.binding.coordinate_of_token[index]] = 0.0
+        unchanging = self.binding.coordinate_of_token[self.rewriter.unchanging]
+        scale[unchanging[unchanging >= 0]] = 0.0  # a fixed one has no coordinate
         return scale
 
     def opened(self) -> Opened:

@@ -58,7 +58,7 @@ def test_what_is_guessed_of_a_torch_module():
 
 def test_a_hugging_face_folder_and_a_bundled_model(good):
     found = mase.check(str(good))
-    assert found.kind == "Hugging Face BertForSequenceClassification"
+    assert (found.kind, found.inputs) == ("Hugging Face BertForSequenceClassification", ("texts", "pairs"))
     assert (found.cut_off.n_kept, found.cut_off.kept, found.defaults.references[0]) == (512, "start", "mask")
     assert [guess.what for guess in found.guesses] == ["the classes are called 'LABEL_0', 'LABEL_1'"]
     bundled = mase.check("lstm-imdb")

@@ -103,6 +103,12 @@ def test_a_fixed_value_equal_to_its_background_leaves_the_last_word_its_score(me
     assert found.scores[-1] == pytest.approx(TRUTH["superb"])
 
 
+def test_a_value_equal_to_its_background_takes_no_word_of_a_zoom_with_it():
+    record = RECORD | {"age": 40, "body": "superb"}
+    found = explainer(units="line", zoom=1, fixed=["question", "title"])(record, target=1)
+    assert found.zoomed.as_list() == [("superb", pytest.approx(TRUTH["superb"]))]
+
+
 def test_numbers_of_other_types_are_values_and_backgrounds():
     record = RECORD | {"age": Decimal("60")}
     found = explainer(background={"age": np.int64(40), "country": np.str_("FR")})(record, target=1)
