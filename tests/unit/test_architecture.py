@@ -101,8 +101,8 @@ MIRRORS = (("src/mase", "tests/unit"), ("paper/src/mase_paper", "paper/tests"))
 BEHAVIOURS = frozenset(
     f"test_{name}"
     for name in (
-        "architecture", "benchmarks", "docs", "lines", "long_texts", "lowest", "notebooks", "packages", "peers",
-        "plain_install", "propositions", "readme", "theory",
+        "architecture", "benchmarks", "benchmarks_inputs", "docs", "lines", "long_texts", "lowest", "notebooks",
+        "packages", "peers", "plain_install", "propositions", "readme", "theory",
     )
 )  # fmt: skip
 

@@ -33,6 +33,7 @@ MODULES = (
     "mase.summary.summary",
     "mase.comparison.comparison",
     "mase.comparison.thresholds",
+    "mase.units",
     "mase.links",
     "mase.spaces",
     "mase.designs",
