@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from mase.arrays import Floats, Ints
-from mase.errors import CapabilityError, ShapeError
+from mase.errors import ShapeError
 from mase.links import Output
 from mase.models.protocol import Binding, Opened
 from mase.models.rewriting import Content, Contents, Rewriter
@@ -72,12 +72,7 @@ class CallableProbe:
             If a coordinate is neither 0 nor 1.
         """
         del rows
-        if not np.isin(coordinates, (0.0, 1.0)).all():
-            raise CapabilityError(
-                "a function of texts can only keep or mask words, expected coordinates 0 and 1; use design='bernoulli'"
-            )
-        of_token = self.binding.coordinate_of_token
-        kept = (coordinates[:, of_token] == 1) | (of_token < 0)
+        kept = self.binding.kept_tokens(coordinates, "a function of texts")
         return self._evaluated([self.rewriter.masked(row, self.replacement) for row in kept])
 
     def exchanged(self, sources: Ints) -> Floats:

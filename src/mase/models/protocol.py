@@ -7,8 +7,9 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from mase.arrays import Floats, Ints
+from mase.arrays import Bools, Floats, Ints
 from mase.document import Input
+from mase.errors import CapabilityError
 from mase.links import Contrast, Output
 from mase.rng import stream_key
 from mase.spaces.protocol import Space
@@ -70,6 +71,21 @@ class Binding:
         coordinates: Ints = np.array(coordinate_of_token, dtype=np.int64)
         n_coordinates = int(coordinates.max(initial=-1)) + 1
         return cls(tokens, space, coordinates, n_coordinates, stream_key(seed, tokens.document.key), sigma)
+
+    def kept_tokens(self, coordinates: Floats, owner: str) -> Bools:
+        """Return `(b, t)`: which tokens stay at coordinates `(b, p)` of zeros and ones; fixed tokens do.
+
+        Raises
+        ------
+        CapabilityError
+            If a coordinate is neither 0 nor 1, which the model `owner` does not support.
+        """
+        if not np.isin(coordinates, (0.0, 1.0)).all():
+            raise CapabilityError(
+                f"{owner} can only keep or mask words, expected coordinates 0 and 1; use design='bernoulli'"
+            )
+        kept: Bools = (coordinates[:, self.coordinate_of_token] == 1) | (self.coordinate_of_token < 0)
+        return kept
 
     def token_sources(self, sources: Ints) -> Ints:
         """Return `(b, t)`: the token whose content each token receives when words exchange their content.

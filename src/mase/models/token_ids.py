@@ -265,12 +265,8 @@ class TokenIdsProbe:
             If a coordinate is neither 0 nor 1.
         """
         del rows
-        if not np.isin(coordinates, (0.0, 1.0)).all():
-            raise CapabilityError(
-                "a model of token ids can only keep or mask words, expected coordinates 0 and 1; use design='bernoulli'"
-            )
-        of_token = self.binding.coordinate_of_token
-        return self.model.scores([self._masked(kept) for kept in (coordinates[:, of_token] == 1) | (of_token < 0)])
+        kept = self.binding.kept_tokens(coordinates, "a model of token ids")
+        return self.model.scores([self._masked(row) for row in kept])
 
     def exchanged(self, sources: Ints) -> Floats:
         """Return scores `(b, k)` where word i has the ids of word `sources[:, i]`; `sources` is `(b, p)`."""
