@@ -169,7 +169,7 @@ def test_scores_without_a_sign_or_a_meaning_lead_to_expect_nothing(lstm_model, m
     assert found.expected_probability_without([0]) is None
 
 
-@pytest.mark.parametrize("units", [[-1], [18], [True], ["5"], [1.5], [0, 99]])
+@pytest.mark.parametrize("units", [[-1], [18], [True], ["5"], [1.5], [0, 99], 0, None])
 def test_units_that_do_not_exist(units):
     explainer = mase.Explainer(judge, n_samples=50)
     found = explainer(TEXT)

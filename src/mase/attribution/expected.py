@@ -22,8 +22,10 @@ def chosen(units: Iterable[int], n: int) -> tuple[int, ...]:
     Raises
     ------
     OptionError
-        If one is not an integer from 0 to n - 1.
+        If they are not an iterable, or one is not an integer from 0 to n - 1.
     """
+    if not isinstance(units, Iterable):
+        raise OptionError(f"units is {units!r:.80}, expected a list of indices, as in [0]")
     found = tuple(dict.fromkeys(units))
     for unit in found:
         if isinstance(unit, bool) or not isinstance(unit, Integral) or not 0 <= unit < n:

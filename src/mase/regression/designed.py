@@ -172,9 +172,7 @@ class Regression:
     def _assessed(self, oracle: Oracle, fitted: _Fitted, cap: int, stopping: Stopping) -> Solution:
         """Return the solution with the quality of its fit and the notes that follow from it."""
         sample, estimate, n = fitted.answered.sample, fitted.estimate, len(fitted.responses)
-        own_weights = (
-            sample.exhaustive and self.design.rounds > 1
-        )  # each class can have all rows with weights of its own
+        own_weights = sample.exhaustive and self.design.rounds > 1  # rounds weight all rows anew for each class
         r2 = adjusted_r2(sample, fitted.responses, estimate)
         halves = None if sample.exhaustive else split_half(fitted.problem, self.estimator, estimate.gamma)
         notes = (
