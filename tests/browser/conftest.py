@@ -97,6 +97,8 @@ class Page:
             pytest.skip("axe-core is not installed: make browser")
         if not self.tab.evaluate("() => 'axe' in window"):
             self.tab.evaluate(AXE.read_text("utf-8"))
+        # What fades in has the contrast of its end only then.
+        self.tab.wait_for_function("() => document.getAnimations().every((one) => one.playState === 'finished')")
         code = "([rules, within]) => axe.run(within, { runOnly: rules, resultTypes: ['violations'] })"
         found = self.tab.evaluate(code, [rules, within])["violations"]
         return [f"{one['id']}: {node['html'][:200]}" for one in found for node in one["nodes"]]

@@ -46,7 +46,7 @@ export class Boxes {
   }
 
   #box(name, place) {
-    const id = `${this.side}-field-${place}`, instead = "background." + name;
+    const id = this.side + (place ? `-field-${place}` : "-text"), instead = "background." + name; // the first is skipped to
     const lock = element("input", { type: "checkbox", name: "fixed", value: name, id: id + "-fixed" });
     const value = element("input", {
       name: instead, id: id + "-background", autocomplete: "off", placeholder: "for a number or category", dir: "auto",
