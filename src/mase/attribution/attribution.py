@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from mase.arrays import Floats, Ints, frozen
+from mase.attribution.answer import Answer
+from mase.attribution.citations import Citation, cited
 from mase.attribution.document import Token, Unit
 from mase.attribution.evidence import Evidence
 from mase.attribution.expected import chosen, expected_probability
@@ -67,6 +69,7 @@ class Attribution:
     evidence: Evidence | None = None
     zoomed: "Attribution | None" = None
     windows: tuple[Window, ...] = ()
+    answer: Answer | None = None
 
     @property
     def text(self) -> str:
@@ -163,6 +166,18 @@ class Attribution:
             for unit, score, error in zip(self.units, first.scores, first.standard_errors, strict=True)
         )
 
+    @property
+    def citations(self) -> tuple[tuple[Citation, ...], ...]:
+        """The sources of each part of the answer: at most three units, strongest first; nothing without an answer.
+
+        A unit is a source of a part if its score is at least a tenth of the largest absolute score and above 0 beyond
+        the sampling error of all units together (their joint 95 % interval): where none has an effect, a part rarely
+        has a source. Then it may come from what the model knows, or from a fixed field.
+        """
+        if self.answer is None:
+            return ()
+        return tuple(cited(self.of(part.response).responses[0]) for part in self.answer.parts)
+
     def of(self, name: str) -> Self:
         """Return the attribution with the response `name` first, so that its scores are used and displayed.
 
@@ -243,14 +258,15 @@ class Attribution:
         """Return a pandas data frame with one row per response and unit.
 
         The columns are response, position, field, start, end, text, score, standard_error (NaN if there is none), rank
-        (1 is the first of `order`), against (of a contrast), and one column for each further effect.
+        (1 is the first of `order`), against (of a contrast), one column for each further effect, and of an answer cited
+        (whether the unit is a source of the part that the response explains; see `citations`).
 
         Raises
         ------
         MissingDependencyError
             If pandas is not installed.
         """
-        return frame(row for response in self.responses for row in rows(self.units, response))
+        return frame(rows(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the attribution as plain JSON types (schema ``mase.attribution/2``)."""

@@ -98,8 +98,7 @@ class Attributions(list[Attribution]):
         return frame(
             {"document": index} | row
             for index, attribution in enumerate(self)
-            for response in attribution.responses
-            for row in rows(attribution.units, response)
+            for row in rows(attribution)
         )
 
     def to_html(self, path: str | PathLike[str] | None = None) -> str:
