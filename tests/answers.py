@@ -35,7 +35,13 @@ def cited(
     names = ["answer", *(text[start:end] for start, end in parts)][: 1 if len(parts) == 1 else None]
     responses = tuple(
         Response(
-            name, "logit", 2.0 - number, tuple(row), (se,) * len(units), tuple(ranking(row).tolist()), 0.97 - number / 100
+            name,
+            "logit",
+            2.0 - number,
+            tuple(row),
+            (se,) * len(units),
+            tuple(ranking(row).tolist()),
+            0.97 - number / 100,
         )
         for number, (name, row) in enumerate(zip(names, scores, strict=True))
     )

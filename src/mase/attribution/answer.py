@@ -1,4 +1,4 @@
-"""The answer of a language model, whose parts are explained."""
+"""The answer of a language model, whose probability is explained."""
 
 from dataclasses import dataclass
 
@@ -7,11 +7,7 @@ __all__ = ["Answer", "Part"]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of an answer, such as a sentence.
-
-    `start` and `end` are its span in the text of the answer, in code points, and `response` is the name of the response
-    that explains it.
-    """
+    """A part of an answer, such as a sentence: its span, and the name of the response that explains it."""
 
     start: int
     end: int
@@ -20,16 +16,16 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The explained answer.
+    """The answer of a language model.
 
     Attributes
     ----------
     text
         The answer.
     parts
-        Its parts. A single part is explained by the response of the whole answer.
+        Its explained parts in order; one that is the whole answer if there are no others.
     generated
-        Whether the model wrote it, rather than whoever asked.
+        Whether the model gave this answer to the whole prompt. Otherwise somebody else did.
     """
 
     text: str

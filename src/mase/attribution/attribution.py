@@ -32,10 +32,7 @@ from mase.text import Span, Truncation
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LISTED", "Attribution", "By"]
-
-# Number of strongest words that displays list. Split-half agreement is computed for as many words.
-LISTED = 8
+__all__ = ["Attribution", "By"]
 
 By = Literal["order", "score", "magnitude"]
 
@@ -52,6 +49,8 @@ class Attribution:
     A text that is too long for the model may be explained in `windows`, which are empty otherwise. A score is then the
     effect of a unit on the response of one window, the one in which it is farthest from a cut, and not on that of the
     text. The prediction and the responses of the text are pooled from those of the windows.
+
+    Of a language model, the responses are those of its `answer`, first of the whole of it, then of its parts.
     """
 
     document: tuple[Field, ...]
@@ -170,9 +169,9 @@ class Attribution:
     def citations(self) -> tuple[tuple[Citation, ...], ...]:
         """The sources of each part of the answer: at most three units, strongest first; nothing without an answer.
 
-        A unit is a source of a part if its score is at least a tenth of the largest absolute score and above 0 beyond
-        the sampling error of all units together (their joint 95 % interval): where none has an effect, a part rarely
-        has a source. Then it may come from what the model knows, or from a fixed field.
+        A unit is a source of a part if its score is at least a tenth of the largest absolute one, and above 0 beyond
+        the sampling error of all units together (their joint 95 % interval). A part that has none may come from what
+        the model knows, or from a fixed field.
         """
         if self.answer is None:
             return ()
@@ -258,8 +257,8 @@ class Attribution:
         """Return a pandas data frame with one row per response and unit.
 
         The columns are response, position, field, start, end, text, score, standard_error (NaN if there is none), rank
-        (1 is the first of `order`), against (of a contrast), one column for each further effect, and of an answer cited
-        (whether the unit is a source of the part that the response explains; see `citations`).
+        (1 is the first of `order`), against (of a contrast), one column for each further effect, and for an answer
+        cited: whether the unit is among the `citations` of the part.
 
         Raises
         ------
