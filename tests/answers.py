@@ -1,10 +1,10 @@
 """Attributions of answers made by hand, for the tests of citations and their screens."""
 
 import numpy as np
-from tests.attributions import attribution
 
 from mase.attribution import Answer, Field, Part, Prediction, Response, Unit, ranking
 from mase.text import Span
+from tests.attributions import attribution
 
 ANSWER = "The capital of France is Paris. It lies on the Seine. It is lovely."
 PARTS = ((0, 31), (32, 53), (54, 67))

@@ -169,9 +169,8 @@ class Attribution:
     def citations(self) -> tuple[tuple[Citation, ...], ...]:
         """The sources of each part of the answer: at most three units, strongest first; nothing without an answer.
 
-        A unit is a source of a part if its score is at least a tenth of the largest absolute one, and above 0 beyond
-        the sampling error of all units together (their joint 95 % interval). A part that has none may come from what
-        the model knows, or from a fixed field.
+        A unit is a source if its score is at least a tenth of the largest absolute one and above 0 beyond the sampling
+        error of all units together (their joint 95 % interval). A part without one may come from what the model knows.
         """
         if self.answer is None:
             return ()
@@ -257,8 +256,8 @@ class Attribution:
         """Return a pandas data frame with one row per response and unit.
 
         The columns are response, position, field, start, end, text, score, standard_error (NaN if there is none), rank
-        (1 is the first of `order`), against (of a contrast), one column for each further effect, and for an answer
-        cited: whether the unit is among the `citations` of the part.
+        (1 is the first of `order`), against (of a contrast), and one column for each further effect. For an answer,
+        cited says if the unit is among the `citations` of the part.
 
         Raises
         ------
