@@ -172,9 +172,8 @@ class Attribution:
         A unit is a source if its score is at least a tenth of the largest absolute one and above 0 beyond the sampling
         error of all units together (their joint 95 % interval). A part without one may come from what the model knows.
         """
-        if self.answer is None:
-            return ()
-        return tuple(cited(self.of(part.response).responses[0]) for part in self.answer.parts)
+        parts = () if self.answer is None else self.answer.parts
+        return tuple(cited(self.of(part.response).responses[0]) for part in parts)
 
     def of(self, name: str) -> Self:
         """Return the attribution with the response `name` first, so that its scores are used and displayed.

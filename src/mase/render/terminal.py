@@ -15,7 +15,6 @@ from mase.render.facts import (
     cut_off,
     evidence_facts,
     fit_facts,
-    link_meaning,
     measured,
     other_notes,
     other_responses,
@@ -23,6 +22,7 @@ from mase.render.facts import (
     top_classes,
     zoomed_facts,
 )
+from mase.render.meanings import link_meaning
 from mase.render.palette import (
     BLUE,
     NEUTRAL,
