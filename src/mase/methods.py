@@ -11,7 +11,8 @@ from mase.errors import CapabilityError, OptionError, PluginError
 from mase.estimators import ESTIMATORS
 from mase.links import Output
 from mase.method import Method, describe, with_reference
-from mase.models.protocol import LinkedModel, Model, ValueModel
+from mase.models.answering import LinkedModel
+from mase.models.protocol import Model, ValueModel
 from mase.registry import Registry
 from mase.regression.designed import Regression
 from mase.regression.problem import Design
@@ -271,8 +272,8 @@ def suited(method: str | Method, model: Model, overrides: Mapping[str, Any]) -> 
         chosen = replace(chosen, link=links[0])
     elif links is not None and chosen.link not in links:
         raise CapabilityError(
-            f"link is {chosen.link!r}, expected one that {model.name} has, which returns no class scores: "
-            f"{', '.join(links)}"
+            f"link is {chosen.link!r}, but {model.name} returns values, not class scores, expected one of "
+            f"{', '.join(links)}; or leave it out"
         )
     reference = chosen.space.reference
     if reference is None:
