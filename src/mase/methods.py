@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from mase.baselines import PROCEDURES
+from mase.budget import Rule
 from mase.designs import DESIGNS
 from mase.designs.placement import Gaussian
 from mase.errors import CapabilityError, OptionError, PluginError
@@ -26,6 +27,11 @@ _TABLE: dict[str, dict[str, Any]] = {
         "summary": "The default: words are masked in rounds that focus on high-scoring words, least squares",
         "space": "token-mask", "design": "focused", "estimator": "least-squares", "link": "margin",
         "n_samples": "auto",
+    },
+    "mase-cite": {
+        "summary": "The default of mase.cite: few evaluations, for models that take long to answer",
+        "space": "token-mask", "design": "focused", "estimator": "ridge", "link": "logit",
+        "n_samples": "auto", "rule": Rule(base=32, per_unit=1, most=128),
     },
     "mase-nlgp": {
         "summary": "The paper's saliency with less sampling error: mirrored orthogonal rows, least squares",
@@ -124,7 +130,7 @@ _TABLE: dict[str, dict[str, Any]] = {
 _REGISTRIES: dict[str, Registry] = {
     "space": SPACES, "design": DESIGNS, "estimator": ESTIMATORS, "procedure": PROCEDURES,
 }  # fmt: skip
-_FIELDS = {*_REGISTRIES, "summary", "reference", "sigma", "center", "link", "n_samples", "without_embeddings"}
+_FIELDS = {*_REGISTRIES, "summary", "reference", "sigma", "center", "link", "n_samples", "rule", "without_embeddings"}
 
 
 def _method(name: str, row: Mapping[str, Any]) -> Method:
