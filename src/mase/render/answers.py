@@ -14,7 +14,16 @@ from markupsafe import Markup
 from mase.attribution import Attribution, Field
 from mase.render.bars import bars
 from mase.render.cells import shortened
-from mase.render.cited import CitedPart, cited_parts, origin_of_answer, part_facts, place, source_numbers, why_no_source
+from mase.render.cited import (
+    CitedPart,
+    cited_parts,
+    origin_of_answer,
+    part_facts,
+    place,
+    source_numbers,
+    subject,
+    why_no_source,
+)
 from mase.render.palette import scale_of, strongest
 from mase.render.pieces import Piece, inline, pieces_of_field, visible
 from mase.render.shades import shades
@@ -70,6 +79,8 @@ class AnswerView:
     ----------
     origin
         Who gave the answer.
+    subject
+        What the scores of the first response explain.
     against
         The answer that it is compared with; empty if there is none.
     text
@@ -83,6 +94,7 @@ class AnswerView:
     """
 
     origin: str
+    subject: str
     against: str
     text: Markup
     fixed: Sequence[_TextView]
@@ -129,6 +141,7 @@ def answer_view(
     other = attribution.responses[0].against
     return AnswerView(
         origin=origin_of_answer(attribution),
+        subject=subject(attribution, parts),
         against="" if other is None else visible(other),
         text=_answer(given),
         fixed=[text for fixed, text in texts if fixed],

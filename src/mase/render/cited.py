@@ -9,7 +9,16 @@ from mase.render.facts import amount, link_name, share
 from mase.render.palette import has_intervals
 from mase.render.pieces import inline
 
-__all__ = ["CitedPart", "cited_parts", "origin_of_answer", "part_facts", "place", "source_numbers", "why_no_source"]
+__all__ = [
+    "CitedPart",
+    "cited_parts",
+    "origin_of_answer",
+    "part_facts",
+    "place",
+    "source_numbers",
+    "subject",
+    "why_no_source",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +67,14 @@ def source_numbers(parts: Sequence[CitedPart]) -> dict[int, int]:
 
 
 def part_facts(part: CitedPart) -> list[str]:
-    """Return the explained number of a part, also as the scores expect it without the sources, and its fit."""
+    """Return the explained number of a part, also as it is expected without the sources, its fit and its notes."""
     found = part.found
     facts = [f"{link_name(found)} {_signed(found.response)}"]
     expected = found.expected_without(part.sources) if part.sources else None
     if expected is not None:
         facts += [f"{_signed(expected)} expected without {'it' if len(part.sources) == 1 else 'them'}"]
     facts += [] if found.r2 is None else [f"R² {share(found.r2)}"]
-    return [*facts, *([] if found.verdict.reliable else ["read with care"])]
+    return [*facts, *(inline(note.message) for note in found.notes if note.response == found.target)]
 
 
 def why_no_source(part: CitedPart) -> str:
@@ -83,6 +92,15 @@ def place(attribution: Attribution, word: Word) -> str:
     """Return the name of the field that holds a unit, in one line; empty if there is only one text to cite."""
     free = [field for field in attribution.document if not field.fixed]
     return inline(word.field) if len(free) > 1 else ""
+
+
+def subject(attribution: Attribution, parts: Sequence[CitedPart]) -> str:
+    """Return what the first response explains: the answer as a whole, or a part of it."""
+    part = next((part.letter for part in parts if part.letter and part.found.target == attribution.target), "")
+    if part:
+        return f"part {part}"
+    answer = "the whole answer" if len(parts) > 1 else "the answer"
+    return answer if attribution.responses[0].against is None else f"{answer} rather than the other one"
 
 
 def origin_of_answer(attribution: Attribution) -> str:

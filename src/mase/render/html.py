@@ -70,7 +70,9 @@ def page(attributions: Iterable[Attribution], *, numbers: Sequence[int] | None =
             title=_title(shown),
             style=Markup(sheet),
             style_hash=checksum(sheet),
-            legend=legend(frozenset().union(*(view.marks for view in views))),
+            legend=legend(
+                frozenset().union(*(view.marks for view in views)), "answer" if _are_answers(shown) else "class"
+            ),
             missing=f"{counted(n_failed, 'more text')} could not be explained." if n_failed else "",
             several=several and views,
             verdicts=_verdicts(n_reliable, len(views)),
@@ -193,7 +195,11 @@ def _answer_style(views: Sequence[View]) -> str:
     return answer_style(max(counts)) if counts else ""
 
 
+def _are_answers(attributions: Sequence[Attribution]) -> bool:
+    return bool(attributions) and all(attribution.answer is not None for attribution in attributions)
+
+
 def _title(attributions: Sequence[Attribution]) -> str:
     names = list(dict.fromkeys(inline(str(attribution.model.get("name"))) for attribution in attributions))
-    noun = "answer" if all(attribution.answer is not None for attribution in attributions) else "text"
+    noun = "answer" if _are_answers(attributions) else "text"
     return f"{counted(len(attributions), noun)} explained: {', '.join(names)}" if names else "Nothing to explain"

@@ -16,13 +16,10 @@ _LINK_MEANINGS = {
     "margin": "margin: log-odds against the most probable other class; +0.7 doubles the odds",
     "logit": "logit: the model's raw score of the class",
     "log-probability": "log-probability: +0.7 doubles the probability",
+    "mean-log-probability": "mean-log-probability: the log-probability per token",
     "value": "value: the number that the model returns for the class",
 }
-_ANSWER_MEANINGS = {
-    "logit": "log-odds: +0.7 doubles the odds that the model gives the answer",
-    "log-probability": "log-probability: +0.7 doubles the probability of the answer",
-    "mean-log-probability": "mean-log-probability: the log-probability of the answer, divided by the number of tokens",
-}
+_LOG_ODDS = "log-odds: +0.7 doubles the odds of the answer"
 _ROUNDING = 1e-4
 
 
@@ -34,7 +31,7 @@ def link_meaning(attribution: Attribution) -> str | None:
     if attribution.responses[0].against is not None:
         return _CONTRAST_MEANINGS.get(attribution.link, f"{attribution.link}: the difference between both")
     if answered:
-        return _ANSWER_MEANINGS.get(attribution.link)
+        return _LOG_ODDS if attribution.link == "logit" else _LINK_MEANINGS.get(attribution.link)
     probabilities, response = attribution.prediction.probabilities, attribution.response
     for window in attribution.windows[:1]:  # pooled numbers need not be related as those of the model are
         probabilities, response = window.prediction.probabilities, window.of(attribution.target).value

@@ -158,7 +158,7 @@ def view_of(
         heading=heading(marks, a.noun),
         unsigned=is_unsigned(a),
         intervals=has_intervals(a),
-        marks=marks | (zoomed.marks if zoomed else frozenset()),
+        marks=marks.union(_marks_of_parts(a), zoomed.marks if zoomed else ()),
         text=Markup("").join(
             _piece(piece, scale, hints=hints, button=_button(piece, first) if buttons else "") for piece in shown
         ),
@@ -196,6 +196,15 @@ def _marks(attribution: Attribution, piece: Piece, scale: Scale) -> Iterator[str
         yield side
     if not is_significant(word):
         yield f"insignificant {side}"
+
+
+def _marks_of_parts(attribution: Attribution) -> Iterator[str]:
+    """Yield the names of the marks that the units of an answer's sources have for its parts."""
+    for part in attribution.answer.parts if attribution.answer else ():
+        found = attribution.of(part.response)
+        scale = scale_of(found)
+        for word in found.word_scores:
+            yield from _marks(found, Piece(word.text, word), scale)
 
 
 def _button(piece: Piece, first: int | None) -> str:
