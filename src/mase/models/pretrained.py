@@ -86,9 +86,8 @@ def read_classifier(
     DataError
         If the folder holds no classifier, is beyond the limits, would run code, or cannot be read.
     """
-    return _read(
-        folder, "AutoModelForSequenceClassification", "a sequence classifier", settings or {}, trust_remote_code
-    )
+    auto, what = "AutoModelForSequenceClassification", "a sequence classifier"
+    return _read(folder, auto, what, settings or {}, trust_remote_code=trust_remote_code)
 
 
 def read_language_model(
@@ -104,11 +103,11 @@ def read_language_model(
         If the folder holds no language model of this kind, is beyond the limits, would run code, or cannot be read.
     """
     auto = "AutoModelForCausalLM" if kind == "causal" else "AutoModelForSeq2SeqLM"
-    return _read(folder, auto, "a language model", {}, trust_remote_code)
+    return _read(folder, auto, "a language model", {}, trust_remote_code=trust_remote_code)
 
 
 def _read(
-    folder: Path, auto: str, what: str, settings: Mapping[str, Any], trust_remote_code: bool
+    folder: Path, auto: str, what: str, settings: Mapping[str, Any], *, trust_remote_code: bool
 ) -> tuple[Any, frozenset[str]]:
     """Return the model in a folder that a class of transformers builds, and the names of the weights that it lacks."""
     _check_configuration(folder, trust_remote_code=trust_remote_code)

@@ -5,7 +5,8 @@ import transformers
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 SPECIAL = {"unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>"}
-WORDS = [*SPECIAL.values(), *"the cat sat on a mat dog ran in park who where is it and . ? : Context Query".split()]
+TEXT = "the cat sat on a mat dog ran in park who where is it and . ? : Context Query"
+WORDS = [*SPECIAL.values(), *TEXT.split()]
 SIZES = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
 TEMPLATE = "{% for message in messages %}<s> {{ message.content }} </s> {% endfor %}"
 
