@@ -9,8 +9,9 @@ from mase.designs import DESIGNS
 from mase.designs.placement import Gaussian
 from mase.errors import CapabilityError, OptionError, PluginError
 from mase.estimators import ESTIMATORS
+from mase.links import Output
 from mase.method import Method, describe, with_reference
-from mase.models.protocol import Model, ValueModel
+from mase.models.protocol import LinkedModel, Model, ValueModel
 from mase.registry import Registry
 from mase.regression.designed import Regression
 from mase.regression.problem import Design
@@ -50,6 +51,10 @@ _TABLE: dict[str, dict[str, Any]] = {
     "mase-cone": {
         "summary": "NLGP whose vectors are also rotated by up to theta = 0.1",
         "space": "cone", "design": "antithetic", "estimator": "least-squares", "sigma": 0.1, "center": 1.0,
+    },
+    "mase-cite": {
+        "summary": "For the context of a language model: units are deleted, few evaluations",
+        "space": "token-mask", "design": "bernoulli", "estimator": "ridge", "n_samples": 64,
     },
     "mase-mask": {
         "summary": "For black boxes: each word is masked with probability 1/2, least squares",
@@ -242,20 +247,16 @@ def _check_estimator(name: str, regression: Regression, design: Design) -> None:
         )
 
 
-# The only link of a model of values.
-_VALUE = "value"
-
-
 def suited(method: str | Method, model: Model, overrides: Mapping[str, Any]) -> Method:
     """Return the method with overrides, adapted to a model.
 
     A method that needs embeddings is replaced for a model without them, the reference "auto" is resolved, and the link
-    of a model of values is "value".
+    of a model without classes is one of its own.
 
     Raises
     ------
     CapabilityError
-        If the method needs embeddings or a reference that the model does not have, or the link needs classes.
+        If the method needs embeddings or a reference that the model does not have, or the model has no such link.
     """
     chosen = resolve(method)
     if not model.has_embeddings and not chosen.space.binary:
@@ -265,12 +266,14 @@ def suited(method: str | Method, model: Model, overrides: Mapping[str, Any]) -> 
             )
         chosen = resolve(chosen.without_embeddings)
     chosen = resolve(chosen, **overrides)
-    if isinstance(model, ValueModel) and model.returns_values:
-        if overrides.get("link") not in (None, _VALUE):
-            raise CapabilityError(
-                f"link is {chosen.link!r}, but {model.name} returns values, not class scores; leave it out"
-            )
-        chosen = replace(chosen, link=_VALUE)
+    links = _links(model)
+    if links is not None and overrides.get("link") is None:
+        chosen = replace(chosen, link=links[0])
+    elif links is not None and chosen.link not in links:
+        raise CapabilityError(
+            f"link is {chosen.link!r}, expected one that {model.name} has, which returns no class scores: "
+            f"{', '.join(links)}"
+        )
     reference = chosen.space.reference
     if reference is None:
         return chosen
@@ -281,3 +284,10 @@ def suited(method: str | Method, model: Model, overrides: Mapping[str, Any]) -> 
             f"reference is {reference!r}, expected one that {model.name} supports: {', '.join(model.references)}"
         )
     return chosen
+
+
+def _links(model: Model) -> tuple[str, ...] | None:
+    """Return the links of a model without classes; None for a classifier."""
+    if isinstance(model, LinkedModel):
+        return model.links
+    return Output("values").links if isinstance(model, ValueModel) and model.returns_values else None

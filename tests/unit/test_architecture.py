@@ -45,7 +45,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"measurement"}),
     frozenset({"zoom"}),
     frozenset({"explainer"}),
-    frozenset({"datasets", "explanation", "io", "render"}),
+    frozenset({"citing", "datasets", "explanation", "io", "render"}),
     frozenset({"doctor", "metrics", "outputs"}),
     frozenset({"corpus"}),
     frozenset({"summary", "comparison"}),

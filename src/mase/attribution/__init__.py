@@ -1,5 +1,6 @@
 """The result of an explanation: an `Attribution` has scores for words, their error bars, and their provenance."""
 
+from mase.attribution.answer import Answer, Part
 from mase.attribution.attribution import LISTED, Attribution
 from mase.attribution.attributions import Attributions
 from mase.attribution.document import Token, Unit
@@ -15,6 +16,7 @@ from mase.document import Field
 
 __all__ = [
     "LISTED",
+    "Answer",
     "Attribution",
     "Attributions",
     "Changed",
@@ -23,6 +25,7 @@ __all__ = [
     "Fit",
     "FlipSet",
     "Note",
+    "Part",
     "Precision",
     "Prediction",
     "Response",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from mase.arrays import Floats, Ints, frozen
+from mase.attribution.answer import Answer
 from mase.attribution.document import Token, Unit
 from mase.attribution.evidence import Evidence
 from mase.attribution.expected import chosen, expected_probability
@@ -50,6 +51,8 @@ class Attribution:
     A text that is too long for the model may be explained in `windows`, which are empty otherwise. A score is then the
     effect of a unit on the response of one window, the one in which it is farthest from a cut, and not on that of the
     text. The prediction and the responses of the text are pooled from those of the windows.
+
+    Of a language model, the responses are those of its `answer`, first of the whole of it, then of its parts.
     """
 
     document: tuple[Field, ...]
@@ -67,6 +70,7 @@ class Attribution:
     evidence: Evidence | None = None
     zoomed: "Attribution | None" = None
     windows: tuple[Window, ...] = ()
+    answer: Answer | None = None
 
     @property
     def text(self) -> str:

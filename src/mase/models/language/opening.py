@@ -1,81 +1,60 @@
-"""Open a language model of Hugging Face by its folder or name, with its tokenizer."""
+"""Turn a user's object into a language model."""
 
-import os
-from pathlib import Path
+import sys
 from typing import Any
 
-import torch
+from mase.errors import OptionError
+from mase.models.language.protocol import LanguageModel
 
-from mase.errors import DataError
-from mase.models.document import is_taken
-from mase.models.language.kind import architecture, language_kind
-from mase.models.pretrained import LanguageKind, locate, read_language_model, read_tokenizer
+__all__ = ["generates", "language_model"]
 
-__all__ = ["opened"]
-
-_ADAPTERS = {"causal": "mase.models.CausalLM", "seq2seq": "mase.models.Seq2Seq"}
+_EXPECTED = (
+    "a folder or name of a language model, one of transformers with its tokenizer, a text-generation pipeline, or "
+    "mase.models.CausalLM, Seq2Seq or CompletionServer"
+)
 
 
-def opened(
-    source: str | os.PathLike[str],
-    kind: LanguageKind,
-    tokenizer: Any = None,
-    *,
-    download: bool = False,
-    trust_remote_code: bool = False,
-) -> tuple[Any, Any]:
-    """Return the module, in float32 and evaluation mode, and the tokenizer of a folder, or of a name of the hub.
+def generates(model: object) -> bool:
+    """Return whether an object is a language model of this library or of transformers, or a pipeline of one."""
+    if isinstance(model, type):
+        return False
+    return isinstance(model, LanguageModel) or _is_pipeline(model) or _can_generate(model)
 
-    Parameters
-    ----------
-    source
-        The folder or name.
-    kind
-        The kind of language model that is expected.
-    tokenizer
-        A tokenizer in place of the one in the folder.
-    download
-        Whether a name that is not on this machine may be downloaded.
-    trust_remote_code
-        Whether the code of the model may run. If False, a model that needs it is refused.
+
+def language_model(model: Any, tokenizer: Any = None, *, name: str | None = None) -> LanguageModel:
+    """Return an object as a language model.
 
     Raises
     ------
-    DataError
-        If there is no such model, it is one of another kind or was not trained, or its files cannot be read, are beyond
-        the limits, or would run code.
+    OptionError
+        If it is none, or its tokenizer is missing.
     """
-    name = os.fspath(source)
-    try:
-        folder = locate(source, download=download, trust_remote_code=trust_remote_code)
-        _check_kind(folder, kind)
-        # Keep the random state: missing weights are initialised at random before the model is refused.
-        with torch.random.fork_rng(devices=[]):
-            module, missing = read_language_model(folder, kind, trust_remote_code=trust_remote_code)
-        tokenizer = tokenizer or read_tokenizer(folder, trust_remote_code=trust_remote_code)
-    except DataError as error:
-        if is_taken(name):
-            raise DataError(f"cannot load a language model from {name!r:.200}: {error}") from error
-        remedy = "" if download else "; pass download=True (mase cite --download) to download it from the hub"
-        raise DataError(
-            f"no language model with safetensors weights at {name!r:.200} on this machine{remedy}: {error}"
-        ) from error
-    if missing:
-        raise DataError(
-            f"{name!r:.200} has no weights {', '.join(sorted(missing)[:4])}, expected a language model that was "
-            f"trained: as a {type(module).__name__} its answers would be random"
-        )
-    return module.eval(), tokenizer
+    if isinstance(model, LanguageModel) and not isinstance(model, type):
+        return model
+    if _is_pipeline(model):
+        return language_model(model.model, model.tokenizer, name=name)
+    if not _can_generate(model):
+        what = f"the class {model.__name__}" if isinstance(model, type) else f"of type {type(model).__name__}"
+        raise OptionError(f"model is {what}, expected {_EXPECTED}")
+    if tokenizer is None:
+        raise OptionError(f"tokenizer is None, expected that of {type(model).__name__}; pass it after the model")
+    if model.config.is_encoder_decoder:
+        from mase.models.language.seq2seq import Seq2Seq
+
+        return Seq2Seq(model, tokenizer, name=name)
+    from mase.models.language.causal import CausalLM
+
+    return CausalLM(model, tokenizer, name=name)
 
 
-def _check_kind(folder: Path, kind: LanguageKind) -> None:
-    """Check that the configuration of a folder, if it names the class of its model, names one of this kind."""
-    name, found = architecture(folder), language_kind(folder)
-    if name is None or found == kind:
-        return
-    if found is not None:
-        raise DataError(f"it holds a {name}, expected one for {_ADAPTERS[kind]}; use {_ADAPTERS[found]}")
-    raise DataError(
-        f"it holds a {name}, expected a language model, such as a LlamaForCausalLM or a T5ForConditionalGeneration; "
-        "mase.explain (mase explain) explains classifiers"
-    )
+def _can_generate(model: object) -> bool:
+    """Return whether an object is a model of transformers that generates text."""
+    transformers = sys.modules.get("transformers")
+    loaded = transformers is not None and isinstance(model, transformers.PreTrainedModel)
+    return loaded and bool(model.can_generate())  # type: ignore[attr-defined]
+
+
+def _is_pipeline(model: object) -> bool:
+    """Return whether an object is a pipeline of transformers that generates text."""
+    pipelines = sys.modules.get("transformers.pipelines")
+    return pipelines is not None and isinstance(model, pipelines.TextGenerationPipeline)
