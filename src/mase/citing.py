@@ -13,6 +13,7 @@ from mase.models.language.opening import language_model
 from mase.models.language.protocol import Prompt
 from mase.models.language.template import CONTEXT, QUERY, Template
 from mase.options import CiteOptions
+from mase.progress import Listener
 from mase.text import Span
 from mase.units import Units, splitter
 
@@ -32,6 +33,7 @@ def cite(
     parts: Units | Sequence[Span] = "sentence",
     template: Prompt | Template | None = None,
     max_new_tokens: int = MAX_NEW_TOKENS,
+    listener: Listener | None = None,
     **options: Unpack[CiteOptions],
 ) -> Attribution:
     """Return which parts of the context make a language model give an answer.
@@ -62,6 +64,8 @@ def cite(
         a query.
     max_new_tokens
         Largest number of tokens of a generated answer.
+    listener
+        What is told how far it is, as by `mase.Explainer.follow`.
     **options
         The options of `mase.Explainer`, among them `units` ("sentence" by default; "document", "paragraph", "word"),
         `n_samples`, `seed` and `stable_top`. `link` is "logit" (the log-odds of the answer) by default, or
@@ -95,11 +99,14 @@ def cite(
     answered = GivenAnswer(opened, given, parts=spans, template=chosen, against=other, generated=answer is None)
     options.setdefault("method", METHOD)
     options.setdefault("units", "sentence")
-    if other is None:
-        return Explainer(answered, **options)(document, target="all")
-    if options.get("link") is None:
-        options["link"] = "log-probability"
-    return Explainer(answered, **options)(document, target=ANSWER, against=answered.labels[-1])
+    target, rather = "all", None
+    if other is not None:
+        target, rather = ANSWER, answered.labels[-1]
+        options["link"] = options.get("link") or "log-probability"
+    explainer = Explainer(answered, **options)
+    if listener is None:
+        return explainer(document, target=target, against=rather)
+    return explainer.follow(document, listener, target=target, against=rather)
 
 
 def sources(context: str | Sequence[str] | Mapping[str, str], query: str = "") -> Document:
