@@ -5,7 +5,7 @@ from typing import Any, Unpack
 
 from mase.attribution import Attribution
 from mase.document import Document, Field, check_text
-from mase.errors import InvalidTextError, OptionError
+from mase.errors import EmptyTextError, InvalidTextError, OptionError
 from mase.explainer import Explainer
 from mase.models.language.generated import MAX_NEW_TOKENS
 from mase.models.language.given import ANSWER, GivenAnswer, prompt_fields
@@ -80,7 +80,7 @@ def cite(
     Raises
     ------
     InvalidTextError, EmptyTextError
-        If the context is none of these, or has no unit.
+        If the context is none of these, or has no unit, or a given answer is blank.
     OptionError
         If an option is invalid.
     ModelError
@@ -93,9 +93,9 @@ def cite(
     if answer is None:
         given = opened.generate(chosen.filled(prompt), max_new_tokens)
     else:
-        given = opened.continuation(check_text(answer))
+        given = opened.continuation(_check_answer("answer", answer))
     spans = () if against is not None else _spans(given.text, parts)
-    other = None if against is None else opened.continuation(check_text(against))
+    other = None if against is None else opened.continuation(_check_answer("against", against))
     answered = GivenAnswer(opened, given, parts=spans, template=chosen, against=other, generated=answer is None)
     options.setdefault("method", METHOD)
     options.setdefault("units", "sentence")
@@ -126,6 +126,13 @@ def sources(context: str | Sequence[str] | Mapping[str, str], query: str = "") -
         raise InvalidTextError(f"context has a text named {taken!r}, expected another name, which is not taken")
     fields = [Field(name, str(text)) for name, text in named.items()]
     return Document((*fields, *([Field(QUERY, check_text(query), fixed=True)] if check_text(query) else [])))
+
+
+def _check_answer(option: str, text: str) -> str:
+    """Return an answer that is given, after a check that it is a text that is not blank."""
+    if not check_text(text).strip():
+        raise EmptyTextError(f"{option} is {text[:40]!r}, expected a text, or None")
+    return text
 
 
 def _named(context: Any) -> Mapping[str, str]:

@@ -33,13 +33,21 @@ class _SeveralFiles(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments, with --context repeated before each of its values."""
         given, takes = list[str](), False
-        for arg in args:
-            if takes and given[-1] != _CONTEXT and (arg == "-" or not arg.startswith("-")):
-                given.append(_CONTEXT)
-            elif arg.startswith("-") and arg != "-":
-                takes = arg == _CONTEXT or arg.startswith(f"{_CONTEXT}=")
-            given.append(arg)
+        for index, arg in enumerate(args):
+            if _is_option(arg):
+                takes = arg.partition("=")[0] == _CONTEXT
+            if arg == _CONTEXT:
+                if _is_option(*args[index + 1 : index + 2]):
+                    raise click.BadOptionUsage(
+                        _CONTEXT, "got --context without a file, expected --context FILE...", ctx
+                    )
+            else:
+                given += [_CONTEXT, arg] if takes and not _is_option(arg) else [arg]
         return super().parse_args(ctx, given)
+
+
+def _is_option(arg: str = "--") -> bool:
+    return arg.startswith("-") and arg != "-"
 
 
 _CONTEXT = "--context"
