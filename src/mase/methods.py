@@ -59,10 +59,6 @@ _TABLE: dict[str, dict[str, Any]] = {
         "summary": "NLGP whose vectors are also rotated by up to theta = 0.1",
         "space": "cone", "design": "antithetic", "estimator": "least-squares", "sigma": 0.1, "center": 1.0,
     },
-    "mase-cite": {
-        "summary": "For the context of a language model: units are deleted, few evaluations",
-        "space": "token-mask", "design": "bernoulli", "estimator": "ridge", "n_samples": 64,
-    },
     "mase-mask": {
         "summary": "For black boxes: each word is masked with probability 1/2, least squares",
         "space": "token-mask", "design": "bernoulli", "estimator": "least-squares",
