@@ -127,7 +127,7 @@ def answer_view(
     parts = cited_parts(attribution)
     prefix = f"{_digest(attribution)}-{number}" if number else _digest(attribution)
     listed = [attribution.word_scores.index(word) for word in strongest(attribution, _LISTED)]
-    given = _Given(attribution, parts, source_numbers(parts), listed, prefix)
+    given = _Given(attribution, parts, source_numbers(parts), prefix)
     shaded = shades([attribution, *(part.found for part in parts if part.letter)])
 
     def unit(piece: Piece) -> Markup:
@@ -147,7 +147,7 @@ def answer_view(
         fixed=[text for fixed, text in texts if fixed],
         sources=[text for fixed, text in texts if not fixed],
         parts=[_part(given, index, part) for index, part in enumerate(parts, 1)],
-        whole=_entries(given, attribution, listed),
+        whole=_entries(given, attribution, listed, given.unit),
     )
 
 
@@ -158,7 +158,6 @@ class _Given:
     attribution: Attribution
     parts: Sequence[CitedPart]
     numbers: Mapping[int, int]
-    listed: Sequence[int]
     prefix: str
 
     def part(self, part: CitedPart) -> str:
@@ -170,7 +169,7 @@ class _Given:
         return f"{self.part(part)}{self.numbers[unit]}"
 
     def unit(self, unit: int) -> str:
-        """Return the name of a unit that is listed."""
+        """Return the name of a source by itself."""
         return f"{self.prefix}-{unit}"
 
 
@@ -216,8 +215,7 @@ def _text(given: _Given, field: Field, found: Sequence[Piece], attributes: Calla
 def _piece(given: _Given, piece: Piece, attributes: Markup) -> Markup:
     if piece.unit is None:
         return Markup("<s>{}</s>").format(piece.text) if piece.unread else Markup.escape(piece.text)
-    linked = piece.unit in given.numbers or piece.unit in given.listed
-    name = Markup(" id={}").format(given.unit(piece.unit)) if linked else ""
+    name = Markup(" id={}").format(given.unit(piece.unit)) if piece.unit in given.numbers else ""
     return _back(given, piece.unit) + Markup("<span class=u{}{}>{}</span>").format(name, attributes, piece.text)
 
 
@@ -246,16 +244,16 @@ def _part(given: _Given, index: int, part: CitedPart) -> _PartView:
         beginning=_excerpt(text, _BEGINNING),
         facts=part_facts(part),
         why_none="" if part.sources else why_no_source(part),
-        entries=_entries(given, part.found, part.sources),
+        entries=_entries(given, part.found, part.sources, lambda unit: given.source(part, unit)),
     )
 
 
-def _entries(given: _Given, found: Attribution, units: Sequence[int]) -> list[_Entry]:
+def _entries(given: _Given, found: Attribution, units: Sequence[int], anchor: Callable[[int], str]) -> list[_Entry]:
     words = [found.word_scores[unit] for unit in units]
     scale = scale_of(found)
     return [
         _Entry(
-            given.numbers.get(unit), given.unit(unit), place(found, word), _excerpt(word.text, _EXCERPT),
+            given.numbers.get(unit), anchor(unit), place(found, word), _excerpt(word.text, _EXCERPT),
             scale.interval(word), bar,
         )
         for unit, word, bar in zip(units, words, bars(words), strict=True)

@@ -21,13 +21,15 @@ from mase.render.shades import shading
 from mase.render.templates import checksum, resource, templates
 from mase.render.views import View, view_of
 
-__all__ = ["PALETTES", "answer_style", "article", "fragment", "page", "style", "write_page"]
+__all__ = ["PALETTES", "answer_style", "article", "fragment", "page", "style", "style_of", "write_page"]
 
 _PACKAGE = "mase.render"
 # Beyond this many scored words, unmarked words have no tooltip with their score.
 _MANY_WORDS = 1500
 # Characters of a text in the list of texts.
 _BEGINNING = 40
+# Parts of an answer for which sources are shaded where the answers are not known beforehand.
+_MOST_PARTS = 12
 # Dark colours, in the sheet of the page, take the place of light ones, and so come after the palettes.
 _SHEETS = ("style.css", "palettes.css", "page.css", "choices.css")
 PALETTES = (
@@ -164,8 +166,7 @@ def write_page(
 def fragment(attribution: Attribution) -> str:
     """Return one attribution as a piece of HTML for a notebook, with the colours of the page around it."""
     view = view_of(attribution, hints=True, alone=True)
-    sheet = style() + _answer_style([view])
-    return templates(_PACKAGE).get_template("fragment.html").render(style=Markup(sheet), view=view)
+    return templates(_PACKAGE).get_template("fragment.html").render(style=Markup(style_of([view])), view=view)
 
 
 def article(attribution: Attribution) -> str:
@@ -184,9 +185,14 @@ def style() -> str:
     return resource(_PACKAGE, "style.css")
 
 
-def answer_style(n_parts: int) -> str:
+def answer_style(n_parts: int = _MOST_PARTS) -> str:
     """Return the style sheet of articles of answers with at most this many parts; it comes after that of `style`."""
     return resource(_PACKAGE, "answer.css") + shading(n_parts)
+
+
+def style_of(views: Sequence[View]) -> str:
+    """Return the style sheet of the articles of these views."""
+    return style() + _answer_style(views)
 
 
 def _answer_style(views: Sequence[View]) -> str:
