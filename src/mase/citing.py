@@ -5,7 +5,7 @@ from typing import Any, Unpack
 
 from mase.attribution import Attribution
 from mase.document import Document, Field, check_text
-from mase.errors import InvalidTextError, OptionError
+from mase.errors import EmptyTextError, InvalidTextError, OptionError
 from mase.explainer import Explainer
 from mase.models.language.generated import MAX_NEW_TOKENS
 from mase.models.language.given import ANSWER, GivenAnswer, prompt_fields
@@ -13,6 +13,7 @@ from mase.models.language.opening import language_model
 from mase.models.language.protocol import Prompt
 from mase.models.language.template import CONTEXT, QUERY, Template
 from mase.options import CiteOptions
+from mase.progress import Listener
 from mase.text import Span
 from mase.units import Units, splitter
 
@@ -32,6 +33,7 @@ def cite(
     parts: Units | Sequence[Span] = "sentence",
     template: Prompt | Template | None = None,
     max_new_tokens: int = MAX_NEW_TOKENS,
+    listener: Listener | None = None,
     **options: Unpack[CiteOptions],
 ) -> Attribution:
     """Return which parts of the context make a language model give an answer.
@@ -62,6 +64,8 @@ def cite(
         a query.
     max_new_tokens
         Largest number of tokens of a generated answer.
+    listener
+        What is told how far it is, as by `mase.Explainer.follow`.
     **options
         The options of `mase.Explainer`, among them `units` ("sentence" by default; "document", "paragraph", "word"),
         `n_samples`, `seed` and `stable_top`. `link` is "logit" (the log-odds of the answer) by default, or
@@ -76,7 +80,7 @@ def cite(
     Raises
     ------
     InvalidTextError, EmptyTextError
-        If the context is none of these, or has no unit.
+        If the context is none of these, or has no unit, or a given answer is blank.
     OptionError
         If an option is invalid.
     ModelError
@@ -89,17 +93,20 @@ def cite(
     if answer is None:
         given = opened.generate(chosen.filled(prompt), max_new_tokens)
     else:
-        given = opened.continuation(check_text(answer))
+        given = opened.continuation(_check_answer("answer", answer))
     spans = () if against is not None else _spans(given.text, parts)
-    other = None if against is None else opened.continuation(check_text(against))
+    other = None if against is None else opened.continuation(_check_answer("against", against))
     answered = GivenAnswer(opened, given, parts=spans, template=chosen, against=other, generated=answer is None)
     options.setdefault("method", METHOD)
     options.setdefault("units", "sentence")
-    if other is None:
-        return Explainer(answered, **options)(document, target="all")
-    if options.get("link") is None:
-        options["link"] = "log-probability"
-    return Explainer(answered, **options)(document, target=ANSWER, against=answered.labels[-1])
+    target, rather = "all", None
+    if other is not None:
+        target, rather = ANSWER, answered.labels[-1]
+        options["link"] = options.get("link") or "log-probability"
+    explainer = Explainer(answered, **options)
+    if listener is None:
+        return explainer(document, target=target, against=rather)
+    return explainer.follow(document, listener, target=target, against=rather)
 
 
 def sources(context: str | Sequence[str] | Mapping[str, str], query: str = "") -> Document:
@@ -119,6 +126,13 @@ def sources(context: str | Sequence[str] | Mapping[str, str], query: str = "") -
         raise InvalidTextError(f"context has a text named {taken!r}, expected another name, which is not taken")
     fields = [Field(name, str(text)) for name, text in named.items()]
     return Document((*fields, *([Field(QUERY, check_text(query), fixed=True)] if check_text(query) else [])))
+
+
+def _check_answer(option: str, text: str) -> str:
+    """Return an answer that is given, after a check that it is a text that is not blank."""
+    if not check_text(text).strip():
+        raise EmptyTextError(f"{option} is {text[:40]!r}, expected a text, or None")
+    return text
 
 
 def _named(context: Any) -> Mapping[str, str]:

@@ -5,13 +5,15 @@ from dataclasses import replace
 from typing import Any
 
 from mase.baselines import PROCEDURES
+from mase.budget import Rule
 from mase.designs import DESIGNS
 from mase.designs.placement import Gaussian
 from mase.errors import CapabilityError, OptionError, PluginError
 from mase.estimators import ESTIMATORS
 from mase.links import Output
 from mase.method import Method, describe, with_reference
-from mase.models.protocol import LinkedModel, Model, ValueModel
+from mase.models.answering import LinkedModel
+from mase.models.protocol import Model, ValueModel
 from mase.registry import Registry
 from mase.regression.designed import Regression
 from mase.regression.problem import Design
@@ -25,6 +27,11 @@ _TABLE: dict[str, dict[str, Any]] = {
         "summary": "The default: words are masked in rounds that focus on high-scoring words, least squares",
         "space": "token-mask", "design": "focused", "estimator": "least-squares", "link": "margin",
         "n_samples": "auto",
+    },
+    "mase-cite": {
+        "summary": "The default of mase.cite: few evaluations, for models that take long to answer",
+        "space": "token-mask", "design": "focused", "estimator": "ridge", "link": "logit",
+        "n_samples": "auto", "rule": Rule(base=32, per_unit=1, most=128),
     },
     "mase-nlgp": {
         "summary": "The paper's saliency with less sampling error: mirrored orthogonal rows, least squares",
@@ -51,10 +58,6 @@ _TABLE: dict[str, dict[str, Any]] = {
     "mase-cone": {
         "summary": "NLGP whose vectors are also rotated by up to theta = 0.1",
         "space": "cone", "design": "antithetic", "estimator": "least-squares", "sigma": 0.1, "center": 1.0,
-    },
-    "mase-cite": {
-        "summary": "For the context of a language model: units are deleted, few evaluations",
-        "space": "token-mask", "design": "bernoulli", "estimator": "ridge", "n_samples": 64,
     },
     "mase-mask": {
         "summary": "For black boxes: each word is masked with probability 1/2, least squares",
@@ -123,7 +126,7 @@ _TABLE: dict[str, dict[str, Any]] = {
 _REGISTRIES: dict[str, Registry] = {
     "space": SPACES, "design": DESIGNS, "estimator": ESTIMATORS, "procedure": PROCEDURES,
 }  # fmt: skip
-_FIELDS = {*_REGISTRIES, "summary", "reference", "sigma", "center", "link", "n_samples", "without_embeddings"}
+_FIELDS = {*_REGISTRIES, "summary", "reference", "sigma", "center", "link", "n_samples", "rule", "without_embeddings"}
 
 
 def _method(name: str, row: Mapping[str, Any]) -> Method:
@@ -271,8 +274,8 @@ def suited(method: str | Method, model: Model, overrides: Mapping[str, Any]) -> 
         chosen = replace(chosen, link=links[0])
     elif links is not None and chosen.link not in links:
         raise CapabilityError(
-            f"link is {chosen.link!r}, expected one that {model.name} has, which returns no class scores: "
-            f"{', '.join(links)}"
+            f"link is {chosen.link!r}, but {model.name} returns values, not class scores, expected one of "
+            f"{', '.join(links)}; or leave it out"
         )
     reference = chosen.space.reference
     if reference is None:

@@ -75,7 +75,12 @@ FRAMEWORKS: dict[str, tuple[str, ...]] = {
     "captum": ("mase.models.deep_lift",),
     "peft": ("mase.models.lora",),
     "safetensors": ("mase.models", "mase_paper.training"),
-    "transformers": ("mase.models.transformers", "mase.models.pretrained", "mase.models.bundled.minilm"),
+    "transformers": (
+        "mase.models.transformers",
+        "mase.models.pretrained",
+        "mase.models.bundled.minilm",
+        "mase.models.language",
+    ),
     "onnxruntime": ("mase.models.onnx", "mase.models.onnx_export"),
     "tokenizers": ("mase.models.tokenizer_json",),
     "keras": ("mase.models.keras", "mase.models.keras_torch"),

@@ -54,7 +54,7 @@ def probabilities(scores: Floats, output: Output) -> Floats:
     """
     if not output.has_classes:
         raise CapabilityError(
-            f"the model returns {output.kind}, expected a classifier: they are no probabilities of classes"
+            f"the model returns {output.kind}, expected a classifier: {output.kind} have no class probabilities"
         )
     if output.kind == "probabilities":
         return scores
@@ -87,7 +87,7 @@ def respond(scores: Floats, output: Output, link: str | Contrast, target: int) -
     UnknownNameError
         If the link is unknown.
     CapabilityError
-        If the scores are no class scores, and the link is none of theirs, or the other way round.
+        If the scores are no class scores, and the link is none of theirs.
     NonFiniteError
         If a response is NaN or infinite.
     """
@@ -117,13 +117,11 @@ def function_of(link: str | Contrast, output: Output) -> LinkFunction:
     UnknownNameError
         If the link is unknown.
     CapabilityError
-        If the scores are no class scores, and the link is none of theirs, or the other way round.
+        If the scores are no class scores, and the link is none of theirs.
     """
     name = link.link if isinstance(link, Contrast) else link
     function: LinkFunction = LINKS[name]()
     if output.links is not None and name not in output.links:
         known = " or ".join(f"link={one!r}" for one in output.links)
         raise CapabilityError(f"link is {name!r}, but the model returns {output.kind}, not class scores; use {known}")
-    if output.links is None and name == "mean-log-probability":
-        raise CapabilityError(f"link is {name!r}, but the model returns class scores; use link='log-probability'")
     return link if isinstance(link, Contrast) else function

@@ -8,7 +8,6 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from mase.arrays import Bools, Floats, Ints
-from mase.attribution import Answer
 from mase.document import Input
 from mase.errors import CapabilityError
 from mase.links import Contrast, Output
@@ -17,13 +16,11 @@ from mase.spaces.protocol import Space
 from mase.text import Tokens
 
 __all__ = [
-    "AnsweredProbe",
     "AttributionProbe",
     "Binding",
     "ExchangeProbe",
     "GradientProbe",
     "HalfProbe",
-    "LinkedModel",
     "Model",
     "Opened",
     "Probe",
@@ -287,26 +284,6 @@ class ValueModel(Protocol):
     @property
     def returns_values(self) -> bool:
         """Whether the kind of its output is "values" (see `mase.links.Output`)."""
-        ...
-
-
-@runtime_checkable
-class LinkedModel(Protocol):
-    """A model that says, without being evaluated, which links its columns have (see `mase.links.Output.links`)."""
-
-    @property
-    def links(self) -> tuple[str, ...]:
-        """Names of links, the default first."""
-        ...
-
-
-@runtime_checkable
-class AnsweredProbe(Protocol):
-    """A language model bound to a prompt, whose scores are log-probabilities of an answer and its parts."""
-
-    @property
-    def answer(self) -> Answer:
-        """The answer."""
         ...
 
 

@@ -285,6 +285,7 @@ _LINK_MEANINGS = {
     "margin": "margin: log-odds against the most probable other class; +0.7 doubles the odds",
     "logit": "logit: the model's raw score of the class",
     "log-probability": "log-probability: +0.7 doubles the probability",
+    "mean-log-probability": "mean-log-probability: the log-probability per token",
     "value": "value: the number that the model returns for the class",
 }
 _ROUNDING = 1e-4

@@ -60,7 +60,7 @@ def test_the_unit_of_the_scores_is_told():
     assert unit(margin) == "margin of pos in log-odds"
     assert np.exp(0.7) == pytest.approx(2, rel=0.01)
     assert link_meaning(margin) == "margin: log-odds against the most probable other class; +0.7 doubles the odds"
-    assert [link_meaning(attribution(link=link)) is None for link in LINKS] == [True, False, False, False, False]
+    assert [link_meaning(attribution(link=link)) is None for link in LINKS] == [True, False, False, False, False, False]
     separate = Prediction("pos", 1, 0.8, {"neg": 0.7, "pos": 0.8})
     assert (
         link_meaning(replace(margin, prediction=separate))

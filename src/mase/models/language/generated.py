@@ -12,6 +12,7 @@ from mase.links import LINKS_WITHOUT_CLASSES
 from mase.models.language.given import ANSWER, AnswerProbe, GivenAnswer, prompt_fields
 from mase.models.language.protocol import Continuation, LanguageModel, Prompt
 from mase.models.language.template import Template
+from mase.models.origin import Reopened
 from mase.models.protocol import Binding
 from mase.models.rewriting import word_tokens
 from mase.text import Tokens
@@ -21,7 +22,7 @@ __all__ = ["MAX_NEW_TOKENS", "Generated"]
 MAX_NEW_TOKENS = 128
 
 
-class Generated:
+class Generated(Reopened):
     """A language model and its answers to documents: one column, the log-probability of the answer of the document.
 
     The answer of a document is its field "answer", which is never masked and no part of the prompt. If it has none, it

@@ -1,9 +1,11 @@
 """Turn a user's object into a language model."""
 
+import os
 import sys
 from typing import Any
 
 from mase.errors import OptionError
+from mase.models.language.generated import Generated
 from mase.models.language.protocol import LanguageModel
 
 __all__ = ["generates", "language_model"]
@@ -22,13 +24,21 @@ def generates(model: object) -> bool:
 
 
 def language_model(model: Any, tokenizer: Any = None, *, name: str | None = None) -> LanguageModel:
-    """Return an object as a language model.
+    """Return an object, or what a folder or name holds, as a language model.
 
     Raises
     ------
     OptionError
         If it is none, or its tokenizer is missing.
+    DataError
+        If a folder or name holds no language model that can be read.
     """
+    if isinstance(model, str | os.PathLike):
+        from mase.models.language.loading import load_language_model
+
+        return load_language_model(model)
+    if isinstance(model, Generated):
+        return model.language_model
     if isinstance(model, LanguageModel) and not isinstance(model, type):
         return model
     if _is_pipeline(model):
