@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
+from tests.unit.models.language.fake import Fake
 
 import mase
 from mase.errors import EmptyTextError, InvalidTextError, OptionError
-from tests.unit.models.language.fake import Fake
 
 # Red is said of the rose, Blue of the sea: the model finds each in one sentence.
 WEIGHTS, SHARES = {"rose": 2.0, "sea": 3.0}, {"rose": (0,), "sea": (1,)}

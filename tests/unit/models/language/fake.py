@@ -13,8 +13,8 @@ __all__ = ["Fake"]
 class Fake:
     """A model of words: each token of an answer has a log-probability that is linear in the words of the prompt.
 
-    Token t of any answer has the log-probability -(2 + t) + sum of `weights` of the words in the prompt, shared out over
-    the tokens by `shares`: weights[word] counts for the tokens whose index is in shares.get(word), or for all.
+    Token t of any answer has the log-probability -(2 + t), and more by the sum of `weights` of the words in the prompt:
+    that of a word counts for the tokens whose index is in its `shares`, or for all.
     """
 
     name, sha256 = "fake", "f" * 64

@@ -1,9 +1,9 @@
 import pytest
+from tests.unit.models.language.fake import Fake
 
 import mase
 from mase.errors import InvalidTextError, OptionError
 from mase.models.language.generated import Generated
-from tests.unit.models.language.fake import Fake
 
 
 def test_the_answer_of_each_document_is_given_or_generated():

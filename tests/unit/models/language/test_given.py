@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from tests.unit.models.language.fake import Fake
 
 import mase
 from mase.document import Document, Field
@@ -7,7 +8,6 @@ from mase.errors import CapabilityError, OptionError
 from mase.models.language.given import GivenAnswer, columns_of
 from mase.models.language.protocol import Continuation
 from mase.models.language.template import Template
-from tests.unit.models.language.fake import Fake
 
 TEMPLATE = Template("{context} | {query}")
 
