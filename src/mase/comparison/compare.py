@@ -25,8 +25,8 @@ def compare(
     """Return which predictions and which reasons differ between two runs over the same texts.
 
     Texts are matched by id. Their documents must be equal, and of language models their generated answers, too. Scores
-    are compared for the responses (classes) that both runs explain of a text. Single scores are tested with the difference divided by
-    ``sqrt(se_1**2 + se_2**2)``, over all words of all texts at the false discovery rate `rate`
+    are compared for the responses (classes) that both runs explain of a text. Single scores are tested with the
+    difference divided by ``sqrt(se_1**2 + se_2**2)``, over all words of all texts at the false discovery rate `rate`
     (Benjamini and Hochberg): two runs that differ by their seed alone have no more false discoveries. With the same
     seed, the two share a part of their noise, and the test is conservative.
 
