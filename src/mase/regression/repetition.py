@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mase.arrays import Floats
+from mase.models.protocol import RoundingProbe
 from mase.regression.consistency import Consistency, note
 from mase.regression.covariance import MOST_CORRELATED, no_scatter
 from mase.regression.oracle import Oracle
@@ -27,7 +28,8 @@ class Repeated:
     A model whose rows depend on each other is evaluated one row at a time. A model that is not deterministic is asked
     again for a row whenever the row is drawn, so that the errors of a regression include the model's noise. If the
     estimate still has no sampling error, as in occlusion, the explanation is repeated within the budget of evaluations,
-    at least five times. Its standard errors then describe the model's noise.
+    at least five times. Its standard errors then describe the model's noise. A model that rounds is not asked again:
+    its rounding is in the residuals of a regression, and is added to the errors of scores without sampling error.
     """
 
     strategy: Strategy
@@ -58,6 +60,11 @@ class Repeated:
         solution = solve(checked)
         if not consistency.matters(solution.estimate):
             return solution
+        probe = oracle.probe
+        if consistency.kind == "batch-dependent" and isinstance(probe, RoundingProbe) and probe.rounds:
+            consistency.kind = "rounding"
+            rounded = _rounded(solution, consistency.difference, oracle.cost.n_queries)
+            return replace(rounded.noted(note(consistency)), cost=replace(oracle.cost))
         if consistency.kind == "batch-dependent":
             alone = Consistency()
             checked = replace(oracle.again(rows=1), consistency=alone)
@@ -71,6 +78,22 @@ class Repeated:
             n_runs = _n_runs(budget, checked.n_rows)
             solution = _together([solve(oracle.reevaluated(seed)) for seed in range(n_runs)])
         return replace(solution.noted(note(consistency)), cost=replace(oracle.cost))
+
+
+def _rounded(solution: Solution, difference: float, n_rows: int) -> Solution:
+    """Return a solution whose scores, if they have no sampling error, have one of rounding.
+
+    Half the squared difference of two responses estimates the variance of one. The difference of two responses has
+    twice that variance, and the one between the means of both halves of all n subsets 4 / n times as much.
+    """
+    others = tuple(_rounded(other, difference, n_rows) for other in solution.others)
+    if solution.estimate.variances.any():
+        return replace(solution, others=others)
+    p = len(solution.estimate.gamma)
+    variances: Floats = np.full(p, difference**2 / 2 * (4 / n_rows if solution.exact else 2))
+    covariance = np.diag(variances) if p <= MOST_CORRELATED else variances
+    estimate = replace(solution.estimate, covariance=covariance)
+    return replace(solution, estimate=estimate, exact=False, others=others)
 
 
 def _together(runs: Sequence[Solution]) -> Solution:
