@@ -13,8 +13,8 @@ from mase.errors import EmptyTextError, ModelError, OptionError
 from mase.evidence import MaskedPredictions
 from mase.links import Contrast, Output, predictions
 from mase.method import Method
-from mase.models.answering import AnsweredProbe
 from mase.models.batching import UNWATCHED, Watch, check_start
+from mase.models.optional import AnsweredProbe
 from mase.models.protocol import Binding, Model, Probe
 from mase.provenance import installed
 from mase.regression.answers import Answers

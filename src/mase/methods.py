@@ -12,7 +12,7 @@ from mase.errors import CapabilityError, OptionError, PluginError
 from mase.estimators import ESTIMATORS
 from mase.links import Output
 from mase.method import Method, describe, with_reference
-from mase.models.answering import LinkedModel
+from mase.models.optional import LinkedModel
 from mase.models.protocol import Model, ValueModel
 from mase.registry import Registry
 from mase.regression.designed import Regression

@@ -144,6 +144,11 @@ class CausalLM(Reopened):
             np.array(found[index * n : (index + 1) * n]).reshape(n, len(answer)) for index, answer in enumerate(answers)
         ]
 
+    @property
+    def rounds(self) -> bool:
+        """Whether the weights are in half precision."""
+        return any(parameter.dtype.itemsize == 2 for parameter in self.module.parameters())
+
     def half(self) -> "CausalLM | None":
         """Return the same model in bfloat16, except for its head; None where that would be slower."""
         if not multiplies_bfloat16(device_of(self.module)):

@@ -13,7 +13,7 @@ from mase.document import TEXT, Document, Input, Scalar, check_texts
 from mase.errors import CapabilityError, OptionError
 from mase.links import LINKS_WITHOUT_CLASSES, Output
 from mase.models.callable_probe import CallableProbe
-from mase.models.language.protocol import Continuation, HalfLanguageModel, LanguageModel
+from mase.models.language.protocol import Continuation, HalfLanguageModel, LanguageModel, RoundingLanguageModel
 from mase.models.language.template import Template
 from mase.models.protocol import Binding
 from mase.models.rewriting import Content, Rewriter, word_tokens
@@ -155,6 +155,12 @@ class AnswerProbe(CallableProbe):
     def answer(self) -> Answer:
         """The answer."""
         return self.model.answer
+
+    @property
+    def rounds(self) -> bool:
+        """Whether the language model rounds, as in half precision."""
+        language_model = self.model.language_model
+        return isinstance(language_model, RoundingLanguageModel) and language_model.rounds
 
     def half(self) -> Self | None:
         """Return the same probe in bfloat16; None if the model has none, or if that would be slower."""

@@ -8,7 +8,7 @@ from mase.arrays import Floats
 from mase.errors import ShapeError
 from mase.text import Span
 
-__all__ = ["Continuation", "HalfLanguageModel", "LanguageModel", "Message", "Prompt"]
+__all__ = ["Continuation", "HalfLanguageModel", "LanguageModel", "Message", "Prompt", "RoundingLanguageModel"]
 
 # One turn of a chat, with the keys "role" and "content".
 Message = dict[str, str]
@@ -94,6 +94,16 @@ class LanguageModel(Protocol):
         ModelError
             If a prompt with its answer is too long, or the model fails.
         """
+        ...
+
+
+@runtime_checkable
+class RoundingLanguageModel(Protocol):
+    """A language model that says whether it rounds so much that numbers depend on the batch."""
+
+    @property
+    def rounds(self) -> bool:
+        """Whether it does, as in half precision."""
         ...
 
 

@@ -1,10 +1,13 @@
-"""What language models have beside the protocols of all models."""
+"""Protocols of what only some models and probes have."""
 
+from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
+from mase.arrays import Floats
 from mase.attribution import Answer
+from mase.text import Tokens
 
-__all__ = ["AnsweredProbe", "LinkedModel"]
+__all__ = ["AnsweredProbe", "LinkedModel", "TokenModel"]
 
 
 @runtime_checkable
@@ -24,4 +27,13 @@ class AnsweredProbe(Protocol):
     @property
     def answer(self) -> Answer:
         """The answer."""
+        ...
+
+
+@runtime_checkable
+class TokenModel(Protocol):
+    """A model that also accepts token sequences that are not the tokens of a text, for example with tokens removed."""
+
+    def predict_tokens(self, tokens: Sequence[Tokens]) -> Floats:
+        """Return class probabilities `(n, k)` of n sequences of tokens, none of them empty."""
         ...
