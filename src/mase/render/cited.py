@@ -21,6 +21,10 @@ __all__ = [
 ]
 
 
+# What a source does to a part.
+_EFFECTS = {"logit": "makes its odds ten times as high", "log-probability": "makes it ten times as probable"}
+
+
 @dataclass(frozen=True, slots=True)
 class CitedPart:
     """A part of an answer with its sources.
@@ -82,9 +86,9 @@ def why_no_source(part: CitedPart) -> str:
     found = part.found
     if not (found.signed and has_intervals(found)):
         return "no source: the method says neither the direction nor the error of an effect"
-    little = "makes its odds ten times as high" if found.link == "logit" else "raises it"
+    effect = _EFFECTS.get(found.link, "raises it")
     return (
-        f"no source: no {found.noun} {little} beyond the sampling error, so it may come from what the model knows or "
+        f"no source: no {found.noun} {effect} beyond the sampling error, so it may come from what the model knows or "
         "from text that is never left out"
     )
 
