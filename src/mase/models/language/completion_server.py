@@ -12,7 +12,7 @@ from mase.models.http.client import Client
 from mase.models.http.connection import Connection, ConnectionOptions
 from mase.models.http.service import check_batch_size
 from mase.models.language.completions.dialect import Row
-from mase.models.language.completions.opening import DIALECTS, only_model, open_scorer
+from mase.models.language.completions.opening import DIALECTS, only_model, open_server
 from mase.models.language.completions.trust import N_CHECKED
 from mase.models.language.protocol import Continuation, Prompt
 
@@ -92,7 +92,7 @@ class CompletionServer:
         client = Client(check_url(base_url).removesuffix("/v1"), Connection(**connection))
         size = None if batch_size is None else check_batch_size(batch_size)
         asked = only_model(client, model)
-        self._scorer = open_scorer(
+        self._server = open_server(
             client, asked, dialect=dialect, tokenizer=tokenizer, batch_size=size, tolerance=tolerance
         )
         self.name = name or asked
@@ -105,7 +105,7 @@ class CompletionServer:
     @property
     def dialect(self) -> str:
         """The dialect that is used."""
-        return next(name for name, kind in DIALECTS.items() if kind is type(self._scorer.dialect))
+        return next(name for name, kind in DIALECTS.items() if kind is type(self._server.dialect))
 
     def generate(self, prompt: Prompt, max_new_tokens: int) -> Continuation:
         """Return the greedy continuation of a prompt, without the token that ends it.
@@ -119,8 +119,8 @@ class CompletionServer:
         ServiceError
             If a request fails, or its answer does not have the form of the dialect.
         """
-        (output,) = self._scorer.generated(self._scorer.splitting.prompts([prompt]), max_new_tokens)
-        return self._scorer.splitting.generated(output)
+        (output,) = self._server.generated(self._server.splitting.prompts([prompt]), max_new_tokens)
+        return self._server.splitting.generated(output)
 
     def continuation(self, answer: str) -> Continuation:
         """Return the tokens of a given answer.
@@ -132,7 +132,7 @@ class CompletionServer:
         ServiceError
             If a request fails.
         """
-        return self._scorer.splitting.continuation(answer)
+        return self._server.splitting.continuation(answer)
 
     def log_probabilities(self, prompts: Sequence[Prompt], answers: Sequence[Continuation]) -> list[Floats]:
         """Return, for each answer, the natural log-probabilities `(n, t)` of its t tokens after each of n prompts.
@@ -144,8 +144,8 @@ class CompletionServer:
         ServiceError
             If a request fails, or a number is missing, is none, or belongs to other tokens.
         """
-        n, asked = len(prompts), self._scorer.splitting.prompts(prompts)
-        scores = self._scorer.scores([Row(prompt, answer) for answer in answers for prompt in asked])
+        n, asked = len(prompts), self._server.splitting.prompts(prompts)
+        scores = self._server.scores([Row(prompt, answer) for answer in answers for prompt in asked])
         return [
             np.array(scores[index * n : (index + 1) * n], dtype=np.float64).reshape(n, len(answer))
             for index, answer in enumerate(answers)

@@ -1,16 +1,16 @@
-"""Who turns prompts into token ids, and ids into text: a tokenizer on this machine, or the server."""
+"""Who turns prompts into token ids, and ids into text, where the server does: the routes of vLLM and of llama.cpp."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from mase.errors import CapabilityError
+from mase.errors import EmptyTextError
 from mase.models.http.client import Client
 from mase.models.language.completions.dialect import listed, refused
-from mase.models.language.protocol import Prompt
-from mase.models.language.template import plain
+from mase.models.language.protocol import Continuation, Prompt
+from mase.models.language.spans import grown
 
-__all__ = ["Coder", "LlamaCppCoder", "LocalCoder", "VllmCoder", "rendered"]
+__all__ = ["Coder", "LlamaCppCoder", "VllmCoder"]
 
 
 class Coder(Protocol):
@@ -21,91 +21,51 @@ class Coder(Protocol):
 
         Raises
         ------
-        CapabilityError, ServiceError
+        InvalidTextError, ServiceError
             If messages cannot be turned into text.
         """
         ...
 
-    def answer(self, text: str) -> tuple[int, ...]:
-        """Return the ids of an answer, which has no special tokens around it."""
+    def continuation(self, answer: str) -> Continuation:
+        """Return the tokens of an answer, which has no special tokens around it.
+
+        Raises
+        ------
+        EmptyTextError
+            If it has none.
+        """
         ...
 
-    def decoded(self, sequences: Sequence[Sequence[int]]) -> list[str]:
-        """Return the text of n sequences of ids; an incomplete character at its end is U+FFFD."""
+    def beginnings(self, ids: Sequence[int]) -> list[str]:
+        """Return the text of the first token, of the first two, ..., of all."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class LocalCoder:
-    """A tokenizer of transformers."""
-
-    tokenizer: Any
-
-    def prompts(self, prompts: Sequence[Prompt]) -> list[tuple[int, ...]]:
-        """Return the ids of n prompts."""
-        texts = [rendered(self.tokenizer, prompt) for prompt in prompts]
-        return [self._ids(text, special=isinstance(prompt, str)) for text, prompt in zip(texts, prompts, strict=True)]
-
-    def answer(self, text: str) -> tuple[int, ...]:
-        """Return the ids of an answer."""
-        return self._ids(text, special=False)
-
-    def decoded(self, sequences: Sequence[Sequence[int]]) -> list[str]:
-        """Return the text of n sequences of ids."""
-        return [
-            str(self.tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False))
-            for ids in sequences
-        ]
-
-    def _ids(self, text: str, *, special: bool) -> tuple[int, ...]:
-        return tuple(self.tokenizer(text, add_special_tokens=special)["input_ids"])
-
-
-def rendered(tokenizer: Any, prompt: Prompt) -> str:
-    """Return a prompt as text: messages by the chat template of a tokenizer, up to where the answer begins.
-
-    Raises
-    ------
-    CapabilityError
-        If there are messages, but no tokenizer.
-    InvalidTextError
-        If the tokenizer has no chat template, and there is more than one message.
-    """
-    if isinstance(prompt, str):
-        return prompt
-    if tokenizer is None:
-        raise CapabilityError(
-            "the server does not turn messages into text, expected the tokenizer of the model as tokenizer, or a text "
-            "as template"
-        )
-    if not tokenizer.chat_template:
-        return plain(prompt, "the tokenizer")
-    return str(tokenizer.apply_chat_template(prompt, tokenize=False, add_generation_prompt=True))
 
 
 @dataclass(frozen=True, slots=True)
 class VllmCoder:
-    """The routes `/tokenize` and `/detokenize` of vLLM, which apply the chat template to messages (`messages`)."""
+    """The routes `/tokenize`, which applies the chat template to `messages`, and `/detokenize` of vLLM."""
 
     client: Client
     model: str
 
     def prompts(self, prompts: Sequence[Prompt]) -> list[tuple[int, ...]]:
         """Return the ids of n prompts."""
-        return self._encoded([
+        asked: list[Mapping[str, Any]] = [
             {"prompt": prompt, "add_special_tokens": True}
             if isinstance(prompt, str)
             else {"messages": prompt, "add_generation_prompt": True, "add_special_tokens": False}
             for prompt in prompts
-        ])  # fmt: skip
+        ]
+        return self._encoded(asked)
 
-    def answer(self, text: str) -> tuple[int, ...]:
-        """Return the ids of an answer."""
-        return self._encoded([{"prompt": text, "add_special_tokens": False}])[0]
+    def continuation(self, answer: str) -> Continuation:
+        """Return the tokens of an answer."""
+        (ids,) = self._encoded([{"prompt": answer, "add_special_tokens": False}])
+        return _continuation(answer, ids, self)
 
-    def decoded(self, sequences: Sequence[Sequence[int]]) -> list[str]:
-        """Return the text of n sequences of ids."""
-        bodies = [{"model": self.model, "tokens": list(ids)} for ids in sequences]
+    def beginnings(self, ids: Sequence[int]) -> list[str]:
+        """Return the text of the first token, of the first two, ..., of all."""
+        bodies = [{"model": self.model, "tokens": list(ids[:end])} for end in range(1, len(ids) + 1)]
         return [_text(answer, "prompt") for answer in self.client.post("/detokenize", bodies)]
 
     def _encoded(self, asked: Sequence[Mapping[str, Any]]) -> list[tuple[int, ...]]:
@@ -125,20 +85,28 @@ class LlamaCppCoder:
         texts = iter([_text(answer, "prompt") for answer in self.client.post("/apply-template", chats)])
         return self._encoded([prompt if isinstance(prompt, str) else next(texts) for prompt in prompts], special=True)
 
-    def answer(self, text: str) -> tuple[int, ...]:
-        """Return the ids of an answer."""
-        return self._encoded([text], special=False)[0]
+    def continuation(self, answer: str) -> Continuation:
+        """Return the tokens of an answer."""
+        (ids,) = self._encoded([answer], special=False)
+        return _continuation(answer, ids, self)
 
-    def decoded(self, sequences: Sequence[Sequence[int]]) -> list[str]:
-        """Return the text of n sequences of ids."""
-        return [
-            _text(answer, "content")
-            for answer in self.client.post("/detokenize", [{"tokens": list(ids)} for ids in sequences])
-        ]
+    def beginnings(self, ids: Sequence[int]) -> list[str]:
+        """Return the text of the first token, of the first two, ..., of all."""
+        bodies = [{"tokens": list(ids[:end])} for end in range(1, len(ids) + 1)]
+        return [_text(answer, "content") for answer in self.client.post("/detokenize", bodies)]
 
     def _encoded(self, texts: Sequence[str], *, special: bool) -> list[tuple[int, ...]]:
         bodies = [{"content": text, "add_special": special, "parse_special": True} for text in texts]
         return [_ids(answer) for answer in self.client.post("/tokenize", bodies)]
+
+
+def _continuation(answer: str, ids: tuple[int, ...], coder: Coder) -> Continuation:
+    if not ids:
+        raise EmptyTextError(f"answer {answer!r:.60} has no token, expected at least one")
+    beginnings = coder.beginnings(ids)
+    # Some tokenizers read a text without its first space.
+    unread = answer.removesuffix(beginnings[-1]) if answer.endswith(beginnings[-1]) else ""
+    return Continuation(answer, ids, grown(answer, [unread + beginning for beginning in beginnings]))
 
 
 def _ids(answer: Any) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from mase.models.language.completions.dialect import COMPLETIONS, Output, Row, choices, listed, number, refused
@@ -135,9 +136,10 @@ class Echoed:
                 "tokens of the prompt and tokens of the answer; put the space between them into the answer, or pass "
                 "the tokenizer of the model as tokenizer",
             )
-        ends = [*self.offsets[1:], end]
-        spans = tuple((self.offsets[token] - start, min(ends[token], end) - start) for token in tokens)
-        return range(tokens[0], tokens[-1] + 1), spans
+        # The pieces of one character begin at the same offset, and have the same span.
+        begins = sorted({self.offsets[token] - start for token in tokens})
+        spans = dict(zip(begins, pairwise([*begins, len(answer)]), strict=True))
+        return range(tokens[0], tokens[-1] + 1), tuple(spans[self.offsets[token] - start] for token in tokens)
 
     def _shift(self) -> int:
         """Return where the text begins: after the first token if that is a special one, which the text does not have.

@@ -1,20 +1,23 @@
 """Find the dialect of a completion server: the first of those that it may speak in which its scores are true."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mase.errors import CapabilityError, OptionError, ScoreMismatchError, ServiceError
 from mase.models.http.client import Client
-from mase.models.language.completions.coder import Coder, LlamaCppCoder, LocalCoder, VllmCoder
+from mase.models.language.completions.coder import Coder, LlamaCppCoder, VllmCoder
 from mase.models.language.completions.dialect import Dialect
 from mase.models.language.completions.echo import Echo, EchoText
 from mase.models.language.completions.llama_cpp import LlamaCpp
-from mase.models.language.completions.scorer import Scorer
+from mase.models.language.completions.server import Server
 from mase.models.language.completions.splitting import ByIds, ByText, Splitting
 from mase.models.language.completions.trust import check
 from mase.models.language.completions.vllm import Vllm
 
-__all__ = ["DIALECTS", "only_model", "open_scorer"]
+if TYPE_CHECKING:
+    from mase.models.language.completions.local import LocalCoder
+
+__all__ = ["DIALECTS", "only_model", "open_server"]
 
 DIALECTS: Mapping[str, type[Vllm | LlamaCpp | Echo]] = {
     "vllm": Vllm,
@@ -45,9 +48,9 @@ def only_model(client: Client, model: str | None) -> str:
     return names[0]
 
 
-def open_scorer(
+def open_server(
     client: Client, model: str, *, dialect: str, tokenizer: Any, batch_size: int | None, tolerance: float
-) -> Scorer:
+) -> Server:
     """Return the server in the dialect that is given, or in the first in which its scores are true.
 
     Raises
@@ -64,7 +67,8 @@ def open_scorer(
     if dialect not in ("auto", *DIALECTS):
         raise OptionError(f"dialect is {dialect!r:.60}, expected 'auto', {', '.join(map(repr, DIALECTS))}")
     native = dialect == "llama.cpp" or (dialect == "auto" and _is_llama_cpp(client))
-    coder = _coder(client, model, tokenizer, native=native) if dialect != "echo-text" else None
+    local = None if tokenizer is None else _local(tokenizer, model)
+    coder = local or (_coder(client, model, native=native) if dialect != "echo-text" else None)
     if dialect != "auto":
         names = [dialect]
     elif native:
@@ -73,13 +77,13 @@ def open_scorer(
         names = ["echo-text"] if coder is None else ["vllm", "echo", "echo-text"]
     errors: dict[str, ServiceError] = {}
     for name in names:
-        scorer = _scorer(client, DIALECTS[name](model), coder, tokenizer, batch_size)
+        server = _server(client, DIALECTS[name](model), coder, local, batch_size)
         try:
-            check(scorer, tolerance)
+            check(server, tolerance)
         except ServiceError as error:
             errors[name] = error
         else:
-            return scorer
+            return server
     raise _worst(client, errors)
 
 
@@ -91,31 +95,37 @@ def _is_llama_cpp(client: Client) -> bool:
     return isinstance(answer, dict) and "default_generation_settings" in answer
 
 
-def _coder(client: Client, model: str, tokenizer: Any, *, native: bool) -> Coder | None:
-    """Return who turns texts into token ids: a tokenizer that is given, or the server if it can; None if nobody."""
-    if tokenizer is not None:
-        return LocalCoder(tokenizer)
+def _local(tokenizer: Any, owner: str) -> "LocalCoder":
+    from mase.models.language.completions.local import LocalCoder  # which needs torch
+
+    return LocalCoder.of(tokenizer, owner)
+
+
+def _coder(client: Client, model: str, *, native: bool) -> Coder | None:
+    """Return the server as the one who turns texts into token ids; None if it does not."""
     if native:
         return LlamaCppCoder(client)
     coder = VllmCoder(client, model)
     try:
-        coder.decoded([coder.answer("a")])
+        coder.continuation("a")
     except ServiceError:
         return None
     return coder
 
 
-def _scorer(client: Client, dialect: Dialect, coder: Coder | None, tokenizer: Any, batch_size: int | None) -> Scorer:
+def _server(
+    client: Client, dialect: Dialect, coder: Coder | None, local: "LocalCoder | None", batch_size: int | None
+) -> Server:
     splitting: Splitting
     if isinstance(dialect, EchoText):
-        splitting = ByText(dialect, lambda body: client.post(dialect.path, [body])[0], tokenizer)
+        splitting = ByText(dialect, lambda body: client.post(dialect.path, [body])[0], local)
     elif coder is None:
         raise CapabilityError(
             f"{client.url} has no /tokenize, expected the tokenizer of the model as tokenizer, or dialect='echo-text'"
         )
     else:
         splitting = ByIds(coder)
-    return Scorer(client, dialect, splitting, batch_size or dialect.batch_size)
+    return Server(client, dialect, splitting, batch_size or dialect.batch_size)
 
 
 def _worst(client: Client, errors: Mapping[str, ServiceError]) -> ServiceError:

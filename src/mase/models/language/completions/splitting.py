@@ -2,16 +2,18 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from zlib import crc32
 
-from mase.errors import EmptyTextError, ModelError, ServiceError
-from mase.models.language.completions.coder import Coder, rendered
+from mase.errors import CapabilityError, EmptyTextError, ModelError, ServiceError
+from mase.models.language.completions.coder import Coder
 from mase.models.language.completions.dialect import Output, choices
 from mase.models.language.completions.echo import Echoed, EchoText
 from mase.models.language.protocol import Continuation, Prompt
-from mase.text import Span
+from mase.models.language.spans import grown
+
+if TYPE_CHECKING:
+    from mase.models.language.completions.local import LocalCoder
 
 __all__ = ["ByIds", "ByText", "Splitting"]
 
@@ -67,19 +69,14 @@ class ByIds:
 
     def continuation(self, answer: str) -> Continuation:
         """Return the tokens of a given answer."""
-        ids = self.coder.answer(answer) if answer else ()
-        if not ids:
-            raise EmptyTextError(f"answer is {answer!r}, expected a text with at least one token")
-        return Continuation(answer, ids, _spans(answer, self._beginnings(ids)))
+        return self.coder.continuation(answer)
 
     def generated(self, output: Output) -> Continuation:
         """Return the tokens of a generated answer, without those that end it."""
-        if not output.text.strip():
-            raise ModelError("the server generated no text, expected an answer; pass answer, or another prompt")
+        wanted = _written(output)
         if output.ids is None:
             return self.continuation(output.text)
-        beginnings = self._beginnings(output.ids)
-        wanted = output.text.strip()
+        beginnings = self.coder.beginnings(output.ids)
         end = next((n for n, text in enumerate(beginnings, 1) if text.strip() == wanted), None)
         if end is None:
             raise ServiceError(
@@ -87,11 +84,7 @@ class ByIds:
                 "it says; pass the tokenizer of the served model as tokenizer"
             )
         text = beginnings[end - 1]
-        return Continuation(text, output.ids[:end], _spans(text, beginnings[:end]))
-
-    def _beginnings(self, ids: Sequence[int]) -> list[str]:
-        """Return the text of the first token, of the first two, ..., of all t."""
-        return self.coder.decoded([ids[:end] for end in range(1, len(ids) + 1)])
+        return Continuation(text, output.ids[:end], grown(text, beginnings[:end]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,58 +97,51 @@ class ByText:
         How the server is asked.
     ask
         Sends a request to it and returns the answer.
-    tokenizer
-        The tokenizer whose chat template renders messages; None if there is none.
+    coder
+        The tokenizer whose chat template turns messages into text; None if there is none.
     """
 
     dialect: EchoText
     ask: Callable[[dict[str, Any]], Any]
-    tokenizer: Any
+    coder: "LocalCoder | None"
 
     def prompts(self, prompts: Sequence[Prompt]) -> list[str]:
-        """Return n prompts as texts, without the special token that the server puts before them."""
-        first = getattr(self.tokenizer, "bos_token", None) or ""
-        texts = [rendered(self.tokenizer, prompt) for prompt in prompts]
-        return [
-            text if isinstance(prompt, str) else text.removeprefix(first)
-            for text, prompt in zip(texts, prompts, strict=True)
-        ]
+        """Return n prompts as texts."""
+        if self.coder is not None:
+            return self.coder.texts(prompts)
+        texts = [prompt for prompt in prompts if isinstance(prompt, str)]
+        if len(texts) != len(prompts):
+            raise CapabilityError(
+                "the server does not turn messages into text, expected the tokenizer of the model as tokenizer, or a "
+                "text as template"
+            )
+        return texts
 
     def continuation(self, answer: str) -> Continuation:
         """Return the tokens of a given answer."""
         if not answer:
-            raise EmptyTextError("answer is '', expected a text with at least one token")
+            raise EmptyTextError("answer '' has no token, expected at least one")
         body = {**self.dialect.generate_body(_BEFORE + answer, 1), "echo": True}
         (choice,) = choices(self.ask(body), 1)
         echoed = Echoed.of(choice)
         tokens, spans = echoed.split(_BEFORE, answer)
-        return _numbered(answer, echoed.tokens[tokens.start : tokens.stop], spans)
+        ids = tuple(crc32(token.encode()) for token in echoed.tokens[tokens.start : tokens.stop])
+        return Continuation(answer, ids, spans)
 
     def generated(self, output: Output) -> Continuation:
         """Return the tokens of a generated answer."""
-        if not output.text.strip():
-            raise ModelError("the server generated no text, expected an answer; pass answer, or another prompt")
+        _written(output)
         return self.continuation(output.text)
 
 
-def _numbered(text: str, tokens: Sequence[str], spans: tuple[Span, ...]) -> Continuation:
-    return Continuation(text, tuple(crc32(token.encode()) for token in tokens), spans)
+def _written(output: Output) -> str:
+    """Return what a server generated, without white space around it.
 
-
-def _spans(text: str, beginnings: Sequence[str]) -> tuple[Span, ...]:
-    """Return the span of each token in a text, given the text of the first token, of the first two, and so on.
-
-    Some tokenizers read a text without its first space. The last token ends with the text.
+    Raises
+    ------
+    ModelError
+        If there is nothing.
     """
-    skipped = len(text) - len(beginnings[-1]) if text.endswith(beginnings[-1]) else 0
-    ends = [0]
-    for beginning in beginnings:
-        ends.append(max(ends[-1], _shared(text, text[:skipped] + beginning)))
-    ends[-1] = len(text)
-    return tuple(pairwise(ends))
-
-
-def _shared(text: str, other: str) -> int:
-    """Return how many characters two texts have in common at their beginning."""
-    different = (index for index, (one, two) in enumerate(zip(text, other, strict=False)) if one != two)
-    return next(different, min(len(text), len(other)))
+    if not output.text.strip():
+        raise ModelError("the server generated no text, expected an answer; pass one, or ask another question")
+    return output.text.strip()

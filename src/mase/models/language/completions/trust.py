@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from mase.errors import ScoreMismatchError, ServiceError
 from mase.models.language.completions.dialect import Output, Row
-from mase.models.language.completions.scorer import Scorer
+from mase.models.language.completions.server import Server
 from mase.models.language.protocol import Continuation
 
 __all__ = ["N_CHECKED", "check"]
@@ -16,7 +16,7 @@ _INCOMPLETE = "\ufffd"  # in the place of a character of several tokens
 N_CHECKED = 2 * len(_PROMPTS) + 1
 
 
-def check(scorer: Scorer, tolerance: float) -> None:
+def check(server: Server, tolerance: float) -> None:
     """Compare the log-probabilities of greedy answers, as a server reports them, with its scores of the same tokens.
 
     Raises
@@ -26,10 +26,10 @@ def check(scorer: Scorer, tolerance: float) -> None:
     ServiceError
         If the server generates nothing, or cannot be compared.
     """
-    prompts = scorer.splitting.prompts(_PROMPTS)
-    outputs = scorer.generated(prompts, _N_TOKENS)
+    prompts = server.splitting.prompts(_PROMPTS)
+    outputs = server.generated(prompts, _N_TOKENS)
     pairs = [(prompt, output) for prompt, output in zip(prompts, outputs, strict=True) if output.text.strip()]
-    answers = [_common(scorer.splitting.generated(output), output) for _, output in pairs]
+    answers = [_common(server.splitting.generated(output), output) for _, output in pairs]
     rows = [Row(prompt, answer) for (prompt, _), answer in zip(pairs, answers, strict=True) if answer]
     if not rows:
         raise ServiceError(
@@ -37,7 +37,7 @@ def check(scorer: Scorer, tolerance: float) -> None:
         )
     reported = [output.log_probabilities for (_, output), answer in zip(pairs, answers, strict=True) if answer]
     crossed = Row(rows[0].prompt, rows[-1].answer)  # a server may know only what it would generate
-    for row, given, before in zip(rows, scorer.scores([*rows, crossed]), reported, strict=False):
+    for row, given, before in zip(rows, server.scores([*rows, crossed]), reported, strict=False):
         _compare(row.answer, before[: len(given)], given, tolerance)
 
 

@@ -50,7 +50,7 @@ def test_a_first_token_that_is_no_part_of_the_text_moves_the_offsets():
 def test_a_character_of_several_tokens():
     tokens, offsets = ["It", " ca", "", "", "é", "."], [0, 2, 5, 5, 5, 6]
     found = Echoed("It caé.", tuple(tokens), tuple(offsets), tuple(SCORES))
-    assert found.split("It", " caé.") == (range(1, 6), ((0, 3), (3, 3), (3, 3), (3, 4), (4, 5)))
+    assert found.split("It", " caé.") == (range(1, 6), ((0, 3), (3, 4), (3, 4), (3, 4), (4, 5)))
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import re
 import pytest
 from tests.completion_server import engine, legacy, llama_cpp, llama_cpp_python, vllm
 from tests.servers import served
+from tests.unit.models.language.causal_models import byte_tokenizer
 
 from mase.errors import ScoreMismatchError, ServiceError
 from mase.models import CompletionServer
@@ -73,24 +74,11 @@ def test_llama_cpp_without_grammars_of_tokens_is_refused():
 
 
 def test_a_tokenizer_of_another_model_is_refused():
-    of = engine()
-    with served(vllm(of)) as (url, _), pytest.raises(ServiceError, match="pass the tokenizer of the served model"):
-        CompletionServer(url, dialect="vllm", tokenizer=Reversed(of.tokenizer))
-
-
-class Reversed:
-    """A tokenizer whose ids stand for other text."""
-
-    chat_template = None
-
-    def __init__(self, tokenizer):
-        self.tokenizer = tokenizer
-
-    def __call__(self, text, **options):
-        return self.tokenizer(text[::-1], **options)
-
-    def decode(self, ids, **options):
-        return self.tokenizer.decode(ids, **options)[::-1]
+    with (
+        served(vllm(engine())) as (url, _),
+        pytest.raises(ServiceError, match="pass the tokenizer of the served model"),
+    ):
+        CompletionServer(url, dialect="vllm", tokenizer=byte_tokenizer())
 
 
 def test_a_server_that_generates_nothing_cannot_be_checked():

@@ -7,11 +7,11 @@ from mase.models.http.client import Client
 from mase.models.language.completions.dialect import Dialect, Output, Row
 from mase.models.language.completions.splitting import Splitting
 
-__all__ = ["Scorer"]
+__all__ = ["Server"]
 
 
 @dataclass(frozen=True, slots=True)
-class Scorer:
+class Server:
     """A server, its dialect, how texts become tokens for it, and how many rows a request has."""
 
     client: Client
