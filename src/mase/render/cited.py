@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from string import ascii_lowercase
 
-from mase.attribution import Attribution, Word
+from mase.attribution import Attribution, Field, Word
 from mase.render.facts import link_name, share
 from mase.render.palette import has_intervals, scale_of
 from mase.render.pieces import inline
@@ -91,6 +91,12 @@ def why_no_source(part: CitedPart) -> str:
         f"no source: no {found.noun} {effect} beyond the sampling error, so it may come from what the model knows or "
         "from text that is never left out"
     )
+
+
+def texts_of(attribution: Attribution) -> list[Field]:
+    """Return the fields of the document that are no answer, and not empty."""
+    answer = attribution.answer.text if attribution.answer else ""
+    return [field for field in attribution.document if field.text and not (field.fixed and field.text == answer)]
 
 
 def place(attribution: Attribution, word: Word) -> str:

@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 import pytest
 from tests.answers import ANSWER, SOURCES, cited
 from tests.attributions import attribution
+from tests.unit.render.screens import printed
 
 from mase.attribution import Field
 from mase.render.html import article, fragment, page
@@ -209,3 +210,9 @@ def test_the_other_answer_of_a_contrast_is_shown():
     first = made.responses[0]
     tree = body(page([replace(made, responses=(replace(first, against="London."),))]))
     assert "rather than London." in tree.root.text
+
+
+def test_an_answer_that_stands_in_a_field_is_shown_once():
+    document = (Field("text", SOURCES["source 1"]), Field("answer", "Paris.", fixed=True))
+    made = cited("Paris.", ((0, 6),), ((6.0, 0.2, 3.0, -1.0),), document=document)
+    assert "answer (fixed)" not in page([made]) + printed(made)
