@@ -53,7 +53,7 @@ def answer_texts(attribution: Attribution, room: int, *, ascii_only: bool) -> It
     for unit, number in numbers.items():
         yield _source(attribution, unit, number)
         yield from _supports(parts, unit, room, ascii_only=ascii_only)
-    yield Text()
+    yield from [Text()] if numbers else []
     for part in parts:
         reason = [] if part.sources else [why_no_source(part)]
         yield Text.assemble(

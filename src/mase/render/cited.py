@@ -88,8 +88,8 @@ def why_no_source(part: CitedPart) -> str:
         return "no source: the method says neither the direction nor the error of an effect"
     effect = _EFFECTS.get(found.link, "raises it")
     return (
-        f"no source: no {found.noun} {effect} beyond the sampling error, so it may come from what the model knows or "
-        "from text that is never left out"
+        f"no source: no {found.noun} alone {effect} beyond the sampling error, so it may come from several together, "
+        "from what the model knows, or from text that is never left out"
     )
 
 

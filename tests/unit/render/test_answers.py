@@ -127,7 +127,7 @@ def test_every_part_has_a_list_of_its_sources():
     ]
     assert "log-odds +1.00 · −6.50 expected without it · R² 0.96" in one.text
     assert "log-odds 0.00 · −7.00 expected without them" in two.text
-    assert "No source: no sentence makes its odds ten times as high beyond the sampling error" in three.text
+    assert "No source: no sentence alone makes its odds ten times as high beyond the sampling error" in three.text
 
 
 def test_sources_are_shaded_for_each_response():
