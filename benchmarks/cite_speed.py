@@ -1,4 +1,4 @@
-"""Cost of the rows of `mase.cite` against bare forward passes of the same prompts, and against the package context-cite.
+"""Cost of the rows of `mase.cite` against bare forward passes of the same prompts, and against context-cite.
 
     python benchmarks/cite_speed.py MODEL_FOLDER [STORIES]
 
@@ -115,7 +115,7 @@ def prompt(context: str) -> list[dict[str, str]]:
 
 
 def bare(model: CausalLM, rows: Sequence[Sequence[int]], size: int, keep: int) -> None:
-    """Run the model over rows of ids in order of length, padded on the left; `keep` is the number of logits, 0 for all."""
+    """Run the model over rows of ids in order of length, padded on the left, with the last `keep` logits, 0 for all."""
     ordered = sorted(rows, key=len)
     with torch.no_grad():
         for start in range(0, len(rows), size):
@@ -275,12 +275,12 @@ def main() -> None:
         lines += table(precision, found)
         print(*table(precision, found), sep="\n", file=sys.stderr)
     rows = results["float32"]["rows"]
+    distinct = ", ".join(str(one["distinct rows"]) for one in rows)
     head = (
         f"{N_ROWS} rows of each of {given.stories} stories of Reuters, sentences left out by fair coins, in one thread, "
-        f"{ROUNDS} interleaved rounds: median seconds of the processor, median ratios. Of the rows, "
-        f"{', '.join(str(one['distinct rows']) for one in rows)} are distinct. Bare passes are at their best batch size "
-        f"of {BARE_SIZES}, context-cite at its best of {CITE_SIZES}. MiB is what the rows of one story add to the peak "
-        "memory of a process."
+        f"{ROUNDS} interleaved rounds: median seconds of the processor, median ratios. {distinct} of the rows are "
+        f"distinct. Bare passes are at their best batch size of {BARE_SIZES}, context-cite at its best of "
+        f"{CITE_SIZES}. MiB is what the rows of one story add to the peak memory of a process."
     )
     made = provenance("python benchmarks/cite_speed.py MODEL_FOLDER", ROUNDS) | {"model": "SmolLM2-135M-Instruct"}
     timings = {
