@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mase.models.keras import KerasModel as KerasModel
     from mase.models.keras_torch import KerasModule as KerasModule
     from mase.models.language.causal import CausalLM as CausalLM
+    from mase.models.language.label_words import LabelWords as LabelWords
     from mase.models.onnx import OnnxModel as OnnxModel
     from mase.models.onnx_export import export_onnx as export_onnx
     from mase.models.protocol import Binding as Binding
@@ -39,6 +40,7 @@ __all__ = [
     "KServe",
     "KerasModel",
     "KerasModule",
+    "LabelWords",
     "Model",
     "OnnxModel",
     "Probe",
@@ -59,6 +61,7 @@ __getattr__ = lazy_names(
         "Callable": "mase.models.callable",
         "CausalLM": "mase.models.language.causal",
         "HuggingFace": "mase.models.transformers",
+        "LabelWords": "mase.models.language.label_words",
         "JSONService": "mase.models.http.json_service",
         "KServe": "mase.models.http.kserve",
         "TextEmbeddingsInference": "mase.models.http.text_embeddings_inference",
