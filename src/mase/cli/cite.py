@@ -54,9 +54,9 @@ _CONTEXT = "--context"
 
 _question = options(
     click.option(
-        "-m", "--model", required=True,
-        help="Language model: a folder, a hub name, code (package.module:name or file.py:name of a language model; "
-        "name() for what it returns), or with --server its name there.",
+        "-m", "--model", metavar="NAME",
+        help="Language model: a folder, a hub name, a .json file that describes a server, code (package.module:name or "
+        "file.py:name of a language model; name() for what it returns), or with --server its name there.",
     ),
     click.option("--server", metavar="URL", help="Ask an OpenAI-compatible server, such as http://localhost:8000/v1."),
     click.option(
@@ -119,7 +119,7 @@ _how = options(
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing on standard output.")
 def cite(
     *,
-    model: str,
+    model: str | None,
     server: str | None,
     context: tuple[str, ...],
     device: str | None,

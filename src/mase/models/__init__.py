@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mase.models.keras import KerasModel as KerasModel
     from mase.models.keras_torch import KerasModule as KerasModule
     from mase.models.language.causal import CausalLM as CausalLM
+    from mase.models.language.completion_server import CompletionServer as CompletionServer
     from mase.models.language.label_words import LabelWords as LabelWords
     from mase.models.onnx import OnnxModel as OnnxModel
     from mase.models.onnx_export import export_onnx as export_onnx
@@ -35,6 +36,7 @@ __all__ = [
     "Binding",
     "Callable",
     "CausalLM",
+    "CompletionServer",
     "HuggingFace",
     "JSONService",
     "KServe",
@@ -60,6 +62,7 @@ __getattr__ = lazy_names(
         "Probe": "mase.models.protocol",
         "Callable": "mase.models.callable",
         "CausalLM": "mase.models.language.causal",
+        "CompletionServer": "mase.models.language.completion_server",
         "HuggingFace": "mase.models.transformers",
         "LabelWords": "mase.models.language.label_words",
         "JSONService": "mase.models.http.json_service",

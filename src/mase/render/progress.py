@@ -140,7 +140,8 @@ class Progress:
         self.n_done += n
         self.n_failed += failed
         self._bar.advance(self._task, n)
-        if not self._has_bar and time.perf_counter() >= self._next_line:
+        is_over = self.total is not None and self.earlier + self.n_done >= self.total
+        if not self._has_bar and not is_over and time.perf_counter() >= self._next_line:
             self._next_line += _BETWEEN_LINES
             self._tell(f"{self._doing}: {self}")
 

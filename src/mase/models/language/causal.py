@@ -11,6 +11,7 @@ from mase.arrays import Floats
 from mase.errors import ModelError, OptionError
 from mase.models.checksum import Checksum
 from mase.models.devices import device_of, multiplies_bfloat16
+from mase.models.language.description import LanguageDescription, of_module
 from mase.models.language.forward import Forward, half_weights
 from mase.models.language.protocol import Continuation, Labels, Prompt
 from mase.models.language.scoring import Row, Scorer
@@ -176,6 +177,12 @@ class CausalLM(Reopened):
         model = copy.copy(self)
         model._scorer = Scorer(Forward(self.module, half_weights(self.module)))
         return model
+
+    @property
+    def description(self) -> LanguageDescription:
+        """What the model was taken for."""
+        stops = tuple(self.tokenizer.backend.convert_ids_to_tokens(sorted(self._stops)))
+        return of_module(self, "causal language model", self.tokenizer, self._limit, stops)
 
     @property
     def _limit(self) -> int | None:
