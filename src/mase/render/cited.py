@@ -82,8 +82,9 @@ def why_no_source(part: CitedPart) -> str:
     found = part.found
     if not (found.signed and has_intervals(found)):
         return "no source: the method says neither the direction nor the error of an effect"
+    little = "makes its odds ten times as high" if found.link == "logit" else "raises it"
     return (
-        f"no source: no {found.noun} raises it beyond the sampling error, so it may come from what the model knows or "
+        f"no source: no {found.noun} {little} beyond the sampling error, so it may come from what the model knows or "
         "from text that is never left out"
     )
 
