@@ -60,10 +60,10 @@ def _captum(asked: Asked, method: Callable[[Any], Any], **options: Any) -> Float
             logs = asked.log_probabilities(perturbed_tensor.numpy() > 0)
             return torch.tensor(np.c_[logs.sum(axis=1), logs])
 
-    torch.manual_seed(SEED)
     units = TextTemplateInput(lambda *pieces: " ".join(pieces), [f"unit {i}" for i in range(asked.n_units)])
     scored = Scored(method(torch.nn.Linear(1, 1)), asked.scorer.model.tokenizer)
     target = torch.tensor(asked.scorer.answer)
+    torch.manual_seed(SEED)
     return scored.attribute(units, target=target, **options).seq_attr.double().numpy()
 
 
