@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 import mase
-from mase.budget import AUTO, MOST, NSamples, samples_for
+from mase.budget import AUTO, DEFAULT, NSamples
 from mase.datasets import load as load_split
 from mase.metrics.delta_accuracy import flips
 from mase.metrics.intervals import paired_mean
@@ -38,9 +38,9 @@ from mase_paper.experiments.testbeds import TARGETS
 METHOD, KS = "mase", range(1, 16)
 N_TEXTS = {"lstm-imdb": 600, "lstm-reuters": 600, "bert-imdb": 120, "bert-reuters": 120}
 # A transformer takes forty times as long as an LSTM, so that it is asked at fewer points of the grid.
-LSTM_GRID, BERT_GRID = (90, 130, 180, 250, 350, 500, 700, MOST), (150, 250, 450, MOST)
+LSTM_GRID, BERT_GRID = (90, 130, 180, 250, 350, 500, 700, DEFAULT.most), (150, 250, 450, DEFAULT.most)
 # The rules that are tried: min(base + per_unit p, 1000).
-BASES, SLOPES = range(0, MOST + 1, 50), range(0, 9)
+BASES, SLOPES = range(0, DEFAULT.most + 1, 50), range(0, 9)
 LOSS = 0.01
 # A classifier with fewer texts is shown, but does not decide: the interval of its loss is wider than the loss allowed.
 ENOUGH = 100
@@ -138,14 +138,14 @@ class Rule:
 
     def __call__(self, n_units: int) -> int:
         """Return the number of samples for p units."""
-        return max(2, min(self.base + self.per_unit * n_units, MOST))
+        return max(2, min(self.base + self.per_unit * n_units, DEFAULT.most))
 
     def __str__(self) -> str:
-        return f"min({self.base} + {self.per_unit} p, {MOST:,})"
+        return f"min({self.base} + {self.per_unit} p, {DEFAULT.most:,})"
 
     def loss(self, some: Sequence[Trial]) -> float:
         """Return by how much Delta Accuracy is lower than with 1,000 samples."""
-        return float(np.mean([one.at(MOST) - one.at(self(one.n_units)) for one in some]))
+        return float(np.mean([one.at(DEFAULT.most) - one.at(self(one.n_units)) for one in some]))
 
     def mean(self, some: Sequence[Trial]) -> float:
         """Return the mean number of samples."""
@@ -171,12 +171,12 @@ def grid_table(by_target: Mapping[str, Sequence[Trial]]) -> Iterator[str]:
     yield "| texts | p | samples | Delta Accuracy | minus that of 1,000 | seconds, median |"
     yield "|---|---:|---:|---:|---:|---:|"
     for target, some in by_target.items():
-        full = [one.at(MOST) for one in some]
+        full = [one.at(DEFAULT.most) for one in some]
         for n in some[0].flipped:
             here = [one.at(n) for one in some]
             name = f"{TARGETS[target].title}, {len(some)} | {np.mean([one.n_units for one in some]):.0f}"
             seconds = float(np.median([one.seconds[n] for one in some]))
-            least = difference(here, full) if n != MOST else ""
+            least = difference(here, full) if n != DEFAULT.most else ""
             yield f"| {name} | {n:,} | {np.mean(here):.4f} | {least} | {seconds:.2f} |"
 
 
@@ -192,7 +192,7 @@ def check_table(by_target: Mapping[str, Sequence[Trial]], checks: Mapping[str, S
         n_samples = [next(iter(one.flipped)) for one, _ in pairs]
         here = [one.at(n) for (one, _), n in zip(pairs, n_samples, strict=True)]
         n_queries = [one.n_queries[n] for (one, _), n in zip(pairs, n_samples, strict=True)]
-        least = difference(here, [full.at(MOST) for _, full in pairs])
+        least = difference(here, [full.at(DEFAULT.most) for _, full in pairs])
         numbers = f"{np.mean(n_samples):.0f} | {np.mean(n_queries):.0f} | {np.mean(here):.4f} | {least}"
         yield f"| {TARGETS[target].title}, {len(pairs)} | {numbers} |"
 
@@ -202,7 +202,7 @@ def report(records: Path) -> None:
     by_target = {target: some for target in TARGETS if (some := trials(path_of(records, target)))}
     checks = {target: trials(path_of(records, target, check=True)) for target in by_target}
     rule = fitted(by_target)
-    if rule(0) != samples_for(0) or rule(100) != samples_for(100):
+    if (rule.base, rule.per_unit) != (DEFAULT.base, DEFAULT.per_unit):
         print(f"the rule of mase.budget differs from the fitted one: {rule}")  # noqa: T201
     means = [
         f"- {TARGETS[target].title}, {len(some)} texts: {rule.mean(some):.0f} samples, {rule.loss(some):.4f}"

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from mase import models as models
     from mase.attribution import Attribution as Attribution
     from mase.attribution import Attributions as Attributions
+    from mase.citing import cite as cite
     from mase.comparison.compare import compare as compare
     from mase.corpus.opened import open_run as open_run
     from mase.corpus.running import run as run
@@ -46,6 +47,7 @@ __all__ = [
     "Widget",
     "__version__",
     "check",
+    "cite",
     "compare",
     "explain",
     "load",
@@ -71,6 +73,7 @@ __getattr__ = lazy_names(
         "Stopping": "mase.regression.stopping",
         "Widget": "mase.widget.widget",
         "check": "mase.doctor.checking",
+        "cite": "mase.citing",
         "compare": "mase.comparison.compare",
         "explain": "mase.explanation",
         "load": "mase.io.json",

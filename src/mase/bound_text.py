@@ -14,6 +14,7 @@ from mase.evidence import MaskedPredictions
 from mase.links import Contrast, Output, predictions
 from mase.method import Method
 from mase.models.batching import UNWATCHED, Watch, check_start
+from mase.models.optional import AnsweredProbe
 from mase.models.protocol import Binding, Model, Probe
 from mase.provenance import installed
 from mase.regression.answers import Answers
@@ -177,6 +178,7 @@ class BoundText:
             versions=dict(installed()),
             truncation=self.tokens.truncation,
             evidence=evidence,
+            answer=self.probe.answer if isinstance(self.probe, AnsweredProbe) else None,
         )
 
 
@@ -202,7 +204,7 @@ def _binding(tokens: Tokens, of_token: Ints, method: Method, seed: int) -> Bindi
 def _prediction(labels: Sequence[str], scores: Floats, output: Output) -> Prediction:
     """Return the prediction that belongs to the scores `(1, k)` of the text itself."""
     predicted = predictions(scores, output)[0]
-    if output.kind == "values":
+    if not output.has_classes:
         return Prediction.of_values(labels, predicted, ranked=output.ranked)
     return Prediction.of(labels, predicted)
 

@@ -1,31 +1,40 @@
-"""The number of samples of `n_samples="auto"`: a rule of the number of units.
+"""The number of samples of `n_samples="auto"`: a rule of the number of units, which a method may replace by its own.
 
-`experiments/budget.py` chose the rule; docs/samples.md has its table.
+`experiments/budget.py` chose the default rule; docs/samples.md has its table.
 """
 
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, Literal
 
 from mase.errors import OptionError
 
-__all__ = ["AUTO", "MOST", "NSamples", "check_n_samples", "samples_for"]
+__all__ = ["AUTO", "DEFAULT", "NSamples", "Rule", "check_n_samples"]
 
 NSamples = int | Literal["auto"]
 AUTO: Literal["auto"] = "auto"
 
-# The samples of a text are _BASE and _PER_UNIT more for each of its units, up to MOST.
-_BASE, _PER_UNIT, MOST = 350, 2, 1000
 
-
-def samples_for(n_units: int) -> int:
-    """Return the number of samples for a text of so many units.
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """As many samples as `base` and `per_unit` more for each unit of a text, up to `most`.
 
     Examples
     --------
-    >>> samples_for(20), samples_for(100), samples_for(2000)
-    (390, 550, 1000)
+    >>> [DEFAULT.samples(n_units) for n_units in (20, 100, 2000)]
+    [390, 550, 1000]
     """
-    return min(_BASE + _PER_UNIT * n_units, MOST)
+
+    base: int
+    per_unit: int
+    most: int
+
+    def samples(self, n_units: int) -> int:
+        """Return the number of samples for a text of so many units."""
+        return min(self.base + self.per_unit * n_units, self.most)
+
+
+DEFAULT = Rule(base=350, per_unit=2, most=1000)
 
 
 def check_n_samples(n_samples: Any) -> NSamples:

@@ -103,7 +103,7 @@ class ModelReading:
     @property
     def of_values(self) -> bool:
         """Whether the model has no classes, so that no prediction can flip."""
-        return self.output.kind == "values"
+        return not self.output.has_classes
 
     def predictions(self, scores: Floats) -> Floats:
         """Return class probabilities or values `(n, k)` from scores `(n, k)`."""

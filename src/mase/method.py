@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mase.baselines import PROCEDURES
-from mase.budget import AUTO, MOST, NSamples, check_n_samples, samples_for
+from mase.budget import AUTO, DEFAULT, NSamples, Rule, check_n_samples
 from mase.designs import DESIGNS
 from mase.designs.placement import Gaussian
 from mase.errors import OptionError
@@ -36,7 +36,9 @@ class Method:
         The function of the model's scores that is explained.
     n_samples
         Maximum number of samples, for each of which the model is evaluated; "auto" for as many as the number of units
-        of a text asks for (`mase.budget`).
+        of a text asks for.
+    rule
+        How many that are.
     without_embeddings
         The name of the method that replaces this one for models that take only strings.
 
@@ -51,7 +53,8 @@ class Method:
     space: Space
     strategy: Strategy
     link: str = "probability"
-    n_samples: NSamples = MOST
+    n_samples: NSamples = DEFAULT.most
+    rule: Rule = DEFAULT
     without_embeddings: str | None = None
 
     def __post_init__(self) -> None:
@@ -65,7 +68,7 @@ class Method:
         """
         if self.n_samples != AUTO:
             return int(self.n_samples)
-        return MOST if stops_early else samples_for(n_units)
+        return self.rule.most if stops_early else self.rule.samples(n_units)
 
     @property
     def needs_gradients(self) -> bool:

@@ -5,11 +5,14 @@ from dataclasses import replace
 from typing import Any
 
 from mase.baselines import PROCEDURES
+from mase.budget import Rule
 from mase.designs import DESIGNS
 from mase.designs.placement import Gaussian
 from mase.errors import CapabilityError, OptionError, PluginError
 from mase.estimators import ESTIMATORS
+from mase.links import Output
 from mase.method import Method, describe, with_reference
+from mase.models.optional import LinkedModel
 from mase.models.protocol import Model, ValueModel
 from mase.registry import Registry
 from mase.regression.designed import Regression
@@ -24,6 +27,11 @@ _TABLE: dict[str, dict[str, Any]] = {
         "summary": "The default: words are masked in rounds that focus on high-scoring words, least squares",
         "space": "token-mask", "design": "focused", "estimator": "least-squares", "link": "margin",
         "n_samples": "auto",
+    },
+    "mase-cite": {
+        "summary": "The default of mase.cite: few evaluations, for models that take long to answer",
+        "space": "token-mask", "design": "focused", "estimator": "ridge", "link": "logit",
+        "n_samples": "auto", "rule": Rule(base=32, per_unit=1, most=128),
     },
     "mase-nlgp": {
         "summary": "The paper's saliency with less sampling error: mirrored orthogonal rows, least squares",
@@ -118,7 +126,7 @@ _TABLE: dict[str, dict[str, Any]] = {
 _REGISTRIES: dict[str, Registry] = {
     "space": SPACES, "design": DESIGNS, "estimator": ESTIMATORS, "procedure": PROCEDURES,
 }  # fmt: skip
-_FIELDS = {*_REGISTRIES, "summary", "reference", "sigma", "center", "link", "n_samples", "without_embeddings"}
+_FIELDS = {*_REGISTRIES, "summary", "reference", "sigma", "center", "link", "n_samples", "rule", "without_embeddings"}
 
 
 def _method(name: str, row: Mapping[str, Any]) -> Method:
@@ -242,20 +250,16 @@ def _check_estimator(name: str, regression: Regression, design: Design) -> None:
         )
 
 
-# The only link of a model of values.
-_VALUE = "value"
-
-
 def suited(method: str | Method, model: Model, overrides: Mapping[str, Any]) -> Method:
     """Return the method with overrides, adapted to a model.
 
     A method that needs embeddings is replaced for a model without them, the reference "auto" is resolved, and the link
-    of a model of values is "value".
+    of a model without classes is one of its own.
 
     Raises
     ------
     CapabilityError
-        If the method needs embeddings or a reference that the model does not have, or the link needs classes.
+        If the method needs embeddings or a reference that the model does not have, or the model has no such link.
     """
     chosen = resolve(method)
     if not model.has_embeddings and not chosen.space.binary:
@@ -265,12 +269,14 @@ def suited(method: str | Method, model: Model, overrides: Mapping[str, Any]) -> 
             )
         chosen = resolve(chosen.without_embeddings)
     chosen = resolve(chosen, **overrides)
-    if isinstance(model, ValueModel) and model.returns_values:
-        if overrides.get("link") not in (None, _VALUE):
-            raise CapabilityError(
-                f"link is {chosen.link!r}, but {model.name} returns values, not class scores; leave it out"
-            )
-        chosen = replace(chosen, link=_VALUE)
+    links = _links(model)
+    if links is not None and overrides.get("link") is None:
+        chosen = replace(chosen, link=links[0])
+    elif links is not None and chosen.link not in links:
+        raise CapabilityError(
+            f"link is {chosen.link!r}, but {model.name} returns values, not class scores, expected one of "
+            f"{', '.join(links)}; or leave it out"
+        )
     reference = chosen.space.reference
     if reference is None:
         return chosen
@@ -281,3 +287,10 @@ def suited(method: str | Method, model: Model, overrides: Mapping[str, Any]) -> 
             f"reference is {reference!r}, expected one that {model.name} supports: {', '.join(model.references)}"
         )
     return chosen
+
+
+def _links(model: Model) -> tuple[str, ...] | None:
+    """Return the links of a model without classes; None for a classifier."""
+    if isinstance(model, LinkedModel):
+        return model.links
+    return Output("values").links if isinstance(model, ValueModel) and model.returns_values else None

@@ -16,7 +16,7 @@ from mase.regression.precision import QueryOptions
 from mase.regression.stopping import Stopping
 from mase.units import DEFAULT, Splitter, Units, splitter
 
-__all__ = ["ExplainerOptions", "MoreOptions", "Windows", "merged", "names_of", "values_of", "windows_of"]
+__all__ = ["CiteOptions", "ExplainerOptions", "MoreOptions", "Windows", "merged", "names_of", "values_of", "windows_of"]
 
 
 class MoreOptions(TypedDict, total=False):
@@ -83,6 +83,19 @@ class ExplainerOptions(MoreOptions, total=False):
     fixed: Collection[str]
     background: Mapping[str, Scalar] | None
     query: QueryOptions
+    stopping: Stopping
+
+
+class CiteOptions(MoreOptions, total=False):
+    """The options of `mase.Explainer` that `mase.cite` passes on."""
+
+    method: str | Method
+    units: Units
+    n_samples: NSamples | None
+    link: Link | None
+    seed: int
+    evidence: int
+    zoom: int
     stopping: Stopping
 
 

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 import mase
-from mase.budget import MOST, check_n_samples, samples_for
+from mase.budget import DEFAULT, check_n_samples
 from mase.cli import main
 from mase.errors import OptionError
 from mase.measure import measure
@@ -25,10 +25,10 @@ def judge(texts):
 
 
 def test_longer_texts_get_more_samples_up_to_a_limit():
-    numbers = [samples_for(p) for p in range(1, 3000)]
+    numbers = [DEFAULT.samples(p) for p in range(1, 3000)]
     assert numbers == sorted(numbers)
-    assert numbers[-1] == MOST
-    assert all(n >= 2 * (p + 3) for p, n in enumerate(numbers, start=1) if n < MOST)  # no note of few samples
+    assert numbers[-1] == DEFAULT.most
+    assert all(n >= 2 * (p + 3) for p, n in enumerate(numbers, start=1) if n < DEFAULT.most)  # no note of few samples
 
 
 @pytest.mark.parametrize("value", [1, 0, -3, True, 2.0, "many", "AUTO", None, np.array([4, 5])])
@@ -42,8 +42,14 @@ def test_numbers_of_numpy_are_numbers():
     assert type(replace(resolve("lime"), n_samples=np.int32(9)).budget(3)) is int
 
 
-def test_the_default_method_alone_follows_the_number_of_units():
-    assert {name for name, method in mase.METHODS.items() if method.n_samples == "auto"} == {"mase"}
+def test_the_default_methods_alone_follow_the_number_of_units():
+    assert {name for name, method in mase.METHODS.items() if method.n_samples == "auto"} == {"mase", "mase-cite"}
+
+
+def test_a_method_may_have_a_rule_of_its_own():
+    method = mase.METHODS["mase-cite"]
+    assert [method.budget(n_units) for n_units in (5, 60, 100, 1000)] == [37, 92, 128, 128]
+    assert method.budget(5, stops_early=True) == 128
 
 
 @pytest.mark.parametrize("method", ["mase", "lime"])
@@ -51,7 +57,7 @@ def test_a_text_gets_the_samples_of_its_number_of_units(method):
     explainer = mase.Explainer(judge, method=method, n_samples="auto")
     assert explainer.settings["n_samples"] == "auto"
     found = explainer(LONG)
-    expected = samples_for(len(found.units))
+    expected = DEFAULT.samples(len(found.units))
     assert found.method["n_samples"] == expected
     plain = mase.Explainer(judge, method=method, n_samples=expected)(LONG)
     assert plain == found
@@ -60,23 +66,23 @@ def test_a_text_gets_the_samples_of_its_number_of_units(method):
 
 def test_a_probe_is_measured_with_the_samples_of_its_number_of_coordinates():
     solution = measure(smooth(30), resolve("mase", link="logit"), 0, np.random.default_rng(0))
-    assert solution.problem.n == samples_for(30)
+    assert solution.problem.n == DEFAULT.samples(30)
 
 
 def test_evidence_is_part_of_the_samples():
     found = mase.Explainer(judge, evidence=5)(LONG)
     assert found.evidence is not None
-    assert found.fit.n_queries <= samples_for(len(found.units)) + 2
+    assert found.fit.n_queries <= DEFAULT.samples(len(found.units)) + 2
 
 
 def test_a_stopping_rule_may_take_as_many_as_the_largest_budget():
     rng = np.random.default_rng(0)
     precise = measure(smooth(30), resolve("mase", link="logit"), 0, rng, stopping=mase.Stopping(tolerance=1e-6))
-    assert precise.problem.n == MOST
+    assert precise.problem.n == DEFAULT.most
 
 
 def test_who_follows_is_told_the_number_of_the_text():
-    for text, expected in ((LONG, samples_for(len(LONG.split()))), ("a superb film", 2**3)):
+    for text, expected in ((LONG, DEFAULT.samples(len(LONG.split()))), ("a superb film", 2**3)):
         seen = []
         found = mase.Explainer(judge).follow(text, seen.append)
         assert {progress.n_samples for progress in seen} == {expected}

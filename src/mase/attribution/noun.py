@@ -7,7 +7,7 @@ __all__ = ["noun_of"]
 
 # Units of the library; others are called units.
 _NOUNS = dict.fromkeys(("word", "wordpunct", "token", "dictionary"), "word") | {
-    name: name for name in ("phrase", "sentence", "line", "paragraph")
+    name: name for name in ("phrase", "sentence", "line", "paragraph", "document")
 }
 
 

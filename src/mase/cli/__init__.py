@@ -17,6 +17,7 @@ COMMANDS = Registry(
         name: f"mase.cli.{name}:{name}"
         for name in (
             "explain",
+            "cite",
             "run",
             "status",
             "summary",

@@ -1,13 +1,24 @@
 """Open the model of a command: a name, a folder, a URL, or an object in the user's code."""
 
+from typing import TypedDict, Unpack
+
 import click
 
+from mase.models.language.protocol import LanguageModel
 from mase.models.protocol import Model
 
-__all__ = ["open_model"]
+__all__ = ["LoadOptions", "open_language_model", "open_model"]
 
 
-def open_model(typed: str, *, download: bool, device: str | None, trust_remote_code: bool) -> Model:
+class LoadOptions(TypedDict):
+    """Options of a model that is loaded by its folder or name."""
+
+    download: bool
+    device: str | None
+    trust_remote_code: bool
+
+
+def open_model(typed: str, **options: Unpack[LoadOptions]) -> Model:
     """Return the model that was typed: `module:name`, `file.py:name`, or a name, folder or URL for `mase.models.load`.
 
     Code is imported and run.
@@ -25,10 +36,43 @@ def open_model(typed: str, *, download: bool, device: str | None, trust_remote_c
 
     remote = is_remote(typed)
     if not remote and not is_code(typed):
-        return load(typed, download=download, device=device, trust_remote_code=trust_remote_code)
-    given = {"--download": download, "--device": device is not None, "--trust-remote-code": trust_remote_code}
-    option = next((name for name, is_given in given.items() if is_given), None)
-    if option is not None:
-        what = "a model behind a URL, expected none: the server" if remote else f"the code {typed!r}, expected none: it"
-        raise click.UsageError(f"got {option} with {what} decides")
+        return load(typed, **options)
+    what = "a model behind a URL" if remote else f"the code {typed!r}"
+    _check_unused(what, "the server" if remote else "it", options)
     return load(typed) if remote else open_code(typed)
+
+
+def open_language_model(typed: str, server: str | None, **options: Unpack[LoadOptions]) -> LanguageModel:
+    """Return the language model that was typed: a folder, a hub name, code, or its name on a server.
+
+    Raises
+    ------
+    UsageError
+        If an option is given that does not apply to code or to a server, or a URL as the model.
+    MaseError
+        If there is no such model, it cannot be opened, or it is no language model.
+    """
+    from mase.models.code_reference import is_code, open_code
+    from mase.models.http.address import is_url
+    from mase.models.language.opening import language_model
+
+    if server is not None:
+        _check_unused("a model on a server", "the server", options)
+        from mase.models.language.completion_server import CompletionServer
+
+        return CompletionServer(server, typed)
+    if is_url(typed):
+        raise click.UsageError(f"got the URL {typed} as --model, expected --server {typed} -m NAME, its name there")
+    if is_code(typed):
+        _check_unused(f"the code {typed!r}", "it", options)
+        return language_model(open_code(typed))
+    from mase.models.language.loading import load_language_model
+
+    return load_language_model(typed, **options)
+
+
+def _check_unused(what: str, decides: str, options: LoadOptions) -> None:
+    """Check that no option is given that applies to a model that is loaded by its folder or name."""
+    option = next((name for name, value in options.items() if value not in (None, False)), None)
+    if option is not None:
+        raise click.UsageError(f"got --{option.replace('_', '-')} with {what}, expected none: {decides} decides")

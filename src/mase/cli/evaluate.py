@@ -85,7 +85,7 @@ _what_is_evaluated = options(
         "--operator", type=click.Choice((AUTO, *OPERATORS)), default=AUTO, show_default=True, help="Masking operator."
     ),
     click.option("--n-samples", type=N_SAMPLES, help="Samples per text. [default: each method's]"),
-    units,
+    units(),
     precision,
     click.option(
         "--seed", type=click.IntRange(min=0), default=0, show_default=True,

@@ -39,8 +39,8 @@ class Files:
     record: str | None
 
     @classmethod
-    def of(cls, names: Sequence[str], html: str | None, policy: Policy) -> "Files":
-        """Return the files of `--output` NAME and `--html` FILE.
+    def of(cls, names: Sequence[str], html: str | None, policy: Policy, *, resumes: bool = True) -> "Files":
+        """Return the files of `--output` NAME and `--html` FILE; `resumes` says whether the command can be resumed.
 
         Raises
         ------
@@ -54,7 +54,7 @@ class Files:
         typed = {"--output" if len(names) == 1 else f"--output {name}": name for name in names}
         forms = {option: form_of(name) for option, name in typed.items()}
         kinds = {option: OUTPUTS[form] for option, form in forms.items()}
-        record = next((option for option, kind in kinds.items() if kind is JsonLines), None)
+        record = next((option for option, kind in kinds.items() if resumes and kind is JsonLines), None)
         if policy.append and record is None:
             raise click.UsageError("got --append without a file of JSON lines, expected --output FILE.jsonl")
         if html is not None:

@@ -59,8 +59,10 @@ class Destinations:
         return [Screen(open_console(), progress, numbered=numbered)] if self.heat_maps else []
 
 
-def run(texts: Texts, explain: Explain, destinations: Destinations, expected: Expected) -> None:
+def run(texts: Texts, explain: Explain, destinations: Destinations, expected: Expected | None = None) -> None:
     """Explain every text that has no result, pass the results to every output, and exit with 1 if any text ever failed.
+
+    Without `expected`, there is no file to resume from.
 
     Raises
     ------
@@ -75,7 +77,7 @@ def run(texts: Texts, explain: Explain, destinations: Destinations, expected: Ex
     with ExitStack() as stack:
         for file in reversed(files_and_record):  # so that the record is closed before the other files are made
             stack.enter_context(file)
-        before = _Earlier() if record is None else _skip(record, texts, expected, files)
+        before = _Earlier() if record is None or expected is None else _skip(record, texts, expected, files)
         progress = stack.enter_context(Progress(None if texts.total is None else texts.total - before.n))
         outputs = [*files_and_record, *destinations.stream(progress, numbered=texts.total != 1)]
         for line in texts.lines:

@@ -17,11 +17,15 @@ from mase.units import DEFAULT, UNITS, splitter
 __all__ = [
     "N_SAMPLES",
     "against",
+    "asking",
+    "check_units",
     "comma_separated",
     "device",
     "download",
     "evidence",
     "how",
+    "method",
+    "method_parts",
     "model",
     "of_documents",
     "options",
@@ -133,7 +137,8 @@ def _batch_size(value: str) -> int | str:
     return int(value)
 
 
-def _units(_context: click.Context, _option: click.Parameter, value: str) -> str:
+def check_units(_context: click.Context, _option: click.Parameter, value: str) -> str:
+    """Return the name of units, after a check that there are such units."""
     try:
         splitter(value)
     except (OptionError, UnknownNameError) as error:
@@ -141,22 +146,56 @@ def _units(_context: click.Context, _option: click.Parameter, value: str) -> str
     return value
 
 
-units = click.option(
-    "--units",
-    "--granularity",
-    "units",
-    default=DEFAULT,
-    show_default=True,
-    callback=_units,
-    metavar="NAME|re:REGEX",
-    help=f"Units that are in or out as one: {', '.join(UNITS.entries)}, or the matches of a regular expression.",
-)
+def units(default: str = DEFAULT) -> Callable[[Any], Any]:
+    """Return the option of the units, with its default."""
+    return click.option(
+        "--units",
+        "--granularity",
+        "units",
+        default=default,
+        show_default=True,
+        callback=check_units,
+        metavar="NAME|re:REGEX",
+        help=f"Units that are in or out as one: {', '.join(UNITS.entries)}, or the matches of a regular expression.",
+    )
 
+
+def method(default: str = "mase") -> Callable[[Any], Any]:
+    """Return the option of the method, with its default."""
+    return click.option(
+        "--method", default=default, show_default=True, metavar="NAME", help="Explanation method; see `mase methods`."
+    )
+
+
+# The parts of a method, when to stop, and how to evaluate. They are passed on to `Explainer` under the same names.
+method_parts = options(
+    click.option(
+        "--design", metavar="NAME",
+        help="Design of the perturbations, with settings as in focused(rounds=3): "
+        f"{', '.join(DESIGNS)}. [default: the method's]",
+    ),
+    click.option(
+        "--estimator", metavar="NAME", help=f"Estimator of the scores: {', '.join(ESTIMATORS)}. [default: the method's]"
+    ),
+)  # fmt: skip
+asking = options(
+    click.option(
+        "--seed", type=click.IntRange(min=0), default=0, show_default=True,
+        help="Seed; the same seed and text give the same scores.",
+    ),
+    click.option("--tolerance", type=float, metavar="E", help="Stop when the relative standard error is at most E."),
+    click.option(
+        "--stable-top", type=click.IntRange(min=1), metavar="K", help="Stop when the K highest units are significant."
+    ),
+    precision,
+    click.option(
+        "--batch-size", type=_batch_size, default="auto", show_default=True, metavar="auto|B",
+        help="Perturbed copies per forward pass.",
+    ),
+)  # fmt: skip
 # Passed on to `Explainer` under the same names.
 how = options(
-    click.option(
-        "--method", default="mase", show_default=True, metavar="NAME", help="Explanation method; see `mase methods`."
-    ),
+    method(),
     click.option(
         "--n-samples", type=N_SAMPLES,
         help="Perturbed copies per text, or auto: as many as its number of units asks for. [default: the method's]",
@@ -170,15 +209,8 @@ how = options(
     click.option(
         "--link", type=click.Choice(tuple(LINKS)), help="The number of the class to explain. [default: the method's]"
     ),
-    click.option(
-        "--design", metavar="NAME",
-        help="Design of the perturbations, with settings as in focused(rounds=3): "
-        f"{', '.join(DESIGNS)}. [default: the method's]",
-    ),
-    click.option(
-        "--estimator", metavar="NAME", help=f"Estimator of the scores: {', '.join(ESTIMATORS)}. [default: the method's]"
-    ),
-    units,
+    method_parts,
+    units(),
     click.option(
         "--long", type=click.Choice(LONG), default=LONG[0], show_default=True,
         help="A text that is longer than the model reads: cut it off, or explain windows of it.",
@@ -187,19 +219,7 @@ how = options(
     click.option(
         "--pooling", type=click.Choice(POOLINGS), help="How predictions for windows become one. [default: mean]"
     ),
-    click.option(
-        "--seed", type=click.IntRange(min=0), default=0, show_default=True,
-        help="Seed; the same seed and text give the same scores.",
-    ),
-    click.option("--tolerance", type=float, metavar="E", help="Stop when the relative standard error is at most E."),
-    click.option(
-        "--stable-top", type=click.IntRange(min=1), metavar="K", help="Stop when the K highest words are significant."
-    ),
-    precision,
-    click.option(
-        "--batch-size", type=_batch_size, default="auto", show_default=True, metavar="auto|B",
-        help="Perturbed copies per forward pass.",
-    ),
+    asking,
 )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from mase.attribution import Attribution, Changed, Evidence, FlipSet, Prediction, Response, Window
+from mase.attribution import Answer, Attribution, Changed, Evidence, FlipSet, Prediction, Response, Window
 from mase.errors import DataError
 
 __all__ = ["check"]
@@ -44,10 +44,24 @@ def _problems(attribution: Attribution) -> Iterator[str]:
     for index, window in enumerate(attribution.windows):
         yield from _window(f"windows[{index}]", window, attribution)
     yield from _conditions(attribution)
+    if attribution.answer is not None:
+        yield from _answer(attribution.answer, [response.name for response in attribution.responses])
     if attribution.evidence is not None:
         yield from _evidence(attribution.evidence, attribution)
     if attribution.zoomed is not None:
         yield from _zoomed(attribution.zoomed, attribution)
+
+
+def _answer(answer: Answer, names: list[str]) -> Iterator[str]:
+    """Yield the problems of the answer of a language model."""
+    if not answer.parts:
+        yield "answer: 'parts' is empty, expected at least one"
+    for index, part in enumerate(answer.parts):
+        if not 0 <= part.start < part.end <= len(answer.text):
+            length = len(answer.text)
+            yield f"answer.parts[{index}] spans {part.start} to {part.end}, expected a span of the {length} characters"
+        if part.response not in names:
+            yield f"answer.parts[{index}]: 'response' is {part.response!r:.40}, expected the name of a response"
 
 
 def _zoomed(zoomed: Attribution, attribution: Attribution) -> Iterator[str]:

@@ -4,6 +4,7 @@ A link is written once, with functions that exist for both NumPy and torch, so t
 from the same formula.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -35,21 +36,29 @@ __all__ = [
 ]
 
 # The built-in names, for type checkers and editors. A test checks that they match the registry.
-Link = Literal["probability", "log-probability", "logit", "margin", "value"]
+Link = Literal["probability", "log-probability", "mean-log-probability", "logit", "margin", "value"]
 
-Kind = Literal["logits", "probabilities", "values"]
+Kind = Literal["logits", "probabilities", "log-probabilities", "values"]
 
 LINKS = Registry(
     "link",
     {
         "probability": "mase.links.probability:Probability",
         "log-probability": "mase.links.log_probability:LogProbability",
+        "mean-log-probability": "mase.links.mean_log_probability:MeanLogProbability",
         "logit": "mase.links.logit:Logit",
         "margin": "mase.links.margin:Margin",
         "value": "mase.links.value:Value",
     },
     "mase.links",
 )
+
+
+# The links of columns that are no class scores, the default first.
+LINKS_WITHOUT_CLASSES: Mapping[Kind, tuple[Link, ...]] = {
+    "values": ("value",),
+    "log-probabilities": ("logit", "log-probability", "mean-log-probability", "probability"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +69,24 @@ class Output:
     class scores: regressions, rankings, likelihoods, distances.
 
     `ranked` values belong to classes, and the class with the largest one is predicted, as by the decision function of a
-    classifier.
+    classifier. Log-probabilities are those of texts, each with the number of its tokens in `n_tokens`; they are no
+    class scores either.
     """
 
     kind: Kind = "logits"
     multilabel: bool = False
     ranked: bool = False
+    n_tokens: tuple[int, ...] = ()
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether the columns are scores of classes."""
+        return self.kind in ("logits", "probabilities")
+
+    @property
+    def links(self) -> tuple[str, ...] | None:
+        """The only links of columns that are no class scores, the default first; None for class scores."""
+        return LINKS_WITHOUT_CLASSES.get(self.kind)
 
 
 def value_names(k: int) -> tuple[str, ...]:

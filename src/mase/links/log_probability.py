@@ -15,10 +15,12 @@ class LogProbability:
 
     def respond(self, scores: Any, output: Output, target: int, xp: Functions) -> Any:
         """Return log p `(n,)`."""
+        if output.kind == "log-probabilities":
+            return scores[:, target]
         if output.kind == "probabilities":
             return xp.log(scores[:, target])
         return xp.log_sigmoid(scores[:, target]) if output.multilabel else xp.log_softmax(scores)[:, target]
 
     def logged(self, scores: Any, output: Output, target: int, xp: Functions) -> tuple[Any, ...]:
         """Return p."""
-        return (scores[:, target],)
+        return () if output.kind == "log-probabilities" else (scores[:, target],)

@@ -17,6 +17,8 @@ class Probability:
         """Return p `(n,)`."""
         if output.kind == "probabilities":
             return scores[:, target]
+        if output.kind == "log-probabilities":
+            return 1 + xp.expm1(scores[:, target])
         return xp.sigmoid(scores[:, target]) if output.multilabel else xp.softmax(scores)[:, target]
 
     def logged(self, scores: Any, output: Output, target: int, xp: Functions) -> tuple[Any, ...]:

@@ -14,6 +14,10 @@ class Functions(Protocol):
         """Return log(max(p, FLOOR)) of probabilities."""
         ...
 
+    def expm1(self, exponents: Any) -> Any:
+        """Return exp(x) - 1, accurate where x is close to 0."""
+        ...
+
     def sigmoid(self, logits: Any) -> Any:
         """Return 1 / (1 + exp(-x))."""
         ...

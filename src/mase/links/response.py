@@ -25,6 +25,9 @@ class _NumPy:
     def log(self, probabilities: Floats) -> Floats:
         return np.asarray(np.log(np.maximum(probabilities, FLOOR)))
 
+    def expm1(self, exponents: Floats) -> Floats:
+        return np.asarray(np.expm1(exponents))
+
     def sigmoid(self, logits: Floats) -> Floats:
         return np.asarray(expit(logits))
 
@@ -49,16 +52,18 @@ def probabilities(scores: Floats, output: Output) -> Floats:
     CapabilityError
         If the scores are values, which have no probabilities.
     """
-    if output.kind == "values":
-        raise CapabilityError("the model returns values, expected a classifier: values have no class probabilities")
+    if not output.has_classes:
+        raise CapabilityError(
+            f"the model returns {output.kind}, expected a classifier: {output.kind} have no class probabilities"
+        )
     if output.kind == "probabilities":
         return scores
     return _NumPy().sigmoid(scores) if output.multilabel else _NumPy().softmax(scores)
 
 
 def predictions(scores: Floats, output: Output) -> Floats:
-    """Return what a model predicts `(n, k)` from scores `(n, k)`: class probabilities, or the values themselves."""
-    return scores if output.kind == "values" else probabilities(scores, output)
+    """Return what a model predicts `(n, k)` from scores `(n, k)`: class probabilities, or the columns themselves."""
+    return probabilities(scores, output) if output.has_classes else scores
 
 
 def respond(scores: Floats, output: Output, link: str | Contrast, target: int) -> Floats:
@@ -67,7 +72,8 @@ def respond(scores: Floats, output: Output, link: str | Contrast, target: int) -
     ``probability`` is the response of the paper. ``log-probability`` is its logarithm, which is more accurate when the
     probability saturates. ``logit`` is the logit of the class. ``margin`` is the log-probability of the target minus
     that of the best other class (for separate labels, of "not the target"). ``value`` is the column itself, and the
-    only link of a model of values. A `Contrast` is the difference of the responses of two columns.
+    only link of a model of values. Of the log-probability of a text, ``logit`` is the log-odds and
+    ``mean-log-probability`` the mean over its tokens. A `Contrast` is the difference of the responses of two columns.
 
     Notes
     -----
@@ -81,7 +87,7 @@ def respond(scores: Floats, output: Output, link: str | Contrast, target: int) -
     UnknownNameError
         If the link is unknown.
     CapabilityError
-        If the scores are values, and the link is another one than ``value``.
+        If the scores are no class scores, and the link is none of theirs.
     NonFiniteError
         If a response is NaN or infinite.
     """
@@ -90,7 +96,7 @@ def respond(scores: Floats, output: Output, link: str | Contrast, target: int) -
     if len(bad):
         raise NonFiniteError(
             f"{link} of the target is {response[bad[0]]} for {len(bad)} of {len(response)} evaluations, expected "
-            f"finite numbers; check the model's outputs{_OR_PROBABILITY if output.kind != 'values' else ''}"
+            f"finite numbers; check the model's outputs{_OR_PROBABILITY if output.has_classes else ''}"
         )
     return response
 
@@ -98,7 +104,7 @@ def respond(scores: Floats, output: Output, link: str | Contrast, target: int) -
 def floored(scores: Floats, output: Output, link: str | Contrast, target: int) -> Bools:
     """Return `(n,)`: for each row of scores `(n, k)`, whether its response raises a probability to `FLOOR`."""
     logged: tuple[Any, ...] = ()
-    if output.kind == "probabilities":
+    if output.kind in ("probabilities", "log-probabilities"):
         logged = function_of(link, output).logged(scores, output, target, _NumPy())
     return np.asarray(np.any([np.zeros(len(scores)), *(probability < FLOOR for probability in logged)], axis=0))
 
@@ -111,10 +117,11 @@ def function_of(link: str | Contrast, output: Output) -> LinkFunction:
     UnknownNameError
         If the link is unknown.
     CapabilityError
-        If the scores are values, and the link is another one than ``value``.
+        If the scores are no class scores, and the link is none of theirs.
     """
     name = link.link if isinstance(link, Contrast) else link
     function: LinkFunction = LINKS[name]()
-    if output.kind == "values" and name != "value":
-        raise CapabilityError(f"link is {name!r}, but the model returns values, not class scores; use link='value'")
+    if output.links is not None and name not in output.links:
+        known = " or ".join(f"link={one!r}" for one in output.links)
+        raise CapabilityError(f"link is {name!r}, but the model returns {output.kind}, not class scores; use {known}")
     return link if isinstance(link, Contrast) else function

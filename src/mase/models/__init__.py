@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from mase.models.http.text_embeddings_inference import TextEmbeddingsInference as TextEmbeddingsInference
     from mase.models.keras import KerasModel as KerasModel
     from mase.models.keras_torch import KerasModule as KerasModule
+    from mase.models.language.causal import CausalLM as CausalLM
+    from mase.models.language.completion_server import CompletionServer as CompletionServer
     from mase.models.onnx import OnnxModel as OnnxModel
     from mase.models.onnx_export import export_onnx as export_onnx
     from mase.models.protocol import Binding as Binding
@@ -32,6 +34,8 @@ __all__ = [
     "Adapter",
     "Binding",
     "Callable",
+    "CausalLM",
+    "CompletionServer",
     "HuggingFace",
     "JSONService",
     "KServe",
@@ -55,6 +59,8 @@ __getattr__ = lazy_names(
         "Model": "mase.models.protocol",
         "Probe": "mase.models.protocol",
         "Callable": "mase.models.callable",
+        "CausalLM": "mase.models.language.causal",
+        "CompletionServer": "mase.models.language.completion_server",
         "HuggingFace": "mase.models.transformers",
         "JSONService": "mase.models.http.json_service",
         "KServe": "mase.models.http.kserve",
@@ -68,6 +74,7 @@ __getattr__ = lazy_names(
     },
     needs={
         "TorchModule": [("torch", "torch")],
+        "CausalLM": [("torch", "hf"), ("transformers", "hf")],
         "HuggingFace": [("torch", "hf"), ("transformers", "hf")],
         "KerasModel": [("keras", "keras")],
         "KerasModule": [("keras", "keras"), ("torch", "torch")],

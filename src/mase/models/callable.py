@@ -8,8 +8,8 @@ import numpy as np
 
 from mase.arrays import Floats
 from mase.choices import Reference
-from mase.document import Document, Field, Input, check_texts
-from mase.errors import CapabilityError, EmptyTextError, MaseError, ModelError, OptionError
+from mase.document import Document, Input, check_texts
+from mase.errors import CapabilityError, MaseError, ModelError, OptionError
 from mase.links import Output, predictions, value_names
 from mase.models.answers import Answers
 from mase.models.callable_probe import CallableProbe
@@ -17,9 +17,9 @@ from mase.models.description import Description, of_function
 from mase.models.locks import alone
 from mase.models.origin import Reopened
 from mase.models.protocol import Binding
-from mase.models.rewriting import Content, Rewriter
+from mase.models.rewriting import Content, Rewriter, word_tokens
 from mase.rng import untouched
-from mase.text import Span, Tokens, find_words
+from mase.text import Tokens
 
 __all__ = ["Callable", "Kind"]
 
@@ -137,16 +137,7 @@ class Callable(Reopened):
         EmptyTextError
             If there is none.
         """
-        document = Document.of(text)
-        spans = tuple(
-            (first + start, first + end)
-            for field, first in zip(document.fields, document.starts, strict=True)
-            for start, end in _words(field)
-        )
-        if not spans:
-            raise EmptyTextError(f"text {document.text[:40]!r} has no word, expected at least one")
-        pieces = tuple(document.text[start:end] for start, end in spans)
-        return Tokens(document, tuple(range(len(spans))), pieces, spans, (False,) * len(spans))
+        return word_tokens(Document.of(text))
 
     def bind(self, binding: Binding) -> CallableProbe:
         """Return the probe of one text.
@@ -213,13 +204,6 @@ class Callable(Reopened):
         except (Exception, SystemExit) as error:
             reason = " ".join(str(error).split())
             raise ModelError(f"{self.name} raised {type(error).__name__}: {reason}{_remedy(texts)}") from error
-
-
-def _words(field: Field) -> list[Span]:
-    """Return the spans of the words of a field; a number or a category is one word."""
-    if field.value is None:
-        return find_words(field.text)
-    return [(0, len(field.text))] if field.text.strip() else []
 
 
 def _remedy(texts: Sequence[Content]) -> str:

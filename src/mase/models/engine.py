@@ -18,7 +18,7 @@ from mase.models.devices import device_of, out_of_memory
 from mase.models.outputs import class_scores
 from mase.models.reading import Pass, Place, Reading, Run, matrices, readings
 
-__all__ = ["Engine", "as_float64"]
+__all__ = ["Engine", "as_float64", "user_code"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class Engine:
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
         """Return scores `(b, columns)` for ids `(b, t)`."""
-        with self._running(), _user_code("the model"):
+        with self._running(), user_code("the model"):
             return self._scores(ids)
 
     def capture(self, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, "Engine"]:
@@ -119,7 +119,7 @@ class Engine:
                 stack.callback(self._recorded(name, runs).remove)
             for name in others:
                 stack.callback(self._recorded(name, of_others).remove)
-            stack.enter_context(_user_code("the model"))
+            stack.enter_context(user_code("the model"))
             scores = self._scores(ids.clone())
         vectors, found = readings(self.embedding, runs, of_others, ids)
         return vectors, scores, replace(self, readings=found)
@@ -137,7 +137,7 @@ class Engine:
         def forward(ids: torch.Tensor, place: Place) -> torch.Tensor:
             passes.append(Pass(self.readings, ids.shape, lambda: self._exactly(place)))
             try:
-                with _user_code("the model"):
+                with user_code("the model"):
                     scores = self._scores(ids)
                 passes[0].check(self.embedding)
                 return scores
@@ -162,7 +162,7 @@ class Engine:
         """Return scores `(b, columns)` and d respond / d coordinates `(b, p)`, both at coordinates `(b, p)`."""
         # cuDNN can differentiate recurrent layers in training mode only.
         recurrent = torch.backends.cudnn.flags(enabled=False) if self.device.type == "cuda" else nullcontext()
-        with self._running(gradients=True), recurrent, _user_code("the model"):
+        with self._running(gradients=True), recurrent, user_code("the model"):
             leaf = coordinates.detach().requires_grad_(True)
             # The clone is not a leaf, because the module may write to it in place.
             run = Pass(self.readings, ids.shape, lambda: place(leaf).clone())
@@ -265,7 +265,7 @@ def _exact_heads(module: nn.Module) -> Iterator[None]:
 
 
 @contextmanager
-def _user_code(owner: str) -> Iterator[None]:
+def user_code(owner: str) -> Iterator[None]:
     """Convert errors of the user's code to ModelError, and out of memory to MemoryError, which halves the batches."""
     try:
         yield

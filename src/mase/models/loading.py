@@ -1,4 +1,4 @@
-"""Load models by name: bundled models, folders, ONNX files, Hugging Face classifiers, and models behind a URL."""
+"""Load models by name: bundled models, folders, ONNX files, models of Hugging Face, and models behind a URL."""
 
 import os
 from pathlib import Path
@@ -26,7 +26,8 @@ def load(
     ----------
     name_or_path
         ``"lstm-imdb"``, ``"lstm-reuters"``, ``"bert-imdb"``, ``"bert-reuters"``, a folder, a ``.onnx`` file with its
-        tokenizer beside it, or the name of a Hugging Face model that is in its local cache. A `Path` is always a folder
+        tokenizer beside it, or the name of a Hugging Face model that is in its local cache: a classifier, or a language
+        model, whose answers are explained (`mase.models.language.generated.Generated`). A `Path` is always a folder
         or a file. A str that begins with ``http://`` or ``https://`` is the URL of a model
         (`mase.models.http.opening.open_url`), and a file that ends in ``.json`` describes one (`open_description`).
     download
@@ -83,6 +84,15 @@ def load(
         )
     require("torch", "hf")
     require("transformers", "hf")
+    from mase.models.language.loading import is_language_model, load_language_model
+
+    if is_language_model(name_or_path, download=download):
+        from mase.models.language.generated import Generated
+
+        language_model = load_language_model(
+            name_or_path, download=download, device=device, trust_remote_code=trust_remote_code
+        )
+        return Generated(language_model)
     from mase.models.transformers import HuggingFace
 
     return HuggingFace(name, download=download, device=device, trust_remote_code=trust_remote_code)

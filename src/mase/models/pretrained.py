@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 import transformers
@@ -24,7 +24,10 @@ from mase.models.tokenizer_file import STEPS, check_pipeline, check_tokenizer_co
 from mase.models.tokenizer_json import SAMPLE, check_built
 from mase.models.weights import stored, weight_files
 
-__all__ = ["locate", "read_classifier", "read_tokenizer", "whole_text"]
+__all__ = ["LanguageKind", "locate", "read_classifier", "read_language_model", "read_tokenizer", "whole_text"]
+
+# A language model that continues its prompt, or one that reads the prompt with an encoder of its own.
+LanguageKind = Literal["causal", "seq2seq"]
 
 # Files at the top level of a repository that are downloaded. No other file is read.
 _SMALL, _CODE = ("*.json", "*.txt", "*.model", "*.jinja"), ("*.py",)
@@ -83,20 +86,42 @@ def read_classifier(
     DataError
         If the folder holds no classifier, is beyond the limits, would run code, or cannot be read.
     """
+    auto, what = "AutoModelForSequenceClassification", "a sequence classifier"
+    return _read(folder, auto, what, settings or {}, trust_remote_code=trust_remote_code)
+
+
+def read_language_model(
+    folder: Path, kind: LanguageKind, *, trust_remote_code: bool = False
+) -> tuple[Any, frozenset[str]]:
+    """Return the language model in a folder, in float32, and the names of the weights that the folder lacks.
+
+    Weights that the model shares with others, as a head does with the word vectors, are not lacking.
+
+    Raises
+    ------
+    DataError
+        If the folder holds no language model of this kind, is beyond the limits, would run code, or cannot be read.
+    """
+    auto = "AutoModelForCausalLM" if kind == "causal" else "AutoModelForSeq2SeqLM"
+    return _read(folder, auto, "a language model", {}, trust_remote_code=trust_remote_code)
+
+
+def _read(
+    folder: Path, auto: str, what: str, settings: Mapping[str, Any], *, trust_remote_code: bool
+) -> tuple[Any, frozenset[str]]:
+    """Return the model in a folder that a class of transformers builds, and the names of the weights that it lacks."""
     _check_configuration(folder, trust_remote_code=trust_remote_code)
     sizes = stored(folder)
-    auto, arguments = transformers.AutoModelForSequenceClassification, dict(settings or {})
+    builder = getattr(transformers, auto)
     shared = {"local_files_only": True, "trust_remote_code": trust_remote_code}
-    with _reading(f"cannot load a sequence classifier from {folder}"):
+    with _reading(f"cannot load {what} from {folder}"):
         if not trust_remote_code:
-            labels = {
-                name: value for name, value in arguments.items() if name in ("id2label", "label2id", "num_labels")
-            }
+            labels = {name: value for name, value in settings.items() if name in ("id2label", "label2id", "num_labels")}
             config = transformers.AutoConfig.from_pretrained(folder, **shared, **labels)
             with metered(sizes, str(folder / "config.json")), torch.random.fork_rng(devices=[]):
-                auto.from_config(config, trust_remote_code=False)
-        module, info = auto.from_pretrained(
-            folder, use_safetensors=True, dtype=torch.float32, output_loading_info=True, **shared, **arguments
+                builder.from_config(config, trust_remote_code=False)
+        module, info = builder.from_pretrained(
+            folder, use_safetensors=True, dtype=torch.float32, output_loading_info=True, **shared, **settings
         )
     return module, frozenset(info["missing_keys"])
 

@@ -24,8 +24,8 @@ __all__ = [
     "Model",
     "Opened",
     "Probe",
+    "RoundingProbe",
     "SeededProbe",
-    "TokenModel",
     "ValueModel",
 ]
 
@@ -178,6 +178,16 @@ class SeededProbe(Protocol):
 
 
 @runtime_checkable
+class RoundingProbe(Protocol):
+    """A probe that says whether its model rounds so much that the other rows of a batch change the scores of a row."""
+
+    @property
+    def rounds(self) -> bool:
+        """Whether it does, as in half precision."""
+        ...
+
+
+@runtime_checkable
 class GradientProbe(Protocol):
     """A probe that can also compute gradients."""
 
@@ -284,13 +294,4 @@ class ValueModel(Protocol):
     @property
     def returns_values(self) -> bool:
         """Whether the kind of its output is "values" (see `mase.links.Output`)."""
-        ...
-
-
-@runtime_checkable
-class TokenModel(Protocol):
-    """A model that also accepts token sequences that are not the tokens of a text, for example with tokens removed."""
-
-    def predict_tokens(self, tokens: Sequence[Tokens]) -> Floats:
-        """Return class probabilities `(n, k)` of n sequences of tokens, none of them empty."""
         ...

@@ -8,10 +8,11 @@ from typing import Self
 import numpy as np
 
 from mase.arrays import Bools, Ints
-from mase.document import Document, Scalar
-from mase.text import Span, Tokens, joins
+from mase.document import Document, Field, Scalar
+from mase.errors import EmptyTextError
+from mase.text import Span, Tokens, find_words, joins
 
-__all__ = ["Content", "Contents", "Rewriter", "rewritten"]
+__all__ = ["Content", "Contents", "Rewriter", "rewritten", "word_tokens"]
 
 # The contents of the fields of a document, in order.
 Contents = tuple[Scalar, ...]
@@ -108,6 +109,32 @@ class Rewriter:
         if spans and not self.document.is_plain and all(piece is None for piece in pieces):
             return ""
         return rewritten(text, spans, pieces)
+
+
+def word_tokens(document: Document) -> Tokens:
+    """Return the words of a document as its tokens, for a model that takes texts; a number or a category is one token.
+
+    Raises
+    ------
+    EmptyTextError
+        If there is none.
+    """
+    spans = tuple(
+        (first + start, first + end)
+        for field, first in zip(document.fields, document.starts, strict=True)
+        for start, end in _words(field)
+    )
+    if not spans:
+        raise EmptyTextError(f"text {document.text[:40]!r} has no word, expected at least one")
+    pieces = tuple(document.text[start:end] for start, end in spans)
+    return Tokens(document, tuple(range(len(spans))), pieces, spans, (False,) * len(spans))
+
+
+def _words(field: Field) -> list[Span]:
+    """Return the spans of the words of a field; a number or a category is one word."""
+    if field.value is None:
+        return find_words(field.text)
+    return [(0, len(field.text))] if field.text.strip() else []
 
 
 def rewritten(text: str, spans: Sequence[Span], pieces: Sequence[str | None]) -> str:

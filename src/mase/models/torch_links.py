@@ -13,6 +13,9 @@ class _Torch:
     def log(self, probabilities: torch.Tensor) -> torch.Tensor:
         return torch.log(probabilities.clamp(min=FLOOR))
 
+    def expm1(self, exponents: torch.Tensor) -> torch.Tensor:
+        return torch.expm1(exponents)
+
     def sigmoid(self, logits: torch.Tensor) -> torch.Tensor:
         return torch.sigmoid(logits)
 

@@ -17,7 +17,7 @@ __all__ = ["UNCHECKED", "Consistency", "Kind", "Repeats", "note"]
 
 R = TypeVar("R", Floats, Ints)
 
-Kind = Literal["not-deterministic", "batch-dependent"]
+Kind = Literal["not-deterministic", "batch-dependent", "rounding"]
 
 # Differences below these shares of the largest score and of the response are rounding.
 _SCORE_ROUNDING, _RESPONSE_ROUNDING = 1e-4, 1e-6
@@ -151,6 +151,12 @@ def note(consistency: Consistency) -> Note:
             f"the model returned {consistency.alone:.4g} for a text alone and {consistency.in_batch:.4g} for the same "
             "text in a batch; rows were evaluated one at a time, which is slower; check whether the model normalises "
             "over the batch",
+        )
+    if consistency.kind == "rounding":
+        return Note(
+            consistency.kind,
+            f"the model returned {consistency.alone:.4g} for a text alone and {consistency.in_batch:.4g} for the same "
+            "text in a batch, as in half precision; the standard errors include this; use float32 for smaller ones",
         )
     return Note(
         consistency.kind,

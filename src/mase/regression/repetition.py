@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mase.arrays import Floats
-from mase.regression.consistency import Consistency, note
+from mase.models.protocol import RoundingProbe
+from mase.regression.consistency import Consistency, Repeats, note
 from mase.regression.covariance import MOST_CORRELATED, no_scatter
 from mase.regression.oracle import Oracle
 from mase.regression.problem import Estimate
@@ -18,6 +19,8 @@ __all__ = ["Repeated"]
 
 # Bounds on the number of repetitions of an explanation without sampling error.
 _MIN_RUNS, _MAX_RUNS = 5, 10
+# Number of rows that show how much a model rounds.
+_MOST_ROUNDED = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,8 @@ class Repeated:
     A model whose rows depend on each other is evaluated one row at a time. A model that is not deterministic is asked
     again for a row whenever the row is drawn, so that the errors of a regression include the model's noise. If the
     estimate still has no sampling error, as in occlusion, the explanation is repeated within the budget of evaluations,
-    at least five times. Its standard errors then describe the model's noise.
+    at least five times. Its standard errors then describe the model's noise. A model that rounds is not asked again:
+    its rounding is in the residuals of a regression. A few rows show it for scores without sampling error.
     """
 
     strategy: Strategy
@@ -58,6 +62,12 @@ class Repeated:
         solution = solve(checked)
         if not consistency.matters(solution.estimate):
             return solution
+        probe = oracle.probe
+        if consistency.kind == "batch-dependent" and isinstance(probe, RoundingProbe) and probe.rounds:
+            consistency.kind = "rounding"
+            if not solution.estimate.variances.any():
+                solution = _rounded(solution, _variance_of_rounding(checked, consistency), oracle.cost.n_queries)
+            return replace(solution.noted(note(consistency)), cost=replace(oracle.cost))
         if consistency.kind == "batch-dependent":
             alone = Consistency()
             checked = replace(oracle.again(rows=1), consistency=alone)
@@ -71,6 +81,37 @@ class Repeated:
             n_runs = _n_runs(budget, checked.n_rows)
             solution = _together([solve(oracle.reevaluated(seed)) for seed in range(n_runs)])
         return replace(solution.noted(note(consistency)), cost=replace(oracle.cost))
+
+
+def _variance_of_rounding(oracle: Oracle, consistency: Consistency) -> float:
+    """Return the variance of a response by rounding: half the mean squared difference of two responses to a row.
+
+    The rows are the text itself and those without one of its first words, which are asked again, alone.
+    """
+    n = min(_MOST_ROUNDED, oracle.size)
+    rows = np.ones((n, len(oracle.probe.scale)))
+    rows[np.arange(n), oracle.active[:n]] = 0.0
+    known = [None] * n if oracle.answers is None else oracle.answers.get(rows)
+    repeats = Repeats(oracle.probe, lambda scores: float(oracle.respond(scores)[0]), oracle.cost)
+    differences = [
+        repeats.response(rows[index : index + 1], index) - float(oracle.respond(scores[None])[0])
+        for index, scores in enumerate(known)
+        if scores is not None
+    ]
+    return float(np.mean(np.square([consistency.difference, *differences]))) / 2
+
+
+def _rounded(solution: Solution, variance: float, n_rows: int) -> Solution:
+    """Return a solution without sampling error whose responses have a variance by rounding.
+
+    The variance of the difference of two responses is twice that, and of the difference between the means of both
+    halves of all n subsets 4 / n times that.
+    """
+    p = len(solution.estimate.gamma)
+    variances: Floats = np.full(p, variance * (4 / n_rows if solution.exact else 2))
+    estimate = replace(solution.estimate, covariance=np.diag(variances) if p <= MOST_CORRELATED else variances)
+    others = tuple(_rounded(other, variance, n_rows) for other in solution.others)
+    return replace(solution, estimate=estimate, exact=False, others=others)
 
 
 def _together(runs: Sequence[Solution]) -> Solution:

@@ -11,12 +11,42 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
+from mase.progress import Listener
+from mase.progress import Progress as Evaluations
 from mase.render.facts import counted, duration
 
-__all__ = ["Progress"]
+__all__ = ["Progress", "evaluations"]
 
 # Seconds between two lines where there is no bar.
 _BETWEEN_LINES = 60.0
+
+
+@contextmanager
+def evaluations(doing: str) -> Iterator[Listener]:
+    """Yield a listener that shows the evaluations of one explanation: a bar, or a line per minute.
+
+    Nothing is shown at the end, nor before the first evaluations.
+    """
+    console, next_line = Console(stderr=True), time.perf_counter() + _BETWEEN_LINES
+    has_bar = _is_terminal(console)
+    columns = (TextColumn(doing), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Bar(*columns, console=console, transient=True, disable=not has_bar) as bar:
+        task = bar.add_task(doing, total=None)
+
+        def listen(progress: "Evaluations") -> None:
+            nonlocal next_line
+            bar.update(task, total=progress.n_samples, completed=progress.n_asked)
+            if not has_bar and time.perf_counter() >= next_line:
+                next_line += _BETWEEN_LINES
+                _tell(f"{doing}: {progress.n_asked:,} of {counted(progress.n_samples, 'evaluation')}")
+
+        yield listen
+
+
+def _tell(line: str) -> None:
+    if sys.stderr is not None:
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
 
 
 def _is_terminal(console: Console) -> bool:
@@ -110,7 +140,8 @@ class Progress:
         self.n_done += n
         self.n_failed += failed
         self._bar.advance(self._task, n)
-        if not self._has_bar and time.perf_counter() >= self._next_line:
+        is_over = self.total is not None and self.earlier + self.n_done >= self.total
+        if not self._has_bar and not is_over and time.perf_counter() >= self._next_line:
             self._next_line += _BETWEEN_LINES
             self._tell(f"{self._doing}: {self}")
 
@@ -131,6 +162,5 @@ class Progress:
             self._bar.start()
 
     def _tell(self, line: str) -> None:
-        if self._shown and sys.stderr is not None:
-            sys.stderr.write(f"{line}\n")
-            sys.stderr.flush()
+        if self._shown:
+            _tell(line)

@@ -26,6 +26,7 @@ UNITS = Registry(
         "sentence": "mase.units.sentence:Sentence",
         "line": "mase.units.line:Line",
         "paragraph": "mase.units.paragraph:Paragraph",
+        "document": "mase.units.document:WholeDocument",
         "dictionary": "mase.units.dictionary:Dictionary",
     },
     group="mase.units",

@@ -55,7 +55,7 @@ def test_the_schema_has_the_documented_keys():
     plain = to_dict(made)
     assert list(plain) == [
         "schema", "document", "units", "responses", "tokens", "prediction", "fit", "notes", "method", "model", "seed",
-        "versions", "truncation", "evidence", "zoomed", "windows",
+        "versions", "truncation", "evidence", "zoomed", "windows", "answer",
     ]  # fmt: skip
     assert plain["schema"] == "mase.attribution/2"
     assert plain["document"] == [{"name": "text", "text": ODD, "fixed": False, "value": None, "background": None}]
@@ -201,7 +201,7 @@ def test_values_of_the_wrong_type_are_named(tmp_path, place, value, message):
     assert "a.json" in str(caught.value)
 
 
-@pytest.mark.parametrize("key", sorted(set(to_dict(attribution())) - {"evidence", "windows", "zoomed"}))
+@pytest.mark.parametrize("key", sorted(set(to_dict(attribution())) - {"answer", "evidence", "windows", "zoomed"}))
 def test_every_key_is_required(key):
     plain = to_dict(attribution())
     del plain[key]

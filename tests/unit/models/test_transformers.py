@@ -198,4 +198,4 @@ def test_language_models_are_no_classifiers(tokenizer):
     torch.manual_seed(0)
     config = transformers.GPT2Config(n_embd=16, n_layer=1, n_head=2, n_positions=30, vocab_size=15)
     with pytest.raises(ModelError, match="language model"):
-        mase.Explainer(transformers.AutoModelForCausalLM.from_config(config).eval(), tokenizer)("w1 w2")
+        mase.models.HuggingFace(transformers.AutoModelForCausalLM.from_config(config).eval(), tokenizer).predict(["w1"])

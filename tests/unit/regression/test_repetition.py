@@ -1,5 +1,7 @@
 """Tests of `mase.regression.repetition`: a model with noise is asked again, and the errors include its noise."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from tests.regressions import run
@@ -44,3 +46,30 @@ def test_subsets_are_asked_again_within_the_samples_and_counted(method, n_noisy)
     found = run(FunctionProbe(function, 4), method, n_samples=200)
     assert found.cost.n_queries == sum(asked)
     assert n_noisy <= found.cost.n_queries <= n_noisy + 16 + 2
+
+
+@dataclass(frozen=True)
+class _Rounding(FunctionProbe):
+    rounds = True
+
+
+@pytest.mark.parametrize("method", ["mase", "occlusion"])
+def test_rounding_costs_no_evaluation_and_is_in_the_errors(method):
+    """Rows of a larger batch are rounded differently, as by matrix products in half precision."""
+    inner = smooth(4, seed=5)
+
+    def rounded(c):
+        exact = inner.function(c)
+        return exact + LEVEL * np.sin(1e4 * exact + 2 * (len(c) > 1))
+
+    expected = run(inner, method, n_samples=200)
+    found = run(_Rounding(rounded, 4), method, n_samples=200)
+    assert {note.code for note in found.notes} >= {"rounding"}
+    assert found.cost.n_queries <= expected.cost.n_queries + 5  # the text and four rows, again alone
+    errors = np.sqrt(found.estimate.variances)
+    assert not found.exact
+    assert (errors > 0).all()
+    assert (np.abs(found.estimate.gamma - expected.estimate.gamma) <= 3 * errors).all()
+    plain = run(FunctionProbe(rounded, 4), method, n_samples=200)
+    assert {note.code for note in plain.notes} >= {"batch-dependent"}
+    assert plain.cost.n_queries > found.cost.n_queries

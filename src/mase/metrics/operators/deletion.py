@@ -12,7 +12,8 @@ from mase.links import probabilities
 from mase.metrics.masking import Masker
 from mase.metrics.operators.replacement import Replacement, bound, replaced
 from mase.models.batching import check_start
-from mase.models.protocol import Model, TokenModel
+from mase.models.optional import TokenModel
+from mase.models.protocol import Model
 from mase.text import Tokens, Words
 
 __all__ = ["DELETE", "Deletion"]

@@ -14,6 +14,7 @@ ADAPTERS = Registry(
     {
         "model": "mase.models.adapters.model:ModelAdapter",
         "name": "mase.models.adapters.name:NameAdapter",
+        "language": "mase.models.adapters.language:LanguageModelAdapter",
         "pipeline": "mase.models.adapters.pipeline:PipelineAdapter",
         "transformers": "mase.models.adapters.transformers:TransformersAdapter",
         "keras": "mase.models.adapters.keras:KerasAdapter",

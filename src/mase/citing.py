@@ -1,0 +1,158 @@
+"""Which parts of its context a language model used for an answer."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Unpack
+
+from mase.attribution import Attribution
+from mase.document import Document, Field, check_text
+from mase.errors import EmptyTextError, InvalidTextError, OptionError
+from mase.explainer import Explainer
+from mase.models.language.generated import MAX_NEW_TOKENS
+from mase.models.language.given import ANSWER, GivenAnswer, prompt_fields
+from mase.models.language.opening import language_model
+from mase.models.language.protocol import Prompt
+from mase.models.language.template import CONTEXT, QUERY, Template
+from mase.options import CiteOptions
+from mase.progress import Listener
+from mase.text import Span
+from mase.units import Units, splitter
+
+__all__ = ["METHOD", "cite", "sources"]
+
+METHOD = "mase-cite"
+
+
+def cite(
+    model: Any,
+    tokenizer: Any = None,
+    *,
+    context: str | Sequence[str] | Mapping[str, str],
+    query: str = "",
+    answer: str | None = None,
+    against: str | None = None,
+    parts: Units | Sequence[Span] = "sentence",
+    template: Prompt | Template | None = None,
+    max_new_tokens: int = MAX_NEW_TOKENS,
+    listener: Listener | None = None,
+    **options: Unpack[CiteOptions],
+) -> Attribution:
+    """Return which parts of the context make a language model give an answer.
+
+    Units of the context are deleted from the prompt, in many combinations, and the scores say how the probability of
+    the answer depends on each of them.
+
+    Parameters
+    ----------
+    model, tokenizer
+        A language model of transformers with its tokenizer, a text-generation pipeline, or one of `mase.models`:
+        `CausalLM`, `Seq2Seq`, `CompletionServer`.
+    context
+        The text that the answer is to be found in, or several: a list, or a mapping by name.
+    query
+        The question or instruction. It is never deleted.
+    answer
+        The answer; None for the greedy answer of the model.
+    against
+        Another answer. The scores then say what speaks for the answer rather than for this one, as the difference of
+        their log-probabilities.
+    parts
+        The parts of the answer that have scores of their own, beside the whole answer: spans, or units as in `units`.
+        They are computed from the same evaluations.
+    template
+        The prompt: a text, or messages with the keys "role" and "content", in which `{context}`, `{query}` or the names
+        of the texts stand for them. By default, one message of the user: "Context: ...", and "Query: ..." if there is
+        a query.
+    max_new_tokens
+        Largest number of tokens of a generated answer.
+    listener
+        What is told how far it is, as by `mase.Explainer.follow`.
+    **options
+        The options of `mase.Explainer`, among them `units` ("sentence" by default; "document", "paragraph", "word"),
+        `n_samples`, `seed` and `stable_top`. `link` is "logit" (the log-odds of the answer) by default, or
+        "log-probability", "mean-log-probability" (per token) or "probability".
+
+    Returns
+    -------
+    Attribution
+        Its first response is the whole answer, called "answer". If the answer has several parts, each of them is a
+        further response, called by its text. `Attribution.answer` has the answer with the spans of the parts.
+
+    Raises
+    ------
+    InvalidTextError, EmptyTextError
+        If the context is none of these, or has no unit, or a given answer is blank.
+    OptionError
+        If an option is invalid.
+    ModelError
+        If the prompt is too long, or the model fails.
+    """
+    opened = language_model(model, tokenizer)
+    document = sources(context, query)
+    prompt = prompt_fields(document.content)
+    chosen = Template.of(template, prompt)
+    if answer is None:
+        given = opened.generate(chosen.filled(prompt), max_new_tokens)
+    else:
+        given = opened.continuation(_check_answer("answer", answer))
+    spans = () if against is not None else _spans(given.text, parts)
+    other = None if against is None else opened.continuation(_check_answer("against", against))
+    answered = GivenAnswer(opened, given, parts=spans, template=chosen, against=other, generated=answer is None)
+    options.setdefault("method", METHOD)
+    options.setdefault("units", "sentence")
+    target, rather = "all", None
+    if other is not None:
+        target, rather = ANSWER, answered.labels[-1]
+        options["link"] = options.get("link") or "log-probability"
+    explainer = Explainer(answered, **options)
+    if listener is None:
+        return explainer(document, target=target, against=rather)
+    return explainer.follow(document, listener, target=target, against=rather)
+
+
+def sources(context: str | Sequence[str] | Mapping[str, str], query: str = "") -> Document:
+    """Return texts and a query as a document: one field for each text, and the fixed field "query".
+
+    Raises
+    ------
+    InvalidTextError
+        If they are no texts, or the name of one is taken.
+    """
+    named = _named(context)
+    for name, text in named.items():
+        check_text(name)
+        check_text(text)
+    taken = next((name for name in (QUERY, ANSWER) if name in named), None)
+    if taken is not None:
+        raise InvalidTextError(f"context has a text named {taken!r}, expected another name, which is not taken")
+    fields = [Field(name, str(text)) for name, text in named.items()]
+    return Document((*fields, *([Field(QUERY, check_text(query), fixed=True)] if check_text(query) else [])))
+
+
+def _check_answer(option: str, text: str) -> str:
+    """Return an answer that is given, after a check that it is a text that is not blank."""
+    if not check_text(text).strip():
+        raise EmptyTextError(f"{option} is {text[:40]!r}, expected a text, or None")
+    return text
+
+
+def _named(context: Any) -> Mapping[str, str]:
+    """Return the texts of a context by name."""
+    if isinstance(context, str):
+        return {CONTEXT: context}
+    if not isinstance(context, Mapping):
+        if not isinstance(context, Iterable) or isinstance(context, bytes):
+            raise InvalidTextError(f"context is of type {type(context).__name__}, expected a text, or several")
+        context = {f"source {number}": text for number, text in enumerate(context, 1)}
+    if not context:
+        raise InvalidTextError("context is empty, expected at least one text")
+    return dict(context)
+
+
+def _spans(answer: str, parts: Units | Sequence[Span]) -> tuple[Span, ...]:
+    """Return the parts of an answer that have responses of their own; none if there is but one."""
+    if isinstance(parts, Sequence) and not isinstance(parts, str):
+        if not all(isinstance(span, Sequence) and len(span) == 2 for span in parts):
+            raise OptionError(f"parts is {parts!r:.80}, expected spans of the answer, as in [(0, 12)], or a unit")
+        return tuple((int(start), int(end)) for start, end in parts)
+    spans = tuple(splitter(parts).split(answer))
+    return spans if len(spans) > 1 else ()

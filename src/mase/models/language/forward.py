@@ -1,0 +1,144 @@
+"""Forward passes of a causal language model that compute logits only at chosen positions, with a cache or without."""
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from torch.func import functional_call
+
+from mase.models.borrow import borrowed
+from mase.models.devices import device_of
+from mase.models.engine import user_code
+
+__all__ = ["Cache", "Forward", "half_weights"]
+
+# The names under which models of transformers return keys and values, or states, and take them again.
+_CACHES = ("past_key_values", "cache_params")
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """What a model keeps of n tokens that it has read: a cache of transformers, and the name of its argument."""
+
+    name: str
+    value: Any
+
+    def copies(self, n: int) -> "Cache":
+        """Return a cache for n rows from one for a single row, which stays as it is."""
+        value = copy.deepcopy(self.value)
+        value.reorder_cache(torch.zeros(n, dtype=torch.long))
+        return Cache(self.name, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Forward:
+    """A causal language model of transformers, as a function from ids to logits at some positions.
+
+    Attributes
+    ----------
+    module
+        The model. It is changed only inside of `running`.
+    half
+        Weights in half precision, by name; none to run the model as it is.
+    """
+
+    module: nn.Module
+    half: Mapping[str, torch.Tensor] | None = None
+
+    @property
+    def device(self) -> torch.device:
+        """The device of the ids."""
+        layer = self.module.get_input_embeddings()  # type: ignore[operator]
+        return device_of(layer if isinstance(layer, nn.Module) else self.module)
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Borrow the module and set its precision, for any number of passes."""
+        with ExitStack() as stack:
+            stack.enter_context(borrowed(self.module))
+            stack.enter_context(torch.autocast(self.device.type, torch.bfloat16, enabled=self.half is not None))
+            yield
+
+    def __call__(
+        self, rows: Sequence[Sequence[int]], positions: Sequence[int], cache: Cache | None = None, *, keep: bool = False
+    ) -> tuple[torch.Tensor, Cache | None]:
+        """Return logits `(m, vocabulary)` at m positions, and the cache after them if it is to be kept.
+
+        Parameters
+        ----------
+        rows
+            The ids of b rows. Shorter ones are padded at their end, where they have no effect.
+        positions
+            The m positions in the padded rows one after the other: w * row + position, where w is the longest length.
+        cache
+            What the model keeps of the tokens before them, of b rows; the model writes to it.
+        keep
+            Whether to return a cache; None where the model returns none.
+        """
+        ids = torch.as_tensor(_padded(rows), device=self.device)
+        index = torch.as_tensor(np.asarray(positions, dtype=np.int64), device=self.device)
+        arguments: dict[str, Any] = {"input_ids": ids, "use_cache": keep or cache is not None, "return_dict": True}
+        if cache is not None:
+            arguments[cache.name] = cache.value
+        with user_code("the model"), self._only_at(index) as reached:
+            output = self._called(arguments)
+            logits = output.logits
+        if not reached:
+            logits = logits.flatten(0, 1)[index]
+        return logits.reshape(-1, logits.shape[-1])[: len(index)], _cache_of(output) if keep else None
+
+    def _called(self, arguments: dict[str, Any]) -> Any:
+        if self.half is None:
+            return self.module(**arguments)
+        return functional_call(self.module, dict(self.half), kwargs=arguments, tie_weights=False)
+
+    @contextmanager
+    def _only_at(self, index: torch.Tensor) -> Iterator[list[int]]:
+        """Let the head compute logits only at m positions; yield a list that is empty unless the head took part.
+
+        What a model does with logits after its head, such as a cap, is done by the model itself.
+        """
+        reached: list[int] = []
+        head = self.module.get_output_embeddings()  # type: ignore[operator]
+        with ExitStack() as exact, ExitStack() as hooks:
+
+            def select(_: nn.Module, args: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
+                vectors = args[0].flatten(0, -2)
+                chosen = vectors[index] if len(index) else vectors[:1]
+                reached.append(len(index))
+                if self.half is not None:  # eight bits would hide differences between rows
+                    exact.enter_context(torch.autocast(vectors.device.type, enabled=False))
+                    chosen = chosen.float()
+                return (chosen[None], *args[1:])
+
+            if isinstance(head, nn.Module):
+                hooks.callback(head.register_forward_pre_hook(select).remove)
+                hooks.callback(head.register_forward_hook(lambda *_: exact.close()).remove)
+            yield reached
+
+
+def half_weights(module: nn.Module) -> dict[str, torch.Tensor]:
+    """Return the matrices of a model in bfloat16 by name, except those of the embeddings and of the head."""
+    ends = [module.get_input_embeddings(), module.get_output_embeddings()]  # type: ignore[operator]
+    kept = {id(weight) for layer in ends if isinstance(layer, nn.Module) for weight in layer.parameters()}
+    return {
+        name: weight.detach().to(torch.bfloat16)
+        for name, weight in module.named_parameters()
+        if weight.ndim > 1 and weight.is_floating_point() and id(weight) not in kept
+    }
+
+
+def _padded(rows: Sequence[Sequence[int]]) -> np.ndarray:
+    """Return rows of ids as an array `(b, w)`, with the first id of each row as padding, which is surely valid."""
+    width = max(map(len, rows))
+    return np.array([[*row, *[row[0]] * (width - len(row))] for row in rows], dtype=np.int64)
+
+
+def _cache_of(output: Any) -> Cache | None:
+    found = ((name, getattr(output, name, None)) for name in _CACHES)
+    return next((Cache(name, value) for name, value in found if value is not None), None)

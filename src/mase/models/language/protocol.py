@@ -1,0 +1,116 @@
+"""The interface of language models: they continue a prompt, and say how probable a given continuation is."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from mase.arrays import Floats
+from mase.errors import ShapeError
+from mase.text import Span
+
+__all__ = ["Continuation", "HalfLanguageModel", "LanguageModel", "Message", "Prompt", "RoundingLanguageModel"]
+
+# One turn of a chat, with the keys "role" and "content".
+Message = dict[str, str]
+# The exact text, or the turns of a chat.
+Prompt = str | list[Message]
+
+
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """The t tokens of an answer.
+
+    Attributes
+    ----------
+    text
+        The answer.
+    ids
+        The id of each token. A server that tells no ids numbers them.
+    spans
+        The span of each token in `text`; an empty one for a token that adds no character.
+    """
+
+    text: str
+    ids: tuple[int, ...]
+    spans: tuple[Span, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.ids) != len(self.spans):
+            raise ShapeError(f"ids and spans have lengths {len(self.ids)} and {len(self.spans)}, expected one length")
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@runtime_checkable
+class LanguageModel(Protocol):
+    """A model that generates text.
+
+    Attributes
+    ----------
+    name
+        Name for provenance and messages.
+    sha256
+        Checksum of the weights; None for a server.
+    """
+
+    @property
+    def name(self) -> str:
+        """Name for provenance and messages."""
+        ...
+
+    @property
+    def sha256(self) -> str | None:
+        """Checksum of the weights; None for a server."""
+        ...
+
+    def generate(self, prompt: Prompt, max_new_tokens: int) -> Continuation:
+        """Return the greedy continuation of a prompt, without the token that ends it.
+
+        Raises
+        ------
+        ModelError
+            If the prompt is too long, or the model answers nothing.
+        """
+        ...
+
+    def continuation(self, answer: str) -> Continuation:
+        """Return the tokens of a given answer.
+
+        Raises
+        ------
+        EmptyTextError
+            If it has none.
+        """
+        ...
+
+    def log_probabilities(self, prompts: Sequence[Prompt], answers: Sequence[Continuation]) -> list[Floats]:
+        """Return, for each answer, the natural log-probabilities `(n, t)` of its t tokens after each of n prompts.
+
+        The probability of a token is that after the prompt and the tokens of the answer before it.
+
+        Raises
+        ------
+        ModelError
+            If a prompt with its answer is too long, or the model fails.
+        """
+        ...
+
+
+@runtime_checkable
+class RoundingLanguageModel(Protocol):
+    """A language model that says whether it rounds so much that numbers depend on the batch."""
+
+    @property
+    def rounds(self) -> bool:
+        """Whether it does, as in half precision."""
+        ...
+
+
+@runtime_checkable
+class HalfLanguageModel(Protocol):
+    """A language model that can also be evaluated in half precision."""
+
+    def half(self) -> LanguageModel | None:
+        """Return the same model in bfloat16; None if that would be slower."""
+        ...

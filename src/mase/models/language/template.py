@@ -1,0 +1,141 @@
+"""Templates of prompts: a text or messages with the names of fields in braces."""
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from mase.errors import InvalidTextError, OptionError
+from mase.models.language.protocol import Message, Prompt
+
+__all__ = ["CONTEXT", "QUERY", "Template", "plain"]
+
+CONTEXT, QUERY = "context", "query"
+_PLACEHOLDER = re.compile(r"\{(\w[\w .-]*)\}")
+_WITH_QUERY = "Context: {context}\n\nQuery: {query}"  # as ContextCite asks
+_GAP = "\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A prompt in which `{name}` stands for the field of that name.
+
+    `{context}` stands for all fields that the template does not name, separated by blank lines, unless there is a field
+    of that name. Other braces are text, also those in the fields.
+
+    Parameters
+    ----------
+    prompt
+        The exact text, or messages with the keys "role" and "content".
+
+    Raises
+    ------
+    OptionError
+        If it is neither, or has no placeholder.
+
+    Examples
+    --------
+    >>> Template("{context}\\nQ: {query}\\nA:").filled({"a": "Ann is 3.", "b": "Bob is 4.", "query": "How old?"})
+    'Ann is 3.\\n\\nBob is 4.\\nQ: How old?\\nA:'
+    """
+
+    prompt: Prompt
+
+    def __post_init__(self) -> None:
+        for text in self._texts:
+            if not isinstance(text, str):
+                raise OptionError(f"template has {text!r:.80}, expected a str, or messages with 'role' and 'content'")
+        if not self.names:
+            raise OptionError(f"template {self.prompt!r:.80} names no field, expected for example '{{context}}' in it")
+
+    @classmethod
+    def of(cls, template: "Prompt | Template | None", names: Collection[str]) -> Self:
+        """Return the template that is given, or the default for documents with these fields.
+
+        By default, there is one user message: the fields, after "Context:" and before "Query:" and the field `query`
+        where there is one.
+
+        Raises
+        ------
+        OptionError
+            If it is no template, or does not name the fields.
+        """
+        content = _WITH_QUERY if QUERY in names else f"{{{CONTEXT}}}"
+        default: Prompt = [{"role": "user", "content": content}]
+        given = default if template is None else template
+        chosen = cls(given.prompt if isinstance(given, Template) else given)
+        chosen.check(names)
+        return chosen
+
+    @property
+    def _texts(self) -> list[Any]:
+        if not isinstance(self.prompt, list | tuple):
+            return [self.prompt]
+        return [message.get("content") if isinstance(message, Mapping) else message for message in self.prompt]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names in braces, each once."""
+        return tuple(dict.fromkeys(name for text in self._texts for name in _PLACEHOLDER.findall(text)))
+
+    def check(self, names: Collection[str]) -> None:
+        """Check that a document with these fields fills the template.
+
+        Raises
+        ------
+        OptionError
+            If a field that the template names is missing, or one has no place in it.
+        """
+        known = {*names, CONTEXT}
+        missing = [name for name in self.names if name not in known]
+        others = [name for name in names if name not in self.names]
+        listed = ", ".join(map(repr, names))
+        if missing:
+            raise OptionError(f"template names {missing[0]!r}, expected names of fields: {listed}")
+        if others and (CONTEXT not in self.names or CONTEXT in names):
+            raise OptionError(f"template has no place for {others[0]!r}, expected '{{{others[0]}}}' or '{{context}}'")
+        if not others and CONTEXT in self.names and CONTEXT not in names:
+            raise OptionError(f"template names 'context', but no field is left for it, expected one beside {listed}")
+
+    def filled(self, contents: Mapping[str, Any]) -> Prompt:
+        """Return the prompt for the contents of the fields by name.
+
+        Raises
+        ------
+        OptionError
+            If a field is missing, or has no place.
+        """
+        self.check(contents)
+        values = {name: str(value) for name, value in contents.items()}
+        if CONTEXT not in values:
+            rest = [text for name, text in values.items() if name not in self.names]
+            values[CONTEXT] = _GAP.join(text for text in rest if text.strip())
+
+        def fill(text: str) -> str:
+            return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), text)
+
+        if isinstance(self.prompt, str):
+            return fill(self.prompt)
+        return [_filled(message, fill(message["content"])) for message in self.prompt]
+
+
+def _filled(message: Message, content: str) -> Message:
+    return {**message, "content": content}
+
+
+def plain(prompt: Prompt, owner: str) -> str:
+    """Return a prompt as text for a model without chat template: a single message of the user is its content.
+
+    Raises
+    ------
+    InvalidTextError
+        If there are several messages.
+    """
+    if isinstance(prompt, str):
+        return prompt
+    if len(prompt) == 1 and prompt[0].get("role") == "user":
+        return prompt[0]["content"]
+    roles = ", ".join(str(message.get("role")) for message in prompt)
+    raise InvalidTextError(
+        f"the prompt has messages of {roles}, but {owner} has no chat template, expected a text; pass a str as template"
+    )

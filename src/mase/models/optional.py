@@ -1,0 +1,39 @@
+"""Protocols of what only some models and probes have."""
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+from mase.arrays import Floats
+from mase.attribution import Answer
+from mase.text import Tokens
+
+__all__ = ["AnsweredProbe", "LinkedModel", "TokenModel"]
+
+
+@runtime_checkable
+class LinkedModel(Protocol):
+    """A model that says, without being evaluated, which links its columns have (see `mase.links.Output.links`)."""
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """Names of links, the default first."""
+        ...
+
+
+@runtime_checkable
+class AnsweredProbe(Protocol):
+    """A language model bound to a prompt, whose scores are log-probabilities of an answer and its parts."""
+
+    @property
+    def answer(self) -> Answer:
+        """The answer."""
+        ...
+
+
+@runtime_checkable
+class TokenModel(Protocol):
+    """A model that also accepts token sequences that are not the tokens of a text, for example with tokens removed."""
+
+    def predict_tokens(self, tokens: Sequence[Tokens]) -> Floats:
+        """Return class probabilities `(n, k)` of n sequences of tokens, none of them empty."""
+        ...

@@ -1,0 +1,46 @@
+"""A language model without weights, for tests that need none."""
+
+import re
+
+import numpy as np
+
+from mase.models.language.protocol import Continuation
+
+ANSWER = "The cat sat. The dog ran."
+# Log-probability of a word of the answer that occurs in the prompt, and of one that does not.
+SEEN, UNSEEN = -0.1, -2.0
+
+
+class Parrot:
+    """Answers with words of its prompt: `ANSWER`, unless it was made to say something else."""
+
+    name, sha256 = "parrot", None
+
+    def __init__(self, says=ANSWER):
+        self.says = says
+
+    def generate(self, prompt, max_new_tokens):
+        whole = self.continuation(self.says)
+        end = whole.spans[min(max_new_tokens, len(whole)) - 1][1]
+        return self.continuation(self.says[:end])
+
+    def continuation(self, answer):
+        spans = tuple(match.span() for match in re.finditer(r"\s*\S+", answer))
+        return Continuation(answer, tuple(map(hash, answer.split())), spans)
+
+    def log_probabilities(self, prompts, answers):
+        words = [
+            set(re.findall(r"\S+", prompt if isinstance(prompt, str) else prompt[-1]["content"])) for prompt in prompts
+        ]
+        return [
+            np.array([[SEEN if word in known else UNSEEN for word in answer.text.split()] for known in words])
+            for answer in answers
+        ]
+
+
+parrot = Parrot()
+
+
+def predict_proba(texts):
+    """A classifier."""
+    return [[0.5, 0.5] for _ in texts]

@@ -1,0 +1,51 @@
+import pytest
+
+from mase.errors import InvalidTextError, OptionError
+from mase.models.language.template import Template, plain
+
+
+def test_named_fields_and_the_rest():
+    filled = Template("{law}\n--\n{context}\n{query}").filled({"b": "B", "law": "L", "c": " ", "a": "A", "query": "Q"})
+    assert filled == "L\n--\nB\n\nA\nQ"
+
+
+def test_braces_of_the_fields_are_text():
+    messages = [{"role": "system", "content": "{}"}, {"role": "user", "content": "{a} { x} {b}"}]
+    filled = Template(messages).filled({"a": "{b}", "b": "{0.__class__}"})
+    assert filled == [{"role": "system", "content": "{}"}, {"role": "user", "content": "{b} { x} {0.__class__}"}]
+
+
+def test_braces_that_name_no_field_are_refused():
+    with pytest.raises(OptionError, match="'x'"):
+        Template("{x} {context}").filled({"a": "A"})
+
+
+def test_every_field_has_a_place():
+    with pytest.raises(OptionError, match="'b'"):
+        Template("{a}").check(["a", "b"])
+    with pytest.raises(OptionError, match="context"):
+        Template("{a} {context}").check(["a"])
+    Template("{context} {query}").check(["context", "query"])
+    with pytest.raises(OptionError, match="'other'"):
+        Template("{context} {query}").check(["context", "other", "query"])
+
+
+@pytest.mark.parametrize(
+    "prompt", ["", "no field", 3, [], [{"role": "user"}], [{"role": "user", "content": None}], None]
+)
+def test_other_prompts_are_refused(prompt):
+    with pytest.raises(OptionError):
+        Template(prompt)
+
+
+def test_the_default_asks_for_what_there_is():
+    with_query = Template.of(None, ["context", "query"]).filled({"context": "C", "query": "Q"})
+    assert with_query == [{"role": "user", "content": "Context: C\n\nQuery: Q"}]
+    assert Template.of(None, ["text"]).filled({"text": "T"}) == [{"role": "user", "content": "T"}]
+
+
+def test_models_without_chat_take_one_message_as_text():
+    assert plain("as it is", "m") == "as it is"
+    assert plain([{"role": "user", "content": "hello"}], "m") == "hello"
+    with pytest.raises(InvalidTextError, match="system, user"):
+        plain([{"role": "system", "content": "a"}, {"role": "user", "content": "b"}], "m")

@@ -1,0 +1,102 @@
+import numpy as np
+import pytest
+from tests.unit.models.language.fake import Fake
+
+import mase
+from mase.errors import EmptyTextError, InvalidTextError, OptionError
+
+# Red is said of the rose, Blue of the sea: the model finds each in one sentence.
+WEIGHTS, SHARES = {"rose": 2.0, "sea": 3.0}, {"rose": (0,), "sea": (1,)}
+CONTEXT = {"flowers.txt": "The rose is red. Tulips are tall.", "water.txt": "The sea is blue."}
+
+
+def cited(context=CONTEXT, **options):
+    model = Fake(WEIGHTS, SHARES, says="Red. Blue.")
+    options = {"query": "Which colours?", "n_samples": 32, "link": "log-probability", **options}
+    return model, mase.cite(model, context=context, **options)
+
+
+def test_every_part_of_the_answer_has_its_sources():
+    model, found = cited()
+    assert [response.name for response in found.responses] == ["answer", "Red.", "Blue."]
+    assert [(part.start, part.end, part.response) for part in found.answer.parts] == [(0, 4, "Red."), (5, 10, "Blue.")]
+    assert found.answer.text == "Red. Blue."
+    assert found.answer.generated
+    table = np.array([response.scores for response in found.responses])
+    assert table == pytest.approx(np.array([[2, 0, 3], [2, 0, 0], [0, 0, 3.0]]), abs=1e-9)
+    assert [(unit.field, unit.text) for unit in found.units] == [
+        ("flowers.txt", "The rose is red."), ("flowers.txt", "Tulips are tall."), ("water.txt", "The sea is blue.")
+    ]  # fmt: skip
+    assert found.document[-1].fixed
+    assert found.fit.n_queries == 2**3 + 1  # one of each subset, and the check of determinism
+    whole = "Context: The rose is red. Tulips are tall.\n\nThe sea is blue.\n\nQuery: Which colours?"
+    assert model.prompts[0][0]["content"] == whole
+
+
+def test_a_given_answer_is_not_generated():
+    model, found = cited(answer="Green.")
+    assert (model.n_generated, found.answer.generated, len(found.responses)) == (0, False, 1)
+    assert found.answer.parts[0].response == "answer"
+
+
+def test_an_answer_rather_than_another():
+    _, found = cited(answer="Red. Blue.", against="Red.", link=None)
+    assert found.title == "answer rather than Red."
+    assert found.link == "log-probability"
+    assert found.scores == pytest.approx([0, 0, 3], abs=1e-9)
+    assert found.response == pytest.approx(-3 + 3)
+
+
+def test_log_odds_by_default_and_a_round_trip(tmp_path):
+    _, found = cited(link=None, units="document")
+    assert found.link == "logit"
+    assert found.words == tuple(CONTEXT.values())
+    found.save(tmp_path / "a.json")
+    assert mase.load(tmp_path / "a.json") == found
+    assert set(found.to_frame()["response"]) == {"answer", "Red.", "Blue."}
+
+
+def test_parts_are_spans_or_units():
+    assert [part.response for part in cited(parts=[(0, 3)])[1].answer.parts] == ["Red"]
+    assert len(cited(parts="word")[1].answer.parts) == 2
+    assert [part.response for part in cited(parts="document")[1].answer.parts] == ["answer"]
+    for wrong in ([(0, 99)], [3], [(0, 1, 2)], "colour"):
+        with pytest.raises((OptionError, mase.MaseError)):
+            cited(parts=wrong)
+
+
+@pytest.mark.parametrize(
+    ("context", "error"),
+    [
+        ("", EmptyTextError),
+        (" \n", EmptyTextError),
+        ([], InvalidTextError),
+        ({}, InvalidTextError),
+        (b"bytes", InvalidTextError),
+        (3, InvalidTextError),
+        ([3], InvalidTextError),
+        ({"query": "x"}, InvalidTextError),
+        ({"answer": "x"}, InvalidTextError),
+        ({1: "x"}, InvalidTextError),
+        ("\ud800", InvalidTextError),
+    ],
+)
+def test_other_contexts_are_refused(context, error):
+    with pytest.raises(error):
+        cited(context)
+
+
+def test_several_texts_have_numbers():
+    assert [field.name for field in cited(["One rose.", "Two."])[1].document] == ["source 1", "source 2", "query"]
+
+
+def test_a_context_without_a_question():
+    model, found = cited("The rose is red.", query="")
+    assert [field.name for field in found.document] == ["context"]
+    assert model.prompts[0][0]["content"] == "The rose is red."
+
+
+def test_no_language_model_is_refused():
+    for wrong in (lambda texts: texts, 3, Fake):
+        with pytest.raises(OptionError, match="language model"):
+            mase.cite(wrong, context="x")
