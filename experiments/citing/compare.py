@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from rivals import METHODS, TooFewError, scores_of
 from scipy.stats import spearmanr
-from scoring import Asked, LanguageModel, Scorer, log_odds
+from scoring import Asked, LanguageModel, Planned, Scorer, log_odds
 from tasks import TASKS, Case, Unit, cases
 
 from mase.arrays import Bools, Floats
@@ -25,13 +25,9 @@ from mase.rng import generator
 __all__ = ["BUDGETS", "KS", "measured", "prompts"]
 
 BUDGETS, KS, N_HELD_OUT, SEED = (16, 32, 64, 128), (1, 3, 5), 64, 0
-# Rounds of one prompt of each task, in the order in which they are explained.
-ROUNDS: tuple[tuple[Unit, range], ...] = (
-    ("sentence", range(10)),
-    ("word", range(4)),
-    ("sentence", range(10, 20)),
-    ("word", range(4, 10)),
-)
+ROUNDS: dict[Unit, int] = {"sentence": 20, "word": 10}  # of one prompt of each task
+# Methods whose rows depend on earlier answers. The rows of all others are evaluated at once, which is faster.
+ADAPTIVE = ("shap, Partition", "mase-cite")
 ROOT = Path(__file__).parents[2]
 Record = dict[str, Any]
 
@@ -39,8 +35,8 @@ Record = dict[str, Any]
 def prompts(split: Any, tokenizer: Any) -> Iterator[Case]:
     """Yield the prompts in the order in which they are explained: first one of each task, and so on."""
     found = {(task, units): cases(task, split, units, tokenizer) for task in TASKS for units in ("sentence", "word")}
-    for units, rounds in ROUNDS:
-        for _ in rounds:
+    for units, n_rounds in ROUNDS.items():
+        for _ in range(n_rounds):
             for task in TASKS:
                 yield from islice(found[task, units], 1)
 
@@ -64,7 +60,7 @@ def without_best(scores: Floats, k: int) -> Bools:
     return kept
 
 
-def explained(scorer: Scorer, method: str, n: int) -> Record:
+def explained(scorer: Scorer | Planned, method: str, n: int) -> Record:
     """Return the scores of a method with at most n evaluations, or why there are none."""
     asked = Asked(scorer)
     try:
@@ -104,9 +100,15 @@ def run(case: Case, model: LanguageModel, folder: Path, methods: Sequence[str]) 
     file = folder / f"{case.name}.json"
     before = json.loads(file.read_text(encoding="utf-8"))["records"] if file.exists() else []
     done = {(record["method"], record["n"]) for record in before}
-    new = [explained(scorer, method, n) for method in methods for n in BUDGETS[::-1] if (method, n) not in done]
-    if not new:
+    todo = [(method, n) for method in methods for n in BUDGETS[::-1] if (method, n) not in done]
+    if not todo:
         return
+    planned = Planned(scorer)
+    for method, n in todo:
+        if method not in ADAPTIVE:
+            explained(planned, method, n)
+    scorer.log_probabilities(np.array([*planned.masks.values(), *held_out(case)]))
+    new = [explained(scorer, method, n) for method, n in todo]
     measured(scorer, new)
     facts = {"task": case.task, "units": case.units, "id": case.id, "p": len(case.spans), "t": len(scorer.answer)}
     file.write_text(json.dumps(facts | {"records": before + new}), encoding="utf-8")

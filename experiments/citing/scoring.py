@@ -15,9 +15,9 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache
 from mase.arrays import Bools, Floats
 from mase.models.rewriting import rewritten
 
-__all__ = ["Asked", "LanguageModel", "Scorer", "log_odds"]
+__all__ = ["Asked", "LanguageModel", "Planned", "Scorer", "log_odds"]
 
-BATCH = 16
+BATCH, KEPT_AT_ONCE = 8, 128
 
 
 @dataclass(frozen=True)
@@ -140,20 +140,40 @@ class Scorer:
         masks = np.asarray(masks, dtype=bool)
         new = {_key(kept): kept for kept in masks if _key(kept) not in self._known}
         if new:
-            prompts = [self.model.ids(self.context(kept), self.case.query) for kept in new.values()]
-            found = self.model.log_probabilities(prompts, self.answer).round(6).tolist()
-            with self._file.open("a", encoding="utf-8") as file:
-                for kept, row in zip(new.values(), found, strict=True):
-                    bits = "".join("1" if keep else "0" for keep in kept)
-                    file.write(json.dumps({"kept": bits, "log_p": row}) + "\n")
-            self._known |= dict(zip(new, found, strict=True))
+            rows = [(self.model.ids(self.context(kept), self.case.query), kept) for kept in new.values()]
+            rows.sort(key=lambda row: row[0])
+            for start in range(0, len(rows), KEPT_AT_ONCE):
+                self._evaluate(rows[start : start + KEPT_AT_ONCE])
         return np.array([self._known[_key(kept)] for kept in masks])
+
+    def _evaluate(self, rows: Sequence[tuple[list[int], Bools]]) -> None:
+        found = self.model.log_probabilities([prompt for prompt, _ in rows], self.answer).round(6).tolist()
+        with self._file.open("a", encoding="utf-8") as file:
+            for (_, kept), row in zip(rows, found, strict=True):
+                bits = "".join("1" if keep else "0" for keep in kept)
+                file.write(json.dumps({"kept": bits, "log_p": row}) + "\n")
+                self._known[_key(kept)] = row
+
+
+class Planned:
+    """Stands for a scorer, and takes note of the rows that methods ask for; what it returns means nothing."""
+
+    def __init__(self, scorer: Scorer) -> None:
+        self.model, self.answer, self.n_units = scorer.model, scorer.answer, scorer.n_units
+        self.masks: dict[bytes, Bools] = {}
+        self._weights = np.random.default_rng(0).random((self.n_units, len(self.answer)))
+
+    def log_probabilities(self, masks: Bools) -> Floats:
+        """Return numbers `(n, t)`, the same for the same row."""
+        masks = np.asarray(masks, dtype=bool)
+        self.masks |= {_key(kept): kept for kept in masks}
+        return -1 - masks @ self._weights
 
 
 class Asked:
     """A scorer as a method sees it: it counts the rows that the method asks for, also those that are known."""
 
-    def __init__(self, scorer: Scorer) -> None:
+    def __init__(self, scorer: Scorer | Planned) -> None:
         self.scorer, self.n = scorer, 0
 
     @property
