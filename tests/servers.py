@@ -60,6 +60,14 @@ class Server:
         return [body for at, _, body in self.requests if at == path]
 
 
+class Refused(Exception):
+    """What a route raises to answer another status than 200, and why."""
+
+    def __init__(self, status, reason):
+        super().__init__(reason)
+        self.status = status
+
+
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True  # or else every answer waits for 40 ms
@@ -91,6 +99,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self.answer(404, b'{"error": "not found"}')
             else:
                 self.answer(200, json.dumps(route(body)).encode())
+        except Refused as refused:
+            self.answer(refused.status, json.dumps({"error": str(refused)}).encode())
         finally:
             with double.lock:
                 double.n_now -= 1

@@ -19,6 +19,7 @@ __all__ = [
     "OptionError",
     "PluginError",
     "QueueFullError",
+    "ScoreMismatchError",
     "ServiceError",
     "ShapeError",
     "TextTimeoutError",
@@ -71,6 +72,10 @@ class NonFiniteError(ModelError, ArithmeticError):
 
 class ServiceError(ModelError, ConnectionError):
     """A model behind a URL did not answer, or not as its protocol says."""
+
+
+class ScoreMismatchError(ServiceError):
+    """A server of language models scores the tokens that it generated otherwise than it did while generating them."""
 
 
 class CapabilityError(MaseError, TypeError):

@@ -1,12 +1,13 @@
 """The result of an explanation: an `Attribution` has scores for words, their error bars, and their provenance."""
 
 from mase.attribution.answer import Answer, Part
-from mase.attribution.attribution import LISTED, Attribution
+from mase.attribution.attribution import Attribution
 from mase.attribution.attributions import Attributions
+from mase.attribution.citations import Citation
 from mase.attribution.document import Token, Unit
 from mase.attribution.evidence import Changed, Evidence, FlipSet
 from mase.attribution.expected import chosen
-from mase.attribution.fit import Fit, Note, Precision
+from mase.attribution.fit import LISTED, Fit, Note, Precision
 from mase.attribution.prediction import Prediction
 from mase.attribution.response import Response, ranking
 from mase.attribution.verdict import Verdict
@@ -20,6 +21,7 @@ __all__ = [
     "Attribution",
     "Attributions",
     "Changed",
+    "Citation",
     "Evidence",
     "Field",
     "Fit",

@@ -11,6 +11,7 @@ import numpy as np
 
 from mase.arrays import Floats, Ints, frozen
 from mase.attribution.answer import Answer
+from mase.attribution.citations import Citation, cited
 from mase.attribution.document import Token, Unit
 from mase.attribution.evidence import Evidence
 from mase.attribution.expected import chosen, expected_probability
@@ -31,10 +32,7 @@ from mase.text import Span, Truncation
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LISTED", "Attribution", "By"]
-
-# Number of strongest words that displays list. Split-half agreement is computed for as many words.
-LISTED = 8
+__all__ = ["Attribution", "By"]
 
 By = Literal["order", "score", "magnitude"]
 
@@ -167,6 +165,16 @@ class Attribution:
             for unit, score, error in zip(self.units, first.scores, first.standard_errors, strict=True)
         )
 
+    @property
+    def citations(self) -> tuple[tuple[Citation, ...], ...]:
+        """The sources of each part of the answer: at most three units, strongest first; nothing without an answer.
+
+        A unit is a source if it makes the odds (or probability) of the part at least ten times as high, and its score
+        is above 0 beyond the sampling error of all units together and no less than a tenth of the largest absolute one.
+        """
+        parts = () if self.answer is None else self.answer.parts
+        return tuple(cited(self.of(part.response).responses[0]) for part in parts)
+
     def of(self, name: str) -> Self:
         """Return the attribution with the response `name` first, so that its scores are used and displayed.
 
@@ -247,14 +255,15 @@ class Attribution:
         """Return a pandas data frame with one row per response and unit.
 
         The columns are response, position, field, start, end, text, score, standard_error (NaN if there is none), rank
-        (1 is the first of `order`), against (of a contrast), and one column for each further effect.
+        (1 is the first of `order`), against (of a contrast), and one column for each further effect. For an answer,
+        cited says if the unit is among the `citations` of the part.
 
         Raises
         ------
         MissingDependencyError
             If pandas is not installed.
         """
-        return frame(row for response in self.responses for row in rows(self.units, response))
+        return frame(rows(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the attribution as plain JSON types (schema ``mase.attribution/2``)."""

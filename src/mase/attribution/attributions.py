@@ -95,12 +95,7 @@ class Attributions(list[Attribution]):
         MissingDependencyError
             If pandas is not installed.
         """
-        return frame(
-            {"document": index} | row
-            for index, attribution in enumerate(self)
-            for response in attribution.responses
-            for row in rows(attribution.units, response)
-        )
+        return frame({"document": index} | row for index, attribution in enumerate(self) for row in rows(attribution))
 
     def to_html(self, path: str | PathLike[str] | None = None) -> str:
         """Return a self-contained HTML page of all attributions, and write it to `path` if one is given."""

@@ -4,7 +4,10 @@ from dataclasses import dataclass, field
 
 from mase.choices import Precision
 
-__all__ = ["Fit", "Note", "Precision"]
+__all__ = ["LISTED", "Fit", "Note", "Precision"]
+
+# Number of strongest words that displays list. Split-half agreement is computed for as many words.
+LISTED = 8
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,27 +1,36 @@
 """Attributions in long form: one row per response and unit, for tables and data frames."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
-from mase.attribution.document import Unit
-from mase.attribution.response import Response
+if TYPE_CHECKING:
+    from mase.attribution.attribution import Attribution
 
 __all__ = ["rows"]
 
 
-def rows(units: Sequence[Unit], response: Response) -> Iterator[dict[str, Any]]:
-    """Yield a row per unit by column name, with a column per effect; `standard_error` is None if there is none."""
-    ranks = {position: rank for rank, position in enumerate(response.order, 1)}
-    for position, unit in enumerate(units):
-        yield {
-            "response": response.name,
-            "position": position,
-            "field": unit.field,
-            "start": unit.start,
-            "end": unit.end,
-            "text": unit.text,
-            "score": response.scores[position],
-            "standard_error": response.standard_errors[position],
-            "rank": ranks[position],
-            "against": response.against,
-        } | {name: values[position] for name, values in response.effects.items()}
+def rows(attribution: "Attribution") -> Iterator[dict[str, Any]]:
+    """Yield a row per response and unit by column name, with a column per effect, and of an answer whether it is cited.
+
+    `standard_error` is None if there is none. `cited` is None for a response that is no part of the answer.
+    """
+    answer, sources = attribution.answer, {}
+    for part, citations in zip(() if answer is None else answer.parts, attribution.citations, strict=True):
+        sources[part.response] = {citation.unit for citation in citations}
+    for response in attribution.responses:
+        ranks = {position: rank for rank, position in enumerate(response.order, 1)}
+        cited = sources.get(response.name)
+        for position, unit in enumerate(attribution.units):
+            row = {
+                "response": response.name,
+                "position": position,
+                "field": unit.field,
+                "start": unit.start,
+                "end": unit.end,
+                "text": unit.text,
+                "score": response.scores[position],
+                "standard_error": response.standard_errors[position],
+                "rank": ranks[position],
+                "against": response.against,
+            } | {name: values[position] for name, values in response.effects.items()}
+            yield row if answer is None else row | {"cited": None if cited is None else position in cited}

@@ -24,9 +24,9 @@ def compare(
 ) -> Comparison:
     """Return which predictions and which reasons differ between two runs over the same texts.
 
-    Texts are matched by id, and their documents must be equal. Scores are compared for the responses (classes) that
-    both runs explain of a text. Single scores are tested with the difference divided by
-    ``sqrt(se_1**2 + se_2**2)``, over all words of all texts at the false discovery rate `rate`
+    Texts are matched by id. Their documents must be equal, and of language models their generated answers, too. Scores
+    are compared for the responses (classes) that both runs explain of a text. Single scores are tested with the
+    difference divided by ``sqrt(se_1**2 + se_2**2)``, over all words of all texts at the false discovery rate `rate`
     (Benjamini and Hochberg): two runs that differ by their seed alone have no more false discoveries. With the same
     seed, the two share a part of their noise, and the test is conservative.
 
@@ -81,7 +81,7 @@ def _check_equal(texts: Texts) -> None:
     unequal = {
         "only in the first run": texts.only_first,
         "only in the second run": texts.only_second,
-        "with different documents": texts.different,
+        "with different documents or answers": texts.different,
     }
     if any(unequal.values()):
         counts = ", ".join(f"{count:,} {what}" for what, count in unequal.items() if count)

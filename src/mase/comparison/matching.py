@@ -10,9 +10,12 @@ from mase.errors import DataError
 __all__ = ["flips", "match", "predictions"]
 
 _LISTED = 10
-# Documents are compared by their checksums, so that they need not be held.
+# Documents and answers are compared by their checksums, so that they need not be held.
 _COLUMNS = {
-    "texts": "id, row, md5_number(document) AS document, prediction, probability, n_queries, error",
+    "texts": """
+        id, row, md5_number(document) AS document, md5_number(generated_answer) AS answer, prediction, probability,
+        n_queries, error
+    """,
     "responses": "row, response, link",
     "units": """
         row, response, position, field, start, "end", lower(text) AS word, score, standard_error AS error, rank
@@ -22,8 +25,8 @@ _MATCH = """
 CREATE TEMP TABLE pairs AS
 SELECT
     a.id, a.row AS first_row, b.row AS second_row,
-    {same} AS same_document,
     a.error IS NOT NULL AS first_failed, b.error IS NOT NULL AS second_failed,
+    {same} AND (first_failed OR second_failed OR a.answer IS NOT DISTINCT FROM b.answer) AS same_document,
     a.prediction AS first_prediction, a.probability AS first_probability, a.n_queries AS first_queries,
     b.prediction AS second_prediction, b.probability AS second_probability, b.n_queries AS second_queries
 FROM first_texts AS a JOIN second_texts AS b ON a.id = b.id

@@ -22,7 +22,7 @@ def _lines(comparison: Comparison) -> Iterator[str]:
     left_out = {
         "only in the first": texts.only_first,
         "only in the second": texts.only_second,
-        "with different documents": texts.different,
+        "with different documents or answers": texts.different,
         "failed in the first": texts.failed_first,
         "failed in the second": texts.failed_second,
     }

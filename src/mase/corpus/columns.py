@@ -29,6 +29,7 @@ _COLUMNS: dict[str, list[tuple[str, pa.DataType]]] = {
         ("notes", pa.list_(_NOTE)),
         ("evidence", pa.string()),
         ("windows", pa.string()),
+        ("generated_answer", pa.string()),
         ("error", pa.string()),
         ("message", pa.string()),
     ],
@@ -110,6 +111,7 @@ class Rows:
 
     def add(self, item: Item, found: Attribution, seconds: float) -> None:
         """Add a text that was explained, and the time it took."""
+        answer = found.answer
         self._add_text(
             item,
             found.document,
@@ -120,6 +122,7 @@ class Rows:
             notes=_notes(found.own_notes),
             evidence=None if found.evidence is None else msgspec.json.encode(found.evidence).decode(),
             windows=msgspec.json.encode(found.windows).decode() if found.windows else None,
+            generated_answer=_valid(answer.text) if answer is not None and answer.generated else None,
         )
         for response in found.responses:
             self._add_response(item, response, _notes(note for note in found.notes if note.response == response.name))

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from mase.models.keras import KerasModel as KerasModel
     from mase.models.keras_torch import KerasModule as KerasModule
     from mase.models.language.causal import CausalLM as CausalLM
+    from mase.models.language.completion_server import CompletionServer as CompletionServer
+    from mase.models.language.label_words import LabelWords as LabelWords
     from mase.models.onnx import OnnxModel as OnnxModel
     from mase.models.onnx_export import export_onnx as export_onnx
     from mase.models.protocol import Binding as Binding
@@ -34,11 +36,13 @@ __all__ = [
     "Binding",
     "Callable",
     "CausalLM",
+    "CompletionServer",
     "HuggingFace",
     "JSONService",
     "KServe",
     "KerasModel",
     "KerasModule",
+    "LabelWords",
     "Model",
     "OnnxModel",
     "Probe",
@@ -58,7 +62,9 @@ __getattr__ = lazy_names(
         "Probe": "mase.models.protocol",
         "Callable": "mase.models.callable",
         "CausalLM": "mase.models.language.causal",
+        "CompletionServer": "mase.models.language.completion_server",
         "HuggingFace": "mase.models.transformers",
+        "LabelWords": "mase.models.language.label_words",
         "JSONService": "mase.models.http.json_service",
         "KServe": "mase.models.http.kserve",
         "TextEmbeddingsInference": "mase.models.http.text_embeddings_inference",

@@ -13,7 +13,7 @@ __all__ = ["COLUMNS", "CsvTable", "cell"]
 # Later releases may append columns, but never rename or reorder these.
 COLUMNS = (
     "number", "response", "position", "field", "start", "end", "text", "score", "standard_error", "rank",
-    "link", "value", "r2", "method", "model", "seed", "error", "against",
+    "link", "value", "r2", "method", "model", "seed", "error", "against", "cited",
 )  # fmt: skip
 # Spreadsheets take a cell that begins with one of these for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -24,9 +24,10 @@ class CsvTable:
 
     `number` counts the texts from 1 and `position` the words of a text from 0. `start` and `end` are the span of the
     word in the text of `field`, and `rank` is its rank from 1. `response` is the explained class, `against` the class
-    that it is compared with, and `value` the explained number for the unmasked text. Text that a spreadsheet would take
-    for a formula is prefixed with an apostrophe. The heading is written before any result, so effects beside the score
-    have no column; JSON has them.
+    that it is compared with, and `value` the explained number for the unmasked text. `cited` says of an answer whether
+    the word is a source of the part that the response explains. Text that a spreadsheet would take for a formula is
+    prefixed with an apostrophe. The heading is written before any result, so effects beside the score have no column;
+    JSON has them.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -51,11 +52,11 @@ def _rows(result: Attribution | Failure) -> list[dict[str, Any]]:
     if isinstance(result, Failure):
         return [_failed(result)]
     named = {"method": result.method["name"], "model": result.model["name"], "seed": result.seed}
-    return [
-        row | named | {"link": response.link, "value": response.value, "r2": response.r2}
+    explained = {
+        response.name: {"link": response.link, "value": response.value, "r2": response.r2}
         for response in result.responses
-        for row in rows(result.units, response)
-    ]
+    }
+    return [row | named | explained[row["response"]] for row in rows(result)]
 
 
 def _failed(failure: Failure) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from mase.arrays import Floats
 from mase.models.protocol import RoundingProbe
-from mase.regression.consistency import Consistency, note
+from mase.regression.consistency import Consistency, Repeats, note
 from mase.regression.covariance import MOST_CORRELATED, no_scatter
 from mase.regression.oracle import Oracle
 from mase.regression.problem import Estimate
@@ -19,6 +19,8 @@ __all__ = ["Repeated"]
 
 # Bounds on the number of repetitions of an explanation without sampling error.
 _MIN_RUNS, _MAX_RUNS = 5, 10
+# Number of rows that show how much a model rounds.
+_MOST_ROUNDED = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,7 @@ class Repeated:
     again for a row whenever the row is drawn, so that the errors of a regression include the model's noise. If the
     estimate still has no sampling error, as in occlusion, the explanation is repeated within the budget of evaluations,
     at least five times. Its standard errors then describe the model's noise. A model that rounds is not asked again:
-    its rounding is in the residuals of a regression, and is added to the errors of scores without sampling error.
+    its rounding is in the residuals of a regression. A few rows show it for scores without sampling error.
     """
 
     strategy: Strategy
@@ -63,8 +65,9 @@ class Repeated:
         probe = oracle.probe
         if consistency.kind == "batch-dependent" and isinstance(probe, RoundingProbe) and probe.rounds:
             consistency.kind = "rounding"
-            rounded = _rounded(solution, consistency.difference, oracle.cost.n_queries)
-            return replace(rounded.noted(note(consistency)), cost=replace(oracle.cost))
+            if not solution.estimate.variances.any():
+                solution = _rounded(solution, _variance_of_rounding(checked, consistency), oracle.cost.n_queries)
+            return replace(solution.noted(note(consistency)), cost=replace(oracle.cost))
         if consistency.kind == "batch-dependent":
             alone = Consistency()
             checked = replace(oracle.again(rows=1), consistency=alone)
@@ -80,19 +83,34 @@ class Repeated:
         return replace(solution.noted(note(consistency)), cost=replace(oracle.cost))
 
 
-def _rounded(solution: Solution, difference: float, n_rows: int) -> Solution:
-    """Return a solution whose scores, if they have no sampling error, have one of rounding.
+def _variance_of_rounding(oracle: Oracle, consistency: Consistency) -> float:
+    """Return the variance of a response by rounding: half the mean squared difference of two responses to a row.
 
-    Half the squared difference of two responses estimates the variance of one. The difference of two responses has
-    twice that variance, and the one between the means of both halves of all n subsets 4 / n times as much.
+    The rows are the text itself and those without one of its first words, which are asked again, alone.
     """
-    others = tuple(_rounded(other, difference, n_rows) for other in solution.others)
-    if solution.estimate.variances.any():
-        return replace(solution, others=others)
+    n = min(_MOST_ROUNDED, oracle.size)
+    rows = np.ones((n, len(oracle.probe.scale)))
+    rows[np.arange(n), oracle.active[:n]] = 0.0
+    known = [None] * n if oracle.answers is None else oracle.answers.get(rows)
+    repeats = Repeats(oracle.probe, lambda scores: float(oracle.respond(scores)[0]), oracle.cost)
+    differences = [
+        repeats.response(rows[index : index + 1], index) - float(oracle.respond(scores[None])[0])
+        for index, scores in enumerate(known)
+        if scores is not None
+    ]
+    return float(np.mean(np.square([consistency.difference, *differences]))) / 2
+
+
+def _rounded(solution: Solution, variance: float, n_rows: int) -> Solution:
+    """Return a solution without sampling error whose responses have a variance by rounding.
+
+    The variance of the difference of two responses is twice that, and of the difference between the means of both
+    halves of all n subsets 4 / n times that.
+    """
     p = len(solution.estimate.gamma)
-    variances: Floats = np.full(p, difference**2 / 2 * (4 / n_rows if solution.exact else 2))
-    covariance = np.diag(variances) if p <= MOST_CORRELATED else variances
-    estimate = replace(solution.estimate, covariance=covariance)
+    variances: Floats = np.full(p, variance * (4 / n_rows if solution.exact else 2))
+    estimate = replace(solution.estimate, covariance=np.diag(variances) if p <= MOST_CORRELATED else variances)
+    others = tuple(_rounded(other, variance, n_rows) for other in solution.others)
     return replace(solution, estimate=estimate, exact=False, others=others)
 
 

@@ -1,10 +1,10 @@
 """Texts of the displays: prediction, unit of the scores, fit, truncation and provenance."""
 
-import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from mase.attribution import LISTED, Attribution, Changed, Note, Prediction
-from mase.render.palette import has_intervals, is_unsigned, scale_of, strongest
+from mase.render.cells import shortened
+from mase.render.palette import has_intervals, scale_of, strongest
 from mase.render.pieces import inline
 
 __all__ = [
@@ -14,15 +14,16 @@ __all__ = [
     "duration",
     "evidence_facts",
     "fit_facts",
-    "link_meaning",
-    "meaning",
+    "link_name",
     "measured",
     "origin",
     "other_notes",
     "other_responses",
     "percent",
     "percent_of_all",
+    "share",
     "stated",
+    "titled",
     "top_classes",
     "unit",
     "zoomed_facts",
@@ -68,6 +69,17 @@ def percent_of_all(share: float) -> str:
     ('100 %', '> 99.9 %', '0.0 %')
     """
     return "100 %" if share == 1 else percent(share)
+
+
+def share(value: float) -> str:
+    """Return a share or correlation with two decimals, never rounded up to 1.
+
+    Examples
+    --------
+    >>> share(0.97), share(0.999)
+    ('0.97', '> 0.99')
+    """
+    return "> 0.99" if 0.995 <= value < 1 else f"{value:.2f}"
 
 
 def duration(seconds: float) -> str:
@@ -118,9 +130,19 @@ def unit(attribution: Attribution) -> str:
     if not has_intervals(attribution):
         return "not estimates, so without an interval"
     if attribution.link == "value" and attribution.prediction.values:
-        return inline(attribution.title)
+        return titled(attribution)
     measure = " in log-odds" if attribution.link == "margin" else ""
-    return f"{attribution.link} of {inline(attribution.title)}{measure}"
+    return f"{link_name(attribution)} of {titled(attribution)}{measure}"
+
+
+def link_name(attribution: Attribution) -> str:
+    """Return the name of the explained number: that of the link, but log-odds for the logit of an answer."""
+    return "log-odds" if attribution.answer is not None and attribution.link == "logit" else attribution.link
+
+
+def titled(attribution: Attribution) -> str:
+    """Return what the first response explains, on one line and cut short: a part of an answer is named by its text."""
+    return shortened(inline(attribution.title), _LONGEST_TITLE)
 
 
 def measured(attribution: Attribution) -> str:
@@ -129,57 +151,12 @@ def measured(attribution: Attribution) -> str:
     return unit(attribution) + ("" if without else ", ± 95 % interval (sampling)")
 
 
-def link_meaning(attribution: Attribution) -> str | None:
-    """Return what the name of the link means; None for a probability or value, and for scores that are no estimates."""
-    if not has_intervals(attribution) or attribution.prediction.values:
-        return None
-    if attribution.responses[0].against is not None:
-        return _CONTRAST_MEANINGS.get(attribution.link, f"{attribution.link}: the difference between both")
-    probabilities, response = attribution.prediction.probabilities, attribution.response
-    for window in attribution.windows[:1]:  # pooled numbers need not be related as those of the model are
-        probabilities, response = window.prediction.probabilities, window.of(attribution.target).value
-    probability = probabilities.get(attribution.target, 0.0)
-    # Multi-label: the probabilities do not sum to 1, and there is no competing class.
-    multilabel = abs(sum(probabilities.values()) - 1) > _ROUNDING
-    log_odds = math.log(probability / (1 - probability)) if 0 < probability < 1 else math.inf
-    if attribution.link == "margin" and multilabel:
-        return "margin: the log-odds of the class against its absence; +0.7 doubles the odds"
-    if attribution.link == "logit" and abs(response - log_odds) < _ROUNDING * max(1.0, abs(log_odds)):
-        return "logit: the log-odds of the class; +0.7 doubles the odds"
-    return _LINK_MEANINGS.get(attribution.link)
-
-
-def meaning(attributions: Iterable[Attribution]) -> list[str]:
-    """Return what the scores of these attributions mean, with one sentence per kind of score."""
-    sentences = [
-        sentence for a in attributions for sentence in (_score_meaning(a), link_meaning(a)) if sentence is not None
-    ]
-    return [f"{sentence[0].upper()}{sentence[1:]}." for sentence in dict.fromkeys(sentences)]
-
-
-def _score_meaning(attribution: Attribution) -> str:
-    noun = attribution.noun
-    if not has_intervals(attribution):
-        return f"the scores of this method say nothing about the {noun}s: they are a baseline for comparisons"
-    if is_unsigned(attribution):
-        return (
-            f"a score says how much the {noun} matters, but not whether it increases or decreases the explained number"
-        )
-    design, space = attribution.method.get("design"), attribution.method.get("space")
-    if not isinstance(design, dict) or not isinstance(space, dict):
-        return f"a score says how much the {noun} increases the explained number, as the method named below measures it"
-    change = f"much the explained number increases when the {noun} is kept instead of masked"
-    if space.get("name") != "token-mask":
-        change = f"fast the explained number increases with the {noun}'s share in the input"
-    return f"a score says how {change}, on average over the perturbed copies of the text that the model evaluated"
-
-
 def fit_facts(attribution: Attribution) -> list[str]:
     """Return how well the scores fit the model and what they cost, in a few words each."""
     fit = attribution.fit
-    facts = [] if attribution.r2 is None else [f"R² {_share(attribution.r2)}"]
+    facts = [] if attribution.r2 is None else [f"R² {share(attribution.r2)}"]
     facts += ["exact"] if attribution.responses[0].exact else []
-    facts += [] if fit.split_half is None else [f"split-half {_share(fit.split_half)}"]
+    facts += [] if fit.split_half is None else [f"split-half {share(fit.split_half)}"]
     gradients = [counted(fit.n_gradients, "gradient")] if fit.n_gradients else []
     return [*facts, counted(fit.n_queries, "evaluation"), *gradients, duration(fit.seconds)]
 
@@ -241,9 +218,10 @@ def other_notes(attribution: Attribution) -> list[Note]:
 def other_responses(attribution: Attribution) -> list[str]:
     """Return a line for each further response: its name, its value for the text, and its strongest words.
 
-    Beyond eight, the last line says how many more there are.
+    Beyond eight, the last line says how many more there are. The parts of an answer are shown in their own way.
     """
-    others = attribution.responses[1:]
+    parts = {part.response for part in attribution.answer.parts} if attribution.answer else set()
+    others = [response for response in attribution.responses[1:] if response.name not in parts]
     lines = []
     for response in others[:_MOST_OTHERS]:
         found = attribution.of(response.name)
@@ -277,24 +255,8 @@ def origin(attribution: Attribution) -> list[str]:
     return [*facts, f"seed {a.seed}", *([f"mase {inline(str(version))}"] if version else [])]
 
 
-_CONTRAST_MEANINGS = {
-    "margin": "margin: the log-odds of one against the other; +0.7 doubles the odds",
-    "log-probability": "log-probability: +0.7 doubles the ratio of both probabilities",
-}
-_LINK_MEANINGS = {
-    "margin": "margin: log-odds against the most probable other class; +0.7 doubles the odds",
-    "logit": "logit: the model's raw score of the class",
-    "log-probability": "log-probability: +0.7 doubles the probability",
-    "mean-log-probability": "mean-log-probability: the log-probability per token",
-    "value": "value: the number that the model returns for the class",
-}
-_ROUNDING = 1e-4
+_LONGEST_TITLE = 80
 _MOST_NAMED = 3
 _MOST_OTHERS = 8
 _PARTS = ("space", "design", "estimator")
 _SETTINGS = {"sigma": "σ", "n_samples": "n"}
-
-
-def _share(value: float) -> str:
-    """Return a share or correlation with two decimals, never rounded up to 1."""
-    return "> 0.99" if 0.995 <= value < 1 else f"{value:.2f}"

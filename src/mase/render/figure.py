@@ -18,7 +18,7 @@ __all__ = ["bar_chart"]
 
 # Inches: the height of a row of text at matplotlib's default size, and of title and axis together.
 _ROW, _FRAME = 0.27, 1.1
-_LONGEST_WORD = 30
+_LONGEST_WORD, _LONGEST_ANSWER = 30, 60
 
 
 def bar_chart(attribution: Attribution, k: int = 20) -> "Figure":
@@ -42,7 +42,7 @@ def bar_chart(attribution: Attribution, k: int = 20) -> "Figure":
         raise MissingDependencyError(
             f"matplotlib cannot be imported ({error}); run: pip install 'mase-xai[plot]'"
         ) from error
-    words = sorted(strongest(attribution, k), key=lambda word: word.start)
+    words = sorted(strongest(attribution, k), key=attribution.word_scores.index)
     figure = Figure(figsize=(7, _FRAME + _ROW * max(4, len(words))), layout="constrained")
     axes = figure.subplots()
     positions = range(len(words))
@@ -65,6 +65,12 @@ def bar_chart(attribution: Attribution, k: int = 20) -> "Figure":
     axes.tick_params(axis="y", length=0)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.set_xlabel(measured(attribution), parse_math=False)
-    a = attribution.prediction
-    axes.set_title(f"predicted {inline(a.label)} {stated(a)}", loc="left", fontsize="medium", parse_math=False)
+    axes.set_title(_title(attribution), loc="left", fontsize="medium", parse_math=False)
     return figure
+
+
+def _title(attribution: Attribution) -> str:
+    """Return the prediction, or the answer."""
+    if attribution.answer is not None:
+        return f"answer: {shortened(inline(attribution.answer.text), _LONGEST_ANSWER)}"
+    return f"predicted {inline(attribution.prediction.label)} {stated(attribution.prediction)}"

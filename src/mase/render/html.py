@@ -13,19 +13,23 @@ from markupsafe import Markup
 
 from mase.attribution import Attribution, Prediction
 from mase.files import write_text
-from mase.render.facts import counted, meaning, origin
+from mase.render.facts import counted, origin
 from mase.render.legend import how_to_read, legend
+from mase.render.meanings import meaning
 from mase.render.pieces import inline, isolated
+from mase.render.shades import shading
 from mase.render.templates import checksum, resource, templates
 from mase.render.views import View, view_of
 
-__all__ = ["PALETTES", "article", "fragment", "page", "style", "write_page"]
+__all__ = ["PALETTES", "answer_style", "article", "fragment", "page", "style", "style_of", "write_page"]
 
 _PACKAGE = "mase.render"
 # Beyond this many scored words, unmarked words have no tooltip with their score.
 _MANY_WORDS = 1500
 # Characters of a text in the list of texts.
 _BEGINNING = 40
+# Parts of an answer for which sources are shaded where the answers are not known beforehand.
+_MOST_PARTS = 12
 # Dark colours, in the sheet of the page, take the place of light ones, and so come after the palettes.
 _SHEETS = ("style.css", "palettes.css", "page.css", "choices.css")
 PALETTES = (
@@ -59,7 +63,7 @@ def page(attributions: Iterable[Attribution], *, numbers: Sequence[int] | None =
         )
         for n, a in zip(text_numbers, shown, strict=True)
     ]
-    sheet = "".join(resource(_PACKAGE, name) for name in _SHEETS) + _filters(views)
+    sheet = "".join(resource(_PACKAGE, name) for name in _SHEETS) + _filters(views) + _answer_style(views)
     n_reliable = sum(view.verdict.reliable for view in views)
     return (
         templates(_PACKAGE)
@@ -68,7 +72,9 @@ def page(attributions: Iterable[Attribution], *, numbers: Sequence[int] | None =
             title=_title(shown),
             style=Markup(sheet),
             style_hash=checksum(sheet),
-            legend=legend(frozenset().union(*(view.marks for view in views))),
+            legend=legend(
+                frozenset().union(*(view.marks for view in views)), "answer" if _are_answers(shown) else "class"
+            ),
             missing=f"{counted(n_failed, 'more text')} could not be explained." if n_failed else "",
             several=several and views,
             verdicts=_verdicts(n_reliable, len(views)),
@@ -134,7 +140,8 @@ def _number(prediction: Prediction) -> float:
 
 
 def _beginning(attribution: Attribution) -> str:
-    return isolated(" ".join(attribution.text[:_BEGINNING].split()))
+    text = attribution.text if attribution.answer is None else attribution.answer.text
+    return isolated(" ".join(text[:_BEGINNING].split()))
 
 
 def write_page(
@@ -159,7 +166,7 @@ def write_page(
 def fragment(attribution: Attribution) -> str:
     """Return one attribution as a piece of HTML for a notebook, with the colours of the page around it."""
     view = view_of(attribution, hints=True, alone=True)
-    return templates(_PACKAGE).get_template("fragment.html").render(style=Markup(style()), view=view)
+    return templates(_PACKAGE).get_template("fragment.html").render(style=Markup(style_of([view])), view=view)
 
 
 def article(attribution: Attribution) -> str:
@@ -178,7 +185,27 @@ def style() -> str:
     return resource(_PACKAGE, "style.css")
 
 
+def answer_style(n_parts: int = _MOST_PARTS) -> str:
+    """Return the style sheet of articles of answers with at most this many parts; it comes after that of `style`."""
+    return resource(_PACKAGE, "answer.css") + shading(n_parts)
+
+
+def style_of(views: Sequence[View]) -> str:
+    """Return the style sheet of the articles of these views."""
+    return style() + _answer_style(views)
+
+
+def _answer_style(views: Sequence[View]) -> str:
+    """Return the style sheet of the answers among some views; nothing if there are none."""
+    counts = [view.answer.n_chosen for view in views if view.answer is not None]
+    return answer_style(max(counts)) if counts else ""
+
+
+def _are_answers(attributions: Sequence[Attribution]) -> bool:
+    return bool(attributions) and all(attribution.answer is not None for attribution in attributions)
+
+
 def _title(attributions: Sequence[Attribution]) -> str:
     names = list(dict.fromkeys(inline(str(attribution.model.get("name"))) for attribution in attributions))
-    texts = "1 text" if len(attributions) == 1 else f"{len(attributions)} texts"
-    return f"{texts} explained: {', '.join(names)}" if names else "Nothing to explain"
+    noun = "answer" if _are_answers(attributions) else "text"
+    return f"{counted(len(attributions), noun)} explained: {', '.join(names)}" if names else "Nothing to explain"

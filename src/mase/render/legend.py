@@ -25,9 +25,12 @@ def heading(marks: frozenset[str], noun: str = "word") -> Markup:
     return Markup(f"{nouns} {' and '.join(sides)}") if sides else Markup(f"No {noun} for or against")
 
 
-def legend(marks: frozenset[str]) -> Markup:
-    """Return paragraphs that explain these marks and no others; nothing if there are none."""
-    keys = [_KEYS[mark] for mark in _KEYS if mark in marks]
+def legend(marks: frozenset[str], explained: str = "class") -> Markup:
+    """Return paragraphs that explain these marks and no others; nothing if there are none.
+
+    `explained` is a word for what has a probability.
+    """
+    keys = [f"{_KEYS[mark]} {explained}" for mark in _KEYS if mark in marks]
     insignificant = [tag for mark, tag in _INSIGNIFICANT.items() if mark in marks]
     if insignificant:
         words = ("not underlined",) if len(insignificant) == 1 else ("not", "underlined")
@@ -42,6 +45,13 @@ def legend(marks: frozenset[str]) -> Markup:
 
 def how_to_read(attributions: Sequence[Attribution], *, hints: bool) -> Iterator[str]:
     """Yield sentences on how to read shades and numbers; `hints` says whether every word has a tooltip."""
+    if any(attribution.answer is not None for attribution in attributions):
+        yield (
+            "A number in brackets leads from a part of an answer to one of its sources, and a letter leads back. Point "
+            "at a part, or choose its letter, and the sources are shaded for it alone. A source of a part makes "
+            "its odds at least ten times as high, beyond the sampling error of all units together; the three strongest "
+            "are named."
+        )
     if any(attribution.scores.any() for attribution in attributions):
         yield "Shades are relative to the strongest word of each text; words below a tenth of its score are not marked."
     intervals = any(has_intervals(attribution) and attribution.word_scores for attribution in attributions)
@@ -61,8 +71,8 @@ def how_to_read(attributions: Sequence[Attribution], *, hints: bool) -> Iterator
 
 _SIDES = {"for": "<b d>for</b>", "against": "<i d>against</i>"}
 _KEYS = {
-    "for": "<b e>solid line</b>: increases the probability of the class",
-    "against": "<i e>dashed line</i>: decreases the probability of the class",
+    "for": "<b e>solid line</b>: increases the probability of the",
+    "against": "<i e>dashed line</i>: decreases the probability of the",
 }
 _INSIGNIFICANT = {"insignificant for": "b", "insignificant against": "i"}
 _UNREAD = "<s>grey</s>: not read by the model"

@@ -7,21 +7,21 @@ from rich.cells import cell_len, set_cell_size
 
 from mase.attribution import Attribution
 from mase.render.cells import shortened
-from mase.render.facts import counted, stated
-from mase.render.html import style
+from mase.render.facts import counted, stated, titled
+from mase.render.html import style_of
 from mase.render.palette import is_significant, scale_of, strongest
-from mase.render.pieces import inline, labelled
+from mase.render.pieces import inline, isolated, labelled
 from mase.render.templates import templates
 from mase.render.views import view_of
 
 __all__ = ["headline", "listing", "listing_html"]
 
 _LINES, _ARTICLES = 20, 10
-_WORDS, _LONGEST_WORD, _LONGEST_LABEL = 3, 20, 24
+_WORDS, _LONGEST_WORD, _LONGEST_LABEL, _LONGEST_ANSWER = 3, 20, 24, 40
 
 
 def listing(attributions: Sequence[Attribution]) -> str:
-    """Return a line of plain text for each attribution, at most 20: number, prediction and strongest words."""
+    """Return a line of plain text for each attribution, at most 20: number, prediction or answer, strongest words."""
     shown = attributions[:_LINES]
     predictions = list(map(_prediction, shown))
     width, digits = max(map(cell_len, predictions), default=0), len(str(len(shown)))
@@ -34,7 +34,7 @@ def listing(attributions: Sequence[Attribution]) -> str:
 
 
 def headline(attribution: Attribution) -> str:
-    """Return prediction and strongest words of an attribution on one line."""
+    """Return prediction, or answer, and strongest words of an attribution on one line."""
     return f"{_prediction(attribution)}  {_words(attribution)}"
 
 
@@ -47,7 +47,7 @@ def listing_html(attributions: Sequence[Attribution]) -> str:
         templates("mase.render")
         .get_template("listing.html")
         .render(
-            style=Markup(style()),
+            style=Markup(style_of(views)),
             views=views,
             more=counted(n_left, "more text") if n_left else "",
             start=len(shown),
@@ -56,6 +56,8 @@ def listing_html(attributions: Sequence[Attribution]) -> str:
 
 
 def _prediction(attribution: Attribution) -> str:
+    if attribution.answer is not None:
+        return shortened(isolated(attribution.answer.text), _LONGEST_ANSWER)
     predicted = attribution.prediction
     return f"{shortened(inline(predicted.label), _LONGEST_LABEL)} {stated(predicted)}"
 
@@ -65,7 +67,7 @@ def _words(attribution: Attribution) -> str:
     scale = scale_of(attribution)
     marked = [word for word in strongest(attribution, _WORDS) if scale.level(word, 1) and is_significant(word)]
     words = [f"{shortened(labelled(attribution, word), _LONGEST_WORD)} {scale.signed(word.score)}" for word in marked]
-    other = "" if attribution.title == attribution.prediction.label else f"for {inline(attribution.title)}: "
+    other = "" if attribution.title == attribution.prediction.label else f"for {titled(attribution)}: "
     return other + (", ".join(words) or f"no {attribution.noun} for or against")
 
 

@@ -9,7 +9,7 @@ from mase.attribution import Attribution, Field, Word
 from mase.document import Document
 from mase.text import Span
 
-__all__ = ["Piece", "inline", "isolated", "labelled", "pieces", "visible"]
+__all__ = ["Piece", "inline", "isolated", "labelled", "pieces", "pieces_of_field", "visible"]
 
 # Control characters except tab and line end; marks that change the reading direction; zero-width characters, which a
 # classifier reads but a person cannot see (except joiners, which scripts and emoji need); and surrogates, which cannot
@@ -83,11 +83,17 @@ def pieces(attribution: Attribution, *, longest_unread: int) -> list[Piece]:
     parts: list[Piece] = []
     plain = Document(attribution.document).is_plain
     for index, field in enumerate(attribution.document):
-        words = [(unit, word) for unit, word in enumerate(attribution.word_scores) if word.field == field.name]
         parts += [Piece("\n")] if index else []
         parts += [] if plain else [Piece(f"{inline(field.name)}{' (fixed)' if field.fixed else ''}", name=True)]
-        parts += _of_field(field.text, words, _read(attribution, field), longest_unread)
-    return [piece for piece in parts if piece.text]
+        parts += pieces_of_field(attribution, field, longest_unread=longest_unread)
+    return parts
+
+
+def pieces_of_field(attribution: Attribution, field: Field, *, longest_unread: int) -> list[Piece]:
+    """Return the text of one field in reading order; see `pieces`."""
+    words = [(unit, word) for unit, word in enumerate(attribution.word_scores) if word.field == field.name]
+    found = _of_field(field.text, words, _read(attribution, field), longest_unread)
+    return [piece for piece in found if piece.text]
 
 
 def _of_field(text: str, words: Sequence[tuple[int, Word]], read: Span, longest_unread: int) -> Iterator[Piece]:

@@ -35,10 +35,11 @@ def evaluations(doing: str) -> Iterator[Listener]:
 
         def listen(progress: "Evaluations") -> None:
             nonlocal next_line
-            bar.update(task, total=progress.n_samples, completed=progress.n_asked)
+            total = max(progress.n_samples, progress.n_asked)  # checks and repetitions come on top of the samples
+            bar.update(task, total=total, completed=progress.n_asked)
             if not has_bar and time.perf_counter() >= next_line:
                 next_line += _BETWEEN_LINES
-                _tell(f"{doing}: {progress.n_asked:,} of {counted(progress.n_samples, 'evaluation')}")
+                _tell(f"{doing}: {progress.n_asked:,} of {counted(total, 'evaluation')}")
 
         yield listen
 
@@ -140,7 +141,8 @@ class Progress:
         self.n_done += n
         self.n_failed += failed
         self._bar.advance(self._task, n)
-        if not self._has_bar and time.perf_counter() >= self._next_line:
+        is_over = self.total is not None and self.earlier + self.n_done >= self.total
+        if not self._has_bar and not is_over and time.perf_counter() >= self._next_line:
             self._next_line += _BETWEEN_LINES
             self._tell(f"{self._doing}: {self}")
 

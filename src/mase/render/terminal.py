@@ -9,20 +9,22 @@ from rich.style import Style
 from rich.text import Text
 
 from mase.attribution import LISTED, Attribution, Word
-from mase.render.cells import cells
+from mase.render.answer_terminal import answer_texts, headline
+from mase.render.cells import bar, cells
 from mase.render.facts import (
     counted,
     cut_off,
     evidence_facts,
     fit_facts,
-    link_meaning,
     measured,
     other_notes,
     other_responses,
     stated,
+    titled,
     top_classes,
     zoomed_facts,
 )
+from mase.render.meanings import link_meaning
 from mase.render.palette import (
     BLUE,
     NEUTRAL,
@@ -64,7 +66,6 @@ _RELIABLE, _CAREFUL = Style(color="#2e9e63", bold=True), _WARNING + Style(bold=T
 _WIDEST = 100
 _UNREAD_SHOWN = 160
 _BAR, _LONGEST_WORD = 24, 28
-_EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +102,13 @@ def summary(attribution: Attribution, *, top: int = LISTED) -> str:
     a, scale = attribution, scale_of(attribution)
     words = strongest(a, top)
     labels = [labelled(a, word) for word in words]
-    width = min(_LONGEST_WORD, max(map(cell_len, labels), default=0))
+    width = min(_longest_label(a, _WIDEST), max(map(cell_len, labels), default=0))
     rows = zip(labels, words, strict=True)
+    answered = [] if a.answer is None else [text.plain for text in answer_texts(a, _WIDEST, ascii_only=False)]
     lines = [
         _headline(a),
         inline(str(a.verdict)),
+        *answered,
         *(f"  {cells(label, width)}  {scale.interval(word)}" for label, word in rows),
     ]
     return "\n".join(
@@ -172,16 +175,18 @@ def _parts(attribution: Attribution, top: int, marker: _Marker, narrow: int) -> 
 
 
 def _scored(attribution: Attribution, top: int, marker: _Marker, narrow: int) -> Iterator[Text]:
-    """Yield the verdict, the text and the strongest units."""
+    """Yield the verdict, the text or the answer with its sources, and the strongest units."""
     scale = scale_of(attribution)
     yield _verdict(attribution)
-    yield Text()
-    running = Text.assemble(
-        *(marker.piece(piece, scale) for piece in pieces(attribution, longest_unread=_UNREAD_SHOWN))
-    )
-    running.overflow = "fold"
-    yield running
-    yield Text()
+    if attribution.answer is None:
+        yield Text()
+        running = Text.assemble(
+            *(marker.piece(piece, scale) for piece in pieces(attribution, longest_unread=_UNREAD_SHOWN))
+        )
+        running.overflow = "fold"
+        yield from (running, Text())
+    else:
+        yield from answer_texts(attribution, narrow, ascii_only=marker.ascii_only)
     words = strongest(attribution, top)
     if words:
         yield _rows(attribution, words, scale, marker, narrow)
@@ -192,19 +197,16 @@ def _scored(attribution: Attribution, top: int, marker: _Marker, narrow: int) ->
 
 def _prediction(attribution: Attribution, marker: _Marker) -> Text:
     a = attribution
+    if a.answer is not None:
+        return headline(a)
     line = Text.assemble((inline(a.prediction.label), "bold"), f" {stated(a.prediction)}")
     others = [f" · {label} {number}" for label, number, _ in top_classes(a, 3) if label != inline(a.prediction.label)]
     line.append("".join(others), _FAINT)
     if not has_intervals(a):
-        return line.append("   scores that are not estimates, for ").append(inline(a.title), "bold")
+        return line.append("   scores that are not estimates, for ").append(titled(a), "bold")
     if marker.unsigned:
-        return (
-            line.append(f"   {a.noun}s that ")
-            .append("matter", _STRONG[0])
-            .append(" to ")
-            .append(inline(a.title), "bold")
-        )
-    return line.append_text(_sides(a, marker)).append(" ").append(inline(a.title), "bold")
+        return line.append(f"   {a.noun}s that ").append("matter", _STRONG[0]).append(" to ").append(titled(a), "bold")
+    return line.append_text(_sides(a, marker)).append(" ").append(titled(a), "bold")
 
 
 def _verdict(attribution: Attribution) -> Text:
@@ -227,7 +229,7 @@ def _sides(attribution: Attribution, marker: _Marker) -> Text:
 
 def _rows(attribution: Attribution, words: tuple[Word, ...], scale: Scale, marker: _Marker, room: int) -> Text:
     labels, numbers = [labelled(attribution, word) for word in words], [scale.interval(word) for word in words]
-    width, digits = min(_LONGEST_WORD, max(map(cell_len, labels))), max(map(len, numbers))
+    width, digits = min(_longest_label(attribution, room), max(map(cell_len, labels))), max(map(len, numbers))
     longest = max(1, min(_BAR, room - width - digits - 6))
     rows = Text(no_wrap=True, overflow="ellipsis")
     for word, label, number in zip(words, labels, numbers, strict=True):
@@ -235,21 +237,21 @@ def _rows(attribution: Attribution, words: tuple[Word, ...], scale: Scale, marke
         style = _STRONG[0] if marker.unsigned else style
         rows.append(f"  {cells(label, width)}  {number:>{digits}}  ")
         share = abs(word.score) / scale.maximum if scale.maximum else 0.0
-        rows.append(_bar(share, longest, marker) + "\n", style if is_significant(word) else muted)
+        rows.append(bar(share, longest, ascii_only=marker.ascii_only) + "\n", style if is_significant(word) else muted)
     return rows
 
 
-def _bar(share: float, longest: int, marker: _Marker) -> str:
-    if marker.ascii_only:
-        return "#" * round(share * longest)
-    eighths = round(share * longest * 8)
-    return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).rstrip()
+def _longest_label(attribution: Attribution, room: int) -> int:
+    """Return the cells for the name of a unit: more for the long ones of an answer's sources, where there is room."""
+    return _LONGEST_WORD if attribution.answer is None else max(_LONGEST_WORD, room - _BAR - 24)
 
 
 def _headline(attribution: Attribution) -> str:
     a = attribution
+    if a.answer is not None:
+        return headline(a).plain
     predicted = f"predicted {inline(a.prediction.label)} {stated(a.prediction)}"
-    return f"Attribution for {inline(a.title)} by {inline(str(a.model.get('name')))}: {predicted}"
+    return f"Attribution for {titled(a)} by {inline(str(a.model.get('name')))}: {predicted}"
 
 
 def _closing(attribution: Attribution, shown: int) -> list[str]:

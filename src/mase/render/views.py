@@ -6,25 +6,27 @@ from dataclasses import dataclass, replace
 from markupsafe import Markup
 
 from mase.attribution import Attribution, Verdict, Word
+from mase.render.answers import AnswerView, answer_view
+from mase.render.bars import bars
 from mase.render.facts import (
     cut_off,
     evidence_facts,
     fit_facts,
-    meaning,
     origin,
     other_notes,
     other_responses,
     stated,
+    titled,
     top_classes,
     unit,
     zoomed_facts,
 )
 from mase.render.legend import heading
+from mase.render.meanings import meaning
 from mase.render.palette import (
     FAINT_SHADES,
     SHADES,
     Scale,
-    error95,
     has_intervals,
     is_significant,
     is_unsigned,
@@ -67,6 +69,8 @@ class View:
         Names of the marks in the text, which `legend` explains.
     group
         Number of the predicted class on a page of several texts, by which it can be filtered.
+    answer
+        The answer of a language model with its sources; None for other attributions.
     zoom, zoomed
         Which units are explained word by word, and the view of these words; empty and None if none are.
     """
@@ -95,6 +99,18 @@ class View:
     zoom: str
     zoomed: "View | None"
     more: Sequence[str]
+    answer: AnswerView | None
+
+    @property
+    def kinds(self) -> str:
+        """The classes of the article."""
+        kinds = {
+            f"t g{self.group}": self.number,
+            "care": self.number and not self.verdict.reliable,
+            "plain": self.unsigned,
+            "cites": self.answer,
+        }
+        return " ".join(name for name, is_there in kinds.items() if is_there)
 
 
 def view_of(
@@ -126,18 +142,23 @@ def view_of(
     marks = frozenset(mark for piece in shown for mark in _marks(a, piece, scale))
     zoomed = None if a.zoomed is None else view_of(a.zoomed, hints=hints)
     first = next((piece.unit for piece in shown if piece.unit is not None), None)
+
+    def attributes(piece: Piece) -> Markup:
+        hint = Markup(' title="{}"').format(scale.interval(piece.word, "±")) if hints and piece.word else Markup("")
+        return hint + Markup(_button(piece, first) if buttons else "")
+
     return View(
         number=number,
         group=group,
         verdict=replace(verdict, reasons=tuple(map(inline, verdict.reasons))),
         predicted=inline(a.prediction.label),
         probability=stated(a.prediction),
-        target=inline(a.title),
+        target=titled(a),
         other_target=a.prediction.probability is not None and a.target != a.prediction.label,
         heading=heading(marks, a.noun),
         unsigned=is_unsigned(a),
         intervals=has_intervals(a),
-        marks=marks | (zoomed.marks if zoomed else frozenset()),
+        marks=marks.union(_marks_of_parts(a), zoomed.marks if zoomed else ()),
         text=Markup("").join(
             _piece(piece, scale, hints=hints, button=_button(piece, first) if buttons else "") for piece in shown
         ),
@@ -153,6 +174,9 @@ def view_of(
         zoom=next((f"{fact[0].upper()}{fact[1:]}" for fact in zoomed_facts(a)), ""),
         zoomed=zoomed,
         more=[*meaning([a]), " · ".join(origin(a))] if alone else [],
+        answer=None
+        if a.answer is None
+        else answer_view(a, number=number, longest_unread=_UNREAD_SHOWN, attributes=attributes),
     )
 
 
@@ -172,6 +196,15 @@ def _marks(attribution: Attribution, piece: Piece, scale: Scale) -> Iterator[str
         yield side
     if not is_significant(word):
         yield f"insignificant {side}"
+
+
+def _marks_of_parts(attribution: Attribution) -> Iterator[str]:
+    """Yield the names of the marks that the units of an answer's sources have for its parts."""
+    for part in attribution.answer.parts if attribution.answer else ():
+        found = attribution.of(part.response)
+        scale = scale_of(found)
+        for word in found.word_scores:
+            yield from _marks(found, Piece(word.text, word), scale)
 
 
 def _button(piece: Piece, first: int | None) -> str:
@@ -205,25 +238,10 @@ def _class_rows(attribution: Attribution) -> list[_ClassRow]:
 
 
 def _word_rows(attribution: Attribution, words: Sequence[Word], scale: Scale) -> list[_WordRow]:
-    """Return rows of words with their bars.
-
-    All bars start at the 0 of a common axis, which is as wide as the longest bars and intervals on either side need.
-    """
-    ends = [word.score + sign * (error95(word) or 0.0) for word in words for sign in (-1, 1)]
-    low, high = min([0.0, *ends]), max([0.0, *ends])
-    width = (high - low) or 1.0
-
-    def box(kind: str, one: float, other: float) -> Markup:
-        left, right = (1 + 98 * (value - low) / width for value in sorted((one, other)))
-        shape = '<rect class={} x="{:.3g}%" width="{:.3g}%"/>'
-        return Markup(shape).format(kind, left, right - left)
-
-    def bar(word: Word) -> Markup:
-        error = error95(word)
-        whisker = "" if error is None else box("w", word.score - error, word.score + error)
-        return box("p" if word.score > 0 else "n", 0.0, word.score) + box("z", 0.0, 0.0) + whisker
-
-    return [_WordRow(labelled(attribution, word), scale.interval(word), bar(word)) for word in words]
+    labels = [labelled(attribution, word) for word in words]
+    return [
+        _WordRow(label, scale.interval(word), bar) for label, word, bar in zip(labels, words, bars(words), strict=True)
+    ]
 
 
 def _n_listed(n_words: int) -> int:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
-from mase.render.html import PALETTES, style
+from mase.render.html import PALETTES, answer_style, style
 from mase.render.templates import resource, templates
 
 __all__ = ["File", "files", "workbench"]
@@ -23,7 +23,7 @@ class File:
 
 def files() -> Mapping[str, File]:
     """Return the files of the page by name, with the style sheets and the scripts of articles."""
-    sheet = style() + resource("mase.render", "palettes.css") + resource("mase.render", "trial.css")
+    sheet = style() + answer_style() + resource("mase.render", "palettes.css") + resource("mase.render", "trial.css")
     found = {"style.css": File(sheet.encode(), _TYPES[".css"])}
     for package in ("mase.render", "mase.serve"):
         for file in resources.files(package).joinpath("static").iterdir():

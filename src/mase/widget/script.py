@@ -2,7 +2,7 @@
 
 import re
 
-from mase.render.html import style
+from mase.render.html import answer_style, style
 from mase.render.templates import resource
 
 __all__ = ["script", "sheet"]
@@ -21,4 +21,4 @@ def script() -> str:
 
 def sheet() -> str:
     """Return the style sheet of the view, which is applied inside of a shadow root only."""
-    return style() + resource("mase.render", "trial.css") + resource(_PACKAGE, "widget.css")
+    return style() + answer_style() + resource("mase.render", "trial.css") + resource(_PACKAGE, "widget.css")

@@ -5,6 +5,7 @@ import io
 from dataclasses import replace
 
 import pytest
+from tests.answers import cited
 from tests.attributions import two_fields
 
 import mase
@@ -45,6 +46,13 @@ def test_all_responses_have_rows_with_their_own_ranks():
     assert [row["response"] for row in rows] == ["pos"] * 3 + ["neg"] * 3
     assert [row["rank"] for row in rows] == ["1", "2", "3", "3", "1", "2"]
     assert [row["value"] for row in rows] == ["1.5"] * 3 + ["-1.5"] * 3
+
+
+def test_the_sources_of_an_answer_are_told():
+    rows = table(cited(), two_fields())
+    assert [row["cited"] for row in rows[:8]] == [""] * 4 + ["True", "False", "False", "False"]
+    assert {row["cited"] for row in rows[16:]} == {""}
+    assert [row["value"] for row in rows[::4]][:4] == ["2.0", "1.0", "0.0", "-1.0"]
 
 
 def test_scores_without_errors_and_failures_have_empty_cells(found):

@@ -60,16 +60,16 @@ def test_rounding_costs_no_evaluation_and_is_in_the_errors(method):
 
     def rounded(c):
         exact = inner.function(c)
-        return exact + LEVEL * np.sin(1e4 * exact) * (len(c) > 1)
+        return exact + LEVEL * np.sin(1e4 * exact + 2 * (len(c) > 1))
 
     expected = run(inner, method, n_samples=200)
     found = run(_Rounding(rounded, 4), method, n_samples=200)
     assert {note.code for note in found.notes} >= {"rounding"}
-    assert found.cost.n_queries <= expected.cost.n_queries + 1  # the text alone, again
+    assert found.cost.n_queries <= expected.cost.n_queries + 5  # the text and four rows, again alone
     errors = np.sqrt(found.estimate.variances)
     assert not found.exact
     assert (errors > 0).all()
-    assert (np.abs(found.estimate.gamma - expected.estimate.gamma) <= 4 * errors).all()
+    assert (np.abs(found.estimate.gamma - expected.estimate.gamma) <= 3 * errors).all()
     plain = run(FunctionProbe(rounded, 4), method, n_samples=200)
     assert {note.code for note in plain.notes} >= {"batch-dependent"}
     assert plain.cost.n_queries > found.cost.n_queries

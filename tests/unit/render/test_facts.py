@@ -2,17 +2,13 @@
 
 from dataclasses import replace
 
-import numpy as np
-import pytest
+from tests.answers import cited
 from tests.attributions import attribution
 
 from mase.attribution import Fit, Prediction
-from mase.links import LINKS
 from mase.render.facts import (
     duration,
     fit_facts,
-    link_meaning,
-    meaning,
     measured,
     origin,
     other_responses,
@@ -21,12 +17,6 @@ from mase.render.facts import (
     top_classes,
     unit,
 )
-from mase.render.terminal import summary
-
-MASKED = {"name": "mase", "space": {"name": "token-mask"}, "design": {"name": "focused"}}
-
-
-SCALED = {"name": "mase-nlgp", "space": {"name": "token-scale"}, "design": {"name": "orthogonal"}}
 
 
 def test_facts():
@@ -55,42 +45,10 @@ def test_facts():
 
 
 def test_the_unit_of_the_scores_is_told():
-    margin, masked = attribution(link="margin", method=MASKED), attribution(method=MASKED)
-    assert (unit(attribution()), link_meaning(attribution())) == ("probability of pos", None)
-    assert unit(margin) == "margin of pos in log-odds"
-    assert np.exp(0.7) == pytest.approx(2, rel=0.01)
-    assert link_meaning(margin) == "margin: log-odds against the most probable other class; +0.7 doubles the odds"
-    assert [link_meaning(attribution(link=link)) is None for link in LINKS] == [True, False, False, False, False, False]
-    separate = Prediction("pos", 1, 0.8, {"neg": 0.7, "pos": 0.8})
-    assert (
-        link_meaning(replace(margin, prediction=separate))
-        == "margin: the log-odds of the class against its absence; +0.7 doubles the odds"
-    )
-    logit = attribution(link="logit", value=1.5)
-    assert link_meaning(logit) == "logit: the model's raw score of the class"
-    assert (
-        link_meaning(attribution(link="logit", value=np.log(0.8 / 0.2)))
-        == "logit: the log-odds of the class; +0.7 doubles the odds"
-    )
-    assert summary(margin).splitlines()[-3:] == [
-        "8 strongest of 11 words; margin of pos in log-odds, ± 95 % interval (sampling)", link_meaning(margin),
-        "R² 0.98 · 1,001 evaluations · 200 ms · mase, seed 0",
-    ]  # fmt: skip
-    put_back, scaled, told = (
-        meaning([one]) for one in (masked, attribution(method=SCALED), attribution(method={"name": "random"}))
-    )
-    assert "when the word is kept instead of masked" in put_back[0]
-    assert "with the word's share in the input" in scaled[0]
-    assert "as the method named below measures it" in told[0]
-    assert meaning([margin, masked, margin]) == [*put_back, f"M{link_meaning(margin)[1:]}."]
-    assert meaning([]) == []
-
-
-def test_a_contrast_is_named_wherever_the_class_is():
-    found = attribution(against="neg", link="margin", method=MASKED)
-    assert unit(found) == "margin of pos rather than neg in log-odds"
-    assert link_meaning(found) == "margin: the log-odds of one against the other; +0.7 doubles the odds"
-    assert "pos rather than neg" in summary(found)
+    assert unit(attribution()) == "probability of pos"
+    assert unit(attribution(link="margin", against="neg")) == "margin of pos rather than neg in log-odds"
+    assert unit(cited()) == "log-odds of answer"
+    assert unit(attribution(label="p" * 100)) == f"probability of {'p' * 79}…"
 
 
 def test_other_responses_have_a_line_each():
@@ -102,3 +60,4 @@ def test_other_responses_have_a_line_each():
     assert lines[-1] == "and 2 more"
     assert len(lines) == 9
     assert other_responses(found) == []
+    assert other_responses(cited()) == []  # parts of an answer

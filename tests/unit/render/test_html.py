@@ -11,8 +11,8 @@ from tests.attributions import attribution
 
 from mase.attribution import Prediction
 from mase.errors import DataError
-from mase.render.facts import meaning
 from mase.render.html import article, fragment, page, write_page
+from mase.render.meanings import meaning
 from mase.text import Truncation, find_words
 
 MASKED = {"name": "mase", "space": {"name": "token-mask"}, "design": {"name": "focused"}}

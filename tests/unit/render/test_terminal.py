@@ -93,7 +93,7 @@ def test_scores_without_a_direction_are_not_drawn_as_for_the_class(tmp_path):
     assert "for⁺" not in text
     assert "against" not in text
     source = made.to_html()
-    assert "<article class=plain>" in source
+    assert '<article class="plain">' in source
     assert "Words that <b d>matter</b> to <bdi>pos</bdi>" in source
     assert "not whether it increases or decreases" in source
     figure = bar_chart(made)
@@ -167,7 +167,7 @@ def test_random_scores_have_no_interval_anywhere(lstm_model, tmp_path):
         assert not re.search(r"words? (that matter|for|against)", shown, re.IGNORECASE)
     assert not set("⁺⁻") & set(printed(found))
     source = page([found])
-    assert "<article class=plain>" in source
+    assert '<article class="plain">' in source
     assert "±" not in source
     assert "class=w" not in source
     assert "class=w" in page([attribution()])

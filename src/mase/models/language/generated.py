@@ -60,7 +60,16 @@ class Generated(Reopened):
             raise OptionError(f"max_new_tokens is {max_new_tokens!r}, expected an integer >= 1")
         self.language_model, self.max_new_tokens = language_model, max_new_tokens
         self.template = template if template is None or isinstance(template, Template) else Template(template)
-        self.name, self.sha256 = language_model.name, language_model.sha256
+
+    @property
+    def name(self) -> str:
+        """Name of the language model."""
+        return self.language_model.name
+
+    @property
+    def sha256(self) -> str | None:
+        """Checksum of its weights; None for a server."""
+        return self.language_model.sha256
 
     def encode(self, text: Input) -> Tokens:
         """Return the words of all fields of a document as tokens; those of the answer are fixed.

@@ -7,6 +7,7 @@ from typing import Any
 
 from mase.errors import EmptyTextError, InvalidTextError, MaseError, ModelError
 from mase.models.language.protocol import Continuation, Prompt
+from mase.models.language.spans import grown
 from mase.models.language.template import plain
 from mase.models.pretrained import whole_text
 from mase.text import Span
@@ -45,7 +46,7 @@ class PromptTokenizer:
             If there is no token.
         """
         if self.chat and not isinstance(prompt, str):
-            ids = self._encoded(self._rendered(prompt, answering=True), special=False)
+            ids = self._encoded(self.rendered(prompt, answering=True), special=False)
         else:
             ids = self._encoded(plain(prompt, self.owner), special=True)
         if not ids:
@@ -67,7 +68,7 @@ class PromptTokenizer:
 
     def generated(self, ids: Sequence[int]) -> Continuation:
         """Return the answer that consists of these ids."""
-        text = self._decoded(ids)
+        text = self.decoded(ids)
         return Continuation(text, tuple(ids), self._spans(text, tuple(ids)))
 
     def stops(self) -> frozenset[int]:
@@ -81,14 +82,21 @@ class PromptTokenizer:
             return frozenset()
         messages = [{"role": "user", "content": "question"}, {"role": "assistant", "content": _MARK}]
         try:
-            after = self._rendered(messages, answering=False).rpartition(_MARK)[2].strip()
+            after = self.rendered(messages, answering=False).rpartition(_MARK)[2].strip()
         except InvalidTextError:
             return frozenset()
         first = self._encoded(after, special=False)[:1]
         known = self.backend.added_tokens_decoder
         return frozenset(token for token in first if token in known and known[token].special)
 
-    def _rendered(self, messages: Any, *, answering: bool) -> str:
+    def rendered(self, messages: Any, *, answering: bool) -> str:
+        """Return messages as text by the chat template, up to where the answer begins if it is to come.
+
+        Raises
+        ------
+        InvalidTextError
+            If they are no messages, or the chat template refuses them.
+        """
         if not isinstance(messages, list | tuple) or not all(isinstance(one, Mapping) for one in messages):
             raise InvalidTextError(
                 f"the prompt is {messages!r:.60}, expected a str, or a list of messages with 'role' and 'content'"
@@ -108,7 +116,8 @@ class PromptTokenizer:
         with self._whole_text(), _reported(text):
             return tuple(self.backend(text, add_special_tokens=special, verbose=False)["input_ids"])
 
-    def _decoded(self, ids: Sequence[int]) -> str:
+    def decoded(self, ids: Sequence[int]) -> str:
+        """Return the text of ids, also of special ones."""
         return str(self.backend.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False))
 
     def _whole_text(self) -> AbstractContextManager[None]:
@@ -125,26 +134,7 @@ class PromptTokenizer:
                 found = self.backend(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
             if tuple(found["input_ids"]) == ids:
                 return tuple((start, end) for start, end in found["offset_mapping"])
-        return _grown(text, [self._decoded(ids[: count + 1]) for count in range(len(ids))])
-
-
-def _grown(text: str, beginnings: Sequence[str]) -> tuple[Span, ...]:
-    """Return the span that each token adds, where `beginnings` are the texts of the tokens up to it."""
-    spans: list[Span] = []
-    pending, start = 0, 0
-    for beginning in beginnings:
-        end = max(start, _shared(text, beginning))
-        pending += 1
-        if end > start:  # otherwise the token is a piece of a character, or adds none
-            spans += [(start, end)] * pending
-            start, pending = end, 0
-    return (*spans, *[(start, len(text))] * pending)
-
-
-def _shared(left: str, right: str) -> int:
-    """Return the length of the common beginning."""
-    n = min(len(left), len(right))
-    return next((index for index in range(n) if left[index] != right[index]), n)
+        return grown(text, [self.decoded(ids[: count + 1]) for count in range(len(ids))])
 
 
 @contextmanager

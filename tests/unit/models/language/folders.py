@@ -18,13 +18,13 @@ def tokenizer(**settings):
     return transformers.PreTrainedTokenizerFast(tokenizer_object=backend, **SPECIAL | settings)
 
 
-def causal_folder(folder, **settings):
+def causal_folder(folder, seed=0, **settings):
     """Save a Llama, and return the folder."""
     config = transformers.LlamaConfig(
         vocab_size=len(WORDS), bos_token_id=1, eos_token_id=2, pad_token_id=3, num_key_value_heads=2,
         max_position_embeddings=128, **SIZES | settings
     )  # fmt: skip
-    return saved(transformers.AutoModelForCausalLM.from_config(config), folder)
+    return saved(transformers.AutoModelForCausalLM.from_config(config), folder, seed)
 
 
 def seq2seq_folder(folder):
@@ -36,9 +36,9 @@ def seq2seq_folder(folder):
     return saved(transformers.AutoModelForSeq2SeqLM.from_config(config), folder)
 
 
-def saved(module, folder):
+def saved(module, folder, seed=0):
     """Save a model with weights that are large enough that every word matters, and the tokenizer."""
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     with torch.no_grad():
         for weights in module.parameters():
             weights.normal_(0, 0.4)

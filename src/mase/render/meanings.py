@@ -1,0 +1,72 @@
+"""What the scores of an attribution mean, in words."""
+
+import math
+from collections.abc import Iterable
+
+from mase.attribution import Attribution
+from mase.render.palette import has_intervals, is_unsigned
+
+__all__ = ["link_meaning", "meaning"]
+
+_CONTRAST_MEANINGS = {
+    "margin": "margin: the log-odds of one against the other; +0.7 doubles the odds",
+    "log-probability": "log-probability: +0.7 doubles the ratio of both probabilities",
+}
+_LINK_MEANINGS = {
+    "margin": "margin: log-odds against the most probable other class; +0.7 doubles the odds",
+    "logit": "logit: the model's raw score of the class",
+    "log-probability": "log-probability: +0.7 doubles the probability",
+    "mean-log-probability": "mean-log-probability: the log-probability per token",
+    "value": "value: the number that the model returns for the class",
+}
+_LOG_ODDS = "log-odds: +0.7 doubles the odds of the answer"
+_ROUNDING = 1e-4
+
+
+def link_meaning(attribution: Attribution) -> str | None:
+    """Return what the name of the link means; None for a probability or value, and for scores that are no estimates."""
+    answered = attribution.answer is not None
+    if not has_intervals(attribution) or (attribution.prediction.values and not answered):
+        return None
+    if attribution.responses[0].against is not None:
+        return _CONTRAST_MEANINGS.get(attribution.link, f"{attribution.link}: the difference between both")
+    if answered:
+        return _LOG_ODDS if attribution.link == "logit" else _LINK_MEANINGS.get(attribution.link)
+    probabilities, response = attribution.prediction.probabilities, attribution.response
+    for window in attribution.windows[:1]:  # pooled numbers need not be related as those of the model are
+        probabilities, response = window.prediction.probabilities, window.of(attribution.target).value
+    probability = probabilities.get(attribution.target, 0.0)
+    # Multi-label: the probabilities do not sum to 1, and there is no competing class.
+    multilabel = abs(sum(probabilities.values()) - 1) > _ROUNDING
+    log_odds = math.log(probability / (1 - probability)) if 0 < probability < 1 else math.inf
+    if attribution.link == "margin" and multilabel:
+        return "margin: the log-odds of the class against its absence; +0.7 doubles the odds"
+    if attribution.link == "logit" and abs(response - log_odds) < _ROUNDING * max(1.0, abs(log_odds)):
+        return "logit: the log-odds of the class; +0.7 doubles the odds"
+    return _LINK_MEANINGS.get(attribution.link)
+
+
+def meaning(attributions: Iterable[Attribution]) -> list[str]:
+    """Return what the scores of these attributions mean, with one sentence per kind of score."""
+    sentences = [
+        sentence for a in attributions for sentence in (_score_meaning(a), link_meaning(a)) if sentence is not None
+    ]
+    return [f"{sentence[0].upper()}{sentence[1:]}." for sentence in dict.fromkeys(sentences)]
+
+
+def _score_meaning(attribution: Attribution) -> str:
+    noun = attribution.noun
+    if not has_intervals(attribution):
+        return f"the scores of this method say nothing about the {noun}s: they are a baseline for comparisons"
+    if is_unsigned(attribution):
+        return (
+            f"a score says how much the {noun} matters, but not whether it increases or decreases the explained number"
+        )
+    design, space = attribution.method.get("design"), attribution.method.get("space")
+    if not isinstance(design, dict) or not isinstance(space, dict):
+        return f"a score says how much the {noun} increases the explained number, as the method named below measures it"
+    masked = "masked" if attribution.answer is None else "left out"
+    change = f"much the explained number increases when the {noun} is kept instead of {masked}"
+    if space.get("name") != "token-mask":
+        change = f"fast the explained number increases with the {noun}'s share in the input"
+    return f"a score says how {change}, on average over the perturbed copies of the text that the model evaluated"

@@ -1,0 +1,191 @@
+"""Language models behind a URL: their scores are those of the model, whatever the dialect."""
+
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+import torch
+from tests.completion_server import echo, engine, llama_cpp, llama_cpp_python, vllm
+from tests.servers import dropped, served, status
+
+import mase
+from mase.errors import CapabilityError, EmptyTextError, ModelError, OptionError, ServiceError
+from mase.models import CompletionServer
+from mase.models.language.protocol import LanguageModel
+from mase.models.portable import dumps
+
+TEXTS = ["The capital of France is", "Where is Paris? It is", "Who lives in the kitchen?"]
+MESSAGES = [{"role": "user", "content": "Where is Paris?"}]
+ANSWER = " Paris, naïve café."
+# The routes of a server, whether its tokenizer puts a token before texts, the options, and the dialect that is found.
+KINDS = {
+    "vllm": (vllm, False, {}, "vllm"),
+    "vllm-bos": (vllm, True, {}, "vllm"),
+    "vllm-local-tokenizer": (vllm, True, {"tokenizer": engine(True).tokenizer}, "vllm"),
+    "vllm-as-echo": (vllm, True, {"dialect": "echo"}, "echo"),
+    "vllm-as-text": (vllm, True, {"dialect": "echo-text"}, "echo-text"),
+    "llama.cpp": (llama_cpp, True, {}, "llama.cpp"),
+    "echo": (echo, False, {"tokenizer": engine().tokenizer}, "echo"),
+    "echo-text": (echo, False, {}, "echo-text"),
+    "llama-cpp-python": (llama_cpp_python, True, {}, "echo-text"),
+    "llama-cpp-python-local-tokenizer": (llama_cpp_python, True, {"tokenizer": engine(True).tokenizer}, "echo-text"),
+}
+every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def truth(of, prompt, answer):
+    """Return the log-probabilities of the ids of an answer, each from a pass over what stands before it."""
+    with torch.inference_mode():
+        rows = [
+            of.model(torch.tensor([[*prompt, *answer[:end]]])).logits[0, -1].log_softmax(-1)
+            for end in range(len(answer))
+        ]
+    return [float(row[token]) for row, token in zip(rows, answer, strict=True)]
+
+
+@every_kind
+def test_scores_are_those_of_the_model(kind):
+    routes, bos, options, dialect = KINDS[kind]
+    of = engine(bos)
+    with served(routes(of)) as (url, _):
+        server = CompletionServer(url, **options)
+        assert server.dialect == dialect
+        assert (server.name, server.sha256, server.n_setup) == ("tiny", None, 5)
+        given, greedy = server.continuation(ANSWER), server.generate(TEXTS[0], 5)
+        assert {place for span in given.spans for place in range(*span)} == {*range(len(ANSWER))}
+        assert (len(greedy), given.text) == (5, ANSWER)
+        assert greedy.text == of.shown(of.generated(of.ids(TEXTS[0]), 5)[0])
+        found = server.log_probabilities(TEXTS, [given, greedy])
+    assert [table.shape for table in found] == [(3, len(given)), (3, 5)]
+    for answer, table in zip((given, greedy), found, strict=True):
+        ids = of.ids(answer.text, special=False)
+        assert len(ids) == len(answer)
+        np.testing.assert_allclose(table, [truth(of, of.ids(text), ids) for text in TEXTS], atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["vllm", "vllm-local-tokenizer", "echo", "llama-cpp-python-local-tokenizer"])
+def test_messages_are_rendered_by_the_chat_template(kind):
+    routes, bos, options, _ = KINDS[kind]
+    of = engine(bos)
+    with served(routes(of)) as (url, _):
+        server = CompletionServer(url, **options)
+        answer = server.continuation(ANSWER)
+        (found,) = server.log_probabilities([MESSAGES], [answer])
+    # A server that takes text puts its first token before it.
+    prompt = of.ids(of.chat(MESSAGES), special=server.dialect == "echo-text")
+    np.testing.assert_allclose(found[0], truth(of, prompt, of.ids(ANSWER, special=False)), atol=1e-4)
+
+
+def test_llama_cpp_renders_messages():
+    of = engine()
+    with served(llama_cpp(of)) as (url, _):
+        server = CompletionServer(url)
+        (found,) = server.log_probabilities([MESSAGES, "Who?"], [server.continuation(ANSWER)])
+    for row, prompt in zip(found, (of.chat(MESSAGES), "Who?"), strict=True):
+        np.testing.assert_allclose(row, truth(of, of.ids(prompt), of.ids(ANSWER, special=False)), atol=1e-4)
+
+
+def test_messages_need_someone_who_renders_them():
+    with served(echo(engine())) as (url, _):
+        server = CompletionServer(url)
+        with pytest.raises(CapabilityError, match="expected the tokenizer of the model as tokenizer"):
+            server.generate(MESSAGES, 3)
+
+
+def test_prompts_are_sent_in_batches_and_come_back_in_their_order():
+    of = engine()
+    prompts = [f"One, two, {'three, ' * i}" for i in range(11)]
+    with served(vllm(of)) as (url, double):
+        server = CompletionServer(url, tokenizer=of.tokenizer, batch_size=4)
+        answer = server.continuation(" Paris")
+        double.requests.clear()
+        (found,) = server.log_probabilities(prompts, [answer])
+        assert sorted(len(body["prompt"]) for body in double.asked("/v1/completions")) == [3, 4, 4]
+        assert len(double.requests) == 3
+    np.testing.assert_allclose(found, [truth(of, of.ids(prompt), answer.ids) for prompt in prompts], atol=1e-4)
+
+
+@pytest.mark.parametrize("routes", [vllm, llama_cpp])
+def test_a_generated_answer_has_no_token_that_ends_it(routes, monkeypatch):
+    of = engine()
+    ids, scores = of.generated(of.ids(TEXTS[0]), 3)
+    with served(routes(of)) as (url, _):
+        server = CompletionServer(url)
+        ended = [*ids, of.tokenizer.eos_token_id], [*scores, -0.5]
+        monkeypatch.setattr(of, "generated", lambda *arguments: ended)
+        assert server.generate(TEXTS[0], 20).ids == tuple(ids)
+
+
+def test_no_answer_is_refused():
+    of = engine()
+    with served(vllm(of)) as (url, double):
+        server = CompletionServer(url)
+        completions = double.routes["POST /v1/completions"]
+        double.routes["POST /v1/completions"] = lambda body: without_text(completions(body))
+        with pytest.raises(ModelError, match="generated no text"):
+            server.generate(TEXTS[0], 3)
+        with pytest.raises(EmptyTextError):
+            server.continuation("")
+
+
+def without_text(answer):
+    answer["choices"][0]["text"] = ""
+    return answer
+
+
+def test_a_model_is_named_unless_there_is_only_one():
+    with served(vllm(engine()) | {"GET /v1/models": lambda body: {"data": [{"id": "a"}, {"id": "b"}]}}) as (
+        url,
+        double,
+    ):
+        with pytest.raises(OptionError, match=r"serves \['a', 'b'\]"):
+            CompletionServer(url)
+        server = CompletionServer(url + "/v1/", "b", name="ours")
+        assert {body["model"] for body in double.asked("/v1/completions")} == {"b"}
+    assert server.name == "ours"
+
+
+def test_a_server_that_is_not_there():
+    with pytest.raises(ServiceError, match="cannot be reached"):
+        CompletionServer("http://127.0.0.1:1")
+
+
+def test_what_passes_is_asked_again_and_what_does_not_ends_it():
+    of = engine()
+    with served(vllm(of)) as (url, double):
+        server = CompletionServer(url, tokenizer=of.tokenizer, batch_size=1, retries=3, timeout=1)
+        answer = server.continuation(" Paris")
+        truths = [truth(of, of.ids(text), answer.ids) for text in TEXTS]
+        double.faults += [status(429, {"Retry-After": "0"}), dropped, status(503)]
+        np.testing.assert_allclose(server.log_probabilities(TEXTS, [answer])[0], truths, atol=1e-4)
+        double.faults += [status(500, body=b'{"error": "out of memory"}')]
+        with pytest.raises(ServiceError, match=r"500 .*out of memory"):
+            server.log_probabilities(TEXTS, [answer])
+
+
+def test_a_pickle_opens_and_checks_the_server_again(monkeypatch):
+    monkeypatch.setenv("OUR_TOKEN", "s3cr3t")
+    with served(vllm(engine())) as (url, double):
+        server = CompletionServer(url, token_env="OUR_TOKEN", tolerance=0.1, batch_size=3, name="ours")
+        content = dumps(server)
+        double.requests.clear()
+        again = pickle.loads(content)
+        assert again._opened == server._opened
+        assert {"model", "dialect", "tokenizer", "batch_size", "tolerance", "name", "token_env"} == {*again._opened[1]}
+        assert all(headers["Authorization"] == "Bearer s3cr3t" for _, headers, _ in double.requests)
+        assert len(double.asked("/v1/completions")) == 3
+    assert b"s3cr3t" not in content
+    assert {*inspect.signature(CompletionServer).parameters} - {"base_url", "connection"} <= {*again._opened[1]}
+
+
+def test_it_is_a_language_model_for_cite():
+    of = engine()
+    with served(vllm(of)) as (url, _):
+        server = CompletionServer(url)
+        assert isinstance(server, LanguageModel)
+        found = mase.cite(
+            server, context=["Paris is in France.", "The kitchen is clean."], query="Where?", answer="Paris"
+        )
+    assert len(found.units) == 2
+    assert found.answer.text == "Paris"
