@@ -13,7 +13,7 @@ from mase.models.checksum import Checksum
 from mase.models.devices import device_of, multiplies_bfloat16
 from mase.models.language.description import LanguageDescription, of_module
 from mase.models.language.forward import Forward, half_weights
-from mase.models.language.protocol import Continuation, Prompt
+from mase.models.language.protocol import Continuation, Labels, Prompt
 from mase.models.language.scoring import Row, Scorer
 from mase.models.language.tokenizer import PromptTokenizer
 from mase.models.locks import alone
@@ -32,6 +32,11 @@ class CausalLM(Reopened):
         The `PreTrainedModel`. It is never changed: its modes, gradients, hooks, weights and device stay as they are.
     tokenizer
         Its tokenizer.
+    labels
+        Label words, or the word of each label: they make a classifier of prompts of it. See
+        `mase.models.language.label_words.LabelWords`.
+    template
+        The prompt of that classifier.
     chat
         Whether messages go through the tokenizer's chat template; by default, where it has one. Otherwise a single
         message of the user is its text, and several are refused.
@@ -52,7 +57,16 @@ class CausalLM(Reopened):
     row is computed from its beginning, and so is each token of `generate`.
     """
 
-    def __init__(self, model: Any, tokenizer: Any = None, *, chat: bool | None = None, name: str | None = None) -> None:
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any = None,
+        *,
+        labels: Labels | None = None,
+        template: Prompt | None = None,
+        chat: bool | None = None,
+        name: str | None = None,
+    ) -> None:
         if not isinstance(model, nn.Module) or not hasattr(model, "get_output_embeddings"):
             raise OptionError(f"model is of type {type(model).__name__}, expected a causal language model")
         if tokenizer is None:
@@ -66,8 +80,14 @@ class CausalLM(Reopened):
         self.module: nn.Module = model
         self.name: str = name or getattr(model.config, "name_or_path", "") or type(model).__name__
         self.tokenizer = PromptTokenizer(tokenizer, self.name, templated if chat is None else chat)
+        self.labels, self.template = labels, template
         self.checksum = Checksum(model)
         self._scorer = Scorer(Forward(model))
+
+    @property
+    def chat(self) -> bool:
+        """Whether messages go through the chat template."""
+        return self.tokenizer.chat
 
     @property
     def device(self) -> str:

@@ -22,7 +22,7 @@ __all__ = ["Row", "Scorer"]
 
 # Measured in float32 and bfloat16 on a core of a Xeon: a pass over one token costs as much as the 50th part of a pass
 # over 2,500. A GPU has to be occupied, and starts its operations one by one.
-_CPU, _GPU = Costs(per_pass=48, most=1024), Costs(per_pass=1024, most=16384)
+_CPU, _GPU = Costs(per_pass=96, most=1024), Costs(per_pass=1024, most=16384)
 _AT_ONCE = 256  # sequences that are planned together
 _NORMALISED = 16  # positions whose probabilities are normalised at once
 
