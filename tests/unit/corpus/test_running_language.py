@@ -33,7 +33,7 @@ def run(folder, **options):
 def test_a_run_holds_the_answers_that_were_generated(tmp_path):
     made = run(tmp_path / "run")
     texts = made.texts().to_pylist()
-    assert [text["generated_answer"] for text in texts] == [ANSWER, None, None, ANSWER]
+    assert [text["explained_answer"] for text in texts] == [ANSWER, "The dog ran.", None, ANSWER]
     assert [text["error"] for text in texts] == [None, None, "EmptyTextError", None]
     assert json.loads(texts[1]["document"])[2] == {"name": "answer", "text": "The dog ran.", "fixed": True}
     assert [row["response"] for row in made.responses().to_pylist()] == ["answer"] * 3
@@ -43,7 +43,7 @@ def test_a_run_holds_the_answers_that_were_generated(tmp_path):
     ]  # fmt: skip
     assert made.manifest.asked.model["max_new_tokens"] == 128
     without = run(tmp_path / "without", fields=["context", "query"])
-    assert [text["generated_answer"] for text in without.texts().to_pylist()] == [ANSWER, ANSWER, None, ANSWER]
+    assert [text["explained_answer"] for text in without.texts().to_pylist()] == [ANSWER, ANSWER, None, ANSWER]
 
 
 def test_workers_write_the_same_bytes_and_go_on_where_they_stopped(tmp_path):
