@@ -19,7 +19,7 @@ __all__ = ["STEPS", "check_pipeline", "check_tokenizer_config", "check_tokenizer
 STEPS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 # Names of vocabulary files in all families. If there is a tokenizer.json, transformers uses it instead of the others.
 _VOCABULARIES = re.compile(
-    r".*(vocab|merges|token|bpe|tekken|spiece|dict|codes|emoji).*\.(txt|json|model|vocab|bpe|tiktoken)|merges"
+    r".*(vocab|merges|token|bpe|tekken|spiece|dict|codes|emoji).*\.(txt|json|model|vocab|bpe|tiktoken)|merges|.*\.jinja"
 )
 _PIECES = ("single", "pair")  # fields of a template that adds tokens around one text, or around two
 _HIGHEST_ID = 10 * limits.VOCABULARY  # an entry is created for each unused id below the highest one
