@@ -1,6 +1,6 @@
 """Cost of the rows of `mase.cite` against bare forward passes of the same prompts, and against context-cite.
 
-    python benchmarks/cite_speed.py MODEL_FOLDER [STORIES]
+    python benchmarks/cite_speed.py MODEL_FOLDER [--stories 2] [--rounds 3]
 
 in an environment with context-cite (`pip install --no-deps context-cite`, with nltk, spacy and datasets). MODEL_FOLDER
 holds a causal language model with its tokenizer; the committed page is of SmolLM2-135M-Instruct. The prompts are those
@@ -9,6 +9,7 @@ seconds of the processor in one thread, since the machine may be shared. Memory 
 """
 
 import argparse
+import gc
 import multiprocessing
 import os
 import statistics
@@ -40,7 +41,7 @@ from context_cite import ContextCiter  # noqa: E402
 from context_cite.context_partitioner import BaseContextPartitioner  # noqa: E402
 from context_cite.utils import _create_mask, get_masks_and_logit_probs  # noqa: E402
 
-N_ROWS, N_STORIES, ROUNDS, ANSWER_TOKENS = 32, 2, 3, 40
+N_ROWS, N_TRIED, ANSWER_TOKENS = 32, 8, 40
 QUERY = "What is this story about? Answer in one sentence."
 LENGTHS, SENTENCES = range(180, 251), range(8, 16)
 BARE_SIZES, CITE_SIZES = (1, 2, 4, 8, 16), (1, 4, 16)
@@ -136,10 +137,10 @@ def rows_of_mase(model: CausalLM, story: Story) -> np.ndarray:
     return model.log_probabilities(story.prompts, [model.continuation(story.answer)])[0].sum(axis=1)
 
 
-def rows_of_cite(story: Story, size: int) -> np.ndarray:
+def rows_of_cite(story: Story, size: int, n: int = N_ROWS) -> np.ndarray:
     citer = story.citer
     _, logits = get_masks_and_logit_probs(
-        citer.model, citer.tokenizer, N_ROWS, citer.num_sources, citer._get_prompt_ids, citer._response_ids, 0.5, size
+        citer.model, citer.tokenizer, n, citer.num_sources, citer._get_prompt_ids, citer._response_ids, 0.5, size
     )
     return -np.logaddexp(0, -logits.astype(np.float64)).sum(axis=1)
 
@@ -159,23 +160,31 @@ def opened(folder: str, precision: str) -> CausalLM:
 
 
 def best(cases: Mapping[int, Case]) -> int:
-    """Return the batch size whose case takes the fewest seconds in one round."""
-    seconds = interleaved(cases, 1, time.process_time)
-    return min(seconds, key=lambda size: seconds[size][0])
+    """Return the batch size whose case takes the fewest seconds, each tried once."""
+    seconds = {}
+    for size, case in cases.items():
+        began = time.process_time()
+        case()
+        seconds[size] = time.process_time() - began
+    return min(seconds, key=lambda size: seconds[size])
 
 
-def timed(folder: str, precision: str, n_stories: int) -> dict[str, Any]:
+def timed(folder: str, precision: str, n_stories: int, rounds: int) -> dict[str, Any]:
     """Return the seconds of all cases in a precision, with their best batch sizes."""
     model = opened(folder, precision)
     half = model.half() or model
     found = stories(model, n_stories)
     first = [bare_rows(model, story) for story in found]
-    rows, length = first[0]
+    rows, length = first[0][0][:N_TRIED], first[0][1]
     sizes = {
         BARE: best({size: lambda size=size: bare(model, rows, size, 0) for size in BARE_SIZES}),
         KEPT: best({size: lambda size=size: bare(model, rows, size, length + 1) for size in BARE_SIZES}),
-        CITE: best({size: lambda size=size: rows_of_cite(found[0], size) for size in CITE_SIZES}),
+        CITE: best({size: lambda size=size: rows_of_cite(found[0], size, N_TRIED) for size in CITE_SIZES}),
     }
+    answers: dict[str, Any] = {}
+
+    def kept(name: str, index: int, answer: Any) -> None:
+        answers[f"{name} {index}"] = answer
 
     def cite(story: Story) -> mase.Attribution:
         return mase.cite(model, context=story.text, query=QUERY, answer=story.answer, n_samples=N_ROWS)
@@ -183,33 +192,33 @@ def timed(folder: str, precision: str, n_stories: int) -> dict[str, Any]:
     each: dict[str, Any] = {
         BARE: lambda index: bare(model, first[index][0], sizes[BARE], 0),
         KEPT: lambda index: bare(model, first[index][0], sizes[KEPT], first[index][1] + 1),
-        OURS: lambda index: rows_of_mase(model, found[index]),
+        OURS: lambda index: kept(OURS, index, rows_of_mase(model, found[index])),
         HALF: lambda index: rows_of_mase(half, found[index]),
-        CITE: lambda index: rows_of_cite(found[index], sizes[CITE]),
-        WHOLE: lambda index: cite(found[index]),
+        CITE: lambda index: kept(CITE, index, rows_of_cite(found[index], sizes[CITE])),
+        WHOLE: lambda index: kept(WHOLE, index, cite(found[index]).fit.n_queries),
         CITE_WHOLE: lambda index: whole_of_cite(found[index], sizes[CITE]),
     }
     if precision != "float32":
         del each[HALF]
     cases: dict[str, Case] = {
-        name: lambda run=run: [run(index) for index in range(n_stories)] for name, run in each.items()
+        name: lambda run=run: [run(index) for index in range(len(found))] for name, run in each.items()
     }
-    seconds = interleaved(cases, ROUNDS, time.process_time)
+    seconds = interleaved(cases, rounds, time.process_time, warm=False)
     return {
         "seconds": seconds,
         "batch sizes": sizes,
-        "evaluations": [cite(story).fit.n_queries for story in found],
         "rows": [
             {
+                "evaluations of mase.cite": answers[f"{WHOLE} {index}"],
                 "tokens": sum(map(len, rows)),
                 "distinct rows": len(set(rows)),
                 "tokens of the answer": length,
                 "sentences": story.citer.num_sources,
                 "largest difference of log-probabilities of an answer": float(
-                    np.abs(rows_of_mase(model, story) - rows_of_cite(story, 1)).max()
+                    np.abs(answers[f"{OURS} {index}"] - answers[f"{CITE} {index}"]).max()
                 ),
             }
-            for story, (rows, length) in zip(found, first, strict=True)
+            for index, (story, (rows, length)) in enumerate(zip(found, first, strict=True))
         ],
     }
 
@@ -219,6 +228,8 @@ def memory(folder: str, precision: str, case: str, size: int) -> float:
     model = opened(folder, precision)
     (story,) = stories(model, 1)
     rows, length = bare_rows(model, story)
+    gc.collect()
+    Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")  # loading may take more memory than the rows
     before = _peak()
     if case == OURS:
         rows_of_mase(model, story)
@@ -264,12 +275,13 @@ def main() -> None:
     """Measure, print and write."""
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", help="the folder of a causal language model")
-    parser.add_argument("stories", nargs="?", type=int, default=N_STORIES)
+    parser.add_argument("--stories", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
     torch.set_num_threads(1)
     results, lines = {}, []
     for precision in ("float32", "bfloat16"):
-        found = timed(given.folder, precision, given.stories)
+        found = timed(given.folder, precision, given.stories, given.rounds)
         found["memory"] = grown(given.folder, precision, found["batch sizes"])
         results[precision] = found
         lines += table(precision, found)
@@ -277,12 +289,13 @@ def main() -> None:
     rows = results["float32"]["rows"]
     distinct = ", ".join(str(one["distinct rows"]) for one in rows)
     head = (
-        f"{N_ROWS} rows of each of {given.stories} stories of Reuters, sentences left out by fair coins, in one thread, "
-        f"{ROUNDS} interleaved rounds: median seconds of the processor, median ratios. {distinct} of the rows are "
-        f"distinct. Bare passes are at their best batch size of {BARE_SIZES}, context-cite at its best of "
-        f"{CITE_SIZES}. MiB is what the rows of one story add to the peak memory of a process."
+        f"{N_ROWS} rows of each of {given.stories} stories of Reuters, of which fair coins leave out sentences, in one "
+        f"thread, {given.rounds} interleaved rounds: median seconds of the processor, median ratios. {distinct} of the "
+        f"rows are distinct. Bare passes are at their best batch size of {BARE_SIZES} on {N_TRIED} rows, context-cite "
+        f"at its best of {CITE_SIZES}. MiB is what the rows of one story add to the memory of a process at most."
     )
-    made = provenance("python benchmarks/cite_speed.py MODEL_FOLDER", ROUNDS) | {"model": "SmolLM2-135M-Instruct"}
+    command = f"python benchmarks/cite_speed.py MODEL_FOLDER --stories {given.stories} --rounds {given.rounds}"
+    made = provenance(command, given.rounds) | {"model": "SmolLM2-135M-Instruct"}
     timings = {
         name: {case: spread(seconds) for case, seconds in found["seconds"].items()} for name, found in results.items()
     }

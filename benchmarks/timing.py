@@ -33,15 +33,15 @@ PACKAGES = (
 
 
 def interleaved(
-    cases: Mapping[str, Case], rounds: int, clock: Callable[[], float] = time.perf_counter
+    cases: Mapping[str, Case], rounds: int, clock: Callable[[], float] = time.perf_counter, *, warm: bool = True
 ) -> dict[str, list[float]]:
     """Return seconds per case and round, by a clock.
 
     The cases take turns in a different order each round, because a case affects caches and clock for the next one. A
-    first round for warming up is not counted.
+    first round, which is to `warm` up, is not counted.
     """
     seconds: dict[str, list[float]] = {name: [] for name in cases}
-    for number in range(rounds + 1):
+    for number in range(0 if warm else 1, rounds + 1):
         for name in random.Random(number).sample(list(cases), len(cases)):
             began = clock()
             cases[name]()
