@@ -16,10 +16,12 @@ import numpy as np
 from scoring import Asked
 
 from mase.arrays import Floats, Ints
+from mase.citing import sources
 from mase.links import Output
 from mase.measure import measure
 from mase.methods import Method, resolve
 from mase.models.protocol import Opened
+from mase.rng import generator
 
 __all__ = ["METHODS", "TooFewError", "scores_of"]
 
@@ -220,7 +222,9 @@ def by_mase(method: str | Method) -> Callable[[Asked, int], Floats]:
             raise TooFewError(f"it takes {asked.n_units + 2} evaluations")
         probe = MaskProbe(asked, asked.log_odds(np.ones((1, asked.n_units), dtype=bool))[:, None])
         chosen = resolve(method, n_samples=n - probe.n_setup, link="value")
-        return measure(probe, chosen, 0, np.random.default_rng(SEED)).estimate.gamma
+        case = asked.scorer.case
+        rng = generator(SEED, sources(case.context, case.query).key)  # that of `mase.cite`
+        return measure(probe, chosen, 0, rng).estimate.gamma
 
     return scored
 
