@@ -18,7 +18,7 @@ from mase.models.language.abilities import Abilities, tried
 from mase.models.language.forward import Cache, Forward
 from mase.models.language.plan import Branch, Costs, batches, branches
 
-__all__ = ["Row", "Scorer"]
+__all__ = ["Row", "Scorer", "chosen_log_probabilities", "costs_on"]
 
 # Measured in float32 and bfloat16 on a core of a Xeon: a pass over one token costs as much as the 50th part of a pass
 # over 2,500. A GPU has to be occupied, and starts its operations one by one.
@@ -107,7 +107,7 @@ class Scorer:
         abilities = Abilities(pads=False, continues=False)
         if len(sequences) > 1:
             abilities = self._supported(max(sequences, key=len))
-        costs = _CPU if self.forward.device.type == "cpu" else _GPU
+        costs = costs_on(self.forward.device)
         shared = branches(sequences, costs.per_pass) if abilities.continues else ()
         whole = Branch(0, len(sequences), 0, 0, shared)
         yield from _Walk(self.forward, costs, abilities, sequences, [reads[ids] for ids in sequences]).below(whole)
@@ -169,11 +169,18 @@ class _Walk:
         copies = None if cache is None else cache.copies(len(rows))
         logits, kept = self.forward(rows, positions, copies, keep=keep)
         at = {place: number for number, place in enumerate(positions)}
-        values = _log_probabilities(logits, [at[place] for place, _ in places], [read.target for _, read in places])
+        values = chosen_log_probabilities(
+            logits, [at[place] for place, _ in places], [read.target for _, read in places]
+        )
         return [(read, value) for (_, read), value in zip(places, values, strict=True)], kept
 
 
-def _log_probabilities(logits: torch.Tensor, rows: list[int], targets: list[int]) -> list[float]:
+def costs_on(device: torch.device) -> Costs:
+    """Return what passes cost on a device."""
+    return _CPU if device.type == "cpu" else _GPU
+
+
+def chosen_log_probabilities(logits: torch.Tensor, rows: list[int], targets: list[int]) -> list[float]:
     """Return the log-probability of each target by a row of logits `(m, vocabulary)`; only a few rows are copied."""
     if not targets:
         return []
