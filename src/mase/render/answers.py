@@ -23,6 +23,7 @@ from mase.render.cited import (
     place,
     source_numbers,
     subject,
+    texts_of,
     why_no_source,
 )
 from mase.render.facts import counted
@@ -155,8 +156,7 @@ def answer_view(
 
     texts = [
         (field.fixed, _text(given, field, pieces_of_field(attribution, field, longest_unread=longest_unread), unit))
-        for field in attribution.document
-        if field.text
+        for field in texts_of(attribution)
     ]
     other = attribution.responses[0].against
     return AnswerView(

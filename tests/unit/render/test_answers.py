@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 import pytest
 from tests.answers import ANSWER, SOURCES, cited
 from tests.attributions import attribution
+from tests.unit.render.screens import printed
 
 from mase.attribution import Field
 from mase.render.html import article, fragment, page
@@ -126,7 +127,7 @@ def test_every_part_has_a_list_of_its_sources():
     ]
     assert "log-odds +1.00 · −6.50 expected without it · R² 0.96" in one.text
     assert "log-odds 0.00 · −7.00 expected without them" in two.text
-    assert "No source: no sentence makes its odds ten times as high beyond the sampling error" in three.text
+    assert "No source: no sentence alone makes its odds ten times as high beyond the sampling error" in three.text
 
 
 def test_sources_are_shaded_for_each_response():
@@ -209,3 +210,9 @@ def test_the_other_answer_of_a_contrast_is_shown():
     first = made.responses[0]
     tree = body(page([replace(made, responses=(replace(first, against="London."),))]))
     assert "rather than London." in tree.root.text
+
+
+def test_an_answer_that_stands_in_a_field_is_shown_once():
+    document = (Field("text", SOURCES["source 1"]), Field("answer", "Paris.", fixed=True))
+    made = cited("Paris.", ((0, 6),), ((6.0, 0.2, 3.0, -1.0),), document=document)
+    assert "answer (fixed)" not in page([made]) + printed(made)

@@ -57,6 +57,8 @@ class CausalLM(TransformersLM):
         chat: bool | None = None,
         name: str | None = None,
     ) -> None:
+        if getattr(getattr(model, "config", None), "is_encoder_decoder", False):
+            raise OptionError(f"{type(model).__name__} has an encoder, expected a causal language model; use Seq2Seq")
         templated = getattr(tokenizer, "chat_template", None) is not None
         if chat and not templated:
             raise OptionError(

@@ -15,7 +15,7 @@ from mase.arrays import Floats, Ints
 from mase.models.batching import in_batches
 from mase.models.language.forward import Forward, cache_of
 from mase.models.language.plan import batches
-from mase.models.language.scoring import Row, chosen_log_probabilities, costs_on
+from mase.models.language.scoring import Row, chosen_log_probabilities, costs_on, enough_memory
 
 __all__ = ["EncoderDecoderScorer"]
 
@@ -37,6 +37,10 @@ class EncoderDecoderScorer:
         self.forward = forward
         self.prefix = tuple(prefix)
 
+    def replaced(self, forward: Forward) -> "EncoderDecoderScorer":
+        """Return the scorer of the same model in another precision."""
+        return EncoderDecoderScorer(forward, self.prefix)
+
     def log_probabilities(self, rows: Sequence[Row]) -> list[Floats]:
         """Return, for each row, the log-probabilities `(t,)` of the t tokens of its answer.
 
@@ -50,7 +54,7 @@ class EncoderDecoderScorer:
         for index, row in enumerate(rows):
             asked[row.ids[: row.start]][row.ids[row.start :]].append(index)
         prompts = list(asked)
-        with self.forward.running():
+        with self.forward.running(), enough_memory():
             for batch in batches([*map(len, prompts)], costs_on(self.forward.device)):
                 members: Ints = np.array(batch)
 
@@ -66,7 +70,7 @@ class EncoderDecoderScorer:
     def greedy(self, ids: Sequence[int], n: int, stops: Collection[int]) -> list[int]:
         """Return the most probable next token, again and again: up to n tokens, without the first of `stops`."""
         answer: list[int] = []
-        with self.forward.running():
+        with self.forward.running(), enough_memory():
             source, cache, fresh = self._source([tuple(ids)]), None, list(self.prefix)
             while len(answer) < n:
                 kept: dict[str, Any] = {} if cache is None else {cache.name: cache.value}
@@ -115,4 +119,4 @@ class EncoderDecoderScorer:
         device = self.forward.device
         ids = torch.as_tensor(np.array(rows), device=device)
         arguments = {**source, "decoder_input_ids": ids, "use_cache": keep, "return_dict": True}
-        return self.forward.logits(arguments, torch.as_tensor(np.array(places), device=device))
+        return self.forward.logits(arguments, torch.as_tensor(np.array(places)))

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -81,6 +81,11 @@ class GivenAnswer:
         lengths = [len(answer), *map(len, self._columns), *map(len, self._answers[1:])]
         self.output = Output("log-probabilities", n_tokens=tuple(lengths))
         self.name, self.sha256 = language_model.name, language_model.sha256
+
+    @property
+    def prompting(self) -> dict[str, Any]:
+        """The template."""
+        return {"template": self.template.prompt}
 
     def encode(self, text: Input) -> Tokens:
         """Return the words of all fields of a document as tokens.

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
+import torch
 from torch import nn
 
 from mase.arrays import Floats
@@ -32,6 +33,10 @@ class AnswerScorer(Protocol):
     @property
     def forward(self) -> Forward:
         """The model."""
+        ...
+
+    def replaced(self, forward: Forward) -> Self:
+        """Return the same scorer of the model in another precision."""
         ...
 
     def log_probabilities(self, rows: Sequence[Row]) -> list[Floats]:
@@ -70,6 +75,7 @@ class TransformersLM(Reopened, ABC):
         self.labels, self.template = labels, template
         self.checksum = Checksum(model)
         self._scorer = self._scorer_of(Forward(model))
+        self._half: tuple[Any, Self] | None = None  # and the versions of the weights that it has
 
     @abstractmethod
     def _scorer_of(self, forward: Forward) -> AnswerScorer:
@@ -108,15 +114,15 @@ class TransformersLM(Reopened, ABC):
         return self.checksum.value()
 
     def __getstate__(self) -> Packed:
-        rebuilt = ("module", "checksum", "_scorer")
+        rebuilt = ("module", "checksum", "_scorer", "_half")
         state = {name: value for name, value in self.__dict__.items() if name not in rebuilt}
         return Packed((self.module, self._scorer.forward.half is not None, state))
 
     def __setstate__(self, packed: Packed) -> None:
-        self.module, half, state = packed.value
+        self.module, in_half, state = packed.value
         self.__dict__.update(state)
-        self.checksum = Checksum(self.module)
-        self._scorer = self._scorer_of(Forward(self.module, half_weights(self.module) if half else None))
+        self.checksum, self._half = Checksum(self.module), None
+        self._scorer = self._scorer_of(Forward(self.module, half_weights(self.module) if in_half else None))
 
     def generate(self, prompt: Prompt, max_new_tokens: int) -> Continuation:
         """Return the greedy continuation of a prompt: up to `max_new_tokens` tokens, without the one that ends it.
@@ -178,12 +184,20 @@ class TransformersLM(Reopened, ABC):
         return any(parameter.dtype.itemsize == 2 for parameter in self.module.parameters())
 
     def half(self) -> Self | None:
-        """Return the same model in bfloat16, except for its head; None where that would be slower."""
-        if not multiplies_bfloat16(device_of(self.module)):
+        """Return the same model in bfloat16, except for its head; None where that would be slower.
+
+        It holds a copy of the weights, of half their size. A model that already has weights of 16 bits stays as it is.
+        """
+        if not multiplies_bfloat16(self.device):
             return None
-        model = copy.copy(self)
-        model._scorer = self._scorer_of(Forward(self.module, half_weights(self.module)))
-        return model
+        if next(self.module.parameters()).dtype != torch.float32 or self._scorer.forward.half is not None:
+            return self
+        versions = self.checksum.versions()
+        if self._half is None or self._half[0] != versions:
+            model = copy.copy(self)
+            model._scorer = self._scorer.replaced(Forward(self.module, half_weights(self.module)))
+            self._half = versions, model
+        return self._half[1]
 
     @property
     def description(self) -> LanguageDescription:
