@@ -77,7 +77,9 @@ def page() -> str:
     first = next(iter(CANDIDATES))
     for units in ("word", "sentence"):
         n_prompts = len(found[units, BUDGETS[0], first])
-        lines += [f"\n## {units.capitalize()}s, {n_prompts} prompts\n", f"| rows | method | {' | '.join(MEASURES)} |"]
+        if not n_prompts:
+            continue
+        lines += [f"\n## {units.capitalize()}s, prompts: {n_prompts}\n", f"| rows | method | {' | '.join(MEASURES)} |"]
         lines.append("|---" * (2 + len(MEASURES)) + "|")
         for n in BUDGETS:
             base = np.array(found[units, n, first])
