@@ -30,7 +30,7 @@ export class Words {
 
   /** Name the group of the words. One of them is in the order of Tab; the arrow keys go on from there. */
   adopt() {
-    const text = this.root.querySelector(".text");
+    const text = this.root.querySelector(".sources, article:not(.cites) .text");
     text?.setAttribute("role", "group");
     text?.setAttribute("aria-label", "Words of the text; press one to take it out");
   }

@@ -1,6 +1,7 @@
 // One panel: its settings, its text, the prediction, the explanation, and the test of it.
 
 import { Boxes } from "./boxes.js";
+import { followCitations } from "./citations.js";
 import { Explanation } from "./explanation.js";
 import { markup } from "./markup.js";
 import { duration, share } from "./numbers.js";
@@ -44,6 +45,7 @@ export class Panel {
       choose: (unit) => this.attribution && this.trial.choose(unit),
       point: (unit) => this.attribution && this.trial.tell(unit),
     });
+    followCitations(part(root, "result"));
     this.trial = new Trial(
       root,
       (unit) => this.words.describe(unit),
@@ -174,7 +176,7 @@ export class Panel {
     const result = part(this.root, "result"), trial = this.trial.root, flip = part(this.root, "flip");
     const focused = this.words.focused();
     result.replaceChildren(markup(html));
-    result.querySelector(".text")?.after(trial, flip);
+    result.querySelector(".text:not(.quiet)")?.after(trial, flip);
     result.classList.remove("stale");
     this.words.adopt();
     part(this.root, "problem").hidden = true;
