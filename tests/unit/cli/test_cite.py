@@ -203,6 +203,7 @@ def test_a_server_is_asked_by_its_url_or_by_a_file_that_describes_it(cite, tmp_p
     assert scores[0] == pytest.approx(scores[1], abs=1e-6)
     assert json.loads(by_url.stdout)["model"]["name"] == "tiny"
     assert (type(other).__name__, other.name) == ("Generated", "tiny")
+    assert "asked as vllm" in other.language_model.description.kind
     assert (unknown.exit_code, unknown.stdout, unknown.stderr.count("\n")) == (1, "", 1)
 
 
