@@ -58,7 +58,7 @@ class Test {
 
   /** Show the test in a new article. */
   open() {
-    this.shown.querySelector(".text").after(...this.parts);
+    this.words.place(...this.parts);
     this.words.adopt();
     this.trial.open(this.model.get("attribution"));
     this.press();

@@ -28,11 +28,21 @@ export class Words {
     return [...this.root.querySelectorAll(SELECTOR)];
   }
 
-  /** Name the group of the words. One of them is in the order of Tab; the arrow keys go on from there. */
+  /** Put elements below the text, or below all texts that an answer may come from. */
+  place(...below) {
+    const sources = this.root.querySelector(".sources");
+    if (sources) sources.append(...below);
+    else this.root.querySelector(".text")?.after(...below);
+  }
+
+  /** Name the groups of the words. One of them is in the order of Tab; the arrow keys go on from there. */
   adopt() {
-    const text = this.root.querySelector(".text");
-    text?.setAttribute("role", "group");
-    text?.setAttribute("aria-label", "Words of the text; press one to take it out");
+    for (const text of this.root.querySelectorAll(".text:has([data-unit])")) {
+      text.setAttribute("role", "group");
+      text.setAttribute("aria-label", "Words of the text; press one to take it out");
+    }
+    const shown = this.all.find((word) => word.checkVisibility());
+    if (shown) this.#tabStop(shown);
   }
 
   /** Show which units are out. */
@@ -83,7 +93,7 @@ export class Words {
   }
 
   #neighbour(word, key) {
-    const words = this.all, at = words.indexOf(word);
+    const words = this.all.filter((one) => one.checkVisibility()), at = words.indexOf(word);
     const forward = getComputedStyle(word).direction === "rtl" ? -1 : 1;
     if (key === "ArrowRight") return words[at + forward];
     if (key === "ArrowLeft") return words[at - forward];
