@@ -23,7 +23,7 @@ export function oneMore(settings) {
   const names = sourcesOf(settings), first = names.length ? names : ["source 1"];
   let number = first.length + 1;
   while (first.includes(`source ${number}`)) number++;
-  const named = names.length ? {} : { "text.source 1": settings.text ?? "" };
+  const named = names.length ? {} : { "text.source 1": settings.text ?? "", text: "" };
   return { ...named, fields: [...first, `source ${number}`].join(",") };
 }
 
