@@ -43,7 +43,7 @@ def chromium():
 
 @pytest.fixture(scope="package")
 def address(tmp_path_factory):
-    """The first address of a server with the models of `MODELS` and `RECALL`, a run, and a file that holds no results."""
+    """The first address of a server with these models, a run, and a file that holds no results."""
     missing = [name for name in ("starlette", "uvicorn", "torch", "duckdb") if find_spec(name) is None]
     if missing:
         pytest.skip(f"{', '.join(missing)} not installed")
