@@ -176,6 +176,12 @@ bench-peers: $(PEERS)/.installed
 bench-inputs: $(PEERS)/.installed
 	HF_HUB_OFFLINE=1 $(PEERS)/bin/python benchmarks/inputs.py
 
+# Compare methods that explain answers of a language model, and write docs/citing-results.md. It needs IMDB and Reuters;
+# a night on one core. A second call goes on where the first one was stopped.
+cite-bench: $(PEERS)/.installed $(SMOLLM2)
+	model=$$($(BIN)/python experiments/smollm2.py) && $(PEERS)/bin/python experiments/citing/compare.py "$$model"
+	$(PEERS)/bin/python experiments/citing/results.py
+
 # Run the code of other libraries that docs/coming-from shows beside ours: a minute on a quiet processor.
 docs-peers: $(PEERS)/.installed
 	HF_HUB_OFFLINE=1 $(PEERS)/bin/python tools/site/peers.py docs/coming-from

@@ -26,24 +26,27 @@ PACKAGES = (
     "shap",
     "lime",
     "interpreto",
+    "context-cite",
     "pyarrow",
     "ray",
 )
 
 
-def interleaved(cases: Mapping[str, Case], rounds: int) -> dict[str, list[float]]:
-    """Return seconds per case and round.
+def interleaved(
+    cases: Mapping[str, Case], rounds: int, clock: Callable[[], float] = time.perf_counter, *, warm: bool = True
+) -> dict[str, list[float]]:
+    """Return seconds per case and round, by a clock.
 
     The cases take turns in a different order each round, because a case affects caches and clock for the next one. A
-    first round for warming up is not counted.
+    first round, which is to `warm` up, is not counted.
     """
     seconds: dict[str, list[float]] = {name: [] for name in cases}
-    for number in range(rounds + 1):
+    for number in range(0 if warm else 1, rounds + 1):
         for name in random.Random(number).sample(list(cases), len(cases)):
-            began = time.perf_counter()
+            began = clock()
             cases[name]()
             if number:
-                seconds[name].append(time.perf_counter() - began)
+                seconds[name].append(clock() - began)
     return seconds
 
 

@@ -80,6 +80,7 @@ def _convert(source: Path, whole: Path) -> None:
     model = transformers.AutoModelForCausalLM.from_pretrained(source.parent, **names, dtype=torch.float32)
     if hasattr(model.config, "quantization_config"):
         del model.config.quantization_config
+    model.config.architectures = [type(model).__name__]  # by which a folder is known to hold a language model
     model.config.save_pretrained(whole)
     weights = {name: value.contiguous() for name, value in model.state_dict().items() if name != "lm_head.weight"}
     save_file(weights, whole / WEIGHTS, metadata={"format": "pt"})  # the head has the weights of the embedding

@@ -14,6 +14,7 @@ from mase.evidence import MaskedPredictions
 from mase.links import Contrast, Output, predictions
 from mase.method import Method
 from mase.models.batching import UNWATCHED, Watch, check_start
+from mase.models.identity import identity
 from mase.models.optional import AnsweredProbe
 from mase.models.protocol import Binding, Model, Probe
 from mase.provenance import installed
@@ -173,7 +174,7 @@ class BoundText:
             fit=fit_of(solution, 0 if tested is None else tested.n_asked, time.perf_counter() - self.begun),
             notes=notes_of(solution, names),
             method=settings,
-            model={"name": self.model.name, "sha256": self.model.sha256},
+            model=identity(self.model),
             seed=seed,
             versions=dict(installed()),
             truncation=self.tokens.truncation,

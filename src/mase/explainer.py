@@ -14,6 +14,7 @@ from mase.links import Link
 from mase.measurement import Measurement
 from mase.methods import Method, suited
 from mase.models import adapt
+from mase.models.identity import identity
 from mase.models.protocol import Model
 from mase.options import MoreOptions, merged, names_of, values_of, windows_of
 from mase.progress import Listener, each, tracked
@@ -212,7 +213,7 @@ class Explainer:
             If the model raises an exception or returns something other than finite class scores.
         """
         out = chosen(units, len(found.units))
-        if dict(found.model) != {"name": self.model.name, "sha256": self.model.sha256}:
+        if dict(found.model) != identity(self.model):
             name = found.model.get("name")
             raise OptionError(f"the attribution is of the model {name!r}, expected one of {self.model.name!r}")
         document = Document(found.document)

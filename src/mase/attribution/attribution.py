@@ -169,8 +169,8 @@ class Attribution:
     def citations(self) -> tuple[tuple[Citation, ...], ...]:
         """The sources of each part of the answer: at most three units, strongest first; nothing without an answer.
 
-        A unit is a source if its score is at least a tenth of the largest absolute one and above 0 beyond the sampling
-        error of all units together (their joint 95 % interval). A part without one may come from what the model knows.
+        A unit is a source if it makes the odds (or probability) of the part at least ten times as high, and its score
+        is above 0 beyond the sampling error of all units together and no less than a tenth of the largest absolute one.
         """
         parts = () if self.answer is None else self.answer.parts
         return tuple(cited(self.of(part.response).responses[0]) for part in parts)

@@ -1,6 +1,7 @@
 """Which units are the sources of a part of an answer."""
 
 from dataclasses import dataclass
+from math import log
 from statistics import NormalDist
 
 from mase.attribution.response import Response
@@ -12,6 +13,9 @@ MOST_CITED = 3
 _WRONG = 0.05
 # Displays do not mark a unit below this share of the largest absolute score.
 _LEAST_SHARE = 0.1
+# Any text around a question moves the answer a little, also where the model knows it by itself. A source makes its odds
+# (or probability) ten times as high.
+_LEAST_SCORE = dict.fromkeys(("logit", "log-probability"), log(10))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,7 @@ def cited(response: Response) -> tuple[Citation, ...]:
     # The joint interval of w units (Bonferroni): the strongest of a hundred units without any effect would otherwise
     # be cited nearly always.
     width = NormalDist().inv_cdf(1 - _WRONG / 2 / len(response.scores))
-    least = _LEAST_SHARE * max(map(abs, response.scores))
+    least = max(_LEAST_SHARE * max(map(abs, response.scores)), _LEAST_SCORE.get(response.link, 0.0))
     found = [
         Citation(unit, score, error)
         for unit, (score, error) in enumerate(zip(response.scores, response.standard_errors, strict=True))

@@ -54,11 +54,11 @@ _CONTEXT = "--context"
 
 _question = options(
     click.option(
-        "-m", "--model", required=True,
-        help="Language model: a folder, a hub name, code (package.module:name or file.py:name of a language model; "
-        "name() for what it returns), or with --server its name there.",
+        "-m", "--model", metavar="NAME",
+        help="Language model: a folder, a hub name, a .json file that describes a server, code (package.module:name or "
+        "file.py:name of a language model; name() for what it returns), or with --server its name there.",
     ),
-    click.option("--server", metavar="URL", help="Ask an OpenAI-compatible server, such as http://localhost:8000/v1."),
+    click.option("--server", metavar="URL", help="Ask an OpenAI-compatible server, such as http://localhost:8000."),
     click.option(
         _CONTEXT, required=True, multiple=True, metavar="FILE...",
         help="Texts in UTF-8 that the answer is to be found in, each called by its file name; - is standard input.",
@@ -119,7 +119,7 @@ _how = options(
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing on standard output.")
 def cite(
     *,
-    model: str,
+    model: str | None,
     server: str | None,
     context: tuple[str, ...],
     device: str | None,
@@ -142,11 +142,11 @@ def cite(
 
     \b
     Examples
-      mase cite -m HuggingFaceTB/SmolLM2-135M-Instruct --context minutes.txt --query "Who pays for the hall?"
+      mase cite -m HuggingFaceTB/SmolLM2-135M-Instruct --download --context minutes.txt --query "Who pays?"
       mase cite -m ./model --context docs/*.txt --query "When does it open?" --units document
       mase cite -m ./model --context report.txt --query "Sum it up." --json | jq .answer
       mase cite -m ./model --context a.txt b.txt --query "Who won?" --answer "Ann" --against "Bob" --html why.html
-      mase cite --server http://localhost:8000/v1 -m my-model --context notes.txt --query "What was decided?"
+      mase cite --server http://localhost:8000 -m my-model --context notes.txt --query "What was decided?"
       pdftotext paper.pdf - | mase cite -m ./model --context - --query "What is the main result?"
     """
     from mase.cli.contexts import names_of, read_context

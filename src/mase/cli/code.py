@@ -43,30 +43,33 @@ def open_model(typed: str, **options: Unpack[LoadOptions]) -> Model:
     return load(typed) if remote else open_code(typed)
 
 
-def open_language_model(typed: str, server: str | None, **options: Unpack[LoadOptions]) -> LanguageModel:
-    """Return the language model that was typed: a folder, a hub name, code, or its name on a server.
+def open_language_model(typed: str | None, server: str | None, **options: Unpack[LoadOptions]) -> LanguageModel:
+    """Return the language model that was typed: a folder, a hub name, code, a description, or its name on a server.
 
     Raises
     ------
     UsageError
-        If an option is given that does not apply to code or to a server, or a URL as the model.
+        If no model is given, a URL is given as the model, or an option that does not apply to code or to a server.
     MaseError
         If there is no such model, it cannot be opened, or it is no language model.
     """
     from mase.models.code_reference import is_code, open_code
     from mase.models.http.address import is_url
     from mase.models.language.opening import language_model
+    from mase.models.loading import is_remote
 
     if server is not None:
         check_unused("a model on a server", "the server", options)
         from mase.models.language.completion_server import CompletionServer
 
         return CompletionServer(server, typed)
+    if typed is None:
+        raise click.UsageError("Missing option '-m' / '--model'.")
     if is_url(typed):
         raise click.UsageError(f"got the URL {typed} as --model, expected --server {typed} -m NAME, its name there")
-    if is_code(typed):
-        check_unused(f"the code {typed!r}", "it", options)
-        return language_model(open_code(typed))
+    if is_code(typed) or is_remote(typed):
+        check_unused(f"the {'code' if is_code(typed) else 'description'} {typed!r}", "it", options)
+        return language_model(open_code(typed) if is_code(typed) else typed)
     from mase.models.language.loading import load_language_model
 
     return load_language_model(typed, **options)

@@ -9,6 +9,7 @@ from mase.cli.options import device, download, model, of_documents, text_column,
 
 if TYPE_CHECKING:
     from mase.doctor.check import Check
+    from mase.doctor.language import LanguageCheck
     from mase.document import Input
 
 __all__ = ["doctor"]
@@ -78,7 +79,7 @@ def doctor(
         open_console().print(*_parts(found), width=_WIDTH)
 
 
-def _parts(found: "Check") -> tuple[object, ...]:
+def _parts(found: "Check | LanguageCheck") -> tuple[object, ...]:
     """Return the lines of a check as a table without borders, in which long lines are broken."""
     from rich.table import Table
     from rich.text import Text

@@ -9,6 +9,8 @@ __all__ = ["models"]
 
 # A key of every configuration of transformers, and of none of ours.
 _HUGGING_FACE = "model_type"
+# Ends of the names of classes that generate text.
+_LANGUAGE_MODELS = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
 
 
 @click.command(short_help="List the bundled models, or describe one.")
@@ -115,4 +117,6 @@ def _of_hugging_face(name: str, config: dict[str, Any]) -> list[str]:
     named = config.get("architectures")
     architecture = ", ".join(map(str, named if isinstance(named, list) and named else [config[_HUGGING_FACE]]))
     lines = [name, f"  Hugging Face {architecture}", f"  path     {click.format_filename(Path(name).resolve())}"]
+    if architecture.endswith(_LANGUAGE_MODELS):
+        return [*lines, "  answers  what it is asked: mase cite explains its answers"]
     return [*lines, "  labels   " + ", ".join(labels)]

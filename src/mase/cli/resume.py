@@ -17,6 +17,7 @@ from mase.files import cannot_read
 from mase.io.differences import flat, shown
 from mase.io.json import Failure, parse
 from mase.io.schema import EARLIER_SCHEMA, SCHEMA, result
+from mase.models.identity import identity
 from mase.target import Question
 
 if TYPE_CHECKING:
@@ -104,12 +105,11 @@ class Expected:
     @classmethod
     def of(cls, explainer: "Explainer", question: Question) -> "Expected":
         """Return the provenance of an explainer's results."""
-        model = {"name": explainer.model.name, "sha256": explainer.model.sha256}
         plain = json.loads(
             json.dumps(explainer.settings, default=float)
         )  # tuples become lists, as when they are read back
         budget = partial(explainer.method.budget, stops_early=not explainer.stopping.never)
-        return cls(model, plain, explainer.seed, question, budget)
+        return cls(identity(explainer.model), plain, explainer.seed, question, budget)
 
     def check(self, result: Attribution | Failure, line: Line, place: str) -> None:
         """Check that a result in a file is the one that this command would make of a line of its input.

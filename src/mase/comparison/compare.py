@@ -24,7 +24,7 @@ def compare(
 ) -> Comparison:
     """Return which predictions and which reasons differ between two runs over the same texts.
 
-    Texts are matched by id. Their documents must be equal, and of language models their generated answers, too. Scores
+    Texts are matched by id. Their documents must be equal, and of language models the explained answers, too. Scores
     are compared for the responses (classes) that both runs explain of a text. Single scores are tested with the
     difference divided by ``sqrt(se_1**2 + se_2**2)``, over all words of all texts at the false discovery rate `rate`
     (Benjamini and Hochberg): two runs that differ by their seed alone have no more false discoveries. With the same

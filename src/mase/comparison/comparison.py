@@ -37,7 +37,7 @@ class Texts:
     only_first, only_second
         Texts whose id is in one run only.
     different
-        Texts whose id is in both runs, with different documents or generated answers.
+        Texts whose id is in both runs, with different documents or answers.
     failed_first, failed_second
         Texts with equal documents that a run could not explain.
     """

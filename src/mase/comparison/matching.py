@@ -13,7 +13,7 @@ _LISTED = 10
 # Documents and answers are compared by their checksums, so that they need not be held.
 _COLUMNS = {
     "texts": """
-        id, row, md5_number(document) AS document, md5_number(generated_answer) AS answer, prediction, probability,
+        id, row, md5_number(document) AS document, md5_number(explained_answer) AS answer, prediction, probability,
         n_queries, error
     """,
     "responses": "row, response, link",

@@ -29,7 +29,7 @@ _COLUMNS: dict[str, list[tuple[str, pa.DataType]]] = {
         ("notes", pa.list_(_NOTE)),
         ("evidence", pa.string()),
         ("windows", pa.string()),
-        ("generated_answer", pa.string()),
+        ("explained_answer", pa.string()),
         ("error", pa.string()),
         ("message", pa.string()),
     ],
@@ -122,7 +122,7 @@ class Rows:
             notes=_notes(found.own_notes),
             evidence=None if found.evidence is None else msgspec.json.encode(found.evidence).decode(),
             windows=msgspec.json.encode(found.windows).decode() if found.windows else None,
-            generated_answer=_valid(answer.text) if answer is not None and answer.generated else None,
+            explained_answer=None if answer is None else _valid(answer.text),
         )
         for response in found.responses:
             self._add_response(item, response, _notes(note for note in found.notes if note.response == response.name))

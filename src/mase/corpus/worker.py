@@ -18,6 +18,7 @@ from mase.document import Document
 from mase.errors import NotPicklableError, OptionError
 from mase.models.code_reference import code_sha256
 from mase.models.examples import show_example
+from mase.models.identity import identity
 from mase.models.protocol import Model
 from mase.provenance import environment
 from mase.target import Question
@@ -61,7 +62,7 @@ class Description:
     @property
     def has_checksum(self) -> bool:
         """Whether the model has a checksum, by which it is known again."""
-        return any(value is not None for key, value in self.model.items() if key != "name")
+        return any(value is not None for key, value in self.model.items() if key.endswith("sha256"))
 
     @classmethod
     def of(cls, explainer: "Explainer", question: Question) -> "Description":
@@ -112,10 +113,10 @@ def _check_lasting(explainer: "Explainer") -> None:
         )
 
 
-def _identity(model: Model) -> dict[str, str | None]:
-    """Return the name of a model and the checksum of its weights, and of its source file if it was opened from code."""
-    identity, code = {"name": model.name, "sha256": model.sha256}, code_sha256(model)
-    return identity if code is None else identity | {"code_sha256": code}
+def _identity(model: Model) -> dict[str, Any]:
+    """Return what tells a model from others, and the checksum of its source file if it was opened from code."""
+    own, code = identity(model), code_sha256(model)
+    return own if code is None else own | {"code_sha256": code}
 
 
 @dataclass(frozen=True, slots=True)

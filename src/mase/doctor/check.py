@@ -9,7 +9,7 @@ from mase.render.facts import counted, duration
 from mase.render.pieces import inline
 from mase.text import Truncation
 
-__all__ = ["Agreement", "Check", "Defaults", "Speed"]
+__all__ = ["Agreement", "Check", "Defaults", "Speed", "speed_facts"]
 
 _LABELS_SHOWN = 8
 
@@ -141,8 +141,7 @@ class Check:
             "defaults": f"method {defaults.method}, units {defaults.units}{_references(defaults.references)}",
             "cut-off": self._cut_off(),
             "answers": self._answers(),
-            "speed": "; ".join(map(_speed, self.speeds)),
-            "explanation": "; ".join(map(_explanation, self.speeds)),
+            **speed_facts(self.speeds),
             "device": ", ".join(filter(None, (self.device, self.precision))),
         }
         return {heading: inline(line) for heading, line in facts.items() if line}
@@ -189,6 +188,11 @@ def _references(references: Sequence[str]) -> str:
         return ""
     others = f" (also: {', '.join(references[1:])})" if references[1:] else ""
     return f", reference {references[0]}{others}"
+
+
+def speed_facts(speeds: Sequence[Speed]) -> dict[str, str]:
+    """Return the times of an evaluation and of an explanation as lines by their headings."""
+    return {"speed": "; ".join(map(_speed, speeds)), "explanation": "; ".join(map(_explanation, speeds))}
 
 
 def _speed(speed: Speed) -> str:

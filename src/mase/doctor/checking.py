@@ -4,11 +4,13 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from mase.doctor.check import Check, Defaults
+from mase.doctor.language import LanguageCheck, check_language_model
 from mase.doctor.trials import agreement, bound, cut_off, inputs, speed
 from mase.document import Document, Input, Scalar
 from mase.errors import EmptyTextError, InvalidTextError, MaseError, ModelError, ShapeError
 from mase.explainer import Explainer
 from mase.models.description import Guess, description_of
+from mase.models.language.generated import Generated
 
 __all__ = ["check"]
 
@@ -30,7 +32,7 @@ def check(
     text: Input | None = None,
     fixed: Collection[str] = (),
     background: Mapping[str, Scalar] | None = None,
-) -> Check:
+) -> Check | LanguageCheck:
     """Return what a model is taken for: what was recognised, and what was guessed and how to say it.
 
     The model is asked some questions: about two dozen, and as many more as it answers in a second.
@@ -44,6 +46,11 @@ def check(
         texts in English are used by default.
     fixed, background
         What `mase.Explainer` takes for the fields of the input.
+
+    Returns
+    -------
+    Check or LanguageCheck
+        Of a language model, how it is asked and answers in place of its classes.
 
     Raises
     ------
@@ -62,6 +69,8 @@ def check(
     explainer = Explainer(model, tokenizer, fixed=fixed, background=background)
     given = None if text is None else Document.of(text, fixed=fixed, background=background)
     adapted = explainer.model
+    if isinstance(adapted, Generated):
+        return check_language_model(adapted.language_model, given)
     texts, failed = _readable(explainer, given)
     output, description = bound(explainer, texts[0]).probe.output, description_of(adapted)
     cut, longest = cut_off(adapted)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mase.models.keras_torch import KerasModule as KerasModule
     from mase.models.language.causal import CausalLM as CausalLM
     from mase.models.language.completion_server import CompletionServer as CompletionServer
+    from mase.models.language.label_words import LabelWords as LabelWords
     from mase.models.onnx import OnnxModel as OnnxModel
     from mase.models.onnx_export import export_onnx as export_onnx
     from mase.models.protocol import Binding as Binding
@@ -41,6 +42,7 @@ __all__ = [
     "KServe",
     "KerasModel",
     "KerasModule",
+    "LabelWords",
     "Model",
     "OnnxModel",
     "Probe",
@@ -62,6 +64,7 @@ __getattr__ = lazy_names(
         "CausalLM": "mase.models.language.causal",
         "CompletionServer": "mase.models.language.completion_server",
         "HuggingFace": "mase.models.transformers",
+        "LabelWords": "mase.models.language.label_words",
         "JSONService": "mase.models.http.json_service",
         "KServe": "mase.models.http.kserve",
         "TextEmbeddingsInference": "mase.models.http.text_embeddings_inference",

@@ -13,6 +13,7 @@ __all__ = [
     "description_of",
     "of_function",
     "of_module",
+    "precision_of",
     "recognised",
     "unnamed",
 ]
@@ -75,10 +76,16 @@ def of_module(model: Any, owner: str, labels_from: str, remedy: str, *guesses: G
 
     `remedy` says how to name classes that have no names.
     """
-    types = [str(parameter.dtype) for parameter in model.module.parameters() if parameter.is_floating_point()]
-    precision = types[0].removeprefix("torch.") if types else None
     kind = f"{owner} {type(model.module).__name__}"
-    return Description(kind, labels_from, model.device, precision, (*unnamed(model.labels, remedy), *guesses))
+    return Description(
+        kind, labels_from, model.device, precision_of(model.module), (*unnamed(model.labels, remedy), *guesses)
+    )
+
+
+def precision_of(module: Any) -> str | None:
+    """Return the data type of the weights of a torch module, such as "float32"; None if it has none."""
+    types = (str(parameter.dtype) for parameter in module.parameters() if parameter.is_floating_point())
+    return next((name.removeprefix("torch.") for name in types), None)
 
 
 def of_function(model: Any, function: Any, *, is_named: bool) -> Description:

@@ -55,8 +55,11 @@ def load(
         if download or device is not None or trust_remote_code:
             raise OptionError("got download, device or trust_remote_code with a URL, expected none: the server decides")
         from mase.models.http import opening
+        from mase.models.language.generated import Generated
+        from mase.models.language.protocol import LanguageModel
 
-        return opening.open_url(name) if is_url(name) else opening.open_description(Path(name))
+        opened = opening.open_url(name) if is_url(name) else opening.open_description(Path(name))
+        return Generated(opened) if isinstance(opened, LanguageModel) else opened
     local = named(name_or_path, (*BUNDLED, *ADAPTED)) or _exists(name)
     if local and is_adapted(name_or_path):
         require("torch", "hf")
@@ -89,10 +92,8 @@ def load(
     if is_language_model(name_or_path, download=download):
         from mase.models.language.generated import Generated
 
-        language_model = load_language_model(
-            name_or_path, download=download, device=device, trust_remote_code=trust_remote_code
-        )
-        return Generated(language_model)
+        model = load_language_model(name_or_path, download=download, device=device, trust_remote_code=trust_remote_code)
+        return Generated(model)
     from mase.models.transformers import HuggingFace
 
     return HuggingFace(name, download=download, device=device, trust_remote_code=trust_remote_code)

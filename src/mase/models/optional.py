@@ -1,13 +1,13 @@
 """Protocols of what only some models and probes have."""
 
-from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
 
 from mase.arrays import Floats
 from mase.attribution import Answer
 from mase.text import Tokens
 
-__all__ = ["AnsweredProbe", "LinkedModel", "TokenModel"]
+__all__ = ["AnsweredProbe", "LinkedModel", "PromptedModel", "TokenModel"]
 
 
 @runtime_checkable
@@ -27,6 +27,16 @@ class AnsweredProbe(Protocol):
     @property
     def answer(self) -> Answer:
         """The answer."""
+        ...
+
+
+@runtime_checkable
+class PromptedModel(Protocol):
+    """A language model whose answers depend on settings of its own, which results record beside its name."""
+
+    @property
+    def prompting(self) -> Mapping[str, Any]:
+        """The settings, as plain JSON types."""
         ...
 
 

@@ -8,7 +8,6 @@ from typing import Any, Protocol, SupportsIndex
 
 from mase.errors import DataError
 from mase.models.document import is_folder
-from mase.models.protocol import Model
 
 __all__ = ["Loaded", "Origin", "Reopened", "absolute", "reopened"]
 
@@ -49,7 +48,7 @@ class Loaded:
         model was trained or moved, so that it is pickled by its weights.
     """
 
-    load: Callable[..., Model]
+    load: Callable[..., Any]
     arguments: Mapping[str, Any]
     versions: tuple[Any, ...]
 
@@ -60,7 +59,7 @@ class Loaded:
         return reopened, (self.load, dict(self.arguments), str(model.device), model.sha256)
 
 
-def reopened(load: Callable[..., Model], arguments: Mapping[str, Any], device: str | None, sha256: str | None) -> Model:
+def reopened(load: Callable[..., Any], arguments: Mapping[str, Any], device: str | None, sha256: str | None) -> Any:
     """Return the model that `load(**arguments)` returns, on `device` or, if this machine has none, on another one.
 
     Raises

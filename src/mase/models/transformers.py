@@ -265,7 +265,7 @@ def _loaded(model: Any, tokenizer: Any, *, download: bool, trust_remote_code: bo
     if missing:
         raise DataError(
             f"{source!r} has no weights {', '.join(sorted(missing)[:4])}, expected a sequence classifier that "
-            f"was trained: as a {type(module).__name__} its scores would be random; fine-tune it first, or cite with "
-            "the language model (mase cite)"
+            f"was trained: as a {type(module).__name__} its scores would be random; fine-tune it first, or if it is a "
+            'language model, name its class in config.json, as in "architectures": ["LlamaForCausalLM"]'
         )
     return module.eval(), tokenizer or read_tokenizer(folder, trust_remote_code=trust_remote_code)

@@ -61,7 +61,7 @@ class Cost:
             return ()
         message = (
             f"{self.n_floored} of {self.n_queries} evaluations returned a probability below {FLOOR:g}, which was "
-            f"raised to {FLOOR:g} before taking the logarithm; return logits (outputs='logits') or use "
-            "link='probability'"
+            f"raised to {FLOOR:g} before taking the logarithm; return logits (outputs='logits'), or use another link: "
+            "'probability', or 'log-probability' for the answer of a language model"
         )
         return (Note("floored", message),)

@@ -15,6 +15,7 @@ from mase.render.cited import (
     place,
     source_numbers,
     subject,
+    texts_of,
     why_no_source,
 )
 from mase.render.palette import RED, scale_of
@@ -40,8 +41,8 @@ def answer_texts(attribution: Attribution, room: int, *, ascii_only: bool) -> It
     """
     parts = cited_parts(attribution)
     numbers = source_numbers(parts)
-    for field in attribution.document:
-        if field.fixed and field.text:
+    for field in texts_of(attribution):
+        if field.fixed:
             yield Text(f"{inline(field.name)} (fixed): {shortened(isolated(field.text), _LONGEST_FIXED)}", _FAINT)
     yield Text()
     yield _answer(attribution, parts, numbers)
@@ -52,7 +53,7 @@ def answer_texts(attribution: Attribution, room: int, *, ascii_only: bool) -> It
     for unit, number in numbers.items():
         yield _source(attribution, unit, number)
         yield from _supports(parts, unit, room, ascii_only=ascii_only)
-    yield Text()
+    yield from [Text()] if numbers else []
     for part in parts:
         reason = [] if part.sources else [why_no_source(part)]
         yield Text.assemble(

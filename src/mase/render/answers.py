@@ -8,6 +8,7 @@ part as long as it is pointed at, has the focus or is the target of the address.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import groupby
 
 from markupsafe import Markup
 
@@ -22,8 +23,10 @@ from mase.render.cited import (
     place,
     source_numbers,
     subject,
+    texts_of,
     why_no_source,
 )
+from mase.render.facts import counted
 from mase.render.palette import scale_of, strongest
 from mase.render.pieces import Piece, inline, pieces_of_field, visible
 from mase.render.shades import shades
@@ -72,6 +75,24 @@ class _TextView:
 
 
 @dataclass(frozen=True, slots=True)
+class _Group:
+    """Texts in a row that are all open, or folded below a summary: a name, and the beginning of the text or more."""
+
+    texts: Sequence[_TextView]
+    folded: bool
+
+    @property
+    def name(self) -> str:
+        """The name of the only text, or the number of texts."""
+        return self.texts[0].name if len(self.texts) == 1 else counted(len(self.texts), "text")
+
+    @property
+    def more(self) -> str:
+        """The beginning of the only text, or the names of the first and the last one."""
+        return self.texts[0].beginning if len(self.texts) == 1 else f"{self.texts[0].name} … {self.texts[-1].name}"
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerView:
     """An answer, its parts with their sources, and the texts that hold these.
 
@@ -97,8 +118,8 @@ class AnswerView:
     subject: str
     against: str
     text: Markup
-    fixed: Sequence[_TextView]
-    sources: Sequence[_TextView]
+    fixed: Sequence[_Group]
+    sources: Sequence[_Group]
     parts: Sequence[_PartView]
     whole: Sequence[_Entry]
 
@@ -135,8 +156,7 @@ def answer_view(
 
     texts = [
         (field.fixed, _text(given, field, pieces_of_field(attribution, field, longest_unread=longest_unread), unit))
-        for field in attribution.document
-        if field.text
+        for field in texts_of(attribution)
     ]
     other = attribution.responses[0].against
     return AnswerView(
@@ -144,8 +164,11 @@ def answer_view(
         subject=subject(attribution, parts),
         against="" if other is None else visible(other),
         text=_answer(given),
-        fixed=[text for fixed, text in texts if fixed],
-        sources=[text for fixed, text in texts if not fixed],
+        fixed=[_Group([text], text.folded) for fixed, text in texts if fixed],
+        sources=[
+            _Group(list(several), folded)
+            for folded, several in groupby((text for fixed, text in texts if not fixed), lambda text: text.folded)
+        ],
         parts=[_part(given, index, part) for index, part in enumerate(parts, 1)],
         whole=_entries(given, attribution, listed, given.unit),
     )
@@ -180,11 +203,11 @@ def _answer(given: _Given) -> Markup:
     for index, part in enumerate(given.parts, 1):
         start, end = max(at, part.start), max(at, part.end)
         name = given.part(part)
-        letter = Markup('<sup><a href=#{} title="Shade the sources of this part">{}</a></sup>').format(
+        letter = Markup('<sup dir=ltr><a href=#{} title="Shade the sources of this part">{}</a></sup>').format(
             name, part.letter
         )
         cited = Markup("").join(_citation(given, part, unit) for unit in part.sources)
-        none = Markup('<sup class=unsourced title="{}">no source</sup>').format(why_no_source(part))
+        none = Markup('<sup dir=ltr class=unsourced title="{}">no source</sup>').format(why_no_source(part))
         written += Markup('{}<span id={} class="part p{}">{}{}{}</span>').format(
             visible(text[at:start]), name, index, letter if part.letter else "", visible(text[start:end]), cited or none
         )
@@ -196,7 +219,7 @@ def _citation(given: _Given, part: CitedPart, unit: int) -> Markup:
     """Return the number of a source as a link to it."""
     word, number = part.found.word_scores[unit], given.numbers[unit]
     score = " ".join([*filter(None, [place(given.attribution, word)]), scale_of(part.found).interval(word)])
-    link = '<sup><a href=#{} title="{}" aria-label="[{}] {}">[{}]</a></sup>'
+    link = '<sup dir=ltr><a href=#{} title="{}" aria-label="[{}] {}">[{}]</a></sup>'
     return Markup(link).format(given.source(part, unit), score, number, score, number)
 
 
@@ -232,7 +255,7 @@ def _back(given: _Given, unit: int) -> Markup:
         for letter in [part.letter or "↑"]
         for score in [scale_of(part.found).interval(part.found.word_scores[unit])]
     )
-    return Markup("<sup class=back>[{}]{}</sup>").format(given.numbers[unit], links)
+    return Markup("<sup dir=ltr class=back>[{}]{}</sup>").format(given.numbers[unit], links)
 
 
 def _part(given: _Given, index: int, part: CitedPart) -> _PartView:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from string import ascii_lowercase
 
-from mase.attribution import Attribution, Word
+from mase.attribution import Attribution, Field, Word
 from mase.render.facts import link_name, share
 from mase.render.palette import has_intervals, scale_of
 from mase.render.pieces import inline
@@ -19,6 +19,10 @@ __all__ = [
     "subject",
     "why_no_source",
 ]
+
+
+# What a source does to a part.
+_EFFECTS = {"logit": "makes its odds ten times as high", "log-probability": "makes it ten times as probable"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +86,17 @@ def why_no_source(part: CitedPart) -> str:
     found = part.found
     if not (found.signed and has_intervals(found)):
         return "no source: the method says neither the direction nor the error of an effect"
+    effect = _EFFECTS.get(found.link, "raises it")
     return (
-        f"no source: no {found.noun} raises it beyond the sampling error, so it may come from what the model knows or "
-        "from text that is never left out"
+        f"no source: no {found.noun} alone {effect} beyond the sampling error, so it may come from several together, "
+        "from what the model knows, or from text that is never left out"
     )
+
+
+def texts_of(attribution: Attribution) -> list[Field]:
+    """Return the fields of the document that are no answer, and not empty."""
+    answer = attribution.answer.text if attribution.answer else ""
+    return [field for field in attribution.document if field.text and not (field.fixed and field.text == answer)]
 
 
 def place(attribution: Attribution, word: Word) -> str:

@@ -42,7 +42,7 @@ def bar_chart(attribution: Attribution, k: int = 20) -> "Figure":
         raise MissingDependencyError(
             f"matplotlib cannot be imported ({error}); run: pip install 'mase-xai[plot]'"
         ) from error
-    words = sorted(strongest(attribution, k), key=lambda word: word.start)
+    words = sorted(strongest(attribution, k), key=attribution.word_scores.index)
     figure = Figure(figsize=(7, _FRAME + _ROW * max(4, len(words))), layout="constrained")
     axes = figure.subplots()
     positions = range(len(words))

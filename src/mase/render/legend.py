@@ -48,9 +48,9 @@ def how_to_read(attributions: Sequence[Attribution], *, hints: bool) -> Iterator
     if any(attribution.answer is not None for attribution in attributions):
         yield (
             "A number in brackets leads from a part of an answer to one of its sources, and a letter leads back. Point "
-            "at a part, or choose its letter, and the sources are shaded for it alone. A source of a part is one of "
-            "the three units with the highest scores, if its score is at least a tenth of the highest, and above 0 "
-            "beyond the sampling error of all units together."
+            "at a part, or choose its letter, and the sources are shaded for it alone. A source of a part makes "
+            "its odds at least ten times as high, beyond the sampling error of all units together; the three strongest "
+            "are named."
         )
     if any(attribution.scores.any() for attribution in attributions):
         yield "Shades are relative to the strongest word of each text; words below a tenth of its score are not marked."

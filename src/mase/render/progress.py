@@ -35,10 +35,11 @@ def evaluations(doing: str) -> Iterator[Listener]:
 
         def listen(progress: "Evaluations") -> None:
             nonlocal next_line
-            bar.update(task, total=progress.n_samples, completed=progress.n_asked)
+            total = max(progress.n_samples, progress.n_asked)  # checks and repetitions come on top of the samples
+            bar.update(task, total=total, completed=progress.n_asked)
             if not has_bar and time.perf_counter() >= next_line:
                 next_line += _BETWEEN_LINES
-                _tell(f"{doing}: {progress.n_asked:,} of {counted(progress.n_samples, 'evaluation')}")
+                _tell(f"{doing}: {progress.n_asked:,} of {counted(total, 'evaluation')}")
 
         yield listen
 

@@ -11,12 +11,12 @@ from mase.attribution import Answer, Citation, Part, Response
 from mase.attribution.citations import cited
 
 
-def response(scores, errors, **changed):
-    return Response.of("answer", "logit", 1.0, np.array(scores), np.array(errors), r2=0.9, **changed)
+def response(scores, errors, link="probability", **changed):
+    return Response.of("answer", link, 1.0, np.array(scores), np.array(errors), r2=0.9, **changed)
 
 
-def units(scores, errors, **changed):
-    return [citation.unit for citation in cited(response(scores, errors, **changed))]
+def units(scores, errors, link="probability", **changed):
+    return [citation.unit for citation in cited(response(scores, errors, link, **changed))]
 
 
 def test_the_sources_are_the_strongest_units_that_raise_the_part():
@@ -35,6 +35,12 @@ def test_a_source_is_beyond_the_error_of_all_units_together():
     assert 0.005 < wrong < 0.05  # 2.5 % are expected
 
 
+@pytest.mark.parametrize("link", ["logit", "log-probability"])
+def test_a_source_makes_the_odds_ten_times_as_high(link):
+    assert units([2.31, 2.29], [0.01, 0.01], link) == [0]
+    assert units([0.2, 0.1], [0.01, 0.01], "mean-log-probability") == [0, 1]
+
+
 def test_scores_without_sign_or_error_are_no_ground():
     assert units([3.0, 1.0], [0.1, 0.1], signed=False) == []
     assert units([3.0, 1.0], [np.nan, np.nan]) == []
@@ -45,7 +51,7 @@ def test_every_part_has_its_own_sources():
     assert [[one.unit for one in sources] for sources in found.citations] == [[0], [2, 0], []]
     assert found.of(found.answer.parts[1].response).citations == found.citations
     assert attribution().citations == ()
-    whole = attribution(link="logit", label="answer", answer=Answer("Fine.", (Part(0, 5, "answer"),), generated=False))
+    whole = attribution(label="answer", answer=Answer("Fine.", (Part(0, 5, "answer"),), generated=False))
     assert [[whole.words[one.unit] for one in sources] for sources in whole.citations] == [["superb", "cast"]]
 
 

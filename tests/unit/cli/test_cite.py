@@ -64,6 +64,7 @@ def test_the_options_are_those_of_the_function(cite):
     )  # fmt: skip
     assert found["responses"][0]["scores"] == same.scores.tolist()
     assert (found["answer"]["generated"], found["seed"], len(found["units"])) == (False, 3, 2)
+    assert found["model"]["template"] == "{dog.txt} | {cat.txt} ? {query}"
     rather = json.loads(cite(*BOTH, "--answer", "The cat sat.", "--against", "Nobody saw it.", "--json").stdout)
     assert [(one["against"], one["link"]) for one in rather["responses"]] == [("Nobody saw it.", "log-probability")]
     short = json.loads(cite(*BOTH, "--max-new-tokens", 3, "--parts", "word", "--json").stdout)
@@ -175,3 +176,27 @@ def test_help_is_instant_and_has_examples():
     found = command("cite", "--help")
     assert "mase cite --server" in found.stdout
     assert found.returncode == 0
+
+
+def test_a_server_is_asked_by_its_url_or_by_a_file_that_describes_it(cite, tmp_path):
+    pytest.importorskip("torch")
+    from tests.completion_server import engine, vllm
+    from tests.servers import served
+
+    given = (*BOTH, "--answer", "The cat sat.", "--n-samples", 4, "--units", "document", "--json")
+    with served(vllm(engine())) as (url, _):
+        (tmp_path / "server.json").write_text(json.dumps({"protocol": "completions", "url": url, "model": "tiny"}))
+        by_url = CliRunner().invoke(main, ["cite", "--server", url, *map(str, given)])
+        by_file = cite(*given, model="server.json")
+        other = CliRunner().invoke(main, ["explain", "-m", "server.json", "--json", "--n-samples", "4", "The cat sat."])
+        unknown = CliRunner().invoke(main, ["cite", "--server", f"{url}/nowhere", *map(str, given)])
+    scores = [json.loads(found.stdout)["responses"][0]["scores"] for found in (by_url, by_file)]
+    assert scores[0] == pytest.approx(scores[1], abs=1e-6)
+    assert json.loads(by_url.stdout)["model"]["name"] == "tiny"
+    assert json.loads(other.stdout)["answer"]["generated"]
+    assert (unknown.exit_code, unknown.stdout, unknown.stderr.count("\n")) == (1, "", 1)
+
+
+def test_a_model_must_be_named(cite):
+    found = CliRunner().invoke(main, ["cite", *BOTH])
+    assert (found.exit_code, "--model" in found.stderr) == (2, True)

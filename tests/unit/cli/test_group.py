@@ -62,10 +62,23 @@ def test_choices_are_those_of_the_library(lstm_model):
 
 def test_every_option_is_documented():
     text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    from mase.cli.cite import cite
     from mase.cli.explain import explain
 
-    for option in explain.params:
+    for option in (*explain.params, *cite.params):
         assert all(name in text for name in option.opts if name.startswith("--"))
+
+
+def test_commands_of_one_vocabulary_have_the_same_options():
+    """What two commands have in common has one name, short form and type."""
+    from mase.cli.cite import cite
+    from mase.cli.explain import explain
+
+    one, other = ({option.name: option for option in command.params} for command in (explain, cite))
+    shared = one.keys() & other.keys() - {"link"}  # whose choices are those of language models
+    assert len(shared) > 20
+    for name in shared:
+        assert (one[name].opts, one[name].type.name) == (other[name].opts, other[name].type.name)
 
 
 @pytest.mark.parametrize("error", [MemoryError("298 GiB"), MemoryError(), OSError(5, "Input/output error", "some.bin")])

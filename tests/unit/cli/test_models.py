@@ -45,6 +45,9 @@ def test_models_describes_a_hugging_face_folder_by_its_configuration(tmp_path):
             str(tmp_path), "  Hugging Face BertForSequenceClassification", f"  path     {tmp_path}",
             f"  labels   {labels}",
         ]  # fmt: skip
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"]}))
+    shown = CliRunner().invoke(main, ["models", str(tmp_path)]).stdout
+    assert ("mase cite" in shown, "LABEL" in shown) == (True, False)
     (tmp_path / "config.json").write_text(json.dumps(config | {"id2label": ["a"]}))
     found = CliRunner().invoke(main, ["models", str(tmp_path)])
     assert (found.exit_code, "has the id2label ['a'], expected an object" in found.stderr) == (1, True)

@@ -9,6 +9,7 @@ from tests.unit.corpus.runs import files
 
 import mase
 from mase.errors import DataError
+from mase.models.language.generated import Generated
 from mase.report.folder import write_report
 
 pytestmark = pytest.mark.filterwarnings("ignore:the model .* has no checksum")
@@ -32,7 +33,7 @@ def run(folder, **options):
 def test_a_run_holds_the_answers_that_were_generated(tmp_path):
     made = run(tmp_path / "run")
     texts = made.texts().to_pylist()
-    assert [text["generated_answer"] for text in texts] == [ANSWER, None, None, ANSWER]
+    assert [text["explained_answer"] for text in texts] == [ANSWER, "The dog ran.", None, ANSWER]
     assert [text["error"] for text in texts] == [None, None, "EmptyTextError", None]
     assert json.loads(texts[1]["document"])[2] == {"name": "answer", "text": "The dog ran.", "fixed": True}
     assert [row["response"] for row in made.responses().to_pylist()] == ["answer"] * 3
@@ -40,8 +41,9 @@ def test_a_run_holds_the_answers_that_were_generated(tmp_path):
     assert [(unit["field"], unit["text"], unit["rank"]) for unit in units] == [
         ("context", "Nobody came.", 2), ("context", "The dog ran.", 1),
     ]  # fmt: skip
+    assert made.manifest.asked.model["max_new_tokens"] == 128
     without = run(tmp_path / "without", fields=["context", "query"])
-    assert [text["generated_answer"] for text in without.texts().to_pylist()] == [ANSWER, ANSWER, None, ANSWER]
+    assert [text["explained_answer"] for text in without.texts().to_pylist()] == [ANSWER, ANSWER, None, ANSWER]
 
 
 def test_workers_write_the_same_bytes_and_go_on_where_they_stopped(tmp_path):
@@ -68,3 +70,13 @@ def test_runs_of_other_answers_are_other_texts(tmp_path):
     with pytest.raises(DataError, match="2 with different documents or answers"):
         mase.compare(first, other)
     assert mase.compare(first, other, common_only=True).texts.compared == 1
+
+
+def test_a_run_is_not_continued_with_another_template(tmp_path):
+    def prompted(template, **options):
+        return run(tmp_path, model=Generated(Parrot(), template=template), fields=["context", "query"], **options)
+
+    prompted("{context} ? {query}", shard="1/2")
+    with pytest.raises(DataError, match="template"):
+        prompted("{query} ? {context}")
+    assert prompted("{context} ? {query}").is_complete

@@ -19,10 +19,10 @@ def test_the_answer_is_above_its_numbered_sources():
         "",
         "[1] source 1: Paris is the capital of France.",
         f"    (a)  +7.50 ± 0.40      {'█' * 24}",
-        "    (b)  +2.00 ± 0.40      ██████████▋",
+        "    (b)  +2.50 ± 0.40      █████████████▍",
     ]
     text = " ".join(" ".join(lines).split())
-    assert "(c) log-odds −1.000 · R² 0.94 · no source: no sentence raises it" in text
+    assert "(c) log-odds −1.000 · R² 0.94 · no source: no sentence alone makes its odds ten times as high" in text
     assert "strongest sentences for the whole answer: Paris is the capital of France. (source 1) +6.00 ± 0.40" in text
     assert "[1] source 1: Paris is the capital of France." in repr(made)
 

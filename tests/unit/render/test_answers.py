@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 import pytest
 from tests.answers import ANSWER, SOURCES, cited
 from tests.attributions import attribution
+from tests.unit.render.screens import printed
 
 from mase.attribution import Field
 from mase.render.html import article, fragment, page
@@ -114,7 +115,7 @@ def test_a_source_has_its_number_and_the_parts_that_it_supports():
     texts = [one for one in tree.of("text") if one.text.startswith("[")]
     assert [text.text for text in texts] == [f"[1] a b{SOURCES['source 1']}", f"[2] b{SOURCES['source 2']}"]
     assert [one.attributes["title"] for one in tree.links() if one.has("part")] == [
-        "+7.50 ± 0.40", "+2.00 ± 0.40", "+4.50 ± 0.40",
+        "+7.50 ± 0.40", "+2.50 ± 0.40", "+4.50 ± 0.40",
     ]  # fmt: skip
 
 
@@ -122,16 +123,16 @@ def test_every_part_has_a_list_of_its_sources():
     one, two, three = body(page([cited()])).of("part")[3:6]
     assert [entry.text for entry in two.all(lambda one: one.tag == "li")] == [
         "[2] source 2 The Seine flows through Paris.+4.50 ± 0.40",
-        "[1] source 1 Paris is the capital of France.+2.00 ± 0.40",
+        "[1] source 1 Paris is the capital of France.+2.50 ± 0.40",
     ]
     assert "log-odds +1.00 · −6.50 expected without it · R² 0.96" in one.text
-    assert "log-odds 0.00 · −6.50 expected without them" in two.text
-    assert "No source: no sentence raises it beyond the sampling error" in three.text
+    assert "log-odds 0.00 · −7.00 expected without them" in two.text
+    assert "No source: no sentence alone makes its odds ten times as high beyond the sampling error" in three.text
 
 
 def test_sources_are_shaded_for_each_response():
     source = page([cited()])
-    assert re.search(r"<span class=u id=[\w-]+ r0=6 r1=6 r2=3 r3=3~ title=[^>]+>Paris is the capital", source)
+    assert re.search(r"<span class=u id=[\w-]+ r0=6 r1=6 r2=4 r3=3~ title=[^>]+>Paris is the capital", source)
     assert re.search(r"<span class=u r0=-1 r2=-2 r3=3~ title=[^>]+>Berlin", source)
     assert re.search(r"<span class=u r3=6~ title=[^>]+>It has two", source)  # its interval includes 0
     assert ".p3:hover" in source
@@ -176,8 +177,12 @@ def test_many_texts_are_folded_unless_they_are_cited():
     tree = body(page([made]))
     folded = list(tree.root.all(lambda one: one.tag == "summary"))
     assert folded[0].text.startswith("query (fixed) qqq")
-    assert len([one for one in folded if one.text.startswith("file")]) == 99
-    assert [one.text for one in tree.root.all(lambda one: one.tag == "h4")][-1] == "file 40.txt"
+    assert [one.text for one in folded[-2:]] == [
+        "40 texts file 0.txt … file 39.txt",
+        "59 texts file 41.txt … file 99.txt",
+    ]
+    opened = [one for one in tree.of("sources")[0].children if one.tag == "section"]
+    assert [one.text for one in opened] == ["file 40.txt[1] aLine 40 of it."]
 
 
 def test_text_from_right_to_left_and_control_characters():
@@ -205,3 +210,9 @@ def test_the_other_answer_of_a_contrast_is_shown():
     first = made.responses[0]
     tree = body(page([replace(made, responses=(replace(first, against="London."),))]))
     assert "rather than London." in tree.root.text
+
+
+def test_an_answer_that_stands_in_a_field_is_shown_once():
+    document = (Field("text", SOURCES["source 1"]), Field("answer", "Paris.", fixed=True))
+    made = cited("Paris.", ((0, 6),), ((6.0, 0.2, 3.0, -1.0),), document=document)
+    assert "answer (fixed)" not in page([made]) + printed(made)

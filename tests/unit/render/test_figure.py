@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.answers import cited
 from tests.attributions import attribution
 
 from mase.errors import MissingDependencyError, OptionError
@@ -25,6 +26,14 @@ def test_bar_chart_shows_the_strongest_words_in_reading_order(tmp_path):
     for wrong in (0, -1, 2.5, True):
         with pytest.raises(OptionError, match="k is"):
             bar_chart(attribution(), wrong)
+
+
+def test_an_answer_is_the_title_and_its_sources_are_in_order():
+    pytest.importorskip("matplotlib")
+    axes = bar_chart(cited()).axes[0]
+    assert axes.get_title(loc="left") == "answer: The capital of France is Paris. It lies on the Seine. It is…"
+    labels = [tick.get_text() for tick in axes.get_yticklabels()]
+    assert [label[:9] for label in labels] == ["Paris is ", "It has tw", "The Seine", "Berlin li"]
 
 
 def test_figures_leave_the_global_state_of_pyplot_alone():

@@ -1,6 +1,7 @@
 """Tests of `mase.render.listing`."""
 
 from rich.cells import cell_len
+from tests.answers import cited
 from tests.attributions import attribution
 
 from mase.attribution import Attributions
@@ -58,3 +59,13 @@ def test_a_notebook_shows_ten_articles_and_how_to_see_the_others():
 def test_an_empty_list_says_so():
     assert repr(Attributions()) == "0 attributions"
     assert "0 attributions" in Attributions()._repr_html_()
+
+
+def test_answers_are_listed_by_their_text():
+    found = Attributions([cited(), attribution()])
+    assert repr(found).splitlines()[1] == (
+        " 1  The capital of France is Paris. It lies…  Paris is the capita… +6.00, The Seine flows thr… +3.00, "
+        "Berlin lies on the… −1.00"
+    )
+    assert ".p3:hover" in found._repr_html_()
+    assert ".p3:hover" not in found[1:]._repr_html_()

@@ -6,6 +6,9 @@ import os
 import numpy as np
 import pytest
 from tests.attributions import attribution
+from tests.language_models import Parrot
+
+import mase
 
 pytest.importorskip("pyarrow")
 from mase.errors import DataError
@@ -13,6 +16,7 @@ from mase.io.json import Failure, dumps
 from mase.serve import corpora_results as module
 from mase.serve.corpora_results import run_of_results
 
+CONTEXT = "The cat sat. It was warm. It ran."
 RESULTS = (
     attribution(),
     Failure(2, "EmptyTextError", "no word"),
@@ -44,6 +48,13 @@ def test_results_become_a_run_with_all_that_they_say(tmp_path, monkeypatch):
     assert run.manifest.labels == ("neg", "pos")
     assert shares == sorted(shares)
     assert shares[-1] == 1
+
+
+def test_citations_of_several_answers_become_one_run(tmp_path):
+    given = [mase.cite(Parrot(), context=CONTEXT, answer=text) for text in ("The cat sat. It ran.", "It was warm.")]
+    run = made(tmp_path, written(tmp_path / "cited.jsonl", given))
+    assert [text["explained_answer"] for text in run.texts().to_pylist()] == ["The cat sat. It ran.", "It was warm."]
+    assert [row["response"] for row in run.responses().to_pylist()] == ["answer", "The cat sat.", "It ran.", "answer"]
 
 
 @pytest.mark.parametrize("end", ["", "\n\n"])

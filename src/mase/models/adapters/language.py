@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from mase.models.language.generated import Generated
+from mase.models.language.label_words import LabelWords
 from mase.models.language.opening import generates, language_model
+from mase.models.language.protocol import LabelledLanguageModel
 from mase.models.protocol import Model
 
 __all__ = ["LanguageModelAdapter"]
@@ -21,11 +23,14 @@ class LanguageModelAdapter:
         return generates(model)
 
     def adapt(self, model: Any, tokenizer: Any, *, name: str | None) -> Model:
-        """Return the model with its answers.
+        """Return the model with its answers, or the classifier that its label words make of it.
 
         Raises
         ------
         OptionError
-            If there is no tokenizer.
+            If there is no tokenizer, or the label words are invalid.
         """
-        return Generated(language_model(model, tokenizer, name=name))
+        opened = language_model(model, tokenizer, name=name)
+        if isinstance(opened, LabelledLanguageModel) and opened.labels is not None:
+            return LabelWords(opened, opened.labels, template=opened.template)
+        return Generated(opened)

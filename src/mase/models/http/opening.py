@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mase.errors import DataError, OptionError, UnknownNameError
 from mase.models.document import read_json
@@ -15,6 +15,9 @@ from mase.models.http.kserve import is_kserve
 from mase.models.http.service import Service
 from mase.registry import unknown
 
+if TYPE_CHECKING:
+    from mase.models.language.completion_server import CompletionServer
+
 __all__ = ["PROTOCOLS", "open_description", "open_url"]
 
 # The class of each protocol, by the name that a description has for it.
@@ -22,11 +25,12 @@ PROTOCOLS = {
     "text-embeddings-inference": "mase.models.http.text_embeddings_inference:TextEmbeddingsInference",
     "kserve": "mase.models.http.kserve:KServe",
     "json": "mase.models.http.json_service:JSONService",
+    "completions": "mase.models.language.completion_server:CompletionServer",
 }
 _CONNECTION = tuple(ConnectionOptions.__annotations__)
 
 
-def open_url(url: str, **options: Any) -> Service:
+def open_url(url: str, **options: Any) -> "Service | CompletionServer":
     """Return the model at a URL, whose protocol is recognised by the URL or by what the server says at ``/info``.
 
     Parameters
@@ -48,8 +52,8 @@ def open_url(url: str, **options: Any) -> Service:
     return _opened(_recognised(url, options), url, options)
 
 
-def open_description(path: Path) -> Service:
-    """Return the model that a JSON file describes.
+def open_description(path: Path) -> "Service | CompletionServer":
+    """Return the model that a JSON file describes; a language model for the protocol "completions".
 
     The file holds an object with the `url`, the `protocol` (one of `PROTOCOLS`; recognised by the URL if it is left
     out), and options of the class of the protocol.
@@ -87,12 +91,12 @@ def _recognised(url: str, options: Mapping[str, Any]) -> str:
     )
 
 
-def _opened(protocol: str, url: str, options: Mapping[str, Any]) -> Service:
+def _opened(protocol: str, url: str, options: Mapping[str, Any]) -> "Service | CompletionServer":
     module, _, name = PROTOCOLS[protocol].partition(":")
     kind = getattr(import_module(module), name)
-    known = [name for name in inspect.signature(kind).parameters if name not in ("url", "connection")]
+    known = [name for name in inspect.signature(kind).parameters if name not in ("url", "base_url", "connection")]
     wrong = next((name for name in options if name not in (*known, *_CONNECTION)), None)
     if wrong is not None:
         raise OptionError(f"{wrong!r:.60} is not an option of {name}, expected {', '.join((*known, *_CONNECTION))}")
-    service: Service = kind(url, **options)
+    service: Service | CompletionServer = kind(url, **options)
     return service

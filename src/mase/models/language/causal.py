@@ -5,14 +5,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import torch
 from torch import nn
 
 from mase.arrays import Floats
 from mase.errors import ModelError, OptionError
 from mase.models.checksum import Checksum
 from mase.models.devices import device_of, multiplies_bfloat16
+from mase.models.language.description import LanguageDescription, of_module
 from mase.models.language.forward import Forward, half_weights
-from mase.models.language.protocol import Continuation, Prompt
+from mase.models.language.protocol import Continuation, Labels, Prompt
 from mase.models.language.scoring import Row, Scorer
 from mase.models.language.tokenizer import PromptTokenizer
 from mase.models.locks import alone
@@ -31,6 +33,11 @@ class CausalLM(Reopened):
         The `PreTrainedModel`. It is never changed: its modes, gradients, hooks, weights and device stay as they are.
     tokenizer
         Its tokenizer.
+    labels
+        Label words, or the word of each label: they make a classifier of prompts of it. See
+        `mase.models.language.label_words.LabelWords`.
+    template
+        The prompt of that classifier.
     chat
         Whether messages go through the tokenizer's chat template; by default, where it has one. Otherwise a single
         message of the user is its text, and several are refused.
@@ -51,9 +58,20 @@ class CausalLM(Reopened):
     row is computed from its beginning, and so is each token of `generate`.
     """
 
-    def __init__(self, model: Any, tokenizer: Any = None, *, chat: bool | None = None, name: str | None = None) -> None:
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any = None,
+        *,
+        labels: Labels | None = None,
+        template: Prompt | None = None,
+        chat: bool | None = None,
+        name: str | None = None,
+    ) -> None:
         if not isinstance(model, nn.Module) or not hasattr(model, "get_output_embeddings"):
             raise OptionError(f"model is of type {type(model).__name__}, expected a causal language model")
+        if getattr(model.config, "is_encoder_decoder", False):
+            raise OptionError(f"{type(model).__name__} has an encoder, expected a causal language model; use Seq2Seq")
         if tokenizer is None:
             raise OptionError(f"{type(model).__name__} has no tokenizer, expected CausalLM(model, tokenizer)")
         templated = getattr(tokenizer, "chat_template", None) is not None
@@ -65,8 +83,15 @@ class CausalLM(Reopened):
         self.module: nn.Module = model
         self.name: str = name or getattr(model.config, "name_or_path", "") or type(model).__name__
         self.tokenizer = PromptTokenizer(tokenizer, self.name, templated if chat is None else chat)
+        self.labels, self.template = labels, template
         self.checksum = Checksum(model)
         self._scorer = Scorer(Forward(model))
+        self._half: tuple[Any, CausalLM] | None = None  # and the versions of the weights that it has
+
+    @property
+    def chat(self) -> bool:
+        """Whether messages go through the chat template."""
+        return self.tokenizer.chat
 
     @property
     def device(self) -> str:
@@ -79,15 +104,15 @@ class CausalLM(Reopened):
         return self.checksum.value()
 
     def __getstate__(self) -> Packed:
-        rebuilt = ("module", "checksum", "_scorer")
+        rebuilt = ("module", "checksum", "_scorer", "_half")
         state = {name: value for name, value in self.__dict__.items() if name not in rebuilt}
         return Packed((self.module, self._scorer.forward.half is not None, state))
 
     def __setstate__(self, packed: Packed) -> None:
-        self.module, half, state = packed.value
+        self.module, in_half, state = packed.value
         self.__dict__.update(state)
-        self.checksum = Checksum(self.module)
-        self._scorer = Scorer(Forward(self.module, half_weights(self.module) if half else None))
+        self.checksum, self._half = Checksum(self.module), None
+        self._scorer = Scorer(Forward(self.module, half_weights(self.module) if in_half else None))
 
     def generate(self, prompt: Prompt, max_new_tokens: int) -> Continuation:
         """Return the greedy continuation of a prompt: up to `max_new_tokens` tokens, without the one that ends it.
@@ -150,12 +175,26 @@ class CausalLM(Reopened):
         return any(parameter.dtype.itemsize == 2 for parameter in self.module.parameters())
 
     def half(self) -> "CausalLM | None":
-        """Return the same model in bfloat16, except for its head; None where that would be slower."""
-        if not multiplies_bfloat16(device_of(self.module)):
+        """Return the same model in bfloat16, except for its head; None where that would be slower.
+
+        It holds a copy of the weights, of half their size. A model that already has weights of 16 bits stays as it is.
+        """
+        if not multiplies_bfloat16(self.device):
             return None
-        model = copy.copy(self)
-        model._scorer = Scorer(Forward(self.module, half_weights(self.module)))
-        return model
+        if next(self.module.parameters()).dtype != torch.float32 or self._scorer.forward.half is not None:
+            return self
+        versions = self.checksum.versions()
+        if self._half is None or self._half[0] != versions:
+            model = copy.copy(self)
+            model._scorer = Scorer(Forward(self.module, half_weights(self.module)), continues=self._scorer.tried)
+            self._half = versions, model
+        return self._half[1]
+
+    @property
+    def description(self) -> LanguageDescription:
+        """What the model was taken for."""
+        stops = tuple(self.tokenizer.backend.convert_ids_to_tokens(sorted(self._stops)))
+        return of_module(self, "causal language model", self.tokenizer, self._limit, stops)
 
     @property
     def _limit(self) -> int | None:

@@ -53,8 +53,8 @@ class Forward:
     @property
     def device(self) -> torch.device:
         """The device of the ids."""
-        layer = self.module.get_input_embeddings()  # type: ignore[operator]
-        return device_of(layer if isinstance(layer, nn.Module) else self.module)
+        device = device_of(self.module.get_input_embeddings())  # type: ignore[operator]
+        return device if device.type != "meta" else device_of(self.module)
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -81,7 +81,7 @@ class Forward:
             Whether to return a cache; None where the model returns none.
         """
         ids = torch.as_tensor(_padded(rows), device=self.device)
-        index = torch.as_tensor(np.asarray(positions, dtype=np.int64), device=self.device)
+        index = torch.as_tensor(np.asarray(positions, dtype=np.int64))
         arguments: dict[str, Any] = {"input_ids": ids, "use_cache": keep or cache is not None, "return_dict": True}
         if cache is not None:
             arguments[cache.name] = cache.value
@@ -89,7 +89,7 @@ class Forward:
             output = self._called(arguments)
             logits = output.logits
         if not reached:
-            logits = logits.flatten(0, 1)[index]
+            logits = logits.flatten(0, 1)[index.to(logits.device)]
         return logits.reshape(-1, logits.shape[-1])[: len(index)], _cache_of(output) if keep else None
 
     def _called(self, arguments: dict[str, Any]) -> Any:
@@ -109,7 +109,7 @@ class Forward:
 
             def select(_: nn.Module, args: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
                 vectors = args[0].flatten(0, -2)
-                chosen = vectors[index] if len(index) else vectors[:1]
+                chosen = vectors[index.to(vectors.device)] if len(index) else vectors[:1]
                 reached.append(len(index))
                 if self.half is not None:  # eight bits would hide differences between rows
                     exact.enter_context(torch.autocast(vectors.device.type, enabled=False))

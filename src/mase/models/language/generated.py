@@ -1,7 +1,7 @@
 """A language model that answers each prompt by itself, or with the answer that stands in a field beside it."""
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -70,6 +70,12 @@ class Generated(Reopened):
     def sha256(self) -> str | None:
         """Checksum of its weights; None for a server."""
         return self.language_model.sha256
+
+    @property
+    def prompting(self) -> dict[str, Any]:
+        """The largest number of tokens of an answer, and the template if it is not the default."""
+        template = {} if self.template is None else {"template": self.template.prompt}
+        return {**template, "max_new_tokens": self.max_new_tokens}
 
     def encode(self, text: Input) -> Tokens:
         """Return the words of all fields of a document as tokens; those of the answer are fixed.

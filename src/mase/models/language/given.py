@@ -2,29 +2,27 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from mase.arrays import Floats, Ints
 from mase.attribution import Answer, Part
 from mase.document import TEXT, Document, Input, Scalar, check_texts
-from mase.errors import CapabilityError, OptionError
+from mase.errors import OptionError
 from mase.links import LINKS_WITHOUT_CLASSES, Output
-from mase.models.callable_probe import CallableProbe
-from mase.models.language.protocol import Continuation, HalfLanguageModel, LanguageModel, RoundingLanguageModel
+from mase.models.language.prompt_probe import PromptProbe
+from mase.models.language.protocol import Continuation, HalfLanguageModel, LanguageModel
 from mase.models.language.template import Template
 from mase.models.protocol import Binding
-from mase.models.rewriting import Content, Rewriter, word_tokens
+from mase.models.rewriting import Content, word_tokens
 from mase.text import Span, Tokens, visible
 
 __all__ = ["ANSWER", "AnswerProbe", "GivenAnswer", "columns_of", "prompt_fields"]
 
 # The name of the response of the whole answer.
 ANSWER = "answer"
-# Rows that the language model gets at once. It orders them by length and makes its own batches of them.
-_ROWS = 32
 
 
 class GivenAnswer:
@@ -84,6 +82,11 @@ class GivenAnswer:
         self.output = Output("log-probabilities", n_tokens=tuple(lengths))
         self.name, self.sha256 = language_model.name, language_model.sha256
 
+    @property
+    def prompting(self) -> dict[str, Any]:
+        """The template."""
+        return {"template": self.template.prompt}
+
     def encode(self, text: Input) -> Tokens:
         """Return the words of all fields of a document as tokens.
 
@@ -104,16 +107,7 @@ class GivenAnswer:
         OptionError
             If the template does not name the fields of the document.
         """
-        if not binding.space.binary:
-            raise CapabilityError(
-                "the prompt of a language model has no embedding layer to scale, expected a method that masks words; "
-                "use method='mase-cite'"
-            )
-        document = binding.tokens.document
-        document.check_masks()
-        start = self.scores([document.content])
-        rewriter = Rewriter.of(binding.tokens, binding.coordinate_of_token)
-        return AnswerProbe(self, binding, rewriter, None, start, batch_size=_ROWS)
+        return AnswerProbe.of(self, binding)
 
     def predict(self, texts: Sequence[Input]) -> Floats:
         """Return the log-probabilities `(n, k)`."""
@@ -146,7 +140,7 @@ class GivenAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerProbe(CallableProbe):
+class AnswerProbe(PromptProbe):
     """A language model with a given answer, bound to a prompt. See `mase.models.protocol.Probe`."""
 
     model: GivenAnswer
@@ -155,17 +149,6 @@ class AnswerProbe(CallableProbe):
     def answer(self) -> Answer:
         """The answer."""
         return self.model.answer
-
-    @property
-    def rounds(self) -> bool:
-        """Whether the language model rounds, as in half precision."""
-        language_model = self.model.language_model
-        return isinstance(language_model, RoundingLanguageModel) and language_model.rounds
-
-    def half(self) -> Self | None:
-        """Return the same probe in bfloat16; None if the model has none, or if that would be slower."""
-        half = self.model.half()
-        return None if half is None else replace(self, model=half)
 
 
 def prompt_fields(content: Content) -> dict[str, Scalar]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from mase.errors import OptionError
 from mase.models.language.generated import Generated
+from mase.models.language.label_words import LabelWords
 from mase.models.language.protocol import LanguageModel
 
 __all__ = ["generates", "language_model"]
@@ -35,9 +36,10 @@ def language_model(model: Any, tokenizer: Any = None, *, name: str | None = None
     """
     if isinstance(model, str | os.PathLike):
         from mase.models.language.loading import load_language_model
+        from mase.models.loading import is_remote, load
 
-        return load_language_model(model)
-    if isinstance(model, Generated):
+        return language_model(load(model)) if is_remote(model) else load_language_model(model)
+    if isinstance(model, Generated | LabelWords):
         return model.language_model
     if isinstance(model, LanguageModel) and not isinstance(model, type):
         return model

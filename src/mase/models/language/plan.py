@@ -68,10 +68,10 @@ def branches(sequences: Sequence[Ids], per_pass: int) -> tuple[Branch, ...]:
     return best(0, len(sequences), 0)[1]
 
 
-def batches(lengths: Sequence[int], costs: Costs, *, padded: bool = True) -> list[list[int]]:
+def batches(lengths: Sequence[int], costs: Costs) -> list[list[int]]:
     """Return the indices of the rows of each batch, so that passes and padding together cost least.
 
-    A row is padded to the longest of its batch. Unless they may be `padded`, all rows of a batch have one length.
+    A row is padded to the longest of its batch.
     """
     order = sorted(range(len(lengths)), key=lambda index: lengths[index])
     least, cut = [0], [0]  # the lowest cost of the first rows in order, and where their last batch begins
@@ -80,7 +80,7 @@ def batches(lengths: Sequence[int], costs: Costs, *, padded: bool = True) -> lis
         found = []
         for first in range(last - 1, -1, -1):
             size = last - first
-            if size > 1 and (size * width > costs.most or not (padded or lengths[order[first]] == width)):
+            if size > 1 and size * width > costs.most:
                 break
             found.append((least[first] + size * width + costs.per_pass, first))
         lowest, first = min(found)

@@ -1,6 +1,6 @@
 """The interface of language models: they continue a prompt, and say how probable a given continuation is."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -8,10 +8,21 @@ from mase.arrays import Floats
 from mase.errors import ShapeError
 from mase.text import Span
 
-__all__ = ["Continuation", "HalfLanguageModel", "LanguageModel", "Message", "Prompt", "RoundingLanguageModel"]
+__all__ = [
+    "Continuation",
+    "HalfLanguageModel",
+    "LabelledLanguageModel",
+    "Labels",
+    "LanguageModel",
+    "Message",
+    "Prompt",
+    "RoundingLanguageModel",
+]
 
 # One turn of a chat, with the keys "role" and "content".
 Message = dict[str, str]
+# Label words, or the word of each label.
+Labels = Sequence[str] | Mapping[str, str]
 # The exact text, or the turns of a chat.
 Prompt = str | list[Message]
 
@@ -113,4 +124,34 @@ class HalfLanguageModel(Protocol):
 
     def half(self) -> LanguageModel | None:
         """Return the same model in bfloat16; None if that would be slower."""
+        ...
+
+
+@runtime_checkable
+class LabelledLanguageModel(Protocol):
+    """A language model that may have label words, with which it is a classifier of prompts.
+
+    Attributes
+    ----------
+    labels
+        The label words as `mase.models.LabelWords` takes them; None if it is no classifier.
+    template
+        The prompt for it.
+    chat
+        Whether messages go through a chat template. Otherwise they are text.
+    """
+
+    @property
+    def labels(self) -> Labels | None:
+        """The label words."""
+        ...
+
+    @property
+    def template(self) -> Prompt | None:
+        """The prompt for them."""
+        ...
+
+    @property
+    def chat(self) -> bool:
+        """Whether messages go through a chat template."""
         ...

@@ -7,22 +7,24 @@ positions of all tokens are those without padding.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 
 from mase.arrays import Floats, Ints
+from mase.errors import ModelError
 from mase.models.batching import in_batches
-from mase.models.language.abilities import Abilities, tried
 from mase.models.language.forward import Cache, Forward
 from mase.models.language.plan import Branch, Costs, batches, branches
+from mase.models.language.trial import continues
 
 __all__ = ["Row", "Scorer"]
 
-# Measured in float32 and bfloat16 on a core of a Xeon: a pass over one token costs as much as the 50th part of a pass
-# over 2,500. A GPU has to be occupied, and starts its operations one by one.
-_CPU, _GPU = Costs(per_pass=48, most=1024), Costs(per_pass=1024, most=16384)
+# On a core of a Xeon, a pass of SmolLM2 over one token costs as much as 50 more tokens of a long pass in float32, and
+# 100 in bfloat16; batches of 500 to 2,000 tokens cost the same. A GPU has to be occupied; nothing is measured on one.
+_CPU, _GPU = Costs(per_pass=96, most=1024), Costs(per_pass=1024, most=16384)
 _AT_ONCE = 256  # sequences that are planned together
 _NORMALISED = 16  # positions whose probabilities are normalised at once
 
@@ -52,13 +54,13 @@ class Scorer:
     ----------
     forward
         The model.
-    abilities
-        What it supports; None for a trial when that matters for the first time.
+    continues
+        Whether rows can continue from one cache; None for a trial before the first rows.
     """
 
-    def __init__(self, forward: Forward, abilities: Abilities | None = None) -> None:
-        self.forward = forward
-        self.abilities = abilities
+    def __init__(self, forward: Forward, *, continues: bool | None = None) -> None:
+        self.forward, self.tried = forward, continues
+        self._costs = _CPU if forward.device.type == "cpu" else _GPU
 
     def log_probabilities(self, rows: Sequence[Row]) -> list[Floats]:
         """Return, for each row, the log-probabilities `(t,)` of the t tokens of its answer.
@@ -75,17 +77,20 @@ class Scorer:
             # The last token is only a target: nothing is read after it.
             reads[row.ids[:-1]] += [Read(row.start - 1 + column, token, index, column) for column, token in targets]
         sequences = sorted(reads)
-        with self.forward.running():
+        with self.forward.running(), _enough_memory():
             for first in range(0, len(sequences), _AT_ONCE):
-                for read, value in self._answered(sequences[first : first + _AT_ONCE], reads):
+                some = sequences[first : first + _AT_ONCE]
+                shared = branches(some, self._costs.per_pass) if self.continues(some[-1]) else ()
+                walk = _Walk(self, some, [reads[ids] for ids in some])
+                for read, value in walk.below(Branch(0, len(some), 0, 0, shared)):
                     found[read.row][read.column] = value
         return found
 
     def greedy(self, ids: Sequence[int], n: int, stops: Collection[int]) -> list[int]:
         """Return the most probable next token, again and again: up to n tokens, without the first of `stops`."""
         answer: list[int] = []
-        with self.forward.running():
-            keep, cache, fresh = self._supported(ids).continues, None, list(ids)
+        with self.forward.running(), _enough_memory():
+            keep, cache, fresh = self.continues(ids), None, list(ids)
             while len(answer) < n:
                 logits, cache = self.forward([fresh], [len(fresh) - 1], cache, keep=keep)
                 token = int(logits[0].argmax())
@@ -95,31 +100,36 @@ class Scorer:
                 fresh = [*ids, *answer] if cache is None else [token]
         return answer
 
-    def _supported(self, ids: Sequence[int]) -> Abilities:
-        if self.abilities is None:
-            self.abilities = tried(self.forward, ids)
-        return self.abilities
+    def continues(self, ids: Sequence[int]) -> bool:
+        """Return whether rows can continue from one cache, as a trial on some valid ids shows once.
 
-    def _answered(
-        self, sequences: list[tuple[int, ...]], reads: dict[tuple[int, ...], list[Read]]
-    ) -> Iterator[tuple[Read, float]]:
-        """Yield what is to be read of sequences in ascending order."""
-        abilities = Abilities(pads=False, continues=False)
-        if len(sequences) > 1:
-            abilities = self._supported(max(sequences, key=len))
-        costs = _CPU if self.forward.device.type == "cpu" else _GPU
-        shared = branches(sequences, costs.per_pass) if abilities.continues else ()
-        whole = Branch(0, len(sequences), 0, 0, shared)
-        yield from _Walk(self.forward, costs, abilities, sequences, [reads[ids] for ids in sequences]).below(whole)
+        Raises
+        ------
+        CapabilityError
+            If the model is not causal.
+        """
+        if self.tried is None:
+            self.tried = continues(self.forward, ids)
+        return self.tried
+
+    def batches(self, lengths: Sequence[int]) -> Iterator[list[int]]:
+        """Yield the indices of the rows of each batch."""
+        yield from batches(lengths, self._costs)
+
+    def asked(self, n: int) -> None:
+        """Take note of a batch; see `mase.models.batching.Watch`."""
+
+    def halved(self, batch_size: int) -> None:
+        """Take note that memory ran out: later batches have half as many tokens."""
+        del batch_size
+        self._costs = replace(self._costs, most=max(self._costs.most // 2, 1))
 
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
     """The passes over sequences of ids, and what is to be read of each of them."""
 
-    forward: Forward
-    costs: Costs
-    abilities: Abilities
+    scorer: Scorer
     sequences: list[tuple[int, ...]]
     reads: list[list[Read]]
 
@@ -135,10 +145,11 @@ class _Walk:
             yield from self.below(inner, kept)
         # A sequence that ends here is the beginning of others, so that all of it was read.
         last = [index for index in sorted(rest) if len(self.sequences[index]) > branch.end]
-        lengths = [len(self.sequences[index]) - branch.end for index in last]
-        for batch in batches(lengths, self.costs, padded=self.abilities.pads):
-            members_of: Ints = np.array([last[index] for index in batch])
-            for _, found in in_batches(lambda some, _: self._read(some, branch.end, cache), members_of, len(batch)):
+        for batch in self.scorer.batches([len(self.sequences[index]) - branch.end for index in last]):
+            some: Ints = np.array([last[index] for index in batch])
+            for _, found in in_batches(
+                lambda some, _: self._read(some, branch.end, cache), some, len(some), watch=self.scorer
+            ):
                 yield from found
 
     def _read(self, members: Ints, start: int, cache: Cache | None) -> list[tuple[Read, float]]:
@@ -167,10 +178,21 @@ class _Walk:
         ]
         positions = sorted({place for place, _ in places})
         copies = None if cache is None else cache.copies(len(rows))
-        logits, kept = self.forward(rows, positions, copies, keep=keep)
+        logits, kept = self.scorer.forward(rows, positions, copies, keep=keep)
         at = {place: number for number, place in enumerate(positions)}
         values = _log_probabilities(logits, [at[place] for place, _ in places], [read.target for _, read in places])
         return [(read, value) for (_, read), value in zip(places, values, strict=True)], kept
+
+
+@contextmanager
+def _enough_memory() -> Iterator[None]:
+    """Convert a MemoryError of a pass over one row, which cannot be halved."""
+    try:
+        yield
+    except MemoryError as error:
+        raise ModelError(
+            "the model ran out of memory on a single prompt; leave out some of the context, or use a larger device"
+        ) from error
 
 
 def _log_probabilities(logits: torch.Tensor, rows: list[int], targets: list[int]) -> list[float]:

@@ -107,7 +107,7 @@ def test_prompts_are_sent_in_batches_and_come_back_in_their_order():
 
 
 @pytest.mark.parametrize("routes", [vllm, llama_cpp])
-def test_a_generated_answer_has_no_token_that_ends_it(routes, monkeypatch):
+def test_a_explained_answer_has_no_token_that_ends_it(routes, monkeypatch):
     of = engine()
     ids, scores = of.generated(of.ids(TEXTS[0]), 3)
     with served(routes(of)) as (url, _):

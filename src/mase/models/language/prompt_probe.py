@@ -1,0 +1,68 @@
+"""The probe of a model that reads a prompt: units are deleted from the fields that fill it."""
+
+from dataclasses import dataclass, replace
+from typing import Protocol, Self
+
+from mase.errors import CapabilityError
+from mase.models.callable_probe import BlackBox, CallableProbe
+from mase.models.language.protocol import LanguageModel, RoundingLanguageModel
+from mase.models.protocol import Binding
+from mase.models.rewriting import Rewriter
+
+__all__ = ["PromptModel", "PromptProbe"]
+
+# Rows that the language model gets at once. It orders them by length and makes its own batches of them.
+_ROWS = 32
+
+
+class PromptModel(BlackBox, Protocol):
+    """What the probe needs of a model."""
+
+    @property
+    def language_model(self) -> LanguageModel:
+        """The language model that reads the prompts."""
+        ...
+
+    def half(self) -> Self | None:
+        """Return the same model in bfloat16; None if it has none, or if that would be slower."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PromptProbe(CallableProbe):
+    """A model of prompts, bound to a document. See `mase.models.protocol.Probe`."""
+
+    model: PromptModel
+
+    @classmethod
+    def of(cls, model: PromptModel, binding: Binding) -> Self:
+        """Return the probe of one document.
+
+        Raises
+        ------
+        CapabilityError
+            If the space needs an embedding layer.
+        OptionError
+            If the prompt does not name the fields of the document.
+        """
+        if not binding.space.binary:
+            raise CapabilityError(
+                "the prompt of a language model has no embedding layer to scale, expected a method that masks words; "
+                "use method='mase-cite'"
+            )
+        document = binding.tokens.document
+        document.check_masks()
+        start = model.scores([document.content])
+        rewriter = Rewriter.of(binding.tokens, binding.coordinate_of_token)
+        return cls(model, binding, rewriter, None, start, batch_size=_ROWS)
+
+    @property
+    def rounds(self) -> bool:
+        """Whether the language model rounds, as in half precision."""
+        language_model = self.model.language_model
+        return isinstance(language_model, RoundingLanguageModel) and language_model.rounds
+
+    def half(self) -> Self | None:
+        """Return the same probe in bfloat16; None if the model has none, or if that would be slower."""
+        half = self.model.half()
+        return None if half is None else replace(self, model=half)

@@ -1,0 +1,110 @@
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from tests.unit.models.language.causal_models import FAMILIES, causal_model, one_by_one
+
+from mase.errors import ModelError
+from mase.models.language import scoring
+from mase.models.language.forward import Forward
+from mase.models.language.plan import Costs
+from mase.models.language.scoring import Row, Scorer
+
+BEGINNING = tuple(range(3, 23))
+ROWS = [
+    Row((*BEGINNING, *middle, 7, 8, *answer), len(BEGINNING) + len(middle) + 2)
+    for middle in (
+        (),
+        (30, 31, 32, 33),
+        (30, 31, 32, 33, 34, 35, 36, 37, 38, 39),
+        tuple(range(40, 50)),
+        (30, 31, 32, 33),
+    )
+    for answer in ((9,), (10,), (9, 10, 11))
+]
+
+
+@contextmanager
+def recorded(module):
+    """Yield the shapes `(b, t)` of the ids and the numbers of positions at the head of each pass."""
+    passes, positions = [], []
+    layer, head = module.get_input_embeddings(), module.get_output_embeddings()
+    hooks = [
+        layer.register_forward_hook(lambda _layer, args, _output: passes.append(tuple(args[0].shape))),
+        head.register_forward_hook(lambda _layer, args, _output: positions.append(args[0].shape[:-1].numel())),
+    ]
+    try:
+        yield passes, positions
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_log_probabilities_are_those_of_each_row_alone(family, monkeypatch):
+    monkeypatch.setattr(scoring, "_CPU", Costs(3, 60))
+    module = causal_model(family)
+    scorer = Scorer(Forward(module))
+    for row, found in zip(ROWS, scorer.log_probabilities(ROWS), strict=True):
+        np.testing.assert_allclose(found, one_by_one(module, row.ids[: row.start], row.ids[row.start :]), atol=1e-4)
+    assert scorer.tried == (family != "Mamba")
+
+
+def test_tokens_are_computed_once_and_logits_only_where_they_are_asked(monkeypatch):
+    monkeypatch.setattr(scoring, "_CPU", Costs(0, 10**6))
+    module = causal_model()
+    scorer = Scorer(Forward(module), continues=True)
+    with recorded(module) as (passes, positions):
+        scorer.log_probabilities(ROWS)
+    distinct = {row.ids[:length] for row in ROWS for length in range(1, len(row.ids))}
+    asked = {row.ids[:length] for row in ROWS for length in range(row.start, len(row.ids))}
+    assert sum(rows * width for rows, width in passes) == len(distinct)
+    assert sum(positions) - sum(count == 1 for count in positions) <= len(asked) <= sum(positions)
+
+
+def test_without_a_cache_each_sequence_is_read_once():
+    module = causal_model("Mamba")
+    scorer = Scorer(Forward(module), continues=False)
+    with recorded(module) as (passes, positions):
+        scorer.log_probabilities(ROWS)
+    distinct = {row.ids[:-1] for row in ROWS}
+    assert sum(rows for rows, _ in passes) == len(distinct)
+    assert sum(positions) == sum({row.ids[:-1]: len(row.ids) - row.start for row in ROWS}.values())
+
+
+def test_batches_are_halved_when_memory_runs_out(monkeypatch):
+    module = causal_model()
+    expected = Scorer(Forward(module), continues=False).log_probabilities(ROWS)
+
+    def refuse(_layer, args):
+        if args[0].numel() > limit:
+            raise RuntimeError("not enough memory: you tried to allocate 9 bytes")
+
+    module.get_input_embeddings().register_forward_pre_hook(refuse)
+    limit = 70
+    scorer = Scorer(Forward(module), continues=False)
+    for found, known in zip(scorer.log_probabilities(ROWS), expected, strict=True):
+        np.testing.assert_allclose(found, known, atol=1e-5)
+    limit = 10
+    for continues in (False, True):
+        with pytest.raises(ModelError, match="single"):
+            Scorer(Forward(module), continues=continues).log_probabilities(ROWS)
+    with pytest.raises(ModelError, match="single"):
+        Scorer(Forward(module), continues=True).greedy(BEGINNING, 2, ())
+
+
+def test_many_sequences_are_planned_in_groups(monkeypatch):
+    module = causal_model()
+    scorer = Scorer(Forward(module))
+    expected = scorer.log_probabilities(ROWS)
+    monkeypatch.setattr(scoring, "_AT_ONCE", 4)
+    for found, known in zip(scorer.log_probabilities(ROWS), expected, strict=True):
+        np.testing.assert_allclose(found, known, atol=1e-5)
+
+
+def test_a_model_without_a_head_of_its_own_is_read_as_well():
+    module = causal_model()
+    expected = Scorer(Forward(module)).log_probabilities(ROWS[:3])
+    module.get_output_embeddings = lambda: None
+    for found, known in zip(Scorer(Forward(module)).log_probabilities(ROWS[:3]), expected, strict=True):
+        np.testing.assert_allclose(found, known, atol=1e-5)
