@@ -16,6 +16,7 @@ function render({ model, el }) {
   const style = element("style", {}, model.get("css")), list = chooser(model), shown = element("div");
   shadow.append(style, element("div", { class: "mase widget" }, ...(list ? [list] : []), shown));
   el.append(host);
+  followCitations(shown);
 
   const test = model.get("can_ask") ? new Test(model, shown) : null;
   const handlers = {

@@ -1,5 +1,4 @@
-// The answer of a language model in an article. The fragment of the address is the state of the page, so the links
-// between the parts of the answer and their sources are followed here.
+// The parts of the answer of a language model in an article, each of which has scores of its own.
 
 export class Answer {
   /**
@@ -9,11 +8,10 @@ export class Answer {
    */
   constructor(root, choose) {
     [this.root, this.choose, this.parts] = [root, choose, []];
-    root.addEventListener("click", (event) => {
-      const link = event.target.closest('a[href^="#"]');
-      if (!link) return this.#press(event.target.closest(".said .part"));
-      event.preventDefault();
-      this.#follow(link);
+    root.addEventListener("click", ({ target }) => {
+      const link = target.closest('a[href^="#"]');
+      const to = link && !link.closest(".back") ? root.querySelector(link.getAttribute("href")) : link ? null : target;
+      this.#press(to?.closest(".said .part"));
     });
   }
 
@@ -36,17 +34,6 @@ export class Answer {
 
   #letter(place) {
     return this.root.querySelector(`.said .p${place + 1} a`);
-  }
-
-  #follow(link) {
-    const to = this.root.querySelector(link.hash && "#" + CSS.escape(decodeURIComponent(link.hash.slice(1))));
-    if (!to) return;
-    const folded = to.closest("details");
-    if (folded) folded.open = true;
-    if (to.matches(".said .part") && !link.closest(".back")) this.#press(to);
-    const stop = to.matches("a, [tabindex]") ? to : to.querySelector("a");
-    stop?.focus({ preventScroll: true });
-    to.scrollIntoView({ block: "nearest" });
   }
 
   #press(part) {

@@ -2,6 +2,7 @@
 
 import { Answer } from "./answer.js";
 import { Boxes } from "./boxes.js";
+import { followCitations } from "./citations.js";
 import { Copies } from "./copies.js";
 import { Explanation } from "./explanation.js";
 import { markup } from "./markup.js";
@@ -49,6 +50,7 @@ export class Panel {
       choose: (unit) => this.attribution && this.trial.choose(unit),
       point: (unit) => this.attribution && this.trial.tell(unit),
     });
+    followCitations(part(root, "result"));
     this.trial = new Trial(
       root,
       (unit) => this.words.describe(unit),
