@@ -28,19 +28,15 @@ export class Words {
     return [...this.root.querySelectorAll(SELECTOR)];
   }
 
-  /** Put elements below the text, or below all texts that an answer may come from. */
-  place(...below) {
-    const sources = this.root.querySelector(".sources");
-    if (sources) sources.append(...below);
-    else this.root.querySelector(".text")?.after(...below);
+  /** The text whose words these are; of an answer, all its sources. */
+  get text() {
+    return this.root.querySelector(".sources, article:not(.cites) .text");
   }
 
-  /** Name the groups of the words. One of them is in the order of Tab; the arrow keys go on from there. */
+  /** Name the group of the words. One of them is in the order of Tab; the arrow keys go on from there. */
   adopt() {
-    for (const text of this.root.querySelectorAll(".text:has([data-unit])")) {
-      text.setAttribute("role", "group");
-      text.setAttribute("aria-label", "Words of the text; press one to take it out");
-    }
+    this.text?.setAttribute("role", "group");
+    this.text?.setAttribute("aria-label", "Words of the text; press one to take it out");
     const shown = this.all.find((word) => word.checkVisibility());
     if (shown) this.#tabStop(shown);
   }

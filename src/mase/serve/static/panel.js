@@ -111,7 +111,7 @@ export class Panel {
       if (this.attribution) this.#choose();
       return;
     }
-    if (this.answers && typed) this.#edited = true;
+    this.#edited ||= this.answers && typed;
     if (this.#edited) this.root.querySelector(".empty")?.remove();
     this.#asked = this.#edited ? null : asked;
     this.#drop();
@@ -202,7 +202,7 @@ export class Panel {
   #article(html) {
     const result = part(this.root, "result"), focused = this.words.focused(), inAnswer = this.answer.focused();
     result.replaceChildren(markup(html));
-    this.words.place(this.trial.root, this.trial.flipLine);
+    this.words.text?.after(this.trial.root, this.trial.flipLine);
     this.regenerated.place();
     result.classList.remove("stale");
     this.words.adopt();
@@ -255,16 +255,13 @@ export class Panel {
 
   #empty() {
     this.#nothing("");
+    this.#edited = false;
     if (fieldsOf(this.settings).length) return;
     const patch = this.answers ? QUESTION : EXAMPLE, example = element("button", { type: "button", class: "chip" });
     example.append(Object.values(patch).join(" "));
-    example.addEventListener("click", () => {
-      this.#edited = false;
-      this.on.change(patch);
-    });
-    const hint = this.answers ? "Give a text and a query, " : "Type a text to see what the model makes of it, ";
-    const words = element("p", { class: "empty" }, hint, "or try ", example);
-    part(this.root, "result").replaceChildren(words);
+    example.addEventListener("click", () => this.on.change(patch));
+    const hint = this.answers ? "Give a text and a query, or try " : "Type a text to see what the model makes of it, or try ";
+    part(this.root, "result").replaceChildren(element("p", { class: "empty" }, hint, example));
   }
 
   #nothing(message) {
