@@ -70,9 +70,9 @@ def page() -> str:
             found[of_prompt["units"], record["n"], record["method"]].append(values(record))
     lines = [
         "# Candidates for mase-cite, on validation prompts\n",
-        "Means over prompts, and in brackets the differences from context-cite with 95 % intervals over prompts. "
-        "`datamodel` is the\nlinear datamodelling score, and `drop k` is the fall of the log-probability of the answer "
-        "without the best k units.\n`python experiments/citing/choice.py MODEL_FOLDER` wrote this page.",
+        "Means over prompts, and in brackets the differences from context-cite with 95 % intervals over prompts.\n"
+        "`datamodel` is the linear datamodelling score, and `drop k` is the fall of the log-probability of the answer\n"
+        "without the best k units. `python experiments/citing/choice.py MODEL_FOLDER` wrote this page.",
     ]
     first = next(iter(CANDIDATES))
     for units in ("word", "sentence"):
