@@ -43,7 +43,7 @@ class CompletionServer:
         Number of prompts in a request; 8 with vLLM and 1 elsewhere by default.
     tolerance
         Largest difference of two log-probabilities of the same token, in nats, in the check of the server. Servers that
-        compute in bfloat16 differ by about 0.1 between generating and scoring.
+        compute in half precision differ a little between generating and scoring.
     name
         Name for provenance; that of the model by default.
     **connection
@@ -53,7 +53,7 @@ class CompletionServer:
     Attributes
     ----------
     n_setup
-        Number of rows that the check evaluated.
+        Number of rows that the check evaluated. They are no part of the cost of an explanation.
 
     Raises
     ------
@@ -82,7 +82,7 @@ class CompletionServer:
         dialect: str = "auto",
         tokenizer: Any = None,
         batch_size: int | None = None,
-        tolerance: float = 0.25,
+        tolerance: float = 0.5,
         name: str | None = None,
         **connection: Unpack[ConnectionOptions],
     ) -> None:

@@ -197,12 +197,12 @@ def test_it_goes_to_other_processes(llama):
 
 @pytest.mark.parametrize("family", ["Llama", "GPT2"])
 def test_half_precision_is_near_and_reads_the_weights_as_they_are(family, monkeypatch):
-    monkeypatch.setattr("mase.models.language.causal.multiplies_bfloat16", lambda _: True)
+    monkeypatch.setattr("mase.models.language.transformers_model.multiplies_bfloat16", lambda _: True)
     model = CausalLM(causal_model(family), byte_tokenizer())
     answer = model.continuation("It is red.")
     exact = model.log_probabilities(QUESTIONS, [answer])[0]
     rough = model.half().log_probabilities(QUESTIONS, [answer])[0]
     assert 0 < np.abs(rough - exact).mean() < 0.1 * exact.std()
     np.testing.assert_array_equal(model.log_probabilities(QUESTIONS, [answer])[0], exact)
-    monkeypatch.setattr("mase.models.language.causal.multiplies_bfloat16", lambda _: False)
+    monkeypatch.setattr("mase.models.language.transformers_model.multiplies_bfloat16", lambda _: False)
     assert model.half() is None

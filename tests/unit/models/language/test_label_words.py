@@ -112,7 +112,7 @@ def test_it_can_be_sent_to_another_process(colours):
 
 
 def test_half_precision_is_that_of_the_language_model(colours, monkeypatch):
-    monkeypatch.setattr("mase.models.language.causal.multiplies_bfloat16", lambda _: True)
+    monkeypatch.setattr("mase.models.language.transformers_model.multiplies_bfloat16", lambda _: True)
     half = colours.half()
     full = colours.predict(["the sky is red"])
     np.testing.assert_allclose(half.predict(["the sky is red"]), full, atol=0.1)
