@@ -1,8 +1,9 @@
-"""Check on one validation prompt that the other packages score it alike with our scorer and with their own evaluation.
+"""Check on one validation prompt that packages score it alike with our scorer and with their own evaluation.
 
     python experiments/citing/check.py MODEL_FOLDER
 
-Both evaluate the model in float32. interpreto and shap have no evaluation of their own that deletes units.
+Both evaluate the model in float32. For mase, it is `mase.cite`. interpreto and shap have no evaluation
+of their own that deletes units.
 """
 
 import argparse
@@ -17,10 +18,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from rivals import SEED, captum_ablation, captum_shapley, context_cite
+from rivals import SEED, by_mase, captum_ablation, captum_shapley, context_cite
 from scoring import Asked, LanguageModel, Scorer
 from tasks import cases
 
+import mase
 from mase.arrays import Floats
 
 N = 16
@@ -73,6 +75,21 @@ def own_captum(scorer: Scorer, method: Callable[[Any], Any], **options: Any) -> 
     return own.attribute(units, target=target, forward_in_tokens=False, **options).seq_attr.double().numpy()
 
 
+def own_mase(scorer: Scorer) -> Floats:
+    """Return the scores of `mase.cite` for the whole answer."""
+    model, case = scorer.model, scorer.case
+    found = mase.cite(
+        model.model,
+        model.tokenizer,
+        context=case.context,
+        query=case.query,
+        answer=model.tokenizer.decode(scorer.answer),
+        units=case.units,
+        n_samples=N - 1,
+    )
+    return found.scores
+
+
 def main() -> None:
     """Print the largest difference of the scores, and the largest score, for each of them."""
     from captum.attr import FeatureAblation, ShapleyValueSampling
@@ -86,6 +103,7 @@ def main() -> None:
         scorer = Scorer(model, case, Path(folder) / "rows")
         n_samples = (N - 1) // scorer.n_units
         for name, own, ours in (
+            ("mase-cite", lambda: own_mase(scorer), by_mase("mase-cite")),
             ("context-cite", lambda: own_context_cite(scorer), context_cite),
             ("captum, ablation", lambda: own_captum(scorer, FeatureAblation), captum_ablation),
             (

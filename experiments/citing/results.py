@@ -29,7 +29,7 @@ OURS, CONTEXT_CITE = "mase-cite", "context-cite"
 # What mase calls its versions of known methods: they are compared, too, but are not other packages.
 OWN = ("lime", "kernel-shap", "occlusion")
 MEASURES = {"1": "drop, k = 1", "3": "drop, k = 3", "5": "drop, k = 5", "datamodel": "datamodelling score"}
-BUDGETS = (16, 32, 64, 128)
+BUDGETS, TASKS = (16, 32, 64, 128), ("summary", "question", "sentiment")
 PACKAGES = ("torch", "transformers", "numpy", "scipy", "context-cite", "captum", "shap", "interpreto")
 Values = Mapping[str, float]  # from the id of a prompt to a value
 
@@ -89,7 +89,8 @@ def cells(prompts: Sequence[Mapping[str, Any]]) -> Iterator[Cell]:
     groups: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for prompt in prompts:
         groups[prompt["units"], prompt["task"]].append(prompt)
-    for (units, task), group in sorted(groups.items(), key=lambda item: (item[0][0], -len(item[0][1]), item[0][1])):
+    for units, task in ((units, task) for units in ("sentence", "word") for task in TASKS if (units, task) in groups):
+        group = groups[units, task]
         for n in BUDGETS:
             for measure in MEASURES:
                 values: dict[str, dict[str, float]] = defaultdict(dict)

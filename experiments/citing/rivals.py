@@ -10,16 +10,21 @@ import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
+import torch
+from scipy.stats.qmc import Sobol
 from scoring import Asked
 
 from mase.arrays import Floats, Ints
+from mase.citing import sources
 from mase.links import Output
 from mase.measure import measure
 from mase.methods import Method, resolve
 from mase.models.protocol import Opened
+from mase.rng import generator
 
 __all__ = ["METHODS", "TooFewError", "scores_of"]
 
@@ -52,7 +57,6 @@ def context_cite(asked: Asked, n: int) -> Floats:
 
 def _captum(asked: Asked, method: Callable[[Any], Any], **options: Any) -> Floats:
     """Return the scores of `LLMAttribution` for the sum of the answer's log-probabilities."""
-    import torch
     from captum.attr import LLMAttribution, TextTemplateInput
 
     class Scored(LLMAttribution):
@@ -143,15 +147,12 @@ def _interpreto(asked: Asked, perturbator: Any, aggregator: Any, n: int | None =
     deleted, as for the other methods.
     """
     masks = perturbator.get_mask(asked.n_units)[:n]
-    import torch
-
     logs = torch.tensor(asked.log_probabilities(masks.numpy() < 0.5), dtype=torch.float32)
     return aggregator(logs, masks).sum(dim=0).double().numpy()
 
 
 def interpreto_lime(asked: Asked, n: int) -> Floats:
     """LIME of interpreto, with its defaults. Its rows are independent, so that fewer are the first ones of more."""
-    import torch
     from interpreto.attributions.aggregations.linear_regression_aggregation import (
         DistancesFromMask,
         Kernels,
@@ -159,18 +160,15 @@ def interpreto_lime(asked: Asked, n: int) -> Floats:
     )
     from interpreto.attributions.perturbations.random_perturbation import RandomMaskedTokenPerturbator
 
-    torch.manual_seed(SEED)
     aggregator = LinearRegressionAggregator(DistancesFromMask.COSINE, Kernels.EXPONENTIAL)
     return _interpreto(asked, RandomMaskedTokenPerturbator(n_perturbations=128), aggregator, n)
 
 
 def interpreto_kernel_shap(asked: Asked, n: int) -> Floats:
     """Kernel SHAP of interpreto, with its defaults. Its rows are independent, too."""
-    import torch
     from interpreto.attributions.aggregations.linear_regression_aggregation import Kernels, LinearRegressionAggregator
     from interpreto.attributions.perturbations.shap_perturbation import ShapTokenPerturbator
 
-    torch.manual_seed(SEED)
     aggregator = LinearRegressionAggregator(None, Kernels.ONES)
     return _interpreto(asked, ShapTokenPerturbator(n_perturbations=128), aggregator, n)
 
@@ -183,8 +181,9 @@ def interpreto_sobol(asked: Asked, n: int) -> Floats:
     k = n // (asked.n_units + 2)
     if k < 2:
         raise TooFewError(f"it takes {2 * (asked.n_units + 2)} evaluations")
-    np.random.seed(SEED)  # noqa: NPY002 - the package draws from this generator
-    return _interpreto(asked, SobolTokenPerturbator(n_token_perturbations=k), SobolAggregator(k))
+    perturbator = SobolTokenPerturbator(n_token_perturbations=k)
+    perturbator.sampler_class = partial(Sobol, rng=SEED)
+    return _interpreto(asked, perturbator, SobolAggregator(k))
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +219,9 @@ def by_mase(method: str | Method) -> Callable[[Asked, int], Floats]:
             raise TooFewError(f"it takes {asked.n_units + 2} evaluations")
         probe = MaskProbe(asked, asked.log_odds(np.ones((1, asked.n_units), dtype=bool))[:, None])
         chosen = resolve(method, n_samples=n - probe.n_setup, link="value")
-        return measure(probe, chosen, 0, np.random.default_rng(SEED)).estimate.gamma
+        case = asked.scorer.case
+        rng = generator(SEED, sources(case.context, case.query).key)  # that of `mase.cite`
+        return measure(probe, chosen, 0, rng).estimate.gamma
 
     return scored
 
@@ -244,6 +245,8 @@ METHODS: dict[str, Callable[[Asked, int], Floats]] = {
 def scores_of(name: str, asked: Asked, n: int) -> Floats:
     """Return the scores `(p,)` of a method with n evaluations, without what packages print and warn of.
 
+    Packages draw from the generators of numpy and torch, which are seeded.
+
     Raises
     ------
     TooFewError
@@ -255,4 +258,6 @@ def scores_of(name: str, asked: Asked, n: int) -> Floats:
         contextlib.redirect_stdout(io.StringIO()),
     ):
         warnings.simplefilter("ignore")
+        np.random.seed(SEED)  # noqa: NPY002
+        torch.manual_seed(SEED)
         return METHODS[name](asked, n)

@@ -159,7 +159,7 @@ class Planned:
     """Stands for a scorer, and takes note of the rows that methods ask for; what it returns means nothing."""
 
     def __init__(self, scorer: Scorer) -> None:
-        self.model, self.answer, self.n_units = scorer.model, scorer.answer, scorer.n_units
+        self.model, self.case, self.answer, self.n_units = scorer.model, scorer.case, scorer.answer, scorer.n_units
         self.masks: dict[bytes, Bools] = {}
         self._weights = np.random.default_rng(0).random((self.n_units, len(self.answer)))
 
