@@ -30,7 +30,7 @@ class Engine:
     name = "tiny"
 
     def __init__(self, model, tokenizer):
-        self.model, self.tokenizer = model, tokenizer
+        self.model, self.tokenizer, self.known = model, tokenizer, {}
 
     def ids(self, text, special=True):
         return self.tokenizer(text, add_special_tokens=special)["input_ids"]
@@ -43,8 +43,10 @@ class Engine:
 
     def log_probabilities(self, ids):
         """Return those of all tokens of the vocabulary `(t, v)` after each of t tokens."""
-        with torch.inference_mode():
-            return torch.log_softmax(self.model(torch.tensor([ids])).logits[0].double(), dim=-1)
+        if (key := tuple(ids)) not in self.known:
+            with torch.inference_mode():
+                self.known[key] = torch.log_softmax(self.model(torch.tensor([ids])).logits[0].double(), dim=-1)
+        return self.known[key]
 
     def scores(self, ids):
         """Return the log-probability of each token after those before it; None for the first."""

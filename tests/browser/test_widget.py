@@ -179,4 +179,4 @@ def test_citations_lead_to_their_sources_and_leave_the_address(show):
     expect(page.locator(".said .p2.target a").first).to_be_focused()
     assert page.evaluate("location.hash") == ""
     expect(page.get_by_role("group", name="Words of the text")).to_contain_text("Paris is the capital")
-    expect(page.locator(".said + [data-part=trial]")).to_have_count(1)
+    expect(page.locator(".sources + [data-part=trial]")).to_have_count(1)

@@ -1,9 +1,7 @@
 """The designed regression: draw rows from a design, evaluate the model and solve for the coefficients."""
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import accumulate
 from typing import ClassVar
 
 import numpy as np
@@ -22,8 +20,8 @@ from mase.regression.problem import (
     ExhaustiveDesign,
     Problem,
     Sample,
-    UnevenDesign,
 )
+from mase.regression.rounds import ends, next_end, shares
 from mase.regression.stopping import Stopping
 from mase.regression.strategy import Answered, Solution
 
@@ -80,7 +78,7 @@ class Regression:
             If the design, the estimator and the space are incompatible.
         """
         distribution = self.design.distribution(oracle.scale)
-        sample = self.design.draw(rng, self._ends(budget)[0], distribution)
+        sample = self.design.draw(rng, ends(self.design, budget)[0], distribution)
         self._check_compatible(oracle, sample)
         return self._assessed(
             oracle, self._evaluated(oracle, distribution, sample, budget, stopping, rng), budget, stopping
@@ -119,7 +117,7 @@ class Regression:
             wanted = stopping.goal(sample, cap, solved)
             if isinstance(self.design, ExhaustiveDesign) and oracle.answers is not None and wanted >= 2**oracle.size:
                 return self._exhausted(oracle, self.design, distribution)
-            goal = min(wanted, self._goal(cap, len(scores)))
+            goal = min(wanted, next_end(self.design, cap, len(scores)))
             missing = goal - len(sample.coordinates)
             if missing > 0:
                 sample = sample.joined(self.design.draw(rng, missing, distribution, gamma))
@@ -149,7 +147,7 @@ class Regression:
         scores = oracle.scores(sample.coordinates)
         responses = oracle.respond(scores)
         problem = sample.problem(responses, None)
-        first, *later = self._shares
+        first, *later = shares(design)
         sample = replace(sample, weights=first * design.rounds * sample.weights)
         for share in later:
             round_sample = design.exhaustive(distribution, coefficients(self.estimator, problem))
@@ -209,31 +207,10 @@ class Regression:
             answered=None if self.needs_gradients or own_weights else fitted.answered,
         )
 
-    @property
-    def _shares(self) -> tuple[float, ...]:
-        """The share of the rows of each round."""
-        if isinstance(self.design, UnevenDesign):
-            return self.design.shares
-        return (1 / self.design.rounds,) * self.design.rounds
-
-    def _ends(self, n: int) -> list[int]:
-        """Return the number of rows at the end of each round when n rows are split into rounds."""
-        if isinstance(self.design, UnevenDesign):
-            return [math.ceil(n * share) for share in accumulate(self.design.shares)]
-        size = -(-n // self.design.rounds)
-        return [size * done for done in range(1, self.design.rounds + 1)]
-
-    def _goal(self, n: int, done: int) -> int:
-        """Return the number of rows after the next round when `done` of n rows are done."""
-        ends = self._ends(n)
-        if isinstance(self.design, UnevenDesign):
-            return next((end for end in ends if end > done), n)
-        return done + ends[0]
-
     def _stopped_early(self, n: int, cap: int) -> Iterator[Note]:
         """Yield a note if a design with several rounds was stopped before the last round."""
         rounds = self.design.rounds
-        if rounds > 1 and n < cap and n <= self._ends(cap)[-2]:
+        if rounds > 1 and n < cap and n <= ends(self.design, cap)[-2]:
             done = f"stopped after {n / cap * rounds:.1f} of {rounds} rounds"
             yield Note("early", f"{done}: later rounds may reveal redundant evidence; use a smaller tolerance")
 

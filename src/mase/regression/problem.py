@@ -9,17 +9,7 @@ import numpy as np
 from mase.arrays import Floats, Ints
 from mase.regression.covariance import Covariance, no_scatter
 
-__all__ = [
-    "Design",
-    "Distribution",
-    "Estimate",
-    "Estimator",
-    "ExhaustiveDesign",
-    "Problem",
-    "Sample",
-    "Solver",
-    "UnevenDesign",
-]
+__all__ = ["Design", "Distribution", "Estimate", "Estimator", "ExhaustiveDesign", "Problem", "Sample", "Solver"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +230,7 @@ class Design(Protocol):
     Attributes
     ----------
     rounds
-        Number of rounds, of equal size except for an `UnevenDesign`; 1 if the design does not depend on responses.
+        Number of rounds, of equal size or with `shares` (`mase.regression.rounds`); 1 if the design does not depend on responses.
     """
 
     @property
@@ -261,22 +251,6 @@ class Design(Protocol):
 
         After the first round, `gamma` `(p,)` holds the coefficients estimated from all rows so far.
         """
-        ...
-
-
-@runtime_checkable
-class UnevenDesign(Design, Protocol):
-    """A design whose rounds differ in size.
-
-    Attributes
-    ----------
-    shares
-        The share of the rows of each round, in order.
-    """
-
-    @property
-    def shares(self) -> tuple[float, ...]:
-        """The share of each round."""
         ...
 
 

@@ -59,7 +59,7 @@ class Test {
 
   /** Show the test in a new article. */
   open() {
-    this.shown.querySelector(".text:not(.quiet)").after(...this.parts);
+    this.words.text?.after(...this.parts);
     this.words.adopt();
     this.trial.open(this.model.get("attribution"));
     this.press();

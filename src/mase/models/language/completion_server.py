@@ -14,6 +14,7 @@ from mase.models.http.service import check_batch_size
 from mase.models.language.completions.dialect import Row
 from mase.models.language.completions.opening import DIALECTS, only_model, open_server
 from mase.models.language.completions.trust import N_CHECKED
+from mase.models.language.description import LanguageDescription
 from mase.models.language.protocol import Continuation, Prompt
 
 __all__ = ["CompletionServer"]
@@ -106,6 +107,11 @@ class CompletionServer:
     def dialect(self) -> str:
         """The dialect that is used."""
         return next(name for name, kind in DIALECTS.items() if kind is type(self._server.dialect))
+
+    @property
+    def description(self) -> LanguageDescription:
+        """What the server was taken for."""
+        return LanguageDescription(f"completion server, asked as {self.dialect}")
 
     def generate(self, prompt: Prompt, max_new_tokens: int) -> Continuation:
         """Return the greedy continuation of a prompt, without the token that ends it.

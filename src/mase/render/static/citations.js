@@ -12,6 +12,8 @@ export function followCitations(root) {
     const to = root.querySelector(link.getAttribute("href"));
     for (const other of root.querySelectorAll(`.${TARGET}`)) other.classList.remove(TARGET);
     to.classList.add(TARGET);
+    const folded = to.closest("details");
+    if (folded) folded.open = true;
     (to.matches("a") ? to : to.querySelector("a"))?.focus({ preventScroll: true });
     to.scrollIntoView({ block: "nearest" });
   });

@@ -44,7 +44,7 @@ def test_a_server_that_shifts_scores_is_refused_in_every_dialect():
 
 def test_one_dialect_may_be_true_where_another_is_false():
     with served(changed(vllm(engine()), "POST /v1/completions", shifted)) as (url, _):
-        assert CompletionServer(url).dialect == "echo"
+        assert CompletionServer(url, tokenizer=engine().tokenizer).dialect == "echo"
 
 
 def test_false_scores_are_said_before_anything_else():
@@ -57,7 +57,7 @@ def test_false_scores_are_said_before_anything_else():
         return completions(body)
 
     with served(routes | {"POST /v1/completions": without_echo}) as (url, _), pytest.raises(ScoreMismatchError):
-        CompletionServer(url)
+        CompletionServer(url, tokenizer=engine().tokenizer)
 
 
 def test_a_server_that_scores_nothing_is_refused_with_all_reasons():
@@ -68,7 +68,7 @@ def test_a_server_that_scores_nothing_is_refused_with_all_reasons():
         served(vllm(engine()) | {"POST /v1/completions": refuse}) as (url, _),
         pytest.raises(ServiceError, match=r"as vllm: .*400.*; as echo: .*400.*; as echo-text: .*400"),
     ):
-        CompletionServer(url)
+        CompletionServer(url, tokenizer=engine().tokenizer)
 
 
 @pytest.mark.parametrize("text", ["Paris", "ñ is"])
@@ -81,7 +81,7 @@ def test_tokens_that_are_split_in_another_way_are_not_compared(text, monkeypatch
 
     monkeypatch.setattr(of, "generated", apart)
     with served(vllm(of, token_ids=False)) as (url, _):
-        assert CompletionServer(url).dialect == "vllm"
+        assert CompletionServer(url, tokenizer=of.tokenizer).dialect == "vllm"
 
 
 @pytest.mark.parametrize("off", [0.4, 0.6])
@@ -95,11 +95,11 @@ def test_differences_up_to_the_tolerance_are_noise(off):
 
     with served(changed(vllm(engine()), "POST /v1/completions", noisy)) as (url, _):
         if off < 0.5:
-            assert CompletionServer(url).dialect == "vllm"
+            assert CompletionServer(url, tokenizer=engine().tokenizer).dialect == "vllm"
         else:
             with pytest.raises(ScoreMismatchError):
-                CompletionServer(url, dialect="vllm")
-            assert CompletionServer(url, dialect="vllm", tolerance=0.7)
+                CompletionServer(url, dialect="vllm", tokenizer=engine().tokenizer)
+            assert CompletionServer(url, dialect="vllm", tokenizer=engine().tokenizer, tolerance=0.7)
 
 
 def test_llama_cpp_without_grammars_of_tokens_is_refused():
