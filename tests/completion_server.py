@@ -30,7 +30,7 @@ class Engine:
     name = "tiny"
 
     def __init__(self, model, tokenizer):
-        self.model, self.tokenizer = model, tokenizer
+        self.model, self.tokenizer, self.known = model, tokenizer, {}
 
     def ids(self, text, special=True):
         return self.tokenizer(text, add_special_tokens=special)["input_ids"]
@@ -43,8 +43,10 @@ class Engine:
 
     def log_probabilities(self, ids):
         """Return those of all tokens of the vocabulary `(t, v)` after each of t tokens."""
-        with torch.inference_mode():
-            return torch.log_softmax(self.model(torch.tensor([ids])).logits[0].double(), dim=-1)
+        if (key := tuple(ids)) not in self.known:
+            with torch.inference_mode():
+                self.known[key] = torch.log_softmax(self.model(torch.tensor([ids])).logits[0].double(), dim=-1)
+        return self.known[key]
 
     def scores(self, ids):
         """Return the log-probability of each token after those before it; None for the first."""
@@ -195,8 +197,9 @@ def llama_cpp_python(engine):
         if not body.get("echo"):
             return completion([held | {"logprobs": legacy(engine, new, scores[: len(new)], len(prompt))}])
         repeated = [*ids[ids[0] == engine.tokenizer.bos_token_id :], *new]
-        table = engine.log_probabilities([*ids, *new])
-        wrong = [float(row[token]) for row, token in zip(table, repeated, strict=False)]
+        table = engine.log_probabilities([*ids, *new[:-1]])  # the last token is not evaluated any more
+        repeated = repeated[: len(table)]
+        wrong = [float(row[token]) for row, token in zip(table, repeated, strict=True)]
         held["text"] = prompt + held["text"]
         return completion([held | {"logprobs": legacy(engine, repeated, [None, *wrong[1:]])}])
 

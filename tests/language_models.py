@@ -38,7 +38,17 @@ class Parrot:
         ]
 
 
-parrot = Parrot()
+class Recall(Parrot):
+    """Answers with the sentences of `ANSWER` whose words stand in its prompt."""
+
+    name = "recall"
+
+    def generate(self, prompt, max_new_tokens):
+        sentences = [one for one in re.findall(r"[^.]+\.", self.says) if one.strip() in prompt[-1]["content"]]
+        return self.continuation("".join(sentences).strip() or "Nothing.")
+
+
+parrot, recall = Parrot(), Recall()
 
 
 def predict_proba(texts):

@@ -218,7 +218,7 @@ def by_mase(method: str | Method) -> Callable[[Asked, int], Floats]:
         if method == "occlusion" and n < asked.n_units + 2:
             raise TooFewError(f"it takes {asked.n_units + 2} evaluations")
         probe = MaskProbe(asked, asked.log_odds(np.ones((1, asked.n_units), dtype=bool))[:, None])
-        chosen = resolve(method, n_samples=n - probe.n_setup, link="value")
+        chosen = resolve(method, n_samples=n - probe.n_setup - 1, link="value")  # the prompt is asked twice
         case = asked.scorer.case
         rng = generator(SEED, sources(case.context, case.query).key)  # that of `mase.cite`
         return measure(probe, chosen, 0, rng).estimate.gamma

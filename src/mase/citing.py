@@ -1,25 +1,30 @@
 """Which parts of its context a language model used for an answer."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Unpack
+from dataclasses import dataclass
+from typing import Any, Self, Unpack
 
-from mase.attribution import Attribution
+import numpy as np
+
+from mase.attribution import Attribution, chosen
 from mase.document import Document, Field, check_text
 from mase.errors import EmptyTextError, InvalidTextError, OptionError
 from mase.explainer import Explainer
 from mase.models.language.generated import MAX_NEW_TOKENS
 from mase.models.language.given import ANSWER, GivenAnswer, prompt_fields
 from mase.models.language.opening import language_model
-from mase.models.language.protocol import Prompt
+from mase.models.language.protocol import Continuation, LanguageModel, Prompt
 from mase.models.language.template import CONTEXT, QUERY, Template
+from mase.models.rewriting import Content, Rewriter, word_tokens
 from mase.options import CiteOptions
 from mase.progress import Listener
+from mase.target import Label, Target
 from mase.text import Span
 from mase.units import Units, splitter
 
-__all__ = ["METHOD", "cite", "sources"]
+__all__ = ["METHOD", "UNITS", "Answered", "Prompted", "cite", "sources"]
 
-METHOD = "mase-cite"
+METHOD, UNITS = "mase-cite", "sentence"
 
 
 def cite(
@@ -86,27 +91,127 @@ def cite(
     ModelError
         If the prompt is too long, or the model fails.
     """
-    opened = language_model(model, tokenizer)
-    document = sources(context, query)
-    prompt = prompt_fields(document.content)
-    chosen = Template.of(template, prompt)
-    if answer is None:
-        given = opened.generate(chosen.filled(prompt), max_new_tokens)
-    else:
-        given = opened.continuation(_check_answer("answer", answer))
-    spans = () if against is not None else _spans(given.text, parts)
-    other = None if against is None else opened.continuation(_check_answer("against", against))
-    answered = GivenAnswer(opened, given, parts=spans, template=chosen, against=other, generated=answer is None)
-    options.setdefault("method", METHOD)
-    options.setdefault("units", "sentence")
-    target, rather = "all", None
-    if other is not None:
-        target, rather = ANSWER, answered.labels[-1]
+    prompted = Prompted.of(model, tokenizer, context=context, query=query, template=template)
+    generated = answer is None
+    continued = prompted.generate(max_new_tokens) if answer is None else prompted.given("answer", answer)
+    answered = prompted.answered(continued, generated=generated, against=against, parts=parts, **options)
+    return answered.attribution(listener)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answer to a prompt, and what explains it.
+
+    Attributes
+    ----------
+    explainer
+        An explainer of a `GivenAnswer`.
+    document
+        The texts and the query of the prompt.
+    target, against
+        Which responses are explained, and rather than which.
+    """
+
+    explainer: Explainer
+    document: Document
+    target: Target
+    against: Label
+
+    def attribution(self, listener: Listener | None = None) -> Attribution:
+        """Return which units of the prompt raise the probability of the answer."""
+        if listener is None:
+            return self.explainer(self.document, target=self.target, against=self.against)
+        return self.explainer.follow(self.document, listener, target=self.target, against=self.against)
+
+
+@dataclass(frozen=True, slots=True)
+class Prompted:
+    """A language model and what it is asked.
+
+    Attributes
+    ----------
+    language_model
+        The language model.
+    document
+        The texts and the query.
+    template
+        Where they stand in the prompt.
+    """
+
+    language_model: LanguageModel
+    document: Document
+    template: Template
+
+    @classmethod
+    def of(
+        cls,
+        model: Any,
+        tokenizer: Any = None,
+        *,
+        context: str | Sequence[str] | Mapping[str, str],
+        query: str = "",
+        template: Prompt | Template | None = None,
+    ) -> Self:
+        """Return a model and what it is asked; the arguments and errors are those of `cite`."""
+        opened, document = language_model(model, tokenizer), sources(context, query)
+        return cls(opened, document, Template.of(template, prompt_fields(document.content)))
+
+    def generate(self, max_new_tokens: int) -> Continuation:
+        """Return the greedy answer.
+
+        Raises
+        ------
+        ModelError
+            If the prompt is too long, or the model answers nothing.
+        """
+        return self._generate(self.document.content, max_new_tokens)
+
+    def generate_without(self, found: Attribution, units: Iterable[int], max_new_tokens: int) -> Continuation:
+        """Return the greedy answer to the prompt without some units of an attribution of it.
+
+        Raises
+        ------
+        OptionError
+            If a unit does not exist.
+        ModelError
+            If the prompt is too long, or the model answers nothing.
+        """
+        return self._generate(_without(found, units), max_new_tokens)
+
+    def given(self, option: str, answer: str) -> Continuation:
+        """Return the tokens of an answer that is given as an option.
+
+        Raises
+        ------
+        EmptyTextError
+            If it is blank.
+        """
+        return self.language_model.continuation(_check_answer(option, answer))
+
+    def answered(
+        self,
+        answer: Continuation,
+        *,
+        generated: bool,
+        against: str | None = None,
+        parts: Units | Sequence[Span] = "sentence",
+        **options: Unpack[CiteOptions],
+    ) -> Answered:
+        """Return an answer as it is explained; the arguments and errors are those of `cite`."""
+        spans = () if against is not None else _spans(answer.text, parts)
+        other = None if against is None else self.given("against", against)
+        model = GivenAnswer(
+            self.language_model, answer, parts=spans, template=self.template, against=other, generated=generated
+        )
+        options.setdefault("method", METHOD)
+        options.setdefault("units", UNITS)
+        if other is None:
+            return Answered(Explainer(model, **options), self.document, "all", None)
         options["link"] = options.get("link") or "log-probability"
-    explainer = Explainer(answered, **options)
-    if listener is None:
-        return explainer(document, target=target, against=rather)
-    return explainer.follow(document, listener, target=target, against=rather)
+        return Answered(Explainer(model, **options), self.document, ANSWER, model.labels[-1])
+
+    def _generate(self, content: Content, max_new_tokens: int) -> Continuation:
+        return self.language_model.generate(self.template.filled(prompt_fields(content)), max_new_tokens)
 
 
 def sources(context: str | Sequence[str] | Mapping[str, str], query: str = "") -> Document:
@@ -126,6 +231,18 @@ def sources(context: str | Sequence[str] | Mapping[str, str], query: str = "") -
         raise InvalidTextError(f"context has a text named {taken!r}, expected another name, which is not taken")
     fields = [Field(name, str(text)) for name, text in named.items()]
     return Document((*fields, *([Field(QUERY, check_text(query), fixed=True)] if check_text(query) else [])))
+
+
+def _without(found: Attribution, units: Iterable[int]) -> Content:
+    """Return the contents of the document of an attribution without some of its units."""
+    tokens, out = word_tokens(Document(found.document)), [found.units[unit] for unit in chosen(units, len(found.units))]
+    places = [tokens.document.located(*span) for span in tokens.spans if span is not None]
+    kept = [
+        not any(unit.field == field.name and unit.start <= start < unit.end for unit in out)
+        for field, start, _ in places
+    ]
+    rewriter = Rewriter.of(tokens, np.arange(len(kept)))
+    return rewriter.content(rewriter.masked(np.array(kept), None))
 
 
 def _check_answer(option: str, text: str) -> str:

@@ -29,8 +29,8 @@ _TABLE: dict[str, dict[str, Any]] = {
         "n_samples": "auto",
     },
     "mase-cite": {
-        "summary": "The default of mase.cite: few evaluations, for models that take long to answer",
-        "space": "token-mask", "design": "focused", "estimator": "ridge", "link": "logit",
+        "summary": "The default of mase.cite, for few evaluations: orthogonal rows, strongest words, learnt prior",
+        "space": "token-mask", "design": "close-up", "estimator": "empirical-bayes", "link": "logit",
         "n_samples": "auto", "rule": Rule(base=32, per_unit=1, most=128),
     },
     "mase-nlgp": {

@@ -13,6 +13,7 @@ import pytest
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
+RECALL = f"{ROOT / 'tests' / 'language_models.py'}:recall"
 AXE = ROOT / ".browser" / "node_modules" / "axe-core" / "axe.min.js"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 MODELS = ("lstm-imdb", f"{HERE / 'classifiers.py'}:refunds", f"{HERE / 'classifiers.py'}:loans")
@@ -42,7 +43,7 @@ def chromium():
 
 @pytest.fixture(scope="package")
 def address(tmp_path_factory):
-    """The first address of a server with the models of `MODELS`, a run, and a file that holds no results."""
+    """The first address of a server with these models, a run, and a file that holds no results."""
     missing = [name for name in ("starlette", "uvicorn", "torch", "duckdb") if find_spec(name) is None]
     if missing:
         pytest.skip(f"{', '.join(missing)} not installed")
@@ -51,7 +52,7 @@ def address(tmp_path_factory):
     folder = tmp_path_factory.mktemp("corpora")
     run, broken = write_reviews(folder / "run"), folder / "broken.jsonl"
     broken.write_text("<script>alert(1)</script>\n", encoding="utf-8")
-    models = [option for name in MODELS for option in ("-m", name)]
+    models = [option for name in (*MODELS, RECALL) for option in ("-m", name)]
     command = [sys.executable, "-m", "mase", "serve", *models, "--port", "0", "--threads", "1", "--no-browser"]
     command += ["--label-column", "label", run, broken]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as server:

@@ -3,6 +3,7 @@
 import pytest
 
 import mase
+from tests.answers import cited
 from tests.browser.conftest import AXE
 
 pytest.importorskip("anywidget")
@@ -162,3 +163,20 @@ def test_axe_finds_nothing_wrong(show, explainer):
     rules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
     run = "rules => axe.run(document.getElementById('here'), { runOnly: rules })"
     assert page.evaluate(run, rules)["violations"] == []
+
+
+def test_citations_lead_to_their_sources_and_leave_the_address(show):
+    found = cited()
+    page = show(mase.Widget(found, mase.Explainer(lambda texts: [[0.5, 0.5] for _ in texts])))
+    expect = playwright.expect
+    page.locator(".said .p2 a", has_text="[1]").click()
+    back = page.locator(".back a.target")
+    expect(back).to_be_focused()
+    expect(back).to_have_text("b")
+    page.locator("article h2").hover()
+    expect(page.locator(".of2")).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(page.locator(".said .p2.target a").first).to_be_focused()
+    assert page.evaluate("location.hash") == ""
+    expect(page.get_by_role("group", name="Words of the text")).to_contain_text("Paris is the capital")
+    expect(page.locator(".sources + [data-part=trial]")).to_have_count(1)

@@ -284,7 +284,7 @@ def test_a_link_of_another_site_opens_the_workbench(chromium, address):
 def test_a_record_has_a_box_per_field(browse):
     """A number is masked by what the reader gives, and a fixed field is never masked."""
     page = browse(state(model=LOANS, fields="plea,age,id"))
-    boxes = page.tab.locator("[data-side=a] textarea")
+    boxes = page.part("boxes").locator("textarea")
     boxes.nth(2).wait_for()
     for box, content in zip(boxes.all(), ("please help me", "30", "A1"), strict=True):
         box.fill(content)

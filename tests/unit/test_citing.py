@@ -3,6 +3,7 @@ import pytest
 from tests.unit.models.language.fake import Fake
 
 import mase
+from mase import citing
 from mase.errors import EmptyTextError, InvalidTextError, OptionError
 
 # Red is said of the rose, Blue of the sea: the model finds each in one sentence.
@@ -100,3 +101,16 @@ def test_no_language_model_is_refused():
     for wrong in (lambda texts: texts, 3, Fake):
         with pytest.raises(OptionError, match="language model"):
             mase.cite(wrong, context="x")
+
+
+def test_an_answer_without_units_is_to_the_prompt_that_is_scored_without_them():
+    model, found = cited(units="sentence")
+    prompted = citing.Prompted.of(model, context=CONTEXT, query="Which colours?")
+    answered = prompted.answered(prompted.generate(8), generated=True)
+    for units in ([0], [0, 1], [0, 1, 2]):
+        answered.explainer.predict_without(found, units)
+        scored = model.prompts[-1]
+        prompted.generate_without(found, units, 8)
+        assert model.prompts[-1] == scored
+    with pytest.raises(OptionError, match="unit is 3"):
+        prompted.generate_without(found, [3], 8)

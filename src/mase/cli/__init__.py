@@ -42,12 +42,14 @@ COMMANDS = Registry(
 )
 @click.version_option(__version__, message="mase %(version)s")
 def main() -> None:
-    """Explain the decisions of a text classifier by its words: scores with error bars, fit quality and provenance.
+    """Explain the decisions of a text classifier, or the answers of a language model, by what they read: scores with
+    error bars, fit quality and provenance.
 
     \b
       mase explain "The cast is superb, but the plot is dull."
       mase explain -i reviews.txt --html reviews.html -o reviews.jsonl
       mase run reviews.csv -o run
+      mase cite -m MODEL --context minutes.txt --query "Who pays for the hall?"
 
     Results go to standard output, everything else to standard error.
 

@@ -1,13 +1,14 @@
 """Open the model of a command: a name, a folder, a URL, or an object in the user's code."""
 
-from typing import TypedDict, Unpack
+from collections.abc import Mapping
+from typing import Any, TypedDict, Unpack
 
 import click
 
 from mase.models.language.protocol import LanguageModel
 from mase.models.protocol import Model
 
-__all__ = ["LoadOptions", "open_language_model", "open_model"]
+__all__ = ["LoadOptions", "check_unused", "open_language_model", "open_model"]
 
 
 class LoadOptions(TypedDict):
@@ -38,7 +39,7 @@ def open_model(typed: str, **options: Unpack[LoadOptions]) -> Model:
     if not remote and not is_code(typed):
         return load(typed, **options)
     what = "a model behind a URL" if remote else f"the code {typed!r}"
-    _check_unused(what, "the server" if remote else "it", options)
+    check_unused(what, "the server" if remote else "it", options)
     return load(typed) if remote else open_code(typed)
 
 
@@ -58,7 +59,7 @@ def open_language_model(typed: str | None, server: str | None, **options: Unpack
     from mase.models.loading import is_remote
 
     if server is not None:
-        _check_unused("a model on a server", "the server", options)
+        check_unused("a model on a server", "the server", options)
         from mase.models.language.completion_server import CompletionServer
 
         return CompletionServer(server, typed)
@@ -67,15 +68,21 @@ def open_language_model(typed: str | None, server: str | None, **options: Unpack
     if is_url(typed):
         raise click.UsageError(f"got the URL {typed} as --model, expected --server {typed} -m NAME, its name there")
     if is_code(typed) or is_remote(typed):
-        _check_unused(f"the {'code' if is_code(typed) else 'description'} {typed!r}", "it", options)
+        check_unused(f"the {'code' if is_code(typed) else 'description'} {typed!r}", "it", options)
         return language_model(open_code(typed) if is_code(typed) else typed)
     from mase.models.language.loading import load_language_model
 
     return load_language_model(typed, **options)
 
 
-def _check_unused(what: str, decides: str, options: LoadOptions) -> None:
-    """Check that no option is given that applies to a model that is loaded by its folder or name."""
+def check_unused(what: str, decides: str, options: Mapping[str, Any]) -> None:
+    """Check that no option is given that applies to a model that is loaded by its folder or name.
+
+    Raises
+    ------
+    UsageError
+        If one is.
+    """
     option = next((name for name, value in options.items() if value not in (None, False)), None)
     if option is not None:
         raise click.UsageError(f"got --{option.replace('_', '-')} with {what}, expected none: {decides} decides")

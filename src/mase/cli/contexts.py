@@ -55,7 +55,9 @@ def names_of(files: Sequence[str]) -> list[str]:
         raise click.UsageError(
             "got an empty file name, expected --context FILE...; is a variable of your shell not set?"
         )
-    paths = [None if file == "-" else Path(os.path.abspath(file)) for file in files]  # noqa: PTH100 (links stay)
+    # Bytes of a name that are no UTF-8 are shown as U+FFFD: a name is a text of the prompt.
+    shown = [click.format_filename(os.path.abspath(file)) for file in files]  # noqa: PTH100 (links stay)
+    paths = [None if file == "-" else Path(path) for file, path in zip(files, shown, strict=True)]
     twice = next((file for i, file in enumerate(files) if paths[i] in paths[:i]), None)
     if twice is not None:
         raise click.UsageError(f"got --context {twice} twice, expected each file once")

@@ -2,9 +2,12 @@
 
 import webbrowser
 from threading import Thread
+from typing import Any
 
 import click
+from click.core import ParameterSource
 
+from mase.cli.code import check_unused
 from mase.cli.group import Terminated, tell
 from mase.cli.options import device, download, threads, trust_remote_code
 
@@ -22,7 +25,13 @@ _PORT = 8765
     multiple=True,
     default=("lstm-imdb",),
     show_default=True,
-    help="Model, as of `mase explain`; can be repeated.",
+    help="Model, as of `mase explain`, or a language model; can be repeated.",
+)
+@click.option(
+    "--server",
+    "url",
+    metavar="URL",
+    help="OpenAI-compatible server, such as http://localhost:8000/v1, of the models -m NAME.",
 )
 @device
 @threads
@@ -48,6 +57,7 @@ def serve(
     *,
     sources: tuple[str, ...],
     models: tuple[str, ...],
+    url: str | None,
     device: str | None,
     threads: int | None,
     download: bool,
@@ -68,6 +78,8 @@ def serve(
     Examples
       mase serve
       mase serve -m lstm-imdb -m classifier.py:predict_proba
+      mase serve -m HuggingFaceTB/SmolLM2-135M-Instruct
+      mase serve --server http://localhost:8000/v1 -m my-model
       mase serve run reviews.jsonl --port 8000 --no-browser
     """
     from mase.lazy import require
@@ -82,13 +94,15 @@ def serve(
     from mase.serve.messages import Open
     from mase.serve.security import is_loopback
 
-    for name in filter(is_url, models):  # before it is shown
-        check_url(name)
+    for address in filter(is_url, (*models, url or "")):  # before it is shown
+        check_url(address)
+    if url is not None:
+        _check_server(download=download, device=device, trust_remote_code=trust_remote_code)
     names = [name.strip() for name in (fields or "").split(",") if name.strip()]
     listening = server.bind(host, port, _PORT)
     number = listening.getsockname()[1]
     gate = server.gate_of(host, number)
-    opened = [Open(name, download, device, trust_remote_code, threads) for name in dict.fromkeys(models)]
+    opened = [Open(name, download, device, trust_remote_code, threads, url) for name in dict.fromkeys(models)]
     if not is_loopback(host):
         tell(
             f"mase: --host {host} opens the server to every machine that reaches port {number}. Who has the address "
@@ -109,3 +123,16 @@ def serve(
         tell("mase: ended")
     finally:
         corpora.close()
+
+
+def _check_server(**options: Any) -> None:
+    """Check that a server is given with names of its models, and without options of models that are loaded.
+
+    Raises
+    ------
+    UsageError
+        If it is not.
+    """
+    if click.get_current_context().get_parameter_source("models") is ParameterSource.DEFAULT:
+        raise click.UsageError("got --server without -m, expected -m NAME, the name of a model there")
+    check_unused("a model on a server", "the server", options)

@@ -26,6 +26,8 @@ DESIGNS = Registry(
         "path": "mase.designs.path:Path",
         "bernoulli": "mase.designs.bernoulli:Bernoulli",
         "focused": "mase.designs.focused:Focused",
+        "close-up": "mase.designs.close_up:CloseUp",
+        "hadamard": "mase.designs.hadamard:Hadamard",
         "lime": "mase.designs.lime:Lime",
         "lime-paper": "mase.designs.lime_paper:LimePaper",
         "shapley": "mase.designs.shapley:Shapley",

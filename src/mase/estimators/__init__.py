@@ -19,6 +19,7 @@ ESTIMATORS = Registry(
         "moment": "mase.estimators.moment:Moment",
         "least-squares": "mase.estimators.least_squares:LeastSquares",
         "ridge": "mase.estimators.ridge:Ridge",
+        "empirical-bayes": "mase.estimators.empirical_bayes:EmpiricalBayes",
         "lasso": "mase.estimators.lasso:Lasso",
         "sparse": "mase.estimators.sparse:Sparse",
         "fixed-ridge": "mase.estimators.fixed_ridge:FixedRidge",

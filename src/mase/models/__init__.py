@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mase.models.language.causal import CausalLM as CausalLM
     from mase.models.language.completion_server import CompletionServer as CompletionServer
     from mase.models.language.label_words import LabelWords as LabelWords
+    from mase.models.language.seq2seq import Seq2Seq as Seq2Seq
     from mase.models.onnx import OnnxModel as OnnxModel
     from mase.models.onnx_export import export_onnx as export_onnx
     from mase.models.protocol import Binding as Binding
@@ -46,6 +47,7 @@ __all__ = [
     "Model",
     "OnnxModel",
     "Probe",
+    "Seq2Seq",
     "TextEmbeddingsInference",
     "TorchModule",
     "ZeroShot",
@@ -65,6 +67,7 @@ __getattr__ = lazy_names(
         "CompletionServer": "mase.models.language.completion_server",
         "HuggingFace": "mase.models.transformers",
         "LabelWords": "mase.models.language.label_words",
+        "Seq2Seq": "mase.models.language.seq2seq",
         "JSONService": "mase.models.http.json_service",
         "KServe": "mase.models.http.kserve",
         "TextEmbeddingsInference": "mase.models.http.text_embeddings_inference",
@@ -78,6 +81,7 @@ __getattr__ = lazy_names(
     needs={
         "TorchModule": [("torch", "torch")],
         "CausalLM": [("torch", "hf"), ("transformers", "hf")],
+        "Seq2Seq": [("torch", "hf"), ("transformers", "hf")],
         "HuggingFace": [("torch", "hf"), ("transformers", "hf")],
         "KerasModel": [("keras", "keras")],
         "KerasModule": [("keras", "keras"), ("torch", "torch")],

@@ -17,9 +17,10 @@ __all__ = ["STEPS", "check_pipeline", "check_tokenizer_config", "check_tokenizer
 
 # The steps of a tokenizer that are checked.
 STEPS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
-# Names of vocabulary files in all families. If there is a tokenizer.json, transformers uses it instead of the others.
+# Names of vocabulary files in all families, and of chat templates. If there is a tokenizer.json, transformers uses it
+# instead of the other vocabularies.
 _VOCABULARIES = re.compile(
-    r".*(vocab|merges|token|bpe|tekken|spiece|dict|codes|emoji).*\.(txt|json|model|vocab|bpe|tiktoken)|merges"
+    r".*(vocab|merges|token|bpe|tekken|spiece|dict|codes|emoji).*\.(txt|json|model|vocab|bpe|tiktoken)|merges|.*\.jinja"
 )
 _PIECES = ("single", "pair")  # fields of a template that adds tokens around one text, or around two
 _HIGHEST_ID = 10 * limits.VOCABULARY  # an entry is created for each unused id below the highest one

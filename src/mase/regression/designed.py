@@ -12,7 +12,16 @@ from mase.errors import OptionError
 from mase.regression.covariance import no_scatter
 from mase.regression.diagnostics import adjusted_r2, coefficients, condition, constant, quality_notes, split_half
 from mase.regression.oracle import Oracle
-from mase.regression.problem import Design, Distribution, Estimate, Estimator, ExhaustiveDesign, Problem, Sample
+from mase.regression.problem import (
+    Design,
+    Distribution,
+    Estimate,
+    Estimator,
+    ExhaustiveDesign,
+    Problem,
+    Sample,
+)
+from mase.regression.rounds import ends, next_end, shares
 from mase.regression.stopping import Stopping
 from mase.regression.strategy import Answered, Solution
 
@@ -69,7 +78,7 @@ class Regression:
             If the design, the estimator and the space are incompatible.
         """
         distribution = self.design.distribution(oracle.scale)
-        sample = self.design.draw(rng, self._round_size(budget), distribution)
+        sample = self.design.draw(rng, ends(self.design, budget)[0], distribution)
         self._check_compatible(oracle, sample)
         return self._assessed(
             oracle, self._evaluated(oracle, distribution, sample, budget, stopping, rng), budget, stopping
@@ -108,7 +117,7 @@ class Regression:
             wanted = stopping.goal(sample, cap, solved)
             if isinstance(self.design, ExhaustiveDesign) and oracle.answers is not None and wanted >= 2**oracle.size:
                 return self._exhausted(oracle, self.design, distribution)
-            goal = min(wanted, len(scores) + self._round_size(cap))
+            goal = min(wanted, next_end(self.design, cap, len(scores)))
             missing = goal - len(sample.coordinates)
             if missing > 0:
                 sample = sample.joined(self.design.draw(rng, missing, distribution, gamma))
@@ -138,9 +147,11 @@ class Regression:
         scores = oracle.scores(sample.coordinates)
         responses = oracle.respond(scores)
         problem = sample.problem(responses, None)
-        for _ in range(1, design.rounds):
+        first, *later = shares(design)
+        sample = replace(sample, weights=first * design.rounds * sample.weights)
+        for share in later:
             round_sample = design.exhaustive(distribution, coefficients(self.estimator, problem))
-            sample = replace(sample, weights=sample.weights + round_sample.weights)
+            sample = replace(sample, weights=sample.weights + share * design.rounds * round_sample.weights)
             problem = sample.problem(responses, None)
         estimate = self._fit(oracle, sample, responses, problem)
         return _Fitted(Answered(sample, scores, None), responses, problem, estimate)
@@ -196,14 +207,10 @@ class Regression:
             answered=None if self.needs_gradients or own_weights else fitted.answered,
         )
 
-    def _round_size(self, n: int) -> int:
-        """Return the number of rows per round when n rows are split into rounds."""
-        return -(-n // self.design.rounds)
-
     def _stopped_early(self, n: int, cap: int) -> Iterator[Note]:
         """Yield a note if a design with several rounds was stopped before the last round."""
         rounds = self.design.rounds
-        if rounds > 1 and n < cap and -(-n // self._round_size(cap)) < rounds:
+        if rounds > 1 and n < cap and n <= ends(self.design, cap)[-2]:
             done = f"stopped after {n / cap * rounds:.1f} of {rounds} rounds"
             yield Note("early", f"{done}: later rounds may reveal redundant evidence; use a smaller tolerance")
 

@@ -36,7 +36,7 @@ def shading(n_parts: int) -> str:
         part = f".p{index}"
         chosen = (
             f":has({part}:hover),:not(:has(.part:hover)):has({part}:focus-within),"
-            f":not(:has(.part:hover,.part:focus-within)):has({part}:target)"
+            f":not(:has(.part:hover,.part:focus-within)):has({part}:target,{part}.target)"
         )
         of = f".of0{{display:none}}.of{index}{{display:inline}}.at{index}{{background:rgb(128 128 128/.16)}}"
         rules.append(f".mase .cites:is({chosen}){{{_rules('', index)}{of}}}")

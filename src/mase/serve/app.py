@@ -30,7 +30,7 @@ from mase.render.html import article, page
 from mase.serve.choices import choices
 from mase.serve.explanations import Explanations, answer_of
 from mase.serve.limits import Limits
-from mase.serve.messages import Content, Explain, Open, Predict, Settings, Without
+from mase.serve.messages import Content, Explain, Open, Predict, Regenerate, Settings, Without
 from mase.serve.models import ServedModel
 from mase.serve.pages import files, workbench
 from mase.serve.security import Gate, Guard
@@ -116,6 +116,7 @@ def application(
             Route("/api/explanations/{id}", server.cancel, methods=["DELETE"]),
             Route("/api/explanations/{id}/events", server.events),
             Route("/api/explanations/{id}/without", server.without, methods=["POST"]),
+            Route("/api/explanations/{id}/answer", server.regenerate, methods=["POST"]),
             Route("/api/explanations/{id}/article", server.article),
             Route("/api/explanations/{id}/page", server.download),
             Route("/api/explanations/{id}/json", server.line),
@@ -195,8 +196,14 @@ class _Server:
         found = self._explanations[request.path_params["id"]]
         asked = await self._read(request, _Units)
         line = await asyncio.to_thread(lambda: dumps(found.attribution(asked.response)))
-        answer = await answer_of(found.model, Without(line, found.ask.settings, asked.units))
+        answer = await answer_of(found.model, Without(line, found.ask, asked.units))
         return JSONResponse({name: getattr(answer, name) for name in _CHANGED})
+
+    async def regenerate(self, request: Request) -> Response:
+        found = self._explanations[request.path_params["id"]]
+        asked = await self._read(request, _Units)
+        answer = await answer_of(found.model, Regenerate(found.finished(), found.ask, asked.units))
+        return JSONResponse({"text": answer.text})
 
     async def article(self, request: Request) -> Response:
         found = self._explanations[request.path_params["id"]]

@@ -3,19 +3,16 @@
 import os
 import time
 from collections.abc import Callable
-from functools import lru_cache
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, BinaryIO, NoReturn
 
-import msgspec
-
 from mase.attribution import Attribution
 from mase.errors import MaseError, ModelError
-from mase.explainer import Explainer
 from mase.io.json import dumps, loads
 from mase.models import load
 from mase.models.code_reference import is_code, open_code
+from mase.models.language.generated import Generated
 from mase.models.protocol import Model, ValueModel
 from mase.models.runtime import configure
 from mase.platforms import end_with_parent
@@ -23,7 +20,10 @@ from mase.processes import pipes
 from mase.progress import Progress
 from mase.render.html import article
 from mase.rng import untouched
+from mase.serve.answering import Answering
+from mase.serve.explaining import Explaining
 from mase.serve.messages import (
+    Answer,
     Ask,
     Asked,
     Cancel,
@@ -37,16 +37,14 @@ from mase.serve.messages import (
     Predict,
     Predicted,
     Ready,
+    Regenerate,
     Request,
     Round,
-    Settings,
     ToModel,
     Unable,
-    Without,
     decode,
     encode,
 )
-from mase.target import listed
 
 __all__ = ["Worker", "main"]
 
@@ -54,8 +52,6 @@ __all__ = ["Worker", "main"]
 _GRACE = 0.5
 # Seconds between two messages about progress, and between two rounds that are shown: a reader sees no more.
 _PAUSE, _ROUND_PAUSE = 0.1, 0.2
-_CACHED = 16
-_SETTINGS = msgspec.json.Decoder(Settings)
 
 
 def main() -> None:
@@ -75,7 +71,7 @@ def main() -> None:
         if isinstance(model, Unable):
             answer(model)
             return
-        answer(Ready(tuple(model.labels), tuple(model.references)))
+        answer(Ready(tuple(model.labels), tuple(model.references), isinstance(model, Generated)))
         worker = Worker(model, answer, cancelled)
         while True:
             request = inbox.get()
@@ -103,7 +99,11 @@ def _receive(messages: BinaryIO, inbox: "SimpleQueue[Open | Request]", cancelled
 def _opened(message: Any) -> Model | Unable:
     try:
         configure(message.threads)
-        if is_code(message.model):
+        if message.server is not None:
+            from mase.models.language.completion_server import CompletionServer
+
+            model: Model = Generated(CompletionServer(message.server, message.model))
+        elif is_code(message.model):
             model = open_code(message.model)
         else:
             options = {"download": message.download, "device": message.device}
@@ -135,7 +135,7 @@ class Worker:
 
     def __init__(self, model: Model, answer: Callable[[FromModel], None], cancelled: set[int]) -> None:
         self.model, self._answer, self._cancelled = model, answer, cancelled
-        self._explainer = lru_cache(_CACHED)(lambda key: Explainer(model, **_SETTINGS.decode(key).options))
+        self._explaining = Answering(model) if isinstance(model, Generated) else Explaining(model)
 
     def handle(self, request: Request) -> None:
         """Answer a request. Whatever the model raises costs this answer only."""
@@ -160,28 +160,22 @@ class Worker:
                 numbers = tuple(self.model.predict([ask.text])[0].tolist())
             return Predicted(number, numbers, isinstance(self.model, ValueModel) and self.model.returns_values)
         if isinstance(ask, Explain):
-            explainer, target = self._explained(ask.settings), listed(ask.target, self.model.labels)
-            found = explainer.follow(ask.text, self._listener(number), target=target, against=ask.against)
+            found = self._explaining.explain(ask, self._listener(number))
             return Explained(number, article(found), dumps(found))
-        return self._without(number, ask)
-
-    def _without(self, number: int, ask: Without) -> Changed:
-        found = loads(ask.attribution)
-        assert isinstance(found, Attribution)
-        changed = self._explained(ask.settings).predict_without(found, ask.units)
+        before, units = loads(ask.attribution), ask.units
+        assert isinstance(before, Attribution)
+        if isinstance(ask, Regenerate):
+            return Answer(number, self._explaining.regenerate(ask.explained, before, units))
+        changed = self._explaining.without(ask.explained, before, units)
         return Changed(
             number,
             changed.label,
             changed.probability,
             changed.target_probability,
             changed.response,
-            found.expected_without(ask.units),
-            found.expected_probability_without(ask.units),
+            before.expected_without(units),
+            before.expected_probability_without(units),
         )
-
-    def _explained(self, settings: Settings) -> Explainer:
-        explainer: Explainer = self._explainer(msgspec.json.encode(settings))
-        return explainer
 
     def _listener(self, number: int) -> Callable[[Progress], None]:
         told = shown = time.monotonic()

@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 
 from mase.errors import PluginError
-from mase.links import LINKS
+from mase.links import LINKS, LINKS_WITHOUT_CLASSES
 from mase.methods import METHODS
 from mase.serve.limits import Limits
-from mase.serve.messages import Settings
+from mase.serve.messages import CITE, Settings
 from mase.units import UNITS
 
 __all__ = ["choices"]
@@ -27,9 +27,11 @@ def choices(
         "methods": list(_methods()),
         "units": list(UNITS),
         "links": list(LINKS),
+        "answer_links": list(LINKS_WITHOUT_CLASSES["log-probabilities"]),
         "corpora": list(corpora),
         "limits": limits.to_dict(),
         "defaults": msgspec.structs.asdict(Settings()) | {"fields": list(fields)},
+        "cite": msgspec.structs.asdict(CITE),
     }
 
 

@@ -12,10 +12,10 @@ from mase.attribution import Attribution
 from mase.corpus.engines.protocol import as_error
 from mase.errors import OptionError, UnknownNameError
 from mase.io.json import loads
-from mase.serve.copies import command, python
+from mase.serve.copies import command, command_of_answer, python, python_of_answer
 from mase.serve.jobs import Job
 from mase.serve.limits import Limits
-from mase.serve.messages import Explain, Explained, Failed, Predict, Without
+from mase.serve.messages import Explain, Explained, Failed, Predict, Regenerate, Without
 from mase.serve.models import ServedModel
 
 __all__ = ["Event", "Explanation", "Explanations", "answer_of"]
@@ -94,13 +94,18 @@ class Explanation:
         answer = await self.job.answer
         if isinstance(answer, Explained):
             self.line = answer.attribution
-            copies = {"python": python(self.model.name, self.ask), "command": command(self.model.name, self.ask)}
             attribution = msgspec.Raw(answer.attribution.encode())
-            self.tell("done", {"html": answer.html, "attribution": attribution} | copies)
+            self.tell("done", {"html": answer.html, "attribution": attribution} | self._copies())
         elif isinstance(answer, Failed):
             self.tell("failed", {"type": answer.error, "message": answer.message})
         else:
             self.tell("cancelled", {})
+
+    def _copies(self) -> dict[str, str]:
+        model, ask = self.model.opened_by, self.ask
+        if self.model.answers:
+            return {"python": python_of_answer(model, ask), "command": command_of_answer(model, ask)}
+        return {"python": python(model, ask), "command": command(model, ask)}
 
     def attribution(self, response: str | None = None) -> Attribution:
         """Return the attribution, with a response first.
@@ -199,8 +204,8 @@ class Explanations:
             del self._by_id[name]
 
 
-async def answer_of(model: ServedModel, ask: Predict | Without) -> Any:
-    """Return the answer of a model to a quick request.
+async def answer_of(model: ServedModel, ask: Predict | Without | Regenerate) -> Any:
+    """Return the answer of a model to a request that nobody follows.
 
     Raises
     ------

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from mase.serve.messages import Ask, Asked, Cancelled, Explain, Failed, FromModel, Round
+from mase.serve.messages import Ask, Asked, Cancelled, Explain, Failed, FromModel, Regenerate, Round
 
 __all__ = ["Job"]
 
@@ -38,7 +38,7 @@ class Job:
     @property
     def is_quick(self) -> bool:
         """Whether it takes no more than an evaluation or two."""
-        return not isinstance(self.ask, Explain)
+        return not isinstance(self.ask, Explain | Regenerate)
 
     def wait_behind(self, n: int) -> None:
         """Take note that n requests are before it."""

@@ -6,10 +6,13 @@ import msgspec
 
 from mase.budget import NSamples
 from mase.choices import Long
+from mase.citing import METHOD, UNITS
 from mase.document import Scalar
 from mase.links import Link
 
 __all__ = [
+    "CITE",
+    "Answer",
     "Ask",
     "Asked",
     "Cancel",
@@ -24,6 +27,7 @@ __all__ = [
     "Predict",
     "Predicted",
     "Ready",
+    "Regenerate",
     "Request",
     "Round",
     "Settings",
@@ -60,18 +64,23 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
         return {name: value for name, value in msgspec.structs.asdict(self).items() if value is not None}
 
 
+# What `mase.cite` has where nothing else is chosen.
+CITE = Settings(method=METHOD, units=UNITS, evidence=0)
+
+
 class _Message(msgspec.Struct, frozen=True, tag=True):
     pass
 
 
 class Open(_Message, frozen=True, tag=True):
-    """Open a model, as `mase explain -m` does."""
+    """Open a model, as `mase explain -m` does, or with a server as `mase cite --server` does."""
 
     model: str
     download: bool = False
     device: str | None = None
     trust_remote_code: bool = False
     threads: int | None = None
+    server: str | None = None
 
 
 class Predict(_Message, frozen=True, tag=True):
@@ -81,7 +90,11 @@ class Predict(_Message, frozen=True, tag=True):
 
 
 class Explain(_Message, frozen=True, tag=True):
-    """Explain a text."""
+    """Explain a text.
+
+    For a language model, the text is what it is prompted with: its texts, the query in the field "query", and the
+    answer in the field "answer", which is generated if there is none. `against` is another answer.
+    """
 
     text: Content
     target: str | None
@@ -90,14 +103,22 @@ class Explain(_Message, frozen=True, tag=True):
 
 
 class Without(_Message, frozen=True, tag=True):
-    """Return the prediction without some units of an attribution, which is a line of JSON."""
+    """Return the prediction without some units of an explanation, whose attribution is a line of JSON."""
 
     attribution: str
-    settings: Settings
+    explained: Explain
     units: tuple[int, ...]
 
 
-Ask = Predict | Explain | Without
+class Regenerate(_Message, frozen=True, tag=True):
+    """Return what a language model answers without some units of an explanation, as in `Without`."""
+
+    attribution: str
+    explained: Explain
+    units: tuple[int, ...]
+
+
+Ask = Predict | Explain | Without | Regenerate
 
 
 class Request(_Message, frozen=True, tag=True):
@@ -114,10 +135,11 @@ class Cancel(_Message, frozen=True, tag=True):
 
 
 class Ready(_Message, frozen=True, tag=True):
-    """The model is open."""
+    """The model is open; one that answers is a language model."""
 
     labels: tuple[str, ...]
     references: tuple[str, ...]
+    answers: bool
 
 
 class Unable(_Message, frozen=True, tag=True):
@@ -170,6 +192,13 @@ class Changed(_Message, frozen=True, tag=True):
     expected_probability: float | None
 
 
+class Answer(_Message, frozen=True, tag=True):
+    """What a language model answers."""
+
+    number: int
+    text: str
+
+
 class Failed(_Message, frozen=True, tag=True):
     """The request failed."""
 
@@ -185,7 +214,7 @@ class Cancelled(_Message, frozen=True, tag=True):
 
 
 ToModel = Open | Request | Cancel
-FromModel = Ready | Unable | Asked | Round | Predicted | Explained | Changed | Failed | Cancelled
+FromModel = Ready | Unable | Asked | Round | Predicted | Explained | Changed | Answer | Failed | Cancelled
 
 _ENCODER = msgspec.msgpack.Encoder()
 _LENGTH = 4

@@ -36,18 +36,23 @@ class ServedModel:
 
     Attributes
     ----------
+    opened_by
+        How it is opened.
     state, message
         Whether the model can be asked, and why not.
     labels, references
         Names of its classes and of the references that it supports; empty until it is ready for the first time.
+    answers
+        Whether it is a language model; False until it is ready for the first time.
     """
 
     def __init__(self, open_message: Open, limits: Limits) -> None:
-        self.name, self._open, self._limits = open_message.model, open_message, limits
+        self.name, self.opened_by, self._limits = open_message.model, open_message, limits
         self.state: State = "loading"
         self.message = ""
         self.labels: tuple[str, ...] = ()
         self.references: tuple[str, ...] = ()
+        self.answers = False
         self._numbers = count(1)
         self._quick: deque[Job] = deque()
         self._slow: deque[Job] = deque()
@@ -65,6 +70,7 @@ class ServedModel:
             "message": self.message,
             "labels": list(self.labels),
             "references": list(self.references),
+            "answers": self.answers,
         }
 
     def submit(self, ask: Ask, tell: Callable[[str, dict[str, Any]], None] | None = None) -> Job:
@@ -122,13 +128,14 @@ class ServedModel:
         self._process = process = await ModelProcess.start()
         reading = None
         try:
-            await process.send(self._open)
+            await process.send(self.opened_by)
             first = await process.receive()
             if isinstance(first, Unable):
                 raise ModelError(first.message)
             if not isinstance(first, Ready):
                 raise WorkerError(f"the process that opened the model {await process.end()}")
-            self.labels, self.references, self.state = first.labels, first.references, "ready"
+            self.labels, self.references, self.answers = first.labels, first.references, first.answers
+            self.state = "ready"
             reading = asyncio.create_task(self._read(process))
             while not self._ended:
                 await self._next(process)

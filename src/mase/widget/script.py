@@ -8,7 +8,7 @@ from mase.render.templates import resource
 __all__ = ["script", "sheet"]
 
 # Scripts that the workbench shares, each after those that it imports.
-_SHARED = ("words.js", "numbers.js", "parts.js", "trial.js")
+_SHARED = ("words.js", "citations.js", "numbers.js", "parts.js", "trial.js")
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./[\w-]+\.js";\n', re.MULTILINE)
 _PACKAGE = "mase.widget"
 

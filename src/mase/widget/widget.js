@@ -16,6 +16,7 @@ function render({ model, el }) {
   const style = element("style", {}, model.get("css")), list = chooser(model), shown = element("div");
   shadow.append(style, element("div", { class: "mase widget" }, ...(list ? [list] : []), shown));
   el.append(host);
+  followCitations(shown);
 
   const test = model.get("can_ask") ? new Test(model, shown) : null;
   const handlers = {
@@ -58,7 +59,7 @@ class Test {
 
   /** Show the test in a new article. */
   open() {
-    this.shown.querySelector(".text").after(...this.parts);
+    this.words.text?.after(...this.parts);
     this.words.adopt();
     this.trial.open(this.model.get("attribution"));
     this.press();

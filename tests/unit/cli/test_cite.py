@@ -1,6 +1,7 @@
 """Tests of `mase.cli.cite`."""
 
 import json
+import os
 
 import pytest
 from click.testing import CliRunner
@@ -86,6 +87,14 @@ def test_files_keep_their_order_and_take_the_names_that_tell_them_apart(cite, tm
     assert names == ["dog.txt", "standard input", "more/cat.txt", f"{tmp_path.name}/cat.txt", "query"]
     texts = [field["text"] for field in plain["document"]]
     assert texts[1:3] == ["The sun shone.", "It was warm."]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="file names are no bytes")
+def test_a_file_name_that_is_no_text_is_one_on_every_surface(cite, tmp_path):
+    name = os.fsdecode(b"caf\xe9.txt")
+    (tmp_path / name).write_text(CAT)
+    plain = json.loads(cite("--context", name, "--query", "What?", "--json").stdout)
+    assert plain["document"][0]["name"] == "caf\ufffd.txt"
 
 
 def test_a_file_with_the_name_of_another_field_is_a_source(cite, tmp_path):
@@ -188,12 +197,13 @@ def test_a_server_is_asked_by_its_url_or_by_a_file_that_describes_it(cite, tmp_p
         (tmp_path / "server.json").write_text(json.dumps({"protocol": "completions", "url": url, "model": "tiny"}))
         by_url = CliRunner().invoke(main, ["cite", "--server", url, *map(str, given)])
         by_file = cite(*given, model="server.json")
-        other = CliRunner().invoke(main, ["explain", "-m", "server.json", "--json", "--n-samples", "4", "The cat sat."])
+        other = mase.models.load("server.json")
         unknown = CliRunner().invoke(main, ["cite", "--server", f"{url}/nowhere", *map(str, given)])
     scores = [json.loads(found.stdout)["responses"][0]["scores"] for found in (by_url, by_file)]
     assert scores[0] == pytest.approx(scores[1], abs=1e-6)
     assert json.loads(by_url.stdout)["model"]["name"] == "tiny"
-    assert json.loads(other.stdout)["answer"]["generated"]
+    assert (type(other).__name__, other.name) == ("Generated", "tiny")
+    assert "asked as vllm" in other.language_model.description.kind
     assert (unknown.exit_code, unknown.stdout, unknown.stderr.count("\n")) == (1, "", 1)
 
 

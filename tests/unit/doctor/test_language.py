@@ -4,7 +4,7 @@ import json
 
 import pytest
 from tests.language_models import ANSWER, Parrot
-from tests.unit.models.language.folders import causal_folder, tokenizer
+from tests.unit.models.language.folders import causal_folder, seq2seq_folder, tokenizer
 
 import mase
 from mase.errors import ModelError
@@ -34,6 +34,11 @@ def test_a_model_without_chat_template_says_what_to_pass(tmp_path):
     assert found.messages == "as plain text"
     assert "{query}" in found.guesses[0].remedy
     assert "guessed" in repr(found)
+
+
+def test_an_encoder_decoder_model_has_no_chats_to_miss(tmp_path):
+    found = mase.check(seq2seq_folder(tmp_path))
+    assert (found.kind, found.guesses) == ("encoder-decoder language model T5ForConditionalGeneration", ())
 
 
 def test_any_language_model_can_be_checked_about_a_document_of_ones_own():

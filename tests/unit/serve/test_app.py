@@ -63,7 +63,14 @@ def test_the_page_offers_what_the_registries_have(client):
     assert found["units"][:3] == ["word", "wordpunct", "token"]
     assert "margin" in found["links"]
     assert found["models"] == [
-        {"name": JUDGE, "state": "ready", "message": "", "labels": ["neg", "pos"], "references": ["delete"]}
+        {
+            "name": JUDGE,
+            "state": "ready",
+            "message": "",
+            "labels": ["neg", "pos"],
+            "references": ["delete"],
+            "answers": False,
+        }
     ]
     assert found["limits"]["text"] == 2000
     assert found["defaults"]["method"] == "mase"
@@ -162,6 +169,13 @@ def test_a_prediction_without_units(client):
     for units in ([99], [-1], ["1"], 1, [1.5]):
         answer = client.post(f"/api/explanations/{name}/without", json={"units": units})
         assert (answer.status_code, answer.json()["error"]["type"]) == (400, "OptionError")
+
+
+def test_a_classifier_answers_nothing(client):
+    name = explain(client)
+    last(client, name)
+    answer = client.post(f"/api/explanations/{name}/answer", json={"units": [0]})
+    assert (answer.status_code, answer.json()["error"]["type"]) == (400, "CapabilityError")
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def test_progress_and_rounds_come_now_and_then(monkeypatch):
 def test_a_prediction_without_units_and_what_the_scores_lead_to_expect():
     *_, explained = answers(judge, Explain(TEXT, "pos", SETTINGS))
     found = loads(explained.attribution)
-    (changed,) = answers(judge, Without(explained.attribution, SETTINGS, (5, 1)))
+    (changed,) = answers(judge, Without(explained.attribution, Explain(TEXT, "pos", SETTINGS), (5, 1)))
     p = judge(["a start but a and warm end"])[0, 1]
     assert changed == Changed(
         1,
@@ -158,5 +158,5 @@ def test_values_are_no_probabilities():
     worker.handle(Request(1, Predict(TEXT)))
     worker.handle(Request(2, Explain(TEXT, None, SETTINGS)))
     assert told[0] == Predicted(1, (float(len(TEXT)),), are_values=True)
-    worker.handle(Request(3, Without(told[-1].attribution, SETTINGS, (0,))))
+    worker.handle(Request(3, Without(told[-1].attribution, Explain(TEXT, None, SETTINGS), (0,))))
     assert (told[-1].label, told[-1].probability, told[-1].target_probability) == ("value", None, None)

@@ -14,6 +14,7 @@ from mase.models.http.service import check_batch_size
 from mase.models.language.completions.dialect import Row
 from mase.models.language.completions.opening import DIALECTS, only_model, open_server
 from mase.models.language.completions.trust import N_CHECKED
+from mase.models.language.description import LanguageDescription
 from mase.models.language.protocol import Continuation, Prompt
 
 __all__ = ["CompletionServer"]
@@ -43,7 +44,7 @@ class CompletionServer:
         Number of prompts in a request; 8 with vLLM and 1 elsewhere by default.
     tolerance
         Largest difference of two log-probabilities of the same token, in nats, in the check of the server. Servers that
-        compute in bfloat16 differ by about 0.1 between generating and scoring.
+        compute in half precision differ a little between generating and scoring.
     name
         Name for provenance; that of the model by default.
     **connection
@@ -53,7 +54,7 @@ class CompletionServer:
     Attributes
     ----------
     n_setup
-        Number of rows that the check evaluated.
+        Number of rows that the check evaluated. They are no part of the cost of an explanation.
 
     Raises
     ------
@@ -82,7 +83,7 @@ class CompletionServer:
         dialect: str = "auto",
         tokenizer: Any = None,
         batch_size: int | None = None,
-        tolerance: float = 0.25,
+        tolerance: float = 0.5,
         name: str | None = None,
         **connection: Unpack[ConnectionOptions],
     ) -> None:
@@ -106,6 +107,11 @@ class CompletionServer:
     def dialect(self) -> str:
         """The dialect that is used."""
         return next(name for name, kind in DIALECTS.items() if kind is type(self._server.dialect))
+
+    @property
+    def description(self) -> LanguageDescription:
+        """What the server was taken for."""
+        return LanguageDescription(f"completion server, asked as {self.dialect}")
 
     def generate(self, prompt: Prompt, max_new_tokens: int) -> Continuation:
         """Return the greedy continuation of a prompt, without the token that ends it.

@@ -60,7 +60,8 @@ def of_module(
 
     `tokenizer` is its `mase.models.language.tokenizer.PromptTokenizer`.
     """
-    guesses = () if tokenizer.chat else (Guess("prompts are plain text, without the turns of a chat", _PLAIN),)
+    known = tokenizer.chat or tokenizer.targets  # an encoder-decoder has no chats
+    guesses = () if known else (Guess("prompts are plain text, without the turns of a chat", _PLAIN),)
     messages = "through the chat template of the tokenizer" if tokenizer.chat else "as plain text"
     kind = f"{owner} {type(model.module).__name__}"
     return LanguageDescription(kind, messages, context_length, stops, model.device, precision_of(model.module), guesses)

@@ -15,7 +15,7 @@ from mase.models.borrow import borrowed
 from mase.models.devices import device_of
 from mase.models.engine import user_code
 
-__all__ = ["Cache", "Forward", "half_weights"]
+__all__ = ["Cache", "Forward", "cache_of", "half_weights"]
 
 # The names under which models of transformers return keys and values, or states, and take them again.
 _CACHES = ("past_key_values", "cache_params")
@@ -85,17 +85,28 @@ class Forward:
         arguments: dict[str, Any] = {"input_ids": ids, "use_cache": keep or cache is not None, "return_dict": True}
         if cache is not None:
             arguments[cache.name] = cache.value
+        logits, output = self.logits(arguments, index)
+        return logits, cache_of(output) if keep else None
+
+    def logits(self, arguments: Mapping[str, Any], index: torch.Tensor) -> tuple[torch.Tensor, Any]:
+        """Return logits `(m, vocabulary)` at m positions of the rows one after the other, and all that is returned.
+
+        Raises
+        ------
+        ModelError
+            If the model fails.
+        """
         with user_code("the model"), self._only_at(index) as reached:
             output = self._called(arguments)
             logits = output.logits
         if not reached:
             logits = logits.flatten(0, 1)[index.to(logits.device)]
-        return logits.reshape(-1, logits.shape[-1])[: len(index)], _cache_of(output) if keep else None
+        return logits.reshape(-1, logits.shape[-1])[: len(index)], output
 
-    def _called(self, arguments: dict[str, Any]) -> Any:
+    def _called(self, arguments: Mapping[str, Any]) -> Any:
         if self.half is None:
             return self.module(**arguments)
-        return functional_call(self.module, dict(self.half), kwargs=arguments, tie_weights=False)
+        return functional_call(self.module, dict(self.half), kwargs=dict(arguments), tie_weights=False)
 
     @contextmanager
     def _only_at(self, index: torch.Tensor) -> Iterator[list[int]]:
@@ -139,6 +150,7 @@ def _padded(rows: Sequence[Sequence[int]]) -> np.ndarray:
     return np.array([[*row, *[row[0]] * (width - len(row))] for row in rows], dtype=np.int64)
 
 
-def _cache_of(output: Any) -> Cache | None:
+def cache_of(output: Any) -> Cache | None:
+    """Return the cache in the output of a model; None if there is none."""
     found = ((name, getattr(output, name, None)) for name in _CACHES)
     return next((Cache(name, value) for name, value in found if value is not None), None)

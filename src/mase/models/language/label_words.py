@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -11,6 +11,8 @@ from mase.arrays import Floats
 from mase.document import TEXT, Document, Input, check_text, check_texts
 from mase.errors import OptionError
 from mase.links import Output, predictions
+from mase.models.description import Description
+from mase.models.language.description import description_of
 from mase.models.language.prompt_probe import PromptProbe
 from mase.models.language.protocol import (
     Continuation,
@@ -82,6 +84,18 @@ class LabelWords(Reopened):
         words = [(label, answer.ids) for label, answer in zip(self.labels, self.answers, strict=True)]
         question = [self.language_model.sha256, words, None if self.template is None else self.template.prompt]
         return hashlib.sha256(json.dumps(question).encode()).hexdigest()
+
+    @property
+    def prompting(self) -> dict[str, Any]:
+        """The words, with the space before them, and the template if it is not the default."""
+        template = {} if self.template is None else {"template": self.template.prompt}
+        return {**template, "words": {label: one.text for label, one in zip(self.labels, self.answers, strict=True)}}
+
+    @property
+    def description(self) -> Description:
+        """What the model was taken for."""
+        inner = description_of(self.language_model)
+        return Description(f"label words of a {inner.kind}", "labels", inner.device, inner.precision)
 
     @property
     def _ends_open(self) -> bool:

@@ -20,7 +20,7 @@ from mase.models.language.forward import Cache, Forward
 from mase.models.language.plan import Branch, Costs, batches, branches
 from mase.models.language.trial import continues
 
-__all__ = ["Row", "Scorer"]
+__all__ = ["Row", "Scorer", "chosen_log_probabilities", "costs_on", "enough_memory"]
 
 # On a core of a Xeon, a pass of SmolLM2 over one token costs as much as 50 more tokens of a long pass in float32, and
 # 100 in bfloat16; batches of 500 to 2,000 tokens cost the same. A GPU has to be occupied; nothing is measured on one.
@@ -60,7 +60,7 @@ class Scorer:
 
     def __init__(self, forward: Forward, *, continues: bool | None = None) -> None:
         self.forward, self.tried = forward, continues
-        self._costs = _CPU if forward.device.type == "cpu" else _GPU
+        self._costs = costs_on(forward.device)
 
     def log_probabilities(self, rows: Sequence[Row]) -> list[Floats]:
         """Return, for each row, the log-probabilities `(t,)` of the t tokens of its answer.
@@ -77,7 +77,7 @@ class Scorer:
             # The last token is only a target: nothing is read after it.
             reads[row.ids[:-1]] += [Read(row.start - 1 + column, token, index, column) for column, token in targets]
         sequences = sorted(reads)
-        with self.forward.running(), _enough_memory():
+        with self.forward.running(), enough_memory():
             for first in range(0, len(sequences), _AT_ONCE):
                 some = sequences[first : first + _AT_ONCE]
                 shared = branches(some, self._costs.per_pass) if self.continues(some[-1]) else ()
@@ -89,7 +89,7 @@ class Scorer:
     def greedy(self, ids: Sequence[int], n: int, stops: Collection[int]) -> list[int]:
         """Return the most probable next token, again and again: up to n tokens, without the first of `stops`."""
         answer: list[int] = []
-        with self.forward.running(), _enough_memory():
+        with self.forward.running(), enough_memory():
             keep, cache, fresh = self.continues(ids), None, list(ids)
             while len(answer) < n:
                 logits, cache = self.forward([fresh], [len(fresh) - 1], cache, keep=keep)
@@ -99,6 +99,10 @@ class Scorer:
                 answer.append(token)
                 fresh = [*ids, *answer] if cache is None else [token]
         return answer
+
+    def replaced(self, forward: Forward) -> "Scorer":
+        """Return the scorer of the same model in another precision."""
+        return Scorer(forward, continues=self.tried)
 
     def continues(self, ids: Sequence[int]) -> bool:
         """Return whether rows can continue from one cache, as a trial on some valid ids shows once.
@@ -180,13 +184,15 @@ class _Walk:
         copies = None if cache is None else cache.copies(len(rows))
         logits, kept = self.scorer.forward(rows, positions, copies, keep=keep)
         at = {place: number for number, place in enumerate(positions)}
-        values = _log_probabilities(logits, [at[place] for place, _ in places], [read.target for _, read in places])
+        values = chosen_log_probabilities(
+            logits, [at[place] for place, _ in places], [read.target for _, read in places]
+        )
         return [(read, value) for (_, read), value in zip(places, values, strict=True)], kept
 
 
 @contextmanager
-def _enough_memory() -> Iterator[None]:
-    """Convert a MemoryError of a pass over one row, which cannot be halved."""
+def enough_memory() -> Iterator[None]:
+    """Convert the MemoryError of a pass over one row, which cannot be halved."""
     try:
         yield
     except MemoryError as error:
@@ -195,7 +201,12 @@ def _enough_memory() -> Iterator[None]:
         ) from error
 
 
-def _log_probabilities(logits: torch.Tensor, rows: list[int], targets: list[int]) -> list[float]:
+def costs_on(device: torch.device) -> Costs:
+    """Return what passes cost on a device."""
+    return _CPU if device.type == "cpu" else _GPU
+
+
+def chosen_log_probabilities(logits: torch.Tensor, rows: list[int], targets: list[int]) -> list[float]:
     """Return the log-probability of each target by a row of logits `(m, vocabulary)`; only a few rows are copied."""
     if not targets:
         return []

@@ -29,11 +29,14 @@ class PromptTokenizer:
         Name of the model, for messages.
     chat
         Whether messages go through the chat template. Otherwise a single message of the user is its text.
+    targets
+        Whether answers are encoded as targets, for models that translate.
     """
 
     backend: Any
     owner: str
     chat: bool
+    targets: bool = False
 
     def prompt(self, prompt: Prompt) -> tuple[int, ...]:
         """Return the ids of a prompt: of a text as the tokenizer encodes it, of messages up to where the answer begins.
@@ -61,10 +64,16 @@ class PromptTokenizer:
         EmptyTextError
             If it has none.
         """
-        ids = self._encoded(answer, special=False)
+        ids = self._answered(answer)
         if not ids:
             raise EmptyTextError(f"answer {answer!r:.60} has no token of {self.owner}, expected at least one")
         return Continuation(answer, ids, self._spans(answer, ids))
+
+    def before_target(self) -> tuple[int, ...]:
+        """Return the special tokens that the tokenizer puts before a target."""
+        whole, inner = self._answered(_MARK, special=True), self._answered(_MARK)
+        starts = (start for start in range(len(whole)) if whole[start : start + len(inner)] == inner)
+        return whole[: next(starts, 0)]
 
     def generated(self, ids: Sequence[int]) -> Continuation:
         """Return the answer that consists of these ids."""
@@ -115,6 +124,12 @@ class PromptTokenizer:
     def _encoded(self, text: str, *, special: bool) -> tuple[int, ...]:
         with self._whole_text(), _reported(text):
             return tuple(self.backend(text, add_special_tokens=special, verbose=False)["input_ids"])
+
+    def _answered(self, text: str, *, special: bool = False) -> tuple[int, ...]:
+        if not self.targets:
+            return self._encoded(text, special=special)
+        with self._whole_text(), _reported(text):
+            return tuple(self.backend(text_target=text, add_special_tokens=special, verbose=False)["input_ids"])
 
     def decoded(self, ids: Sequence[int]) -> str:
         """Return the text of ids, also of special ones."""

@@ -5,6 +5,7 @@ import { amount, percent, signed } from "./numbers.js";
 import { element, part, row } from "./parts.js";
 
 const HINT = "Click a word, or press Enter on it, to take it out and see whether the scores hold.";
+const HINT_OF_ANSWER = "Click a piece of a source, or press Enter on it, to take it out and see what becomes of the answer.";
 
 export class Trial {
   #asking = null;
@@ -58,10 +59,14 @@ export class Trial {
   /** Say what the score of a unit is; with null, of the chosen one. */
   tell(unit) {
     const told = unit ?? this.chosen, readout = part(this.root, "readout");
-    if (told === null) return void (readout.textContent = this.units.length ? "" : HINT);
+    if (told === null) return void (readout.textContent = this.units.length ? "" : this.#hint);
     const there = this.other?.get(told);
     const word = element("bdi", { class: "name" }, this.attribution.units[told].text);
     readout.replaceChildren(word, " " + this.describe(told), there ? ` (the other: ${there})` : "");
+  }
+
+  get #hint() {
+    return this.attribution.answer ? HINT_OF_ANSWER : HINT;
   }
 
   /** Take these units out and ask the model. */
@@ -83,27 +88,47 @@ export class Trial {
   }
 
   #outcome(found) {
-    const { prediction, responses } = this.attribution, [response] = responses;
-    const before = prediction.probabilities[response.name] ?? null;
     const words = element("bdi", {}, listed(this.units.map((unit) => this.attribution.units[unit].text)));
-    const sentence = ["Without ", words];
+    const rows = this.attribution.answer ? [] : this.#rows(found), bars = part(this.root, "bars");
+    bars.hidden = !rows.length;
+    bars.replaceChildren(...rows);
+    const said = this.attribution.answer ? this.#answered(found) : this.#predicted(found);
+    const back = this.units.length > 1 || this.chosen !== this.units[0] ? [" ", this.#back()] : [];
+    part(this.root, "outcome").replaceChildren("Without ", words, ": ", ...said, ...back);
+  }
+
+  /** Return the probability beside the one that the scores led to expect, as rows; none for a value. */
+  #rows(found) {
+    if (found.target_probability === null) return [];
+    const expected = found.expected_probability;
+    const rows = [row("the model says", found.target_probability)];
+    return expected === null ? rows : [...rows, row("the scores say", expected)];
+  }
+
+  #predicted(found) {
+    const { prediction, responses: [response] } = this.attribution;
+    const before = prediction.probabilities[response.name] ?? null;
     const [now, then] = before === null
       ? [found.response, response.value].map(amount)
       : [found.target_probability, before].map(percent);
-    sentence.push(`: ${response.name} ${now} instead of ${then}.`);
+    const sentence = [`${response.name} ${now} instead of ${then}.`];
     const flips = before !== null && found.label !== prediction.label;
     if (flips) sentence.push(` The prediction changes to ${found.label} ${percent(found.probability)}.`);
-    const bars = part(this.root, "bars");
-    bars.hidden = before === null;
-    const rows = before === null ? [] : [row("the model says", found.target_probability)];
-    if (found.expected_probability !== null) rows.push(row("the scores say", found.expected_probability));
-    else if (found.expected_response !== null) {
+    if (found.expected_probability === null && found.expected_response !== null) {
       const [is, whole, expected] = [found.response, response.value, found.expected_response].map(signed);
       sentence.push(` The ${response.link} is ${is} instead of ${whole}; the scores led to expect ${expected}.`);
     }
-    bars.replaceChildren(...rows);
-    if (this.units.length > 1 || this.chosen !== this.units[0]) sentence.push(" ", this.#back());
-    part(this.root, "outcome").replaceChildren(...sentence);
+    return sentence;
+  }
+
+  /** Return what becomes of the probability of an answer, or of the part of it that is explained. */
+  #answered(found) {
+    const { answer, responses: [response] } = this.attribution, { name, told } = numberOf(response);
+    const isPart = answer.parts.length > 1 && answer.parts.some((one) => one.response === response.name);
+    const of = isPart ? ["the part ", element("bdi", {}, `“${response.name}”`)] : ["the answer"];
+    const [now, then] = [found.response, response.value].map(told);
+    const expected = found.expected_response === null ? "" : `; the scores said ${told(found.expected_response)}`;
+    return [`the ${name} of `, ...of, ` is ${now} instead of ${then}${expected}.`];
   }
 
   #back() {
@@ -126,6 +151,15 @@ export class Trial {
     const size = smallest ? "the smallest set" : "a small set";
     line.replaceChildren("What flips it: without ", chip, `: ${label} ${percent(probability)} (${size})`);
   }
+}
+
+/** Return the name of the explained number of an answer, and how it is told. Log-odds are told as log-probabilities. */
+function numberOf({ link, against }) {
+  if (against) return { name: "margin over the other answer, in log-probability,", told: signed };
+  if (link === "probability") return { name: link, told: percent };
+  if (link === "mean-log-probability") return { name: "log-probability per token", told: signed };
+  const logarithm = (odds) => Math.min(odds, 0) - Math.log1p(Math.exp(-Math.abs(odds)));
+  return { name: "log-probability", told: (value) => signed(link === "logit" ? logarithm(value) : value) };
 }
 
 function listed(words) {

@@ -28,11 +28,17 @@ export class Words {
     return [...this.root.querySelectorAll(SELECTOR)];
   }
 
+  /** The text whose words these are; of an answer, all its sources. */
+  get text() {
+    return this.root.querySelector(".sources, article:not(.cites) .text");
+  }
+
   /** Name the group of the words. One of them is in the order of Tab; the arrow keys go on from there. */
   adopt() {
-    const text = this.root.querySelector(".text");
-    text?.setAttribute("role", "group");
-    text?.setAttribute("aria-label", "Words of the text; press one to take it out");
+    this.text?.setAttribute("role", "group");
+    this.text?.setAttribute("aria-label", "Words of the text; press one to take it out");
+    const shown = this.all.find((word) => word.checkVisibility());
+    if (shown) this.#tabStop(shown);
   }
 
   /** Show which units are out. */
@@ -83,7 +89,7 @@ export class Words {
   }
 
   #neighbour(word, key) {
-    const words = this.all, at = words.indexOf(word);
+    const words = this.all.filter((one) => one.checkVisibility()), at = words.indexOf(word);
     const forward = getComputedStyle(word).direction === "rtl" ? -1 : 1;
     if (key === "ArrowRight") return words[at + forward];
     if (key === "ArrowLeft") return words[at - forward];

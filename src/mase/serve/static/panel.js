@@ -1,11 +1,16 @@
 // One panel: its settings, its text, the prediction, the explanation, and the test of it.
 
+import { Answer } from "./answer.js";
 import { Boxes } from "./boxes.js";
+import { followCitations } from "./citations.js";
+import { Copies } from "./copies.js";
 import { Explanation } from "./explanation.js";
 import { markup } from "./markup.js";
 import { duration, share } from "./numbers.js";
 import { element, part } from "./parts.js";
 import { Prediction } from "./prediction.js";
+import { isUnprompted, sourcesOf } from "./prompt.js";
+import { Regenerated } from "./regenerated.js";
 import { Replacement } from "./replacement.js";
 import * as server from "./server.js";
 import { Settings } from "./settings.js";
@@ -14,14 +19,15 @@ import { Trial } from "./trial.js";
 import { Words } from "./words.js";
 
 const PAUSE = 300; // ms without a key before an explanation begins
-const EXPLAINING = "Explaining …";
+const EXPLAINING = "Explaining …", ANSWERING = "Answering …";
 const OTHER_MODEL = "Choose another model, or start mase serve with -m and this one.";
-const EXAMPLE = "A dull start, but the last hour is wonderful.";
-const COPIES = { python: "Python", command: "command", json: "JSON", html: "HTML" };
+const EXAMPLE = { text: "A dull start, but the last hour is wonderful." };
+const QUESTION = { text: "Ann lives in Oslo. Bob lives in Rome. Both like tea.", "text.query": "Where does Bob live?" };
 
 export class Panel {
   #waiting = 0; // the timer of the pause
   #asked = null; // what the explanation is of that is on the screen or under way
+  #edited = false; // whether a prompt was typed that was not asked: a language model takes too long to follow every key
 
   /**
    * @param {HTMLElement} root its section
@@ -31,7 +37,7 @@ export class Panel {
    */
   constructor(root, choices, on) {
     [this.root, this.choices, this.on, this.attribution] = [root, choices, on, null];
-    this.boxes = new Boxes(root, on.change);
+    this.boxes = new Boxes(root, on.change, () => this.#submit());
     this.controls = new Settings(root, choices, on.change);
     this.prediction = new Prediction(root, {
       predicted: () => this.#predicted(),
@@ -44,31 +50,41 @@ export class Panel {
       choose: (unit) => this.attribution && this.trial.choose(unit),
       point: (unit) => this.attribution && this.trial.tell(unit),
     });
+    followCitations(part(root, "result"));
     this.trial = new Trial(
       root,
       (unit) => this.words.describe(unit),
       (units) => on.change({ out: units.join(",") }),
       (units, signal) => server.without(this.explanation.id, units, this.attribution.responses[0].name, signal),
     );
+    this.answer = new Answer(part(root, "result"), (shown) => this.attribution && on.change({ shown }));
+    this.regenerated = new Regenerated(root, (units, signal) => server.regenerate(this.explanation.id, units, signal));
+    this.copies = new Copies(root);
     this.replacement = new Replacement(root, this.words, on.replaced);
     part(root, "replace").addEventListener("click", () => this.#replace(this.trial.chosen));
     part(root, "stop").addEventListener("click", () => this.stop());
     part(root, "shown").addEventListener("change", ({ target }) => on.change({ shown: target.value }));
-    part(root, "copies").addEventListener("click", (event) => this.#copy(event.target.dataset.copy));
   }
 
   /** Show these settings, and ask the server for what they change. */
-  show(settings, { typed = false } = {}) {
+  show(settings, { typed = false, opened = false } = {}) {
     const model = this.choices.models.find(({ name }) => name === settings.model);
     if (settings.model !== this.settings?.model) this.prediction.forget();
-    this.settings = settings;
+    [this.settings, this.answers] = [settings, Boolean(model?.answers)];
+    if (opened) this.#edited = false;
+    for (const one of this.root.querySelectorAll("[data-for]")) one.hidden = (one.dataset.for === "answers") !== this.answers;
     this.controls.show(settings, this.prediction);
-    this.boxes.show(settings);
-    if (isEmpty(settings)) this.#empty();
+    this.boxes.show(settings, this.answers);
+    if (this.answers ? isUnprompted(settings) : isEmpty(settings)) this.#empty();
     else if (!model) this.#unable(`${settings.model} is not open here.`, OTHER_MODEL);
     else if (model.state === "loading") this.#nothing(`${settings.model} is loading …`);
     else if (model.state === "failed") this.#unable(`${settings.model} could not be loaded.`, model.message);
     else this.#ask(typed);
+  }
+
+  /** Return the settings by which another panel explains the same response. */
+  explained() {
+    return this.answers ? {} : { target: this.attribution.responses[0].name };
   }
 
   /** Cancel what is under way. */
@@ -89,18 +105,29 @@ export class Panel {
 
   // ------------------------------------------------------------------ prediction and explanation
   #ask(typed) {
-    this.prediction.ask(this.settings.model, contentOf(this.settings));
-    if (this.prediction.numbers.size) this.prediction.show(this.settings.target);
+    if (!this.answers) this.#predict();
     const request = this.controls.request(this.settings), asked = JSON.stringify(request);
     if (asked === this.#asked) {
       if (this.attribution) this.#choose();
       return;
     }
-    this.#asked = asked;
+    this.#edited ||= this.answers && typed;
+    if (this.#edited) this.root.querySelector(".empty")?.remove();
+    this.#asked = this.#edited ? null : asked;
     this.#drop();
     this.#say("");
     clearTimeout(this.#waiting);
-    this.#waiting = setTimeout(() => this.#explain(request), typed ? PAUSE : 0);
+    if (this.#asked) this.#waiting = setTimeout(() => this.#explain(request), typed ? PAUSE : 0);
+  }
+
+  /** Ask with what was typed. */
+  #submit() {
+    if (this.answers) this.show(this.settings, { opened: true });
+  }
+
+  #predict() {
+    this.prediction.ask(this.settings.model, contentOf(this.settings));
+    if (this.prediction.numbers.size) this.prediction.show(this.settings.target);
   }
 
   #predicted() {
@@ -109,9 +136,10 @@ export class Panel {
   }
 
   #explain(request) {
-    this.#say(EXPLAINING, 0);
+    const begins = this.answers && !request.text.answer ? ANSWERING : EXPLAINING;
+    this.#say(begins, 0);
     this.explanation.start(request, {
-      queued: ({ ahead }) => this.#say(ahead ? `Waiting for ${ahead} before it …` : EXPLAINING, 0),
+      queued: ({ ahead }) => this.#say(ahead ? `Waiting for ${ahead} before it …` : begins, 0),
       progress: ({ asked, of }) => this.#count(asked, of),
       round: ({ html }) => this.#article(html),
       done: (data) => this.#done(data),
@@ -122,13 +150,12 @@ export class Panel {
 
   #done({ html, attribution, ...copies }) {
     this.#article(html);
-    [this.attribution, this.copies] = [attribution, copies];
+    this.attribution = attribution;
     this.trial.open(attribution);
+    this.answer.open(attribution);
     this.#responses();
     this.root.classList.remove("waiting");
-    part(this.root, "copies").hidden = false;
-    part(this.root, "copied").textContent = "";
-    part(this.root, "download").href = server.page(this.explanation.id);
+    this.copies.open(this.explanation.id, copies);
     this.#say(facts(attribution));
     this.#choose();
     this.on.settled();
@@ -144,7 +171,7 @@ export class Panel {
   /** Show the response that the reader chose, and the test of its words. */
   async #choose() {
     const { responses } = this.attribution, asked = this.#asked;
-    const name = this.settings.shown ?? part(this.root, "shown").options[0].value;
+    const name = this.settings.shown || part(this.root, "shown").options[0].value;
     const chosen = responses.find((response) => response.name === name);
     if (!chosen || chosen === responses[0]) return this.#test();
     part(this.root, "shown").value = name;
@@ -154,6 +181,7 @@ export class Panel {
       this.attribution = { ...this.attribution, responses: [chosen, ...responses.filter((one) => one !== chosen)] };
       this.#article(html);
       this.trial.open(this.attribution);
+      this.answer.open(this.attribution);
       this.#say(facts(this.attribution));
       this.#test();
       this.on.settled();
@@ -167,18 +195,20 @@ export class Panel {
     if (units.join() === this.trial.units.join()) return;
     this.words.press(units);
     this.trial.show(units);
+    this.regenerated.offer(this.trial.units, this.attribution.answer);
   }
 
   /** Show an article; the test of the words stands below their text. */
   #article(html) {
-    const result = part(this.root, "result"), trial = this.trial.root, flip = part(this.root, "flip");
-    const focused = this.words.focused();
+    const result = part(this.root, "result"), focused = this.words.focused(), inAnswer = this.answer.focused();
     result.replaceChildren(markup(html));
-    result.querySelector(".text")?.after(trial, flip);
+    this.words.text?.after(this.trial.root, this.trial.flipLine);
+    this.regenerated.place();
     result.classList.remove("stale");
     this.words.adopt();
     part(this.root, "problem").hidden = true;
     if (focused !== null) this.words.focus(focused);
+    this.answer.focus(inAnswer);
   }
 
   /** Forget the explanation. Its article and the room of what is below stay until there is another one. */
@@ -225,11 +255,13 @@ export class Panel {
 
   #empty() {
     this.#nothing("");
+    this.#edited = false;
     if (fieldsOf(this.settings).length) return;
-    const example = element("button", { type: "button", class: "chip" }, EXAMPLE);
-    example.addEventListener("click", () => this.on.change({ text: EXAMPLE }));
-    const words = element("p", { class: "empty" }, "Type a text to see what the model makes of it, or try ", example);
-    part(this.root, "result").replaceChildren(words);
+    const patch = this.answers ? QUESTION : EXAMPLE, example = element("button", { type: "button", class: "chip" });
+    example.append(Object.values(patch).join(" "));
+    example.addEventListener("click", () => this.on.change(patch));
+    const hint = this.answers ? "Give a text and a query, or try " : "Type a text to see what the model makes of it, or try ";
+    part(this.root, "result").replaceChildren(element("p", { class: "empty" }, hint, example));
   }
 
   #nothing(message) {
@@ -243,27 +275,15 @@ export class Panel {
 
   #clear() {
     for (const name of ["trial", "flip", "copies", "responses"]) part(this.root, name).hidden = true;
-    this.root.append(this.trial.root, part(this.root, "flip"));
+    this.root.append(this.trial.root, this.trial.flipLine);
     part(this.root, "result").replaceChildren();
     part(this.root, "result").classList.remove("stale");
   }
 
   // ------------------------------------------------------------------ what can be done with it
   #replace(unit) {
-    if (this.attribution) this.replacement.open(unit, this.attribution);
-  }
-
-  async #copy(kind) {
-    if (!kind) return;
-    const said = part(this.root, "copied");
-    try {
-      const content = this.copies[kind] ?? (await server.text(this.explanation.id, kind));
-      if (!navigator.clipboard) throw new Error("browsers allow it only on a loopback address");
-      await navigator.clipboard.writeText(content);
-      said.textContent = `Copied as ${COPIES[kind]}.`;
-    } catch (error) {
-      said.textContent = `Not copied: ${error.message}`;
-    }
+    const fields = this.answers ? sourcesOf(this.settings) : fieldsOf(this.settings);
+    if (this.attribution) this.replacement.open(unit, this.attribution, fields.length > 0);
   }
 }
 

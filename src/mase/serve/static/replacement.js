@@ -20,9 +20,10 @@ export class Replacement {
     });
   }
 
-  open(unit, attribution) {
+  /** Open the field at a unit of an attribution; the text of a document without fields is the only one. */
+  open(unit, attribution, hasFields) {
     const { field, start, end, text } = attribution.units[unit];
-    const name = isPlain(attribution) ? "text" : "text." + field;
+    const name = hasFields ? "text." + field : "text";
     const letters = Array.from(attribution.document.find((one) => one.name === field).text); // places count characters
     this.unit = unit;
     this.edited = (word) => ({ [name]: [...letters.slice(0, start), word, ...letters.slice(end)].join("") });
@@ -50,5 +51,3 @@ export class Replacement {
     this.form.style.top = `${word.bottom - panel.top + 6}px`;
   }
 }
-
-const isPlain = ({ document: [first, ...others] }) => !others.length && first.name === "text";

@@ -42,6 +42,10 @@ export const cancel = (id) => ask(at(id), { method: "DELETE" }).catch(() => null
 export const without = async (id, units, response, signal) =>
   (await ask(at(id) + "/without", { method: "POST", body: { units, response }, signal })).json();
 
+/** Return what a language model answers without some units. */
+export const regenerate = async (id, units, signal) =>
+  (await (await ask(at(id) + "/answer", { method: "POST", body: { units }, signal })).json()).text;
+
 /** Return the article of one of several responses. */
 export const article = async (id, response) =>
   (await ask(at(id) + "/article?" + new URLSearchParams({ response }))).text();

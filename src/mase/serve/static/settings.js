@@ -1,9 +1,11 @@
 // The controls of a panel.
 
 import { part } from "./parts.js";
+import { promptOf } from "./prompt.js";
 import { backgroundOf, contentOf, fixedOf } from "./state.js";
 
 const FOLDED = ["units", "zoom", "long", "reference", "link", "n_samples", "seed"];
+const CLASSES = [...FOLDED, "against"], ANSWERS = ["units", "link", "n_samples", "seed"];
 const NUMBERS = ["zoom", "n_samples", "seed"];
 const TYPED = ["units", ...NUMBERS, "fields"];
 
@@ -26,31 +28,41 @@ export class Settings {
   /** Show these settings, and what is predicted of the classes beside their names. */
   show(settings, prediction) {
     const { choices, form: { elements } } = this;
-    const method = settings.method || choices.defaults.method;
-    const model = choices.models.find(({ name }) => name === settings.model);
+    const model = choices.models.find(({ name }) => name === settings.model), answers = Boolean(model?.answers);
+    const defaults = answers ? choices.cite : choices.defaults, method = settings.method || defaults.method;
+    elements.units.placeholder = defaults.units;
     choose(elements.model, settings.model);
     choose(elements.method, method);
     this.#classes(model?.labels ?? [], prediction);
     offer(elements.reference, model?.references ?? []);
+    offer(elements.link, answers ? choices.answer_links : choices.links);
     for (const name of ["target", "against", "long", "link", "reference"]) choose(elements[name], settings[name] ?? "");
     for (const name of TYPED) elements[name].value = settings[name] ?? "";
-    const n = [...FOLDED, "against"].filter((name) => settings[name]).length;
+    const n = (answers ? ANSWERS : CLASSES).filter((name) => settings[name]).length;
     part(this.root, "changed").textContent = n ? ` · ${n} changed` : "";
     part(this.root, "summary").textContent = choices.methods.find(({ name }) => name === method)?.summary ?? "";
   }
 
   /** Return the request of an explanation with these settings. */
   request(chosen) {
-    const { model, target, against, ...rest } = chosen;
-    const settings = { evidence: this.choices.defaults.evidence };
+    const { model, target, against } = chosen, { choices } = this;
+    const { answers } = choices.models.find(({ name }) => name === model);
+    const settings = answers ? this.#given(chosen, ANSWERS, choices.cite) : this.#given(chosen, FOLDED, {});
+    if (answers) return { model, text: promptOf(chosen), target: null, against: against?.trim() ? against : null, settings };
+    settings.evidence = choices.defaults.evidence;
     settings.fixed = fixedOf(chosen);
     settings.background = backgroundOf(chosen);
-    for (const name of ["method", ...FOLDED]) if (rest[name]) settings[name] = rest[name];
+    return { model, text: contentOf(chosen), target: target || null, against: against || null, settings };
+  }
+
+  #given(chosen, names, { method, units, evidence }) {
+    const settings = { method, units, evidence };
+    for (const name of ["method", ...names]) if (chosen[name]) settings[name] = chosen[name];
     for (const name of NUMBERS) {
       const value = Number(settings[name]);
       if (Number.isFinite(value)) settings[name] = value; // the server says what is wrong with any other one
     }
-    return { model, text: contentOf(chosen), target: target || null, against: against || null, settings };
+    return settings;
   }
 
   #classes(labels, prediction) {

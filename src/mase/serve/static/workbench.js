@@ -18,7 +18,7 @@ let state = null;
 function panel(side, root) {
   return new Panel(root, choices, {
     change: (patch, options) => change(side, patch, options),
-    replaced: (patch) => change("b", { ...patch, target: panels[side].attribution.responses[0].name }),
+    replaced: (patch) => change("b", { ...patch, ...panels[side].explained() }),
     settled: () => mark(),
   });
 }
@@ -52,7 +52,7 @@ function open() {
   state = read(location.hash);
   state.a.model ??= choices.defaults.model ?? choices.models[0]?.name;
   if (choices.defaults.fields.length) state.a.fields ??= choices.defaults.fields.join(",");
-  show();
+  show({ opened: true });
 }
 
 function show(options) {

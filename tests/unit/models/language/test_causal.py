@@ -143,12 +143,14 @@ def test_empty_prompts_and_answers(llama):
     assert [table.shape for table in llama.log_probabilities([], [llama.continuation("ab")])] == [(0, 2)]
 
 
-@pytest.mark.parametrize(
-    ("model", "tokenizer"), [(causal_model, None), ("smollm", None), (torch.nn.Linear(1, 1), byte_tokenizer)]
-)
-def test_what_is_no_language_model_is_refused(model, tokenizer):
-    with pytest.raises(OptionError):
-        CausalLM(model() if model is causal_model else model, tokenizer and tokenizer())
+def test_what_is_no_causal_language_model_is_refused():
+    with pytest.raises(OptionError, match="tokenizer"):
+        CausalLM(causal_model())
+    with pytest.raises(OptionError, match="Linear"):
+        CausalLM(torch.nn.Linear(1, 1), byte_tokenizer())
+    config = transformers.T5Config(vocab_size=SIZE, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2)
+    with pytest.raises(OptionError, match="Seq2Seq"):
+        CausalLM(transformers.T5ForConditionalGeneration(config), byte_tokenizer())
 
 
 def test_the_model_stays_as_it_is():
@@ -197,12 +199,12 @@ def test_it_goes_to_other_processes(llama):
 
 @pytest.mark.parametrize("family", ["Llama", "GPT2"])
 def test_half_precision_is_near_and_reads_the_weights_as_they_are(family, monkeypatch):
-    monkeypatch.setattr("mase.models.language.causal.multiplies_bfloat16", lambda _: True)
+    monkeypatch.setattr("mase.models.language.transformers_model.multiplies_bfloat16", lambda _: True)
     model = CausalLM(causal_model(family), byte_tokenizer())
     answer = model.continuation("It is red.")
     exact = model.log_probabilities(QUESTIONS, [answer])[0]
     rough = model.half().log_probabilities(QUESTIONS, [answer])[0]
     assert 0 < np.abs(rough - exact).mean() < 0.1 * exact.std()
     np.testing.assert_array_equal(model.log_probabilities(QUESTIONS, [answer])[0], exact)
-    monkeypatch.setattr("mase.models.language.causal.multiplies_bfloat16", lambda _: False)
+    monkeypatch.setattr("mase.models.language.transformers_model.multiplies_bfloat16", lambda _: False)
     assert model.half() is None

@@ -106,13 +106,20 @@ def test_fields_fill_the_template():
         mase.Explainer(labelled)("a rose")
 
 
+def test_what_it_was_taken_for_and_the_prompt_are_told(colours):
+    assert "LlamaForCausalLM" in colours.description.kind
+    found = mase.Explainer(colours, n_samples=8)("the sky is red")
+    assert found.model["template"] == TEMPLATE
+    assert found.model["words"] == {"is": " is", "no 😀": " no 😀"}
+
+
 def test_it_can_be_sent_to_another_process(colours):
     text = ["the sky"]
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(colours)).predict(text), colours.predict(text))
 
 
 def test_half_precision_is_that_of_the_language_model(colours, monkeypatch):
-    monkeypatch.setattr("mase.models.language.causal.multiplies_bfloat16", lambda _: True)
+    monkeypatch.setattr("mase.models.language.transformers_model.multiplies_bfloat16", lambda _: True)
     half = colours.half()
     full = colours.predict(["the sky is red"])
     np.testing.assert_allclose(half.predict(["the sky is red"]), full, atol=0.1)

@@ -5,7 +5,7 @@ import pickle
 import pytest
 import torch
 from tests.model_folders import edit
-from tests.unit.models.language.folders import causal_folder
+from tests.unit.models.language.folders import causal_folder, seq2seq_folder
 
 import mase
 from mase.errors import DataError, OptionError
@@ -38,6 +38,15 @@ def test_load_takes_a_language_model_for_its_answers(folder):
     assert [response.name for response in found.responses] == ["answer"]
     assert isinstance(load(folder), Generated)
     assert mase.cite(str(folder), context="the cat sat .", query=PROMPT, n_samples=4).model["name"] == str(folder)
+
+
+def test_a_folder_of_an_encoder_and_a_decoder_is_one(tmp_path):
+    model = load_language_model(seq2seq_folder(tmp_path))
+    assert type(model).__name__ == "Seq2Seq"
+    again = pickle.loads(pickle.dumps(load(tmp_path)))
+    assert (again.name, again.sha256) == (str(tmp_path), model.sha256)
+    found = mase.cite(model, context="the cat sat . the dog ran .", query=PROMPT, answer="the cat", n_samples=4)
+    assert len(found.units) == 2
 
 
 def test_a_loaded_model_is_pickled_as_its_folder_and_a_changed_one_by_its_weights(folder):

@@ -7,6 +7,7 @@ from tests.model_folders import edit, with_code
 from tests.unit.models.language.folders import causal_folder, seq2seq_folder, tokenizer
 
 from mase.errors import DataError
+from mase.models import limits
 from mase.models.language.kind import language_kind
 from mase.models.language.pretrained import read_pretrained
 
@@ -59,6 +60,14 @@ def test_code_in_the_folder_is_refused_and_not_run(where, tmp_path):
     with pytest.raises(DataError, match=file):
         read_pretrained(tmp_path / "model", "causal")
     assert not canary.exists()
+
+
+def test_a_chat_template_of_any_size_is_not_read(tmp_path, monkeypatch):
+    folder = causal_folder(tmp_path)
+    monkeypatch.setattr(limits, "VOCABULARY_BYTES", (folder / "tokenizer.json").stat().st_size + 10)
+    (folder / "chat_template.jinja").write_text("x" * (limits.VOCABULARY_BYTES + 1))
+    with pytest.raises(DataError, match=r"chat_template\.jinja has [\d,]+ bytes, expected at most"):
+        read_pretrained(folder, "causal")
 
 
 def test_what_is_not_there_says_how_to_fetch_it(tmp_path):

@@ -1,6 +1,5 @@
 """What the dialects of completion servers share: what is asked, what is answered, and a strict reading of answers."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -128,8 +127,6 @@ def number(value: Any, token: str) -> float:
     ServiceError
         If it is none.
     """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise refused(f"the log-probability {value!r:.40} for the token {token!r:.60}", "a finite number")
-    if not _LEAST < value <= _ROUNDING:
-        raise refused(f"the log-probability {value:g} for the token {token!r:.60}", "one from -9000 to 0")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not _LEAST < value <= _ROUNDING:
+        raise refused(f"the log-probability {value!r:.40} for the token {token!r:.60}", "a number from -9000 to 0")
     return min(float(value), 0.0)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from mase.errors import CapabilityError, OptionError, ScoreMismatchError, ServiceError
+from mase.errors import CapabilityError, EmptyTextError, OptionError, ScoreMismatchError, ServiceError
 from mase.models.http.client import Client
 from mase.models.language.completions.coder import Coder, LlamaCppCoder, VllmCoder
 from mase.models.language.completions.dialect import Dialect
@@ -108,7 +108,7 @@ def _coder(client: Client, model: str, *, native: bool) -> Coder | None:
     coder = VllmCoder(client, model)
     try:
         coder.continuation("a")
-    except ServiceError:
+    except (ServiceError, EmptyTextError):  # or the route is another server's, which reads another key
         return None
     return coder
 

@@ -15,11 +15,11 @@ class Vllm:
 
     Notes
     -----
-    As in `vllm/entrypoints/openai/completion/protocol.py` of vLLM 0.10 to 0.19: `prompt_logprobs` of a choice is a list
+    As in `vllm/entrypoints/openai/completion/protocol.py` of vLLM: `prompt_logprobs` of a choice is a list
     with one entry per token of the prompt. The first is null, and each of the others an object from token id (a string
     in JSON) to `logprob`, `rank` and `decoded_token`, in which the token of the prompt always is. `return_token_ids`
     adds the ids of generated tokens (since 0.10.2; without them, the generated text is split again). One token is
-    generated per row and not used: older servers do not take `max_tokens` 0.
+    generated per row and not used: vLLM takes `max_tokens` 0 only with `echo`.
     """
 
     model: str

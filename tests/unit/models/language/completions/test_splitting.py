@@ -1,5 +1,7 @@
 """The spans of tokens in an answer, for tokenizers that keep, drop or join spaces."""
 
+import copy
+
 import pytest
 from tests.completion_server import engine
 from tokenizers import Tokenizer, decoders, models, normalizers
@@ -8,15 +10,20 @@ from transformers import PreTrainedTokenizerFast
 from mase.errors import EmptyTextError, ServiceError
 from mase.models.language.completions.coder import VllmCoder
 from mase.models.language.completions.dialect import Output
+from mase.models.language.completions.echo import EchoText
 from mase.models.language.completions.local import LocalCoder
-from mase.models.language.completions.splitting import ByIds
+from mase.models.language.completions.splitting import ByIds, ByText
 
 
-def sentence_piece():
-    """Return a tokenizer like that of Llama 2: words begin with a mark, and a text is read without its first space."""
+def sentence_piece(*, prepends=True):
+    """Return a tokenizer whose words begin with a mark, and which reads a text without its first space.
+
+    Llama 2 puts a mark before every text, others only where it has a space.
+    """
     vocabulary = {"<unk>": 0, "▁Paris": 1, "▁is": 2, "▁": 3, ".": 4, "<0xF0>": 5, "<0x9F>": 6, "<0x97>": 7, "<0xBC>": 8}
     raw = Tokenizer(models.Unigram([(piece, -1.0) for piece in vocabulary], unk_id=0, byte_fallback=True))
-    raw.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    marks = [normalizers.Prepend("▁")] if prepends else []
+    raw.normalizer = normalizers.Sequence([*marks, normalizers.Replace(" ", "▁")])
     raw.decoder = decoders.Sequence([
         decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0),
     ])  # fmt: skip
@@ -44,6 +51,7 @@ class Coded:
         (engine().tokenizer, "🗼 is", ["🗼", "🗼", "🗼", "🗼", " is"]),
         (sentence_piece(), "Paris is.", ["Paris", " is", "."]),
         (sentence_piece(), " Paris is.", [" Paris", " Paris", " is", "."]),
+        (sentence_piece(prepends=False), " Paris is.", [" Paris", " is", "."]),
         (sentence_piece(), "Paris 🗼.", ["Paris", " ", "🗼", "🗼", "🗼", "🗼", "."]),
     ],
 )
@@ -55,6 +63,14 @@ def test_spans_cover_the_answer(tokenizer, answer, pieces):
 
 def local(tokenizer):
     return ByIds(LocalCoder.of(tokenizer, "m"))
+
+
+def test_a_server_that_takes_text_puts_the_first_token_before_it():
+    tokenizer = copy.deepcopy(engine(True).tokenizer)
+    tokenizer.chat_template = "{{ bos_token }}" + tokenizer.chat_template
+    by_text = ByText(EchoText("m"), None, LocalCoder.of(tokenizer, "m"))
+    messages = [{"role": "user", "content": "Who?"}]
+    assert by_text.prompts([messages, "<s>Who?"]) == [engine().chat(messages), "<s>Who?"]
 
 
 def test_an_answer_without_tokens():

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from tests.completion_server import engine, legacy, llama_cpp, llama_cpp_python, vllm
-from tests.servers import served
+from tests.servers import Refused, served
 from tests.unit.models.language.causal_models import byte_tokenizer
 
 from mase.errors import ScoreMismatchError, ServiceError
@@ -44,10 +44,47 @@ def test_a_server_that_shifts_scores_is_refused_in_every_dialect():
 
 def test_one_dialect_may_be_true_where_another_is_false():
     with served(changed(vllm(engine()), "POST /v1/completions", shifted)) as (url, _):
-        assert CompletionServer(url).dialect == "echo"
+        assert CompletionServer(url, tokenizer=engine().tokenizer).dialect == "echo"
 
 
-@pytest.mark.parametrize("off", [0.2, 0.3])
+def test_false_scores_are_said_before_anything_else():
+    routes = changed(vllm(engine()), "POST /v1/completions", shifted)
+    completions = routes["POST /v1/completions"]
+
+    def without_echo(body):
+        if body.get("echo"):
+            raise Refused(400, "echo is not supported")
+        return completions(body)
+
+    with served(routes | {"POST /v1/completions": without_echo}) as (url, _), pytest.raises(ScoreMismatchError):
+        CompletionServer(url, tokenizer=engine().tokenizer)
+
+
+def test_a_server_that_scores_nothing_is_refused_with_all_reasons():
+    def refuse(body):
+        raise Refused(400, "no log-probabilities")
+
+    with (
+        served(vllm(engine()) | {"POST /v1/completions": refuse}) as (url, _),
+        pytest.raises(ServiceError, match=r"as vllm: .*400.*; as echo: .*400.*; as echo-text: .*400"),
+    ):
+        CompletionServer(url, tokenizer=engine().tokenizer)
+
+
+@pytest.mark.parametrize("text", ["Paris", "ñ is"])
+def test_tokens_that_are_split_in_another_way_are_not_compared(text, monkeypatch):
+    of = engine()
+    plain, pieces = of.generated, [of.ids(letter, special=False)[0] for letter in text]  # of ñ only the first byte
+
+    def apart(ids, n):
+        return plain(ids, len(pieces), pieces) if of.text(ids).endswith("France is") else plain(ids, n)
+
+    monkeypatch.setattr(of, "generated", apart)
+    with served(vllm(of, token_ids=False)) as (url, _):
+        assert CompletionServer(url, tokenizer=of.tokenizer).dialect == "vllm"
+
+
+@pytest.mark.parametrize("off", [0.4, 0.6])
 def test_differences_up_to_the_tolerance_are_noise(off):
     def noisy(answer):
         for choice in answer["choices"]:
@@ -57,12 +94,12 @@ def test_differences_up_to_the_tolerance_are_noise(off):
         return answer
 
     with served(changed(vllm(engine()), "POST /v1/completions", noisy)) as (url, _):
-        if off < 0.25:
-            assert CompletionServer(url).dialect == "vllm"
+        if off < 0.5:
+            assert CompletionServer(url, tokenizer=engine().tokenizer).dialect == "vllm"
         else:
             with pytest.raises(ScoreMismatchError):
-                CompletionServer(url, dialect="vllm")
-            assert CompletionServer(url, dialect="vllm", tolerance=0.5)
+                CompletionServer(url, dialect="vllm", tokenizer=engine().tokenizer)
+            assert CompletionServer(url, dialect="vllm", tokenizer=engine().tokenizer, tolerance=0.7)
 
 
 def test_llama_cpp_without_grammars_of_tokens_is_refused():

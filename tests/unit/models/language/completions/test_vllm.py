@@ -45,6 +45,7 @@ FAULTS = {
     "no choices": lambda answer: answer.pop("choices"),
     "a row is lost": lambda answer: answer["choices"].pop(),
     "a row comes twice": lambda answer: second(answer).update(index=0),
+    "a row too many": lambda answer: answer["choices"].append({"prompt_logprobs": []}),
     "no index": lambda answer: second(answer).pop("index"),
     "an index that is no number": lambda answer: second(answer).update(index="1"),
     "no scores": lambda answer: second(answer).update(prompt_logprobs=None),

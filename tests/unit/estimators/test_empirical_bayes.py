@@ -1,0 +1,97 @@
+"""Tests of `mase.estimators.empirical_bayes`."""
+
+import numpy as np
+import pytest
+
+from mase.errors import OptionError
+from mase.estimators.empirical_bayes import EmpiricalBayes
+from mase.estimators.least_squares import LeastSquares
+from mase.estimators.ridge import Ridge
+from mase.regression.covariance import covariance
+from mase.regression.problem import Problem
+
+
+def problem(z, y, weights=None):
+    weights = np.ones(len(z)) if weights is None else weights
+    return Problem(z, y, weights, None, True, covariance(0.5, np.ones(z.shape[1])))
+
+
+def coins(n, p, rng):
+    return rng.integers(0, 2, size=(n, p)) - 0.5
+
+
+@pytest.mark.parametrize(("n", "p"), [(64, 20), (32, 60), (96, 40)])
+def test_intervals_cover(n, p):
+    """Of all coefficients together, with noise: with more rows than coefficients, and with fewer."""
+    covered = []
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        z, gamma = coins(n, p, rng), rng.standard_t(4, p)
+        noise = 0.3 * np.linalg.norm(gamma) * rng.standard_normal(n)  # a quarter of the variance
+        found = EmpiricalBayes().fit(problem(z, z @ gamma + noise))
+        covered.append(np.abs(found.gamma - gamma) < 1.96 * np.sqrt(found.variances))
+    assert np.mean(covered) == pytest.approx(0.95, abs=0.025)
+
+
+def test_a_few_strong_words_are_found_with_fewer_rows_than_words():
+    """Where a penalty that treats all alike spreads their effect over the others."""
+    better, alike = [], []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        z, gamma = coins(48, 80, rng), np.zeros(80)
+        gamma[rng.permutation(80)[:4]] = 3.0
+        rows = problem(z, z @ gamma + 0.5 * rng.standard_normal(48))
+        better.append(np.linalg.norm(EmpiricalBayes().fit(rows).gamma - gamma))
+        alike.append(np.linalg.norm(Ridge().fit(rows).gamma - gamma))
+    assert np.mean(better) < 0.7 * np.mean(alike)
+
+
+def test_words_of_a_phrase_help_each_other():
+    rng = np.random.default_rng(0)
+    z, gamma = coins(40, 80, rng), np.zeros(80)
+    gamma[30:40] = 1.0
+    y, order = z @ gamma + 0.5 * rng.standard_normal(40), rng.permutation(80)
+    in_order = EmpiricalBayes().fit(problem(z, y)).gamma
+    shuffled = EmpiricalBayes().fit(problem(z[:, order], y)).gamma
+    assert np.linalg.norm(in_order - gamma) < 0.8 * np.linalg.norm(shuffled - gamma[order])
+
+
+def test_it_converges_to_least_squares():
+    rng = np.random.default_rng(2)
+    gamma = rng.standard_normal(8)
+    for n, bound in ((200, 0.1), (20_000, 0.001)):
+        z = coins(n, 8, rng)
+        rows = problem(z, z @ gamma + rng.standard_normal(n))
+        one, other = EmpiricalBayes().fit(rows), LeastSquares().fit(rows)
+        assert one.gamma == pytest.approx(other.gamma, abs=bound)
+    assert np.sqrt(one.variances) == pytest.approx(np.sqrt(other.variances), rel=0.03)
+
+
+def test_a_weight_counts_as_often_as_the_row():
+    rng = np.random.default_rng(3)
+    z, y = coins(200, 5, rng), rng.standard_normal(200)
+    weights = rng.integers(1, 3, 200)
+    twice = EmpiricalBayes().fit(problem(np.repeat(z, weights, axis=0), np.repeat(y, weights)))
+    assert EmpiricalBayes().fit(problem(z, y, weights.astype(float))).gamma == pytest.approx(twice.gamma, abs=0.03)
+
+
+def test_it_copes_with_what_the_rows_do_not_tell():
+    rng = np.random.default_rng(4)
+    z = coins(30, 12, rng)
+    z[:, 3] = z[:, 7]  # the rows cannot tell these two apart
+    z[:, 5] = 0.5  # never masked
+    found = EmpiricalBayes(dof=1e6).fit(problem(z, 2 * z[:, 3] + 0.1 * rng.standard_normal(30)))
+    assert found.gamma[[3, 7]].sum() == pytest.approx(2, abs=0.2)
+    assert abs(found.gamma[5]) < 1e-9 < found.variances[5]
+    assert np.linalg.eigvalsh(found.covariance).min() > -1e-12
+    same = EmpiricalBayes().fit(problem(z, np.full(30, 0.5)))
+    assert not same.gamma.any()
+    assert not same.variances.any()
+    two = EmpiricalBayes().fit(problem(z[:2], np.array([1.0, 2.0])))
+    assert np.isfinite(two.covariance).all()
+
+
+@pytest.mark.parametrize("dof", [0, -1.0])
+def test_other_degrees_of_freedom_are_refused(dof):
+    with pytest.raises(OptionError, match="dof"):
+        EmpiricalBayes(dof=dof)

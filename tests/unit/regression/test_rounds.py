@@ -1,0 +1,35 @@
+"""Tests of `mase.regression.rounds`."""
+
+import numpy as np
+import pytest
+
+from mase.designs.bernoulli import Bernoulli
+from mase.designs.close_up import CloseUp
+from mase.designs.focused import Focused
+from mase.measure import measure
+from mase.methods import resolve
+from mase.regression.rounds import ends, next_end, shares
+from mase.regression.stopping import Stopping
+from mase.testing import linear
+
+
+def test_rounds_are_of_equal_size_unless_a_design_has_shares():
+    assert ends(Focused(rounds=3), 100) == [34, 68, 102]
+    assert ends(Bernoulli(), 100) == [100]
+    assert ends(CloseUp(share=0.3), 101) == [71, 101]
+    for design in (Focused(), Bernoulli(), CloseUp()):
+        assert sum(shares(design)) == pytest.approx(1)
+
+
+def test_a_round_that_was_stopped_is_continued():
+    assert [next_end(CloseUp(), 64, done) for done in (0, 20, 48, 50)] == [48, 48, 64, 64]
+    assert next_end(Focused(rounds=4), 100, 10) == 35
+
+
+@pytest.mark.parametrize(("stable_top", "early"), [(1, True), (3, False)])
+def test_few_evaluations_end_when_the_best_is_certain(stable_top, early):
+    scores = np.r_[5.0, np.zeros(11)]
+    rule = Stopping(stable_top=stable_top)
+    found = measure(linear(scores), resolve("mase-cite", link="logit"), 0, np.random.default_rng(0), stopping=rule)
+    assert (found.problem.n < 40) == early
+    assert ("early" in {note.code for note in found.notes}) == early
