@@ -42,7 +42,7 @@ $(SMOLLM2): $(STAMP)
 cite-demo: $(SMOLLM2)
 	model=$$($(BIN)/python experiments/smollm2.py) && $(BIN)/mase cite --model "$$model" --query "Where is the museum?" \
 		--context examples/sources/ferry.txt --context examples/sources/museum.txt --context examples/sources/market.txt \
-		--html demo-out/cite.html --overwrite
+		--max-new-tokens 32 --html demo-out/cite.html --overwrite
 
 # Build the site from mkdocs.yml and docs/ into docs-out/; warnings are errors. Then check its links and the pages of
 # the API, and run the commands that the guides show. The examples in Python are run by `make test`.

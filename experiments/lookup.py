@@ -146,7 +146,7 @@ def told(values: list[float]) -> str:
     array = np.array(values)
     found = Mean.of(*(np.array([one]) for one in (float(len(array)), array.sum(), (array**2).sum())))
     low, high = found.interval()
-    return f"{found.value[0]:.3f} ({low[0]:.3f} to {high[0]:.3f})"
+    return f"{found.value[0]:.3f} ({max(low[0], 0.0):.3f} to {min(high[0], 1.0):.3f})"
 
 
 def first(part: dict[str, Any]) -> float:

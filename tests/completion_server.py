@@ -197,8 +197,9 @@ def llama_cpp_python(engine):
         if not body.get("echo"):
             return completion([held | {"logprobs": legacy(engine, new, scores[: len(new)], len(prompt))}])
         repeated = [*ids[ids[0] == engine.tokenizer.bos_token_id :], *new]
-        table = engine.log_probabilities([*ids, *new])
-        wrong = [float(row[token]) for row, token in zip(table, repeated, strict=False)]
+        table = engine.log_probabilities([*ids, *new[:-1]])  # the last token is not evaluated any more
+        repeated = repeated[: len(table)]
+        wrong = [float(row[token]) for row, token in zip(table, repeated, strict=True)]
         held["text"] = prompt + held["text"]
         return completion([held | {"logprobs": legacy(engine, repeated, [None, *wrong[1:]])}])
 

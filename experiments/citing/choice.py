@@ -33,6 +33,7 @@ CANDIDATES: dict[str, Callable[[Asked, int], Floats]] = {
     "hadamard, empirical-bayes": by_mase(resolve("mase-cite", design="hadamard")),
     "close-up, empirical-bayes": by_mase(resolve("mase-cite", design="close-up", estimator="empirical-bayes")),
 }
+FEWEST = 5  # prompts of an interval
 MEASURES = ("datamodel", *(f"drop {k}" for k in KS))
 
 
@@ -70,9 +71,10 @@ def page() -> str:
             found[of_prompt["units"], record["n"], record["method"]].append(values(record))
     lines = [
         "# Candidates for mase-cite, on validation prompts\n",
-        "Means over prompts, and in brackets the differences from context-cite with 95 % intervals over prompts. "
-        "`datamodel` is the\nlinear datamodelling score, and `drop k` is the fall of the log-probability of the answer "
-        "without the best k units.\n`python experiments/citing/choice.py MODEL_FOLDER` wrote this page.",
+        "Means over prompts, and in brackets, from five prompts on, the differences from context-cite with 95 % "
+        "intervals.\n"
+        "`datamodel` is the linear datamodelling score, and `drop k` is the fall of the log-probability of the answer\n"
+        "without the best k units. `python experiments/citing/choice.py MODEL_FOLDER` wrote this page.",
     ]
     first = next(iter(CANDIDATES))
     for units in ("word", "sentence"):
@@ -92,7 +94,7 @@ def page() -> str:
 
 def _cell(some: Floats, base: Floats) -> str:
     change, n = some - base, len(some)
-    if n < 2 or not change.any():
+    if n < FEWEST or not change.any():
         return f"{some.mean():.2f}"
     half = float(student.ppf(0.975, n - 1)) * change.std(ddof=1) / n**0.5
     return f"{some.mean():.2f} ({change.mean():+.2f} ± {half:.2f})"

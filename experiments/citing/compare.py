@@ -25,7 +25,8 @@ from mase.rng import generator
 __all__ = ["BUDGETS", "KS", "measured", "prompts"]
 
 BUDGETS, KS, N_HELD_OUT, SEED = (16, 32, 64, 128), (1, 3, 5), 64, 0
-ROUNDS: dict[Unit, int] = {"sentence": 20, "word": 10}  # of one prompt of each task
+# Rounds of one prompt of each task, in the order in which they are explained.
+ROUNDS: tuple[tuple[Unit, int], ...] = (("sentence", 16), ("word", 10), ("sentence", 4))
 # Methods whose rows depend on earlier answers. The rows of all others are evaluated at once, which is faster.
 ADAPTIVE = ("shap, Partition", "mase-cite")
 ROOT = Path(__file__).parents[2]
@@ -35,7 +36,7 @@ Record = dict[str, Any]
 def prompts(split: Any, tokenizer: Any) -> Iterator[Case]:
     """Yield the prompts in the order in which they are explained: first one of each task, and so on."""
     found = {(task, units): cases(task, split, units, tokenizer) for task in TASKS for units in ("sentence", "word")}
-    for units, n_rounds in ROUNDS.items():
+    for units, n_rounds in ROUNDS:
         for _ in range(n_rounds):
             for task in TASKS:
                 yield from islice(found[task, units], 1)

@@ -227,6 +227,7 @@ def by_mase(method: str | Method) -> Callable[[Asked, int], Floats]:
 
 
 METHODS: dict[str, Callable[[Asked, int], Floats]] = {
+    "mase-cite": by_mase("mase-cite"),
     "context-cite": context_cite,
     "captum, Shapley sampling": captum_shapley,
     "captum, ablation": captum_ablation,

@@ -80,12 +80,10 @@ class LanguageModel:
             expanded.update(layer.keys.expand(len(rows), -1, -1, -1), layer.values.expand(len(rows), -1, -1, -1), index)
         # Right padding comes after the answer, so a causal model needs no mask for it.
         hidden = self.model.model(ids, past_key_values=expanded, use_cache=True).last_hidden_state
-        found = np.empty((len(rows), len(answer)))
-        for index, row in enumerate(rows):
-            logits = hidden[index, len(row) - len(answer) : len(row)].float() @ self.head.T
-            logs = logits.log_softmax(dim=-1)
-            found[index] = logs[torch.arange(len(answer)), torch.tensor(answer)].numpy()
-        return found
+        ends = torch.cat([one[len(row) - len(answer) : len(row)] for one, row in zip(hidden, rows, strict=True)])
+        logits = ends.float() @ self.head.T
+        chosen = logits.gather(1, torch.tensor(answer * len(rows))[:, None])[:, 0]
+        return (chosen - logits.logsumexp(dim=1)).reshape(len(rows), len(answer)).double().numpy()
 
 
 def _common(rows: Sequence[list[int]]) -> list[int]:

@@ -6,7 +6,7 @@ from typing import Any, Self, Unpack
 
 import numpy as np
 
-from mase.attribution import Attribution, chosen
+from mase.attribution import Answer, Attribution, chosen
 from mase.document import Document, Field, check_text
 from mase.errors import EmptyTextError, InvalidTextError, OptionError
 from mase.explainer import Explainer
@@ -104,6 +104,8 @@ class Answered:
 
     Attributes
     ----------
+    answer
+        The answer with its parts.
     explainer
         An explainer of a `GivenAnswer`.
     document
@@ -112,6 +114,7 @@ class Answered:
         Which responses are explained, and rather than which.
     """
 
+    answer: Answer
     explainer: Explainer
     document: Document
     target: Target
@@ -206,9 +209,9 @@ class Prompted:
         options.setdefault("method", METHOD)
         options.setdefault("units", UNITS)
         if other is None:
-            return Answered(Explainer(model, **options), self.document, "all", None)
+            return Answered(model.answer, Explainer(model, **options), self.document, "all", None)
         options["link"] = options.get("link") or "log-probability"
-        return Answered(Explainer(model, **options), self.document, ANSWER, model.labels[-1])
+        return Answered(model.answer, Explainer(model, **options), self.document, ANSWER, model.labels[-1])
 
     def _generate(self, content: Content, max_new_tokens: int) -> Continuation:
         return self.language_model.generate(self.template.filled(prompt_fields(content)), max_new_tokens)

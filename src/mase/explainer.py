@@ -40,8 +40,8 @@ class Explainer:
         A name, folder or URL (`mase.models.load`), a Hugging Face classifier with its tokenizer, a function
         `list[str] -> (n, k)`, a fitted scikit-learn estimator that takes texts, or an adapter from `mase.models`.
     method
-        The name of a method in `mase.METHODS`, or a `Method`. For a model without embeddings, "mase-nlgp" is replaced
-        by "mase-mask".
+        The name of a method in `mase.METHODS`, or a `Method`. By default it is "mase", and for the answers of a
+        language model "mase-cite". For a model without embeddings, "mase-nlgp" is replaced by "mase-mask".
     units
         What is in or out as one: "word" (with the punctuation that touches it), "sentence" or another name in
         `mase.units.UNITS`; "re:" and a regular expression, or a compiled one; or a function from a text to spans.
@@ -93,7 +93,7 @@ class Explainer:
         model: Any,
         tokenizer: Any = None,
         *,
-        method: str | Method = "mase",
+        method: str | Method | None = None,
         units: Units = DEFAULT,
         n_samples: NSamples | None = None,
         sigma: Any = None,

@@ -12,15 +12,16 @@ from mase.errors import CapabilityError, OptionError, PluginError
 from mase.estimators import ESTIMATORS
 from mase.links import Output
 from mase.method import Method, describe, with_reference
-from mase.models.optional import LinkedModel
+from mase.models.optional import AnswerModel
 from mase.models.protocol import Model, ValueModel
 from mase.registry import Registry
 from mase.regression.designed import Regression
 from mase.regression.problem import Design
 from mase.spaces import SPACES
 
-__all__ = ["METHODS", "Method", "describe", "resolve", "suited", "with_reference"]
+__all__ = ["DEFAULT", "METHODS", "Method", "describe", "resolve", "suited", "with_reference"]
 
+DEFAULT = "mase"
 
 _TABLE: dict[str, dict[str, Any]] = {
     "mase": {
@@ -250,17 +251,20 @@ def _check_estimator(name: str, regression: Regression, design: Design) -> None:
         )
 
 
-def suited(method: str | Method, model: Model, overrides: Mapping[str, Any]) -> Method:
+def suited(method: str | Method | None, model: Model, overrides: Mapping[str, Any]) -> Method:
     """Return the method with overrides, adapted to a model.
 
-    A method that needs embeddings is replaced for a model without them, the reference "auto" is resolved, and the link
-    of a model without classes is one of its own.
+    Without a name it is "mase", or the one that a language model asks for. A method that needs embeddings is replaced
+    for a model without them, the reference "auto" is resolved, and the link of a model without classes is one of its
+    own.
 
     Raises
     ------
     CapabilityError
         If the method needs embeddings or a reference that the model does not have, or the model has no such link.
     """
+    if method is None:
+        method = model.default_method if isinstance(model, AnswerModel) else DEFAULT
     chosen = resolve(method)
     if not model.has_embeddings and not chosen.space.binary:
         if chosen.without_embeddings is None:
@@ -291,6 +295,6 @@ def suited(method: str | Method, model: Model, overrides: Mapping[str, Any]) -> 
 
 def _links(model: Model) -> tuple[str, ...] | None:
     """Return the links of a model without classes; None for a classifier."""
-    if isinstance(model, LinkedModel):
+    if isinstance(model, AnswerModel):
         return model.links
     return Output("values").links if isinstance(model, ValueModel) and model.returns_values else None

@@ -71,7 +71,7 @@ class Windows:
 class ExplainerOptions(MoreOptions, total=False):
     """All options of `mase.Explainer`, for functions that pass them on."""
 
-    method: str | Method
+    method: str | Method | None
     units: Units
     n_samples: NSamples | None
     sigma: Any
@@ -89,7 +89,7 @@ class ExplainerOptions(MoreOptions, total=False):
 class CiteOptions(MoreOptions, total=False):
     """The options of `mase.Explainer` that `mase.cite` passes on."""
 
-    method: str | Method
+    method: str | Method | None
     units: Units
     n_samples: NSamples | None
     link: Link | None

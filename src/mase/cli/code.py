@@ -1,12 +1,13 @@
 """Open the model of a command: a name, a folder, a URL, or an object in the user's code."""
 
 from collections.abc import Mapping
-from typing import Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import click
 
-from mase.models.language.protocol import LanguageModel
-from mase.models.protocol import Model
+if TYPE_CHECKING:
+    from mase.models.language.protocol import LanguageModel
+    from mase.models.protocol import Model
 
 __all__ = ["LoadOptions", "check_unused", "open_language_model", "open_model"]
 
@@ -19,7 +20,7 @@ class LoadOptions(TypedDict):
     trust_remote_code: bool
 
 
-def open_model(typed: str, **options: Unpack[LoadOptions]) -> Model:
+def open_model(typed: str, **options: Unpack[LoadOptions]) -> "Model":
     """Return the model that was typed: `module:name`, `file.py:name`, or a name, folder or URL for `mase.models.load`.
 
     Code is imported and run.
@@ -43,7 +44,7 @@ def open_model(typed: str, **options: Unpack[LoadOptions]) -> Model:
     return load(typed) if remote else open_code(typed)
 
 
-def open_language_model(typed: str | None, server: str | None, **options: Unpack[LoadOptions]) -> LanguageModel:
+def open_language_model(typed: str | None, server: str | None, **options: Unpack[LoadOptions]) -> "LanguageModel":
     """Return the language model that was typed: a folder, a hub name, code, a description, or its name on a server.
 
     Raises

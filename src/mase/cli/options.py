@@ -160,10 +160,14 @@ def units(default: str = DEFAULT) -> Callable[[Any], Any]:
     )
 
 
-def method(default: str = "mase") -> Callable[[Any], Any]:
-    """Return the option of the method, with its default."""
+def method(default: str | None = None) -> Callable[[Any], Any]:
+    """Return the option of the method, with its default; None for that of the model."""
     return click.option(
-        "--method", default=default, show_default=True, metavar="NAME", help="Explanation method; see `mase methods`."
+        "--method",
+        default=default,
+        show_default=default or "mase, or mase-cite for a language model",
+        metavar="NAME",
+        help="Explanation method; see `mase methods`.",
     )
 
 

@@ -7,12 +7,17 @@ from mase.arrays import Floats
 from mase.attribution import Answer
 from mase.text import Tokens
 
-__all__ = ["AnsweredProbe", "LinkedModel", "PromptedModel", "TokenModel"]
+__all__ = ["AnswerModel", "AnsweredProbe", "PromptedModel", "TokenModel"]
 
 
 @runtime_checkable
-class LinkedModel(Protocol):
-    """A model that says, without being evaluated, which links its columns have (see `mase.links.Output.links`)."""
+class AnswerModel(Protocol):
+    """A language model with answers, whose columns are log-probabilities."""
+
+    @property
+    def default_method(self) -> str:
+        """Name of the method that explains it if nobody names one."""
+        ...
 
     @property
     def links(self) -> tuple[str, ...]:

@@ -230,7 +230,7 @@ class Design(Protocol):
     Attributes
     ----------
     rounds
-        Number of rounds, of equal size or with `shares` (`mase.regression.rounds`); 1 if the design does not depend on responses.
+        Number of rounds, whose sizes are in `mase.regression.rounds`; 1 if the design does not depend on responses.
     """
 
     @property

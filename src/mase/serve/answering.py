@@ -1,6 +1,6 @@
 """The answers of one language model, and what they come from."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import msgspec
@@ -29,9 +29,12 @@ class Answering:
         self._generated = lru_cache(_KEPT)(self._generate)
         self._answered = lru_cache(_KEPT)(self._answer)
 
-    def explain(self, ask: Explain, listener: Listener) -> Attribution:
-        """Return which units of a prompt its answer comes from. The answer is generated if there is none."""
-        return self._answered(msgspec.json.encode(ask)).attribution(listener)
+    def explain(self, ask: Explain, listener: Listener, generated: Callable[[str], None]) -> Attribution:
+        """Return which units of a prompt its answer comes from. If there is none, it is `generated` and told first."""
+        answered = self._answered(msgspec.json.encode(ask))
+        if answered.answer.generated:
+            generated(answered.answer.text)
+        return answered.attribution(listener)
 
     def without(self, ask: Explain, found: Attribution, units: Sequence[int]) -> Changed:
         """Return the probability of the same answer without some units of an attribution."""

@@ -40,6 +40,7 @@ from mase.serve.messages import (
     Regenerate,
     Request,
     Round,
+    Said,
     ToModel,
     Unable,
     decode,
@@ -160,7 +161,7 @@ class Worker:
                 numbers = tuple(self.model.predict([ask.text])[0].tolist())
             return Predicted(number, numbers, isinstance(self.model, ValueModel) and self.model.returns_values)
         if isinstance(ask, Explain):
-            found = self._explaining.explain(ask, self._listener(number))
+            found = self._explaining.explain(ask, self._listener(number), lambda text: self._answer(Said(number, text)))
             return Explained(number, article(found), dumps(found))
         before, units = loads(ask.attribution), ask.units
         assert isinstance(before, Attribution)

@@ -1,6 +1,6 @@
 """The explanations of one model with classes or values."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import msgspec
@@ -26,8 +26,9 @@ class Explaining:
         self._model = model
         self._explainers = lru_cache(_KEPT)(lambda key: Explainer(model, **_SETTINGS.decode(key).options))
 
-    def explain(self, ask: Explain, listener: Listener) -> Attribution:
-        """Return the attribution of a text."""
+    def explain(self, ask: Explain, listener: Listener, generated: Callable[[str], None]) -> Attribution:
+        """Return the attribution of a text; nothing is `generated` before."""
+        del generated
         target = listed(ask.target, self._model.labels)
         return self._explainer(ask).follow(ask.text, listener, target=target, against=ask.against)
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from mase.serve.messages import Ask, Asked, Cancelled, Explain, Failed, FromModel, Regenerate, Round
+from mase.serve.messages import Ask, Asked, Cancelled, Explain, Failed, FromModel, Regenerate, Round, Said
 
 __all__ = ["Job"]
 
@@ -48,6 +48,8 @@ class Job:
         """Take a message about the request."""
         if isinstance(message, Asked):
             self._tell("progress", {"asked": message.asked, "of": message.of})
+        elif isinstance(message, Said):
+            self._tell("answer", {"text": message.text})
         elif isinstance(message, Round):
             self._tell("round", {"html": message.html})
         elif not self.answer.done():

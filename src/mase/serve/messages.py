@@ -30,6 +30,7 @@ __all__ = [
     "Regenerate",
     "Request",
     "Round",
+    "Said",
     "Settings",
     "ToModel",
     "Unable",
@@ -192,6 +193,13 @@ class Changed(_Message, frozen=True, tag=True):
     expected_probability: float | None
 
 
+class Said(_Message, frozen=True, tag=True):
+    """The answer that will be explained."""
+
+    number: int
+    text: str
+
+
 class Answer(_Message, frozen=True, tag=True):
     """What a language model answers."""
 
@@ -214,7 +222,7 @@ class Cancelled(_Message, frozen=True, tag=True):
 
 
 ToModel = Open | Request | Cancel
-FromModel = Ready | Unable | Asked | Round | Predicted | Explained | Changed | Answer | Failed | Cancelled
+FromModel = Ready | Unable | Asked | Round | Said | Predicted | Explained | Changed | Answer | Failed | Cancelled
 
 _ENCODER = msgspec.msgpack.Encoder()
 _LENGTH = 4

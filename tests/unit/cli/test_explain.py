@@ -253,7 +253,7 @@ def test_several_classes_and_a_class_rather_than_another(mase_cli, tmp_path):
     path = tmp_path / "found.csv"
     shown = mase_cli(GOOD, "--target", "1", "--against", "neg", "-o", str(path)).stdout
     assert "1 rather than neg" in shown
-    assert path.read_text().splitlines()[1].endswith(",neg")
+    assert path.read_text().splitlines()[1].endswith(",neg,")
     assert "expected two classes" in mase_cli(GOOD, "--target", "1", "--against", "1").stderr
 
 

@@ -19,6 +19,7 @@ from mase.serve.messages import CITE, Explain, Settings
 RECALL = f"{Path(mase.__file__).parents[2] / 'tests' / 'language_models.py'}:recall"
 CONTEXT = {"one": "The cat sat. A bird sang.", "two": "The dog ran. It rained."}
 PROMPT = CONTEXT | {"query": "Who moved?"}
+IGNORE = [].append
 ASK = Explain(PROMPT, None, CITE)
 
 
@@ -31,9 +32,10 @@ class Counting(Recall):
 
 
 def explained(model, ask=ASK):
-    told = []
-    found = Answering(Generated(model)).explain(ask, told.append)
+    told, said = [], []
+    found = Answering(Generated(model)).explain(ask, told.append, said.append)
     assert told
+    assert said == [found.answer.text] * found.answer.generated
     return found
 
 
@@ -56,13 +58,13 @@ def test_other_settings_generate_no_other_answer():
     model = Counting()
     answering = Answering(Generated(model))
     for seed in range(2):
-        answering.explain(Explain(PROMPT, None, Settings(method="mase-cite", units="word", seed=seed)), lambda _: None)
+        answering.explain(Explain(PROMPT, None, Settings(method="mase-cite", units="word", seed=seed)), IGNORE, IGNORE)
     assert model.n_generated == 1
 
 
 def test_without_a_unit_the_answer_has_another_probability_and_the_model_answers_anew():
     answering = Answering(Generated(Recall()))
-    found = answering.explain(ASK, lambda _: None).of("The dog ran.")
+    found = answering.explain(ASK, IGNORE, IGNORE).of("The dog ran.")
     changed = answering.without(ASK, found, [2])
     assert found.words[2] == "The dog ran."
     assert changed.response < found.response

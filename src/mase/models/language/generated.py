@@ -48,6 +48,7 @@ class Generated(Reopened):
     references: ClassVar[tuple[str, ...]] = ("delete",)
     labels: ClassVar[tuple[str, ...]] = (ANSWER,)
     links: ClassVar[tuple[str, ...]] = LINKS_WITHOUT_CLASSES["log-probabilities"]
+    default_method: ClassVar[str] = "mase-cite"
 
     def __init__(
         self,

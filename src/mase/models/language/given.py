@@ -56,6 +56,7 @@ class GivenAnswer:
     returns_values: ClassVar[bool] = True
     references: ClassVar[tuple[str, ...]] = ("delete",)
     links: ClassVar[tuple[str, ...]] = LINKS_WITHOUT_CLASSES["log-probabilities"]
+    default_method: ClassVar[str] = "mase-cite"
 
     def __init__(
         self,

@@ -12,7 +12,7 @@ from mase.models.rewriting import Rewriter
 __all__ = ["PromptModel", "PromptProbe"]
 
 # Rows that the language model gets at once. It orders them by length and makes its own batches of them.
-_ROWS = 32
+_ROWS = 64
 
 
 class PromptModel(BlackBox, Protocol):

@@ -14,7 +14,7 @@ import { Regenerated } from "./regenerated.js";
 import { Replacement } from "./replacement.js";
 import * as server from "./server.js";
 import { Settings } from "./settings.js";
-import { contentOf, fieldsOf, unitsOut } from "./state.js";
+import { contentOf, fieldsOf, isEmpty, unitsOut } from "./state.js";
 import { Trial } from "./trial.js";
 import { Words } from "./words.js";
 
@@ -37,7 +37,7 @@ export class Panel {
    */
   constructor(root, choices, on) {
     [this.root, this.choices, this.on, this.attribution] = [root, choices, on, null];
-    this.boxes = new Boxes(root, on.change, () => this.#submit());
+    this.boxes = new Boxes(root, on.change, () => this.answers && this.show(this.settings, { opened: true }));
     this.controls = new Settings(root, choices, on.change);
     this.prediction = new Prediction(root, {
       predicted: () => this.#predicted(),
@@ -120,11 +120,6 @@ export class Panel {
     if (this.#asked) this.#waiting = setTimeout(() => this.#explain(request), typed ? PAUSE : 0);
   }
 
-  /** Ask with what was typed. */
-  #submit() {
-    if (this.answers) this.show(this.settings, { opened: true });
-  }
-
   #predict() {
     this.prediction.ask(this.settings.model, contentOf(this.settings));
     if (this.prediction.numbers.size) this.prediction.show(this.settings.target);
@@ -140,12 +135,20 @@ export class Panel {
     this.#say(begins, 0);
     this.explanation.start(request, {
       queued: ({ ahead }) => this.#say(ahead ? `Waiting for ${ahead} before it …` : begins, 0),
+      answer: ({ text }) => this.#said(text),
       progress: ({ asked, of }) => this.#count(asked, of),
       round: ({ html }) => this.#article(html),
       done: (data) => this.#done(data),
       failed: (problem) => this.#fail(problem),
       cancelled: () => this.#say("The server stopped the explanation."),
     });
+  }
+
+  /** Show an answer whose sources are not known yet. */
+  #said(text) {
+    this.#clear();
+    part(this.root, "result").replaceChildren(element("p", { class: "text said", dir: "auto", lang: "" }, text));
+    this.#say(EXPLAINING, 0);
   }
 
   #done({ html, attribution, ...copies }) {
@@ -285,11 +288,6 @@ export class Panel {
     const fields = this.answers ? sourcesOf(this.settings) : fieldsOf(this.settings);
     if (this.attribution) this.replacement.open(unit, this.attribution, fields.length > 0);
   }
-}
-
-function isEmpty(settings) {
-  const content = contentOf(settings), values = typeof content === "string" ? [content] : Object.values(content);
-  return values.every((value) => !String(value).trim());
 }
 
 function facts({ fit, zoomed, responses: [{ r2 }] }) {

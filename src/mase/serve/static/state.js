@@ -81,6 +81,12 @@ export function contentOf(settings) {
   return Object.fromEntries(names.map((name) => [name, valueOf(settings, name)]));
 }
 
+/** Return whether there is nothing to read. */
+export function isEmpty(settings) {
+  const content = contentOf(settings), values = typeof content === "string" ? [content] : Object.values(content);
+  return values.every((value) => !String(value).trim());
+}
+
 /** Return what replaces the fields that are numbers or categories, by name. */
 export function backgroundOf(settings) {
   const names = fieldsOf(settings).filter((name) => settings["background." + name]);

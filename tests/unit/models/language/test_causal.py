@@ -206,5 +206,10 @@ def test_half_precision_is_near_and_reads_the_weights_as_they_are(family, monkey
     rough = model.half().log_probabilities(QUESTIONS, [answer])[0]
     assert 0 < np.abs(rough - exact).mean() < 0.1 * exact.std()
     np.testing.assert_array_equal(model.log_probabilities(QUESTIONS, [answer])[0], exact)
+    halved = model.half()
+    assert halved is model.half()
+    with torch.no_grad():
+        next(model.module.parameters()).mul_(1.0)
+    assert halved is not model.half()
     monkeypatch.setattr("mase.models.language.transformers_model.multiplies_bfloat16", lambda _: False)
     assert model.half() is None

@@ -76,8 +76,11 @@ def test_batches_are_halved_when_memory_runs_out(monkeypatch):
     module = causal_model()
     expected = Scorer(Forward(module), continues=False).log_probabilities(ROWS)
 
+    refused = []
+
     def refuse(_layer, args):
         if args[0].numel() > limit:
+            refused.append(args[0].numel())
             raise RuntimeError("not enough memory: you tried to allocate 9 bytes")
 
     module.get_input_embeddings().register_forward_pre_hook(refuse)
@@ -85,6 +88,11 @@ def test_batches_are_halved_when_memory_runs_out(monkeypatch):
     scorer = Scorer(Forward(module), continues=False)
     for found, known in zip(scorer.log_probabilities(ROWS), expected, strict=True):
         np.testing.assert_allclose(found, known, atol=1e-5)
+    assert refused
+    refused.clear()
+    for _ in range(4):  # each time memory runs out, later batches have half as many tokens
+        scorer.log_probabilities(ROWS)
+    assert len(refused) < 4
     limit = 10
     for continues in (False, True):
         with pytest.raises(ModelError, match="single"):

@@ -124,12 +124,12 @@ class Echoed:
         ServiceError
             If the server did not repeat both, or one token is part of both.
         """
-        if not self.text.startswith(prompt + answer):
+        if not self.tokens or not self.text.startswith(prompt + answer):
             raise refused(f"{self.text[-60:]!r} as the end of the text", f"all of the prompt and {answer[:60]!r}")
         start = self._shift() + len(prompt)
         end = start + len(answer)
         tokens = [token for token, offset in enumerate(self.offsets) if start <= offset < end]
-        bounds = {*self.offsets, self._shift() + len(self.text)}
+        bounds = {*self.offsets, self.offsets[-1] + len(self.tokens[-1])}  # the generated token may be left out
         if not {start, end} <= bounds:
             raise refused(
                 f"tokens that reach over an end of the answer {answer[:40]!r}",

@@ -39,6 +39,7 @@ def test_a_text_is_found_by_its_offsets():
     assert (body["prompt"], body["echo"], body["max_tokens"]) == ("It is in Paris.", True, 1)
     assert EchoText("m").scores(echoed(), [row]) == [[-3.0, -4.0]]
     assert EchoText("m").scores(echoed(TOKENS[:-1], SCORES[:-1]), [row]) == [[-3.0, -4.0]]
+    assert EchoText("m").scores(echoed(TOKENS[:-1], SCORES[:-1], "".join(TOKENS)), [row]) == [[-3.0, -4.0]]
     assert EchoText("m", batch_size=2).score_body([row, row])["prompt"] == ["It is in Paris."] * 2
 
 
@@ -61,6 +62,7 @@ def test_a_character_of_several_tokens():
         (echoed(["It", " is", " in", " Paris", ". So"], SCORES[:5]), "reach over an end of the answer"),
         (echoed(["It", " is", " in", " Par", "is", "."]), "as after other prompts"),
         (echoed(TOKENS[1:], SCORES[1:]), "as the end of the text"),  # truncated
+        (echoed([], [], "".join(TOKENS)), "as the end of the text"),
         (echoed(scores=[None] * 6), "the log-probability None for the token ' Paris'"),
         (echoed(scores=SCORES[:5]), "as many of each"),
         (echoed(offsets=[None] * 6), "as many of each"),
