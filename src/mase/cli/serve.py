@@ -7,7 +7,6 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from mase.cli.code import check_unused
 from mase.cli.group import Terminated, tell
 from mase.cli.options import device, download, threads, trust_remote_code
 
@@ -133,6 +132,8 @@ def _check_server(**options: Any) -> None:
     UsageError
         If it is not.
     """
+    from mase.cli.code import check_unused
+
     if click.get_current_context().get_parameter_source("models") is ParameterSource.DEFAULT:
         raise click.UsageError("got --server without -m, expected -m NAME, the name of a model there")
     check_unused("a model on a server", "the server", options)
