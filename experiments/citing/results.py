@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
+from math import comb
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,8 @@ PAGE = ROOT / "docs" / "citing-results.md"
 OURS, CONTEXT_CITE = "mase-cite", "context-cite"
 # What mase calls its versions of known methods: they are compared, too, but are not other packages.
 OWN = ("lime", "kernel-shap", "occlusion")
-MEASURES = {"1": "drop, k = 1", "3": "drop, k = 3", "5": "drop, k = 5", "datamodel": "datamodelling score"}
+KS = ("1", "3", "5")
+MEASURES = {k: f"drop, k = {k}" for k in KS} | {"datamodel": "datamodelling score"}
 BUDGETS, TASKS = (16, 32, 64, 128), ("summary", "question", "sentiment")
 PACKAGES = ("torch", "transformers", "numpy", "scipy", "context-cite", "captum", "shap", "interpreto")
 Values = Mapping[str, float]  # from the id of a prompt to a value
@@ -80,8 +82,18 @@ def read() -> list[dict[str, Any]]:
                 record["drops"][measure] = round(value, 4)
             if "datamodel" in record:
                 record["datamodel"] = round(record["datamodel"], 4)
-        found.append(prompt)
+        found.append(prompt | {"best": best(path.with_suffix(".rows.jsonl"))})
     return found
+
+
+def best(path: Path) -> dict[str, float]:
+    """Return the largest drop without k units for each k for which all sets of k units have been evaluated."""
+    _, *rows = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
+    totals = {row["kept"]: sum(row["log_p"]) for row in rows}
+    p = len(rows[0]["kept"])
+    without = {k: [total for kept, total in totals.items() if kept.count("0") == k] for k in map(int, KS)}
+    drops = {k: totals["1" * p] - min(found) for k, found in without.items() if len(found) == comb(p, k)}
+    return {str(k): round(drop, 4) for k, drop in drops.items()}
 
 
 def cells(prompts: Sequence[Mapping[str, Any]]) -> Iterator[Cell]:
@@ -176,6 +188,28 @@ def _of_halves(found: Sequence[Cell]) -> list[str]:
     return lines
 
 
+def _of_best(prompts: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the table of the drops of mase as shares of the largest ones, where all sets of k units are known."""
+    lines = ["| task | evaluations | " + " | ".join(MEASURES[k] for k in KS) + " |", "|---|---:|" + "---|" * len(KS)]
+    for task in TASKS:
+        for n in BUDGETS:
+            shown = []
+            for k in KS:
+                known = [
+                    one for one in prompts if (one["task"], one["units"]) == (task, "sentence") and k in one["best"]
+                ]
+                ours = [
+                    record["drops"][k]
+                    for one in known
+                    for record in one["records"]
+                    if (record["method"], record["n"]) == (OURS, n)
+                ]
+                share = sum(ours) / sum(one["best"][k] for one in known) if ours else float("nan")
+                shown.append(f"{share:.1%} ({len(ours)})")
+            lines.append(f"| {task} | {n} | " + " | ".join(shown) + " |")
+    return lines
+
+
 def _of_means(found: Sequence[Cell]) -> list[str]:
     """Return a table of the means of all methods for each task and units."""
     lines: list[str] = []
@@ -244,6 +278,7 @@ def main() -> None:
         "counts": [f"{total}and behind in {words['behind']}. Prompts: {sizes}."],
         "rivals": _of_rivals(found),
         "halves": _of_halves(found),
+        "best": _of_best(prompts),
         "cells": _of_cells(found),
     }
     text = PAGE.read_text(encoding="utf-8")

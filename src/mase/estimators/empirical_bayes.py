@@ -180,7 +180,7 @@ class _Posterior:
         to_gamma = self.factor @ self.directions
         mean = self.weights @ self.means
         covariance = scatter((to_gamma @ self._root(mean)).T) + self._undetermined(to_gamma)
-        return Estimate(to_gamma @ mean, covariance, float(self.used.sum()))
+        return Estimate(to_gamma @ mean, covariance, float(self.used.sum()), prior=True)
 
     def squares(self) -> Floats:
         """Return the posterior mean of gamma^2 `(p,)`, relative to its prior variance."""

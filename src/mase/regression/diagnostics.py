@@ -119,7 +119,9 @@ def quality_notes(
     if estimate.fallback is not None:
         yield Note("fallback", estimate.fallback)
     independent = n_rows // 2 if sample.paired else n_rows
-    if not gradients and not sample.exhaustive and independent < 2 * (n_coordinates + 3):
+    if estimate.prior and n_rows < n_coordinates:
+        yield Note("few-samples", _shrunk(n_rows, n_coordinates))
+    elif not estimate.prior and not gradients and not sample.exhaustive and independent < 2 * (n_coordinates + 3):
         yield Note("few-samples", _too_few(n_rows, n_coordinates, (8 if sample.paired else 4) * (n_coordinates + 3)))
     if r2 is not None and r2 < _POOR_R2:
         yield Note(
@@ -164,6 +166,14 @@ def _too_few(n_rows: int, n_coordinates: int, enough: int) -> str:
     return (
         f"{n_rows:,} samples cannot separate the effects of {n_coordinates:,} words or tokens: words that are mostly "
         f"masked together share their scores; use n_samples >= {enough}"
+    )
+
+
+def _shrunk(n_rows: int, n_coordinates: int) -> str:
+    """Return the message for fewer rows than coordinates under a prior."""
+    return (
+        f"{n_rows:,} samples are fewer than the {n_coordinates:,} units: their scores are drawn to 0, and their "
+        f"intervals are wide; use n_samples >= {2 * n_coordinates}"
     )
 
 

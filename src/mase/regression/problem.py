@@ -180,13 +180,14 @@ class Estimate:
 
     `covariance` is `(p, p)`. With more than `mase.regression.covariance.MOST_CORRELATED` coordinates it holds only the
     variances `(p,)`, and covariances count as 0. It is NaN if gamma estimates nothing. `fallback` is a sentence that
-    says why the estimator fell back to another one; None if it did not.
+    says why the estimator fell back to another one; None if it did not. With a `prior` there may be few rows.
     """
 
     gamma: Floats
     covariance: Floats
     dof: float
     fallback: str | None = None
+    prior: bool = False
 
     @property
     def variances(self) -> Floats:

@@ -86,6 +86,19 @@ def test_an_address_of_another_machine():
     assert "192.0.2.1" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "without -m"),
+        (["-m", "smol", "--device", "cpu"], "--device"),
+        (["-m", "smol", "--download"], "--download"),
+    ],
+)
+def test_a_server_of_language_models_is_given_with_names_alone(options, said):
+    result = CliRunner().invoke(main, ["serve", "--no-browser", "--server", "http://localhost:1/v1", *options])
+    assert (result.exit_code, said in result.stderr) == (2, True)
+
+
 @pytest.mark.parametrize(("host", "is_told"), [("127.0.0.1", False), ("localhost", False), ("0.0.0.0", True)])
 def test_what_another_address_exposes_is_said(monkeypatch, host, is_told):
     opened = []

@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy.special import comb
+from tests.regressions import run
 
 from mase.attribution import LISTED
 from mase.designs import DESIGNS
@@ -246,3 +247,11 @@ def test_condition_is_one_for_a_perfect_design_and_none_for_a_flat_one():
     sample = MomentMatched().draw(np.random.default_rng(0), 50, distribution)
     assert condition(sample.problem(np.zeros(50), 0.0)) == pytest.approx(1)
     assert condition(noisy(4, 8)) is None
+
+
+@pytest.mark.parametrize(("p", "n", "estimator", "expected"), [
+    (30, 40, "empirical-bayes", False), (30, 20, "empirical-bayes", True), (30, 40, "least-squares", True),
+])  # fmt: skip
+def test_few_rows_are_told_where_no_prior_makes_up_for_them(p, n, estimator, expected):
+    found = run(smooth(p, seed=3), "mase-mask", estimator=estimator, n_samples=n)
+    assert ("few-samples" in {note.code for note in found.notes}) is expected

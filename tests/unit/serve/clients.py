@@ -16,10 +16,10 @@ TEXT = "a good start and a bad end of a film"
 _PORT = 8765
 
 
-def browser(*models, **options):
-    """Return a client of a server with these models, which is open as long as the client is."""
+def browser(*models, url=None, **options):
+    """Return a client of a server with these models, or those of a URL, which is open as long as the client is."""
     gate = Gate(allowed_names("127.0.0.1"), _PORT)
-    app = application([Open(model) for model in models], gate, **options)
+    app = application([Open(model, server=url) for model in models], gate, **options)
     own = f"http://127.0.0.1:{_PORT}"
     return TestClient(app, base_url=own, headers={"Origin": own}, cookies={gate.cookie: gate.token})
 

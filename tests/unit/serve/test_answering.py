@@ -1,5 +1,6 @@
 """Tests of `mase.serve.answering`: a language model in the workbench."""
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -94,3 +95,11 @@ def test_a_served_language_model():
         answer = client.post(f"/api/explanations/{name}/answer", json={"units": [2]})
         assert answer.json() == {"text": "The cat sat."}
         assert client.post(f"/api/explanations/{name}/answer", json={"units": [9]}).status_code == 400
+
+
+def test_a_language_model_of_another_server_is_asked_there():
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{nobody.getsockname()[1]}"
+        with browser("tiny", url=url) as client:
+            assert url in wait(client, "tiny", "failed")["message"]

@@ -68,7 +68,7 @@ class GivenAnswer:
         against: Continuation | None = None,
         generated: bool = False,
     ) -> None:
-        if against is not None and against.ids == answer.ids:
+        if against is not None and against.text == answer.text:
             raise OptionError(f"against is {against.text[:60]!r}, expected another text than the answer")
         self.language_model, self.template = language_model, template
         self._answers = (answer,) if against is None else (answer, against)

@@ -180,8 +180,9 @@ class TransformersLM(Reopened, ABC):
 
     @property
     def rounds(self) -> bool:
-        """Whether the weights are in half precision."""
-        return any(parameter.dtype.itemsize == 2 for parameter in self.module.parameters())
+        """Whether it computes in half precision."""
+        in_half = self._scorer.forward.half is not None
+        return in_half or any(parameter.dtype.itemsize == 2 for parameter in self.module.parameters())
 
     def half(self) -> Self | None:
         """Return the same model in bfloat16, except for its head; None where that would be slower.

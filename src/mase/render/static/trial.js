@@ -125,7 +125,8 @@ export class Trial {
   #answered(found) {
     const { answer, responses: [response] } = this.attribution, { name, told } = numberOf(response);
     const isPart = answer.parts.length > 1 && answer.parts.some((one) => one.response === response.name);
-    const of = isPart ? ["the part ", element("bdi", {}, `“${response.name}”`)] : ["the answer"];
+    const whole = response.against ? "the answer less that of the other one" : "the answer";
+    const of = isPart ? ["the part ", element("bdi", {}, `“${response.name}”`)] : [whole];
     const [now, then] = [found.response, response.value].map(told);
     const expected = found.expected_response === null ? "" : `; the scores said ${told(found.expected_response)}`;
     return [`the ${name} of `, ...of, ` is ${now} instead of ${then}${expected}.`];
@@ -155,11 +156,11 @@ export class Trial {
 
 /** Return the name of the explained number of an answer, and how it is told. Log-odds are told as log-probabilities. */
 function numberOf({ link, against }) {
-  if (against) return { name: "margin over the other answer, in log-probability,", told: signed };
-  if (link === "probability") return { name: link, told: percent };
-  if (link === "mean-log-probability") return { name: "log-probability per token", told: signed };
   const logarithm = (odds) => Math.min(odds, 0) - Math.log1p(Math.exp(-Math.abs(odds)));
-  return { name: "log-probability", told: (value) => signed(link === "logit" ? logarithm(value) : value) };
+  if (link === "logit" && !against) return { name: "log-probability", told: (odds) => signed(logarithm(odds)) };
+  if (link === "probability") return { name: link, told: against ? signed : percent };
+  const names = { logit: "log-odds", "mean-log-probability": "log-probability per token" };
+  return { name: names[link] ?? link, told: signed };
 }
 
 function listed(words) {

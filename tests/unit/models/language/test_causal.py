@@ -208,6 +208,7 @@ def test_half_precision_is_near_and_reads_the_weights_as_they_are(family, monkey
     np.testing.assert_array_equal(model.log_probabilities(QUESTIONS, [answer])[0], exact)
     halved = model.half()
     assert halved is model.half()
+    assert (model.rounds, halved.rounds) == (False, True)
     with torch.no_grad():
         next(model.module.parameters()).mul_(1.0)
     assert halved is not model.half()
