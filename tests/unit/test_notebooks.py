@@ -38,7 +38,7 @@ def test_a_notebook_still_prints_what_it_printed():
 def test_outputs_are_what_a_cell_prints_and_its_last_value():
     class Shown:
         def __repr__(self):
-            return "R² 0.98 · 1,001 evaluations · 200 ms · seed 0\n"
+            return "R² 0.98 · 1,001 evaluations · 1 min 22 s · seed 0\n"
 
         def _repr_html_(self):
             return "<p>R² 0.98 · 1.2 s</p>"
