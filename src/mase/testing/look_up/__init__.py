@@ -63,7 +63,7 @@ def lookups(n: int, seed: int = 0, *, n_sources: int = 8, n_asked: int = 1) -> l
     --------
     >>> one = lookups(1, n_sources=3)[0]
     >>> one.context, one.query, one.answer, one.used
-    ('Pia mows. Omar cooks. Hana swims.', 'What does Omar do?', 'Omar cooks.', (1,))
+    ('Sam sews. Eva rides. Vera sings.', 'What does Eva do?', 'Eva rides.', (1,))
     """
     if not 1 <= n_asked <= n_sources <= len(NAMES):
         raise OptionError(
