@@ -131,7 +131,7 @@ def quality_notes(
         )
     if halves is not None and halves < _UNSTABLE:
         k = _strongest(n_coordinates)
-        strongest = f"{k} strongest words" if k > 1 else "strongest word"
+        strongest = f"{k} strongest units" if k > 1 else "strongest unit"
         yield Note(
             "unstable",
             f"half of the samples recovers {halves:.0%} of the {strongest}, weighted by score; use a larger n_samples",
@@ -154,17 +154,17 @@ def quality_notes(
 def _rest(sample: Sample) -> str:
     """Return what the scores do not explain."""
     if sample.exhaustive:
-        return "interactions between words"
+        return "interactions between units"
     several = sample.coordinates.shape[1] > 1
-    return f"{'interactions between words or ' if several else ''}sampling error, which a larger n_samples reduces"
+    return f"{'interactions between units or ' if several else ''}sampling error, which a larger n_samples reduces"
 
 
 def _too_few(n_rows: int, n_coordinates: int, enough: int) -> str:
     """Return the message for too few rows."""
     if n_rows > n_coordinates:
-        return f"{n_rows:,} samples are few for {n_coordinates:,} words or tokens; use n_samples >= {enough}"
+        return f"{n_rows:,} samples are few for {n_coordinates:,} units; use n_samples >= {enough}"
     return (
-        f"{n_rows:,} samples cannot separate the effects of {n_coordinates:,} words or tokens: words that are mostly "
+        f"{n_rows:,} samples cannot separate the effects of {n_coordinates:,} units: those that are mostly "
         f"masked together share their scores; use n_samples >= {enough}"
     )
 

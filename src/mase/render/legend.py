@@ -45,6 +45,8 @@ def legend(marks: frozenset[str], explained: str = "class") -> Markup:
 
 def how_to_read(attributions: Sequence[Attribution], *, hints: bool) -> Iterator[str]:
     """Yield sentences on how to read shades and numbers; `hints` says whether every word has a tooltip."""
+    nouns = {attribution.noun for attribution in attributions}
+    noun = nouns.pop() if len(nouns) == 1 else "unit"
     if any(attribution.answer is not None for attribution in attributions):
         yield (
             "A number in brackets leads from a part of an answer to one of its sources, and a letter leads back. Point "
@@ -53,19 +55,22 @@ def how_to_read(attributions: Sequence[Attribution], *, hints: bool) -> Iterator
             "are named."
         )
     if any(attribution.scores.any() for attribution in attributions):
-        yield "Shades are relative to the strongest word of each text; words below a tenth of its score are not marked."
+        yield (
+            f"Shades are relative to the strongest {noun} of each text; {noun}s below a tenth of its score are not "
+            "marked."
+        )
     intervals = any(has_intervals(attribution) and attribution.word_scores for attribution in attributions)
     if any(attribution.word_scores for attribution in attributions):
         width = " and half the width of its 95 % interval" if intervals else ""
-        yield f"Point at a {'' if hints else 'marked '}word to see its score{width}."
+        yield f"Point at a {'' if hints else 'marked '}{noun} to see its score{width}."
     if intervals:
         yield "The intervals cover only the error that comes from evaluating a limited number of perturbed copies."
     if any(attribution.r2 is not None for attribution in attributions):
         yield "R² is the share of the variance of the explained number that the scores account for; 1 is perfect."
     if any(attribution.fit.split_half is not None for attribution in attributions):
         yield (
-            f"Split-half says how well two halves of the sample agree on the {LISTED} strongest words (on half of the "
-            "words of a short text); 1 is perfect."
+            f"Split-half says how well two halves of the sample agree on the {LISTED} strongest {noun}s (on half of "
+            f"the {noun}s of a short text); 1 is perfect."
         )
 
 
