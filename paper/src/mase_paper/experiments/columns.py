@@ -43,7 +43,11 @@ def load(path: Path, configurations: Collection[str] | None = None) -> dict[str,
         return {}
     pa, parquet = require_pyarrow()
     try:
-        table = parquet.read_table(path, page_checksum_verification=True)
+        # pyarrow opens a path twice, and another run may replace the file in between. An open file stays what it was.
+        with path.open("rb") as file:
+            table = parquet.read_table(file, page_checksum_verification=True)
+    except FileNotFoundError:  # another run removed it
+        return {}
     except (pa.ArrowException, OSError) as error:
         raise DataError(
             f"cannot read {path} ({error}), expected a whole file of records; restore or remove it"

@@ -156,9 +156,9 @@ class Journal:
 
     def _open(self) -> IO[bytes]:
         """Open the file under the lock of the folder, because another run may be moving its records."""
-        check_writable(self.path)
+        check_writable(self.folder / self.path.name)
         with locked(self.folder), writing(self.path):
-            self.path.parent.mkdir(exist_ok=True)
+            check_writable(self.path)  # it creates the folder, which another run may have removed
             existing = read_journal(self.path)
             self._check_same(existing)
             file = self.path.open("ab", buffering=0)
