@@ -17,7 +17,8 @@ from mase.models import Callable
 from mase.models.protocol import Model
 from mase.outputs.protocol import Output
 from mase.regression.covariance import covariance
-from mase.regression.problem import Design, Distribution, Estimator, ExhaustiveDesign, Problem, Sample
+from mase.regression.estimator import Estimator
+from mase.regression.problem import Design, Distribution, ExhaustiveDesign, Problem, Sample
 from mase.regression.strategy import Strategy
 from mase.spaces import SPACES
 from mase.spaces.protocol import Noise, Space
