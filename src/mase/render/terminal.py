@@ -16,6 +16,7 @@ from mase.render.facts import (
     cut_off,
     evidence_facts,
     fit_facts,
+    interaction_line,
     measured,
     other_notes,
     other_responses,
@@ -264,7 +265,7 @@ def _closing(attribution: Attribution, shown: int) -> list[str]:
     )
     method = f"{inline(str(a.method.get('name')))}, seed {a.seed}"
     link, cut = link_meaning(a), cut_off(a)
-    lines = [f"{listed}; {measured(a)}", *([] if link is None else [link])]
+    lines = [f"{listed}; {measured(a)}", *([] if link is None else [link]), *interaction_line(a, isolated)]
     lines += [" · ".join([*fit_facts(a), method]), *([] if cut is None else [f"cut off: {cut}"])]
     lines += window_lines(a)
     return lines + [f"warning: {inline(note.message)} [{inline(note.code)}]" for note in other_notes(a)]

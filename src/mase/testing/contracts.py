@@ -56,6 +56,10 @@ def check_design(design: Design, *, n: int = 400, p: int = 7, distribution: Dist
     assert np.array_equal(sample.coordinates, again.coordinates), "equal generators gave different rows"
     if sample.center is not None:
         assert np.allclose(sample.coordinates - sample.deviations, sample.center)
+    if sample.laws is not None:
+        assert np.allclose(sample.laws.sum(axis=0), np.ones(rows)), (
+            "the shares of the laws do not sum to 1 for each row"
+        )
     if sample.paired:
         assert np.array_equal(sample.deviations[0::2], -sample.deviations[1::2]), "rows are not mirrored"
     _check_moments(design.draw(np.random.default_rng(4), 20_000, target), target)
