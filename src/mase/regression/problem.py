@@ -6,7 +6,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from mase.arrays import Floats, Ints
+from mase.arrays import Bools, Floats, Ints
 from mase.regression.covariance import Covariance, no_scatter
 
 __all__ = ["Design", "Distribution", "Estimate", "Estimator", "ExhaustiveDesign", "Problem", "Sample", "Solver"]
@@ -48,6 +48,8 @@ class Sample:
     n_exact
         Number of leading independent rows with infinite weight. A constrained estimator fits them exactly; other
         estimators ignore them.
+    starts
+        Index of the first row of each round.
     """
 
     coordinates: Floats
@@ -59,17 +61,21 @@ class Sample:
     divisible: bool = True
     exhaustive: bool = False
     n_exact: int = 0
+    starts: tuple[int, ...] = (0,)
 
     def head(self, n: int) -> "Sample":
         """Return the sample of the first n rows; n must be even if rows are paired."""
         assert not (self.paired and n % 2)
-        rows = slice(n)
         return replace(
-            self, coordinates=self.coordinates[rows], deviations=self.deviations[rows], weights=self.weights[rows]
+            self,
+            coordinates=self.coordinates[:n],
+            deviations=self.deviations[:n],
+            weights=self.weights[:n],
+            starts=tuple(start for start in self.starts if start < n),
         )
 
     def joined(self, more: "Sample") -> "Sample":
-        """Return the sample of these rows followed by those of `more`, which must have the same centre."""
+        """Return the sample of these rows followed by a round `more`, which must have the same centre."""
         assert self.center == more.center
         assert self.paired == more.paired
         return replace(
@@ -77,6 +83,7 @@ class Sample:
             coordinates=np.concatenate([self.coordinates, more.coordinates]),
             deviations=np.concatenate([self.deviations, more.deviations]),
             weights=np.concatenate([self.weights, more.weights]),
+            starts=(*self.starts, len(self.coordinates)),
         )
 
     def problem(self, responses: Floats, base: float | None, gradients: Floats | None = None) -> "Problem":
@@ -152,7 +159,7 @@ class Problem:
         """Whether the rows stand for a sample without end: they are all possible rows and determine gamma."""
         return self.exhaustive and self.n - int(self.intercept) >= self.p
 
-    def rows(self, chosen: slice) -> "Problem":
+    def rows(self, chosen: slice | Bools) -> "Problem":
         """Return the problem of some of the rows."""
         gradients = None if self.gradients is None else self.gradients[chosen]
         return replace(self, z=self.z[chosen], y=self.y[chosen], weights=self.weights[chosen], gradients=gradients)
@@ -181,6 +188,7 @@ class Estimate:
     `covariance` is `(p, p)`. With more than `mase.regression.covariance.MOST_CORRELATED` coordinates it holds only the
     variances `(p,)`, and covariances count as 0. It is NaN if gamma estimates nothing. `fallback` is a sentence that
     says why the estimator fell back to another one; None if it did not. With a `prior` there may be few rows.
+    `leverages` `(n,)` are the changes of z.gamma with the row's own centred response; None if they are unknown.
     """
 
     gamma: Floats
@@ -188,6 +196,7 @@ class Estimate:
     dof: float
     fallback: str | None = None
     prior: bool = False
+    leverages: Floats | None = None
 
     @property
     def variances(self) -> Floats:
@@ -227,16 +236,11 @@ class Design(Protocol):
     """The sampling scheme: draws n points in one or several rounds.
 
     The rows of all rounds form one regression about the centre of the distribution.
-
-    Attributes
-    ----------
-    rounds
-        Number of rounds, whose sizes are in `mase.regression.rounds`; 1 if the design does not depend on responses.
     """
 
     @property
     def rounds(self) -> int:
-        """Number of rounds."""
+        """Number of rounds, whose sizes are in `mase.regression.rounds`; 1 if no row depends on responses."""
         ...
 
     def distribution(self, scale: Floats) -> Distribution:
