@@ -9,12 +9,13 @@ from mase.attribution import Attribution, Verdict, Word
 from mase.render.answers import AnswerView, answer_view
 from mase.render.bars import bars
 from mase.render.facts import (
+    cost_facts,
     cut_off,
     evidence_facts,
-    fit_facts,
     origin,
     other_notes,
     other_responses,
+    quality_facts,
     stated,
     titled,
     top_classes,
@@ -166,7 +167,7 @@ def view_of(
         words=_word_rows(a, strongest(a, _n_listed(len(a.words))), scale),
         others=other_responses(a),
         evidence=[f"{fact[0].upper()}{fact[1:]}." for fact in evidence_facts(a, isolated)],
-        facts=[f"scores: {unit(a)}", *fit_facts(a)],
+        facts=[f"scores: {unit(a)}", *quality_facts(a), *cost_facts(a)],
         cut=cut_off(a),
         windows=window_lines(a),
         notes=[inline(note.message) for note in other_notes(a)],
