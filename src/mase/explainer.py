@@ -51,7 +51,8 @@ class Explainer:
         deviations, a covariance matrix `(p, p)` or a function of p that returns one of these. `reference` is "zero",
         "mask", "unk" or "pad", or "delete" for a function of texts.
     seed
-        Seed of the perturbations. The same seed, text and settings give the same scores, whatever the order of texts.
+        Seed of the perturbations. The same seed, text and settings give the same scores, whatever the order of texts,
+        on the same machine and with the same versions of the packages.
     evidence
         Number K of units to test on the model: the predictions without the best 1 to K units and from them alone, and a
         set of units whose masking changes the prediction (`Attribution.evidence`). The evaluations are part of
