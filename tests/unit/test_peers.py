@@ -1,4 +1,4 @@
-"""The same numbers as the packages lime and shap: `benchmarks/golden.py` wrote them down."""
+"""The same numbers as the packages lime, shap and solvex: `benchmarks/golden.py` wrote them down."""
 
 import json
 from pathlib import Path
@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from tests.regressions import run
 
+from mase.baselines.beam_search import BeamSearch
 from mase.baselines.partition_shap import PartitionShap
 from mase.methods import METHODS, Method
 from mase.regression.problem import Problem
@@ -56,3 +57,9 @@ def test_partition_shap_is_the_package(case):
         n_samples=case["n"],
     )
     assert found.estimate.gamma == pytest.approx(case["scores"], abs=1e-10)
+
+
+@pytest.mark.parametrize("case", GOLDEN["beam-search"], ids=lambda case: f"p={case['p']}, beam of {case['beam']}")
+def test_beam_search_is_the_package(case):
+    method = Method("x", "", METHODS["beam-search"].space, BeamSearch(case["beam"]))
+    assert run(game(case["p"]), method).estimate.gamma.tolist() == case["scores"]
