@@ -77,6 +77,10 @@ _TABLE: dict[str, dict[str, Any]] = {
         "summary": "Kernel SHAP: coalitions and their complements, scores that sum to text minus reference",
         "space": "token-mask", "design": "shapley", "estimator": "constrained",
     },
+    "leverage-shap": {
+        "summary": "Leverage SHAP: Kernel SHAP with as many coalitions of each size, drawn without replacement",
+        "space": "token-mask", "design": "leverage", "estimator": "constrained",
+    },
     "occlusion": {
         "summary": "Leave one out: the change in response when each word is masked alone",
         "space": "token-mask", "design": "leave-one-out", "estimator": "moment",

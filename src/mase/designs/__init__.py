@@ -31,6 +31,7 @@ DESIGNS = Registry(
         "lime": "mase.designs.lime:Lime",
         "lime-paper": "mase.designs.lime_paper:LimePaper",
         "shapley": "mase.designs.shapley:Shapley",
+        "leverage": "mase.designs.leverage:Leverage",
         "leave-one-out": "mase.designs.leave_one_out:LeaveOneOut",
         "gauss-legendre": "mase.designs.gauss_legendre:GaussLegendre",
         "text-only": "mase.designs.text_only:TextOnly",

@@ -23,7 +23,7 @@ SEARCHES = ["greedy-search", "beam-search"]
 
 
 BLACK = [
-    "lime", "lime-paper", "kernel-shap", "partition-shap", "occlusion", *SEARCHES, "permutation-importance", "random",
+    "lime", "lime-paper", "kernel-shap", "leverage-shap", "partition-shap", "occlusion", *SEARCHES, "permutation-importance", "random",
 ]  # fmt: skip
 
 
@@ -67,7 +67,7 @@ def test_black_boxes(method):
     if method == "random":
         return
     assert {word.text for word in found.top(2)} == {"good", "fine"}
-    if method in ("kernel-shap", "partition-shap", "occlusion"):
+    if method in ("kernel-shap", "leverage-shap", "partition-shap", "occlusion"):
         assert found.scores == pytest.approx([0, 0.3, 0, 0, 0.3, 0], abs=1e-9)
 
 
