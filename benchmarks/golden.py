@@ -1,4 +1,4 @@
-"""Results of the lime, shap and solvex packages on small cases, stored for tests/unit/test_peers.py.
+"""Results of the lime, shap, solvex and context-cite packages on small cases, stored for tests/unit/test_peers.py.
 
     python -m venv peers && peers/bin/pip install --requirement benchmarks/requirements.txt
     peers/bin/pip install --no-deps solvex==1.0.3 tabulate
@@ -96,12 +96,28 @@ def search_case(p, beam):
     return {"p": p, "beam": beam, "scores": np.asarray(found["exp"]).tolist()}
 
 
+def context_cite_case(n=60):
+    """Return rows, responses and scores of the regression of context-cite."""
+    import nltk
+
+    nltk.download = lambda *_: True  # the package downloads a splitter of sentences when it is imported
+    from context_cite.solver import LassoRegression
+
+    rows = np.random.default_rng(5).integers(0, 2, (n, len(WORDS.split())))
+    responses = game(rows.astype(np.float64))
+    scores, _ = LassoRegression().fit(rows.astype(bool), responses, 1)
+    return {"rows": rows.tolist(), "responses": responses.tolist(), "scores": scores.tolist()}
+
+
 def main():
     cases = {
-        "versions": {name: version(name) for name in ("lime", "shap", "solvex", "scikit-learn", "numpy")},
+        "versions": {
+            name: version(name) for name in ("lime", "shap", "solvex", "context-cite", "scikit-learn", "numpy")
+        },
         "lime": lime_case(),
         "kernel-shap": [kernel_case(p) for p in (4, 7, 10)],
         "partition-shap": [partition_case(p, n) for p, n in ((5, 1000), (8, 1000), (13, 41), (13, 101))],
+        "context-cite": context_cite_case(),
         # A beam of 120 is that of all orders of five words.
         "beam-search": [search_case(p, beam) for p, beam in ((5, 1), (9, 1), (14, 1), (5, 120))],
     }

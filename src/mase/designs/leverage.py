@@ -46,8 +46,8 @@ class Leverage:
         if len(left):
             expected = (room - len(coalitions)) * left / left.sum()
             counts = _rounded(rng, expected)
-            sizes = np.arange(len(complete) + 1, len(kernel) + 1)
-            drawn = [_distinct(rng, p, size, count) for size, count in zip(sizes, counts, strict=True)]
+            sizes = range(len(complete) + 1, len(kernel) + 1)
+            drawn = [_distinct(rng, p, size, count) for size, count in zip(sizes, counts.tolist(), strict=True)]
             coalitions = np.concatenate([coalitions, *drawn])
             weights.append(np.repeat(kernel[len(complete) :] / expected, counts))
         pair_weights = np.concatenate([[1.0], *weights])
@@ -62,7 +62,8 @@ def _rounded(rng: np.random.Generator, expected: Floats) -> Ints:
     """Return integers `(s,)` with these expectations, whose sum is that of the expectations (systematic sampling)."""
     ends = np.floor(np.cumsum(expected) + rng.random())
     ends[-1] = np.round(expected.sum())
-    return np.diff(np.minimum(ends, ends[-1]), prepend=0).astype(np.int64)
+    counts: Ints = np.diff(np.minimum(ends, ends[-1]), prepend=0).astype(np.int64)
+    return counts
 
 
 def _distinct(rng: np.random.Generator, p: int, size: int, count: int) -> Floats:

@@ -23,7 +23,8 @@ SEARCHES = ["greedy-search", "beam-search"]
 
 
 BLACK = [
-    "lime", "lime-paper", "kernel-shap", "leverage-shap", "partition-shap", "occlusion", *SEARCHES, "permutation-importance", "random",
+    "lime", "lime-paper", "glime", "context-cite", "kernel-shap", "leverage-shap", "partition-shap", "occlusion",
+    *SEARCHES, "permutation-importance", "random",
 ]  # fmt: skip
 
 
