@@ -33,7 +33,10 @@ _TOP = 10  # words whose overlap between two seeds is reported
 # `mase`, is a choice that rivals may make as well; their default is the probability.
 _MORE = (
     *(f"integrated-gradients+reference={name}" for name in ("mask", "unk", "pad")),
-    *(f"{method}+link=margin" for method in ("lime", "kernel-shap", "partition-shap", "occlusion")),
+    *(
+        f"{method}+link=margin"
+        for method in ("lime", "lime-paper", "glime", "kernel-shap", "leverage-shap", "partition-shap", "occlusion")
+    ),
     "mase+link=probability",
 )
 # In version 0.1 `mase` promoted a leading word, except with this setting.
