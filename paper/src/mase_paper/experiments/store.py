@@ -97,12 +97,16 @@ def drop(folder: Path, target: str, configurations: Collection[str]) -> None:
 
 def _journals(folder: Path, target: str, configurations: Collection[str] | None = None) -> list[tuple[str, Path]]:
     """Return the configuration and the path of each journal of a target, the older format first."""
-    journals = []
+    journals: list[tuple[str, Path]] = []
+    try:
+        names = sorted(path.name for path in (folder / target).iterdir())
+    except FileNotFoundError:  # another run moved the last journal
+        return journals
     for ending in _ENDINGS:
-        for path in sorted((folder / target).glob(f"[!.]*{ending}")):
-            configuration = path.name.removesuffix(ending)
-            if configurations is None or configuration in configurations:
-                journals.append((configuration, path))
+        for name in names:
+            configuration = name.removesuffix(ending)
+            if name.endswith(ending) and name[0] != "." and (configurations is None or configuration in configurations):
+                journals.append((configuration, folder / target / name))
     return journals
 
 
