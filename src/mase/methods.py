@@ -161,7 +161,7 @@ def _method(name: str, row: Mapping[str, Any]) -> Method:
         )
     options = dict(row)
     reference = options.pop("reference", None)
-    parts = {part: registry.build(options.pop(part)) for part, registry in _REGISTRIES.items() if part in options}
+    parts = {part: registry.build(str(options.pop(part))) for part, registry in _REGISTRIES.items() if part in options}
     distribution = {key: options.pop(key) for key in ("sigma", "center") if key in options}
     strategy = parts.pop("procedure", None) or Regression(
         replace(parts.pop("design"), **distribution), parts.pop("estimator")
