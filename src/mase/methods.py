@@ -75,11 +75,11 @@ _TABLE: dict[str, dict[str, Any]] = {
     },
     "glime": {
         "summary": "GLIME-Binomial of width 1: words are kept with probability .73, no weights, ridge regression",
-        "space": "token-mask", "design": "coins(p_keep=0.7310585786)", "estimator": "fixed-ridge",
+        "space": "token-mask", "design": "independent(p_keep=0.7310585786)", "estimator": "fixed-ridge",
     },
     "context-cite": {
         "summary": "ContextCite: each word is masked with probability 1/2, lasso on the log-odds of the class",
-        "space": "token-mask", "design": "coins", "estimator": "penalised-lasso", "link": "margin",
+        "space": "token-mask", "design": "independent", "estimator": "penalised-lasso", "link": "margin",
     },
     "kernel-shap": {
         "summary": "Kernel SHAP: coalitions and their complements, scores that sum to text minus reference",

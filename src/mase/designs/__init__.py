@@ -25,7 +25,7 @@ DESIGNS = Registry(
         "sobol": "mase.designs.sobol:Sobol",
         "path": "mase.designs.path:Path",
         "bernoulli": "mase.designs.bernoulli:Bernoulli",
-        "coins": "mase.designs.coins:Coins",
+        "independent": "mase.designs.independent:Independent",
         "focused": "mase.designs.focused:Focused",
         "close-up": "mase.designs.close_up:CloseUp",
         "hadamard": "mase.designs.hadamard:Hadamard",

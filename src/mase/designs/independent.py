@@ -1,4 +1,4 @@
-"""Independent coins: each word of each row is kept with the same probability."""
+"""Independent masks: each word of each row is kept with the same probability."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,11 +11,11 @@ from mase.errors import OptionError
 from mase.regression.covariance import Covariance
 from mase.regression.problem import Distribution, Sample
 
-__all__ = ["Coins"]
+__all__ = ["Independent"]
 
 
 @dataclass(frozen=True, slots=True)
-class Coins:
+class Independent:
     """Independent rows, in which each word is kept with probability `p_keep`.
 
     1/2 gives the rows of ContextCite (Cohen-Wang et al., arXiv 2409.00729). 1 / (1 + exp(-1 / sigma^2)) gives those of
@@ -32,7 +32,7 @@ class Coins:
     rounds: ClassVar[int] = 1
 
     def distribution(self, scale: Floats) -> Distribution:
-        """Return the distribution of independent coins."""
+        """Return the distribution of independent words."""
         spread = (self.p_keep * (1 - self.p_keep)) ** 0.5
         return Distribution(self.p_keep, Covariance(np.full(np.count_nonzero(scale), spread)))
 

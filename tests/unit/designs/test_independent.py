@@ -1,10 +1,10 @@
-"""Tests of `mase.designs.coins`."""
+"""Tests of `mase.designs.independent`."""
 
 import numpy as np
 import pytest
 from tests.regressions import run
 
-from mase.designs.coins import Coins
+from mase.designs.independent import Independent
 from mase.designs.placement import subsets
 from mase.errors import OptionError
 from mase.methods import METHODS
@@ -35,4 +35,4 @@ def test_scores_approach_those_of_all_rows(method):
 @pytest.mark.parametrize("p_keep", [0, 1, -0.5, np.nan])
 def test_what_a_probability_cannot_be(p_keep):
     with pytest.raises(OptionError, match="p_keep is"):
-        Coins(p_keep)
+        Independent(p_keep)
