@@ -7,12 +7,13 @@ from typing import Any, Unpack, overload
 from mase.attribution import Attribution, Attributions, Changed, chosen
 from mase.bound_text import BoundText
 from mase.budget import NSamples
+from mase.compatibility import suited
 from mase.document import Document, Input, Scalar, is_single
 from mase.errors import OptionError
 from mase.evidence import budget, check_count
 from mase.links import Link
 from mase.measurement import Measurement
-from mase.methods import Method, suited
+from mase.methods import Method
 from mase.models import adapt
 from mase.models.identity import identity
 from mase.models.protocol import Model
