@@ -1,9 +1,10 @@
-"""Results of the lime and shap packages on small cases, stored for tests/unit/test_peers.py.
+"""Results of the lime, shap, solvex and context-cite packages on small cases, stored for tests/unit/test_peers.py.
 
     python -m venv peers && peers/bin/pip install --requirement benchmarks/requirements.txt
+    peers/bin/pip install --no-deps solvex==1.0.3 tabulate
     peers/bin/python benchmarks/golden.py
 
-writes tests/golden/peers.json with the versions of the packages.
+writes tests/golden/peers.json with the versions of the packages. solvex also asks for spacy, which is not needed here.
 """
 
 import json
@@ -13,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import shap
 from lime.lime_text import LimeTextExplainer
+from solvex import BeamSearchExplainer
 
 TARGET = Path(__file__).parents[1] / "tests" / "golden" / "peers.json"
 WORDS = "one two three four five six seven"
@@ -70,12 +72,54 @@ def partition_case(p, n):
     return {"p": p, "n": n, "scores": found.values[0].tolist()}
 
 
+class Comprehensiveness(BeamSearchExplainer):
+    """The search for the order of removal: solvex 1.0.3 calls `run` without two of its arguments there."""
+
+    def run(self, *arguments):
+        return game(np.array(arguments[0] if len(arguments) == 1 else arguments[1]))
+
+
+class Removal:
+    """The masker of rows of ones."""
+
+    def get_num_features(self, x):
+        return len(x)
+
+    def delete_assigned(self, x, explanation):
+        return [float(index not in explanation.fea2imp) for index in range(len(x))]
+
+
+def search_case(p, beam):
+    """Return the scores of solvex's beam search for the order of removal."""
+    explainer = Comprehensiveness(Removal(), lambda rows: game(np.array(rows))[:, None], "comp", beam_size=beam)
+    found = explainer.explain_instance([1.0] * p, label=0, logging="none")
+    return {"p": p, "beam": beam, "scores": np.asarray(found["exp"]).tolist()}
+
+
+def context_cite_case(n=60):
+    """Return rows, responses and scores of the regression of context-cite."""
+    import nltk
+
+    nltk.download = lambda *_: True  # the package downloads a splitter of sentences when it is imported
+    from context_cite.solver import LassoRegression
+
+    rows = np.random.default_rng(5).integers(0, 2, (n, len(WORDS.split())))
+    responses = game(rows.astype(np.float64))
+    scores, _ = LassoRegression().fit(rows.astype(bool), responses, 1)
+    return {"rows": rows.tolist(), "responses": responses.tolist(), "scores": scores.tolist()}
+
+
 def main():
     cases = {
-        "versions": {name: version(name) for name in ("lime", "shap", "scikit-learn", "numpy")},
+        "versions": {
+            name: version(name) for name in ("lime", "shap", "solvex", "context-cite", "scikit-learn", "numpy")
+        },
         "lime": lime_case(),
         "kernel-shap": [kernel_case(p) for p in (4, 7, 10)],
         "partition-shap": [partition_case(p, n) for p, n in ((5, 1000), (8, 1000), (13, 41), (13, 101))],
+        "context-cite": context_cite_case(),
+        # A beam of 120 is that of all orders of five words.
+        "beam-search": [search_case(p, beam) for p, beam in ((5, 1), (9, 1), (14, 1), (5, 120))],
     }
     TARGET.parent.mkdir(exist_ok=True)
     TARGET.write_text(json.dumps(cases) + "\n", encoding="utf-8")

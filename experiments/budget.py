@@ -241,8 +241,9 @@ the second table:
 
 {means}
 
-`experiments/budget.py` made this page; its first lines say how to repeat it. Intervals are of 95 %, by a bootstrap over
-texts. Seconds are of a shared machine with two cores, one thread each, and compare the rows of a classifier roughly.
+The BERTs are six-layer MiniLMs. `experiments/budget.py` made this page; its first lines say how to repeat it. Intervals
+are of 95 %, by a bootstrap over texts. Seconds are of a shared machine with two cores, one thread each, and compare the
+rows of a classifier roughly.
 """
 
 

@@ -298,7 +298,7 @@ Made by `experiments/verdict.py`; [docs/reading.md](../../docs/reading.md) has t
 the same one with another seed. It *keeps 4 of 5* if at least four of the five strongest words of the first are among
 the five strongest of the second; in a text of four or fewer words, all of them always are. The last column is the same
 for the five highest signed scores, which the rule is not about. Pairs of one text are not independent of each other.
-The LSTMs read whole texts and texts cut after 8 to 30 words, the transformers only cut ones."""
+The LSTMs read whole texts and texts cut after 8 to 30 words, the transformers (six-layer MiniLMs) only cut ones."""
 
 
 def main() -> None:

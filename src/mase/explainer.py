@@ -7,12 +7,13 @@ from typing import Any, Unpack, overload
 from mase.attribution import Attribution, Attributions, Changed, chosen
 from mase.bound_text import BoundText
 from mase.budget import NSamples
+from mase.compatibility import suited
 from mase.document import Document, Input, Scalar, is_single
 from mase.errors import OptionError
 from mase.evidence import budget, check_count
 from mase.links import Link
 from mase.measurement import Measurement
-from mase.methods import Method, suited
+from mase.methods import Method
 from mase.models import adapt
 from mase.models.identity import identity
 from mase.models.protocol import Model
@@ -51,7 +52,8 @@ class Explainer:
         deviations, a covariance matrix `(p, p)` or a function of p that returns one of these. `reference` is "zero",
         "mask", "unk" or "pad", or "delete" for a function of texts.
     seed
-        Seed of the perturbations. The same seed, text and settings give the same scores, whatever the order of texts.
+        Seed of the perturbations. The same seed, text and settings give the same scores, whatever the order of texts,
+        on the same machine and with the same versions of the packages.
     evidence
         Number K of units to test on the model: the predictions without the best 1 to K units and from them alone, and a
         set of units whose masking changes the prediction (`Attribution.evidence`). The evaluations are part of

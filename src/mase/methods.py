@@ -8,18 +8,15 @@ from mase.baselines import PROCEDURES
 from mase.budget import Rule
 from mase.designs import DESIGNS
 from mase.designs.placement import Gaussian
-from mase.errors import CapabilityError, OptionError, PluginError
+from mase.errors import OptionError, PluginError
 from mase.estimators import ESTIMATORS
-from mase.links import Output
 from mase.method import Method, describe, with_reference
-from mase.models.optional import AnswerModel
-from mase.models.protocol import Model, ValueModel
 from mase.registry import Registry
 from mase.regression.designed import Regression
 from mase.regression.problem import Design
 from mase.spaces import SPACES
 
-__all__ = ["DEFAULT", "METHODS", "Method", "describe", "resolve", "suited", "with_reference"]
+__all__ = ["DEFAULT", "METHODS", "Method", "describe", "resolve", "with_reference"]
 
 DEFAULT = "mase"
 
@@ -76,9 +73,21 @@ _TABLE: dict[str, dict[str, Any]] = {
         "summary": "LIME as in the paper: Bernoulli rows weighted by proximity, least squares with bounded L1 norm",
         "space": "token-mask", "design": "lime-paper", "estimator": "lasso",
     },
+    "glime": {
+        "summary": "GLIME-Binomial of width 1: words are kept with probability .73, no weights, ridge regression",
+        "space": "token-mask", "design": "independent(p_keep=0.7310585786)", "estimator": "fixed-ridge",
+    },
+    "context-cite": {
+        "summary": "ContextCite: each word is masked with probability 1/2, lasso on the log-odds of the class",
+        "space": "token-mask", "design": "independent", "estimator": "penalised-lasso", "link": "margin",
+    },
     "kernel-shap": {
         "summary": "Kernel SHAP: coalitions and their complements, scores that sum to text minus reference",
         "space": "token-mask", "design": "shapley", "estimator": "constrained",
+    },
+    "leverage-shap": {
+        "summary": "Leverage SHAP: Kernel SHAP with as many coalitions of each size, drawn without replacement",
+        "space": "token-mask", "design": "leverage", "estimator": "constrained",
     },
     "occlusion": {
         "summary": "Leave one out: the change in response when each word is masked alone",
@@ -113,6 +122,14 @@ _TABLE: dict[str, dict[str, Any]] = {
         "summary": "Partition SHAP: Owen values over halves of the text, the most important parts first",
         "space": "token-mask", "procedure": "partition-shap",
     },
+    "greedy-search": {
+        "summary": "Greedy search: the word whose removal lowers the margin most, then the next; scores are places",
+        "space": "token-mask", "procedure": "beam-search(beam=1)", "link": "margin",
+    },
+    "beam-search": {
+        "summary": "Beam search for the order of removal that lowers the margin fastest; scores are places",
+        "space": "token-mask", "procedure": "beam-search", "link": "margin",
+    },
     "permutation-importance": {
         "summary": "The change in response when a word is replaced by another word of the text",
         "space": "token-mask", "procedure": "permutation-importance",
@@ -144,7 +161,7 @@ def _method(name: str, row: Mapping[str, Any]) -> Method:
         )
     options = dict(row)
     reference = options.pop("reference", None)
-    parts = {part: registry[options.pop(part)]() for part, registry in _REGISTRIES.items() if part in options}
+    parts = {part: registry.build(str(options.pop(part))) for part, registry in _REGISTRIES.items() if part in options}
     distribution = {key: options.pop(key) for key in ("sigma", "center") if key in options}
     strategy = parts.pop("procedure", None) or Regression(
         replace(parts.pop("design"), **distribution), parts.pop("estimator")
@@ -249,52 +266,3 @@ def _check_estimator(name: str, regression: Regression, design: Design) -> None:
             f"{name!r} is valid only for design {DESIGNS.name_of(original)!r}, expected an estimator as well; use "
             "estimator='least-squares'"
         )
-
-
-def suited(method: str | Method | None, model: Model, overrides: Mapping[str, Any]) -> Method:
-    """Return the method with overrides, adapted to a model.
-
-    Without a name it is "mase", or the one that a language model asks for. A method that needs embeddings is replaced
-    for a model without them, the reference "auto" is resolved, and the link of a model without classes is one of its
-    own.
-
-    Raises
-    ------
-    CapabilityError
-        If the method needs embeddings or a reference that the model does not have, or the model has no such link.
-    """
-    if method is None:
-        method = model.default_method if isinstance(model, AnswerModel) else DEFAULT
-    chosen = resolve(method)
-    if not model.has_embeddings and not chosen.space.binary:
-        if chosen.without_embeddings is None:
-            raise CapabilityError(
-                f"method {chosen.name!r} needs an embedding layer, which {model.name} does not have; use method='mase'"
-            )
-        chosen = resolve(chosen.without_embeddings)
-    chosen = resolve(chosen, **overrides)
-    links = _links(model)
-    if links is not None and overrides.get("link") is None:
-        chosen = replace(chosen, link=links[0])
-    elif links is not None and chosen.link not in links:
-        raise CapabilityError(
-            f"link is {chosen.link!r}, but {model.name} returns values, not class scores, expected one of "
-            f"{', '.join(links)}; or leave it out"
-        )
-    reference = chosen.space.reference
-    if reference is None:
-        return chosen
-    if reference == "auto":
-        return with_reference(chosen, model.references[0])
-    if reference not in model.references:
-        raise CapabilityError(
-            f"reference is {reference!r}, expected one that {model.name} supports: {', '.join(model.references)}"
-        )
-    return chosen
-
-
-def _links(model: Model) -> tuple[str, ...] | None:
-    """Return the links of a model without classes; None for a classifier."""
-    if isinstance(model, AnswerModel):
-        return model.links
-    return Output("values").links if isinstance(model, ValueModel) and model.returns_values else None

@@ -27,6 +27,7 @@ def response_of(
         solution.response,
         *solution.estimate.sums(groups),
         r2=solution.r2,
+        r2_held_out=solution.r2_held_out,
         signed=solution.signed,
         exact=solution.exact,
         token_scores=np.where(of_token >= 0, gamma[of_token], 0.0) if per_token else None,

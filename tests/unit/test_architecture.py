@@ -39,7 +39,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"baselines", "designs", "estimators", "spaces", "models"}),
     frozenset({"method"}),
     frozenset({"methods"}),
-    frozenset({"evidence", "measure", "options", "progress", "results", "target"}),
+    frozenset({"compatibility", "evidence", "measure", "options", "progress", "results", "target"}),
     frozenset({"windows"}),
     frozenset({"bound_text"}),
     frozenset({"measurement"}),

@@ -39,6 +39,8 @@ def test_all_classes_equal_separate_explanations_of_the_same_rows_at_the_cost_of
         assert found.order.tolist() == alone.order.tolist()
         assert (found.response, found.r2) == (pytest.approx(alone.response), pytest.approx(alone.r2))
         assert found.fit.split_half == pytest.approx(alone.fit.split_half)
+        assert found.r2_held_out == pytest.approx(alone.r2_held_out)
+        assert (found.r2_held_out is None) == (method not in ("mase-mask", "kernel-shap", "lime"))
         assert {note.code for note in found.own_notes} == {note.code for note in alone.notes}
     assert together.fit.n_queries <= explainer(TEXT).fit.n_queries + (method == "partition-shap") * 100
 

@@ -1,4 +1,4 @@
-"""The same numbers as the packages lime and shap: `benchmarks/golden.py` wrote them down."""
+"""The same numbers as the packages lime, shap, solvex and context-cite: `benchmarks/golden.py` wrote them down."""
 
 import json
 from pathlib import Path
@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from tests.regressions import run
 
+from mase.baselines.beam_search import BeamSearch
 from mase.baselines.partition_shap import PartitionShap
 from mase.methods import METHODS, Method
 from mase.regression.problem import Problem
@@ -30,6 +31,16 @@ def test_lime_is_the_package():
     assert ours[0].all()
     assert sizes[0] == own[0] == 0
     assert np.abs(sizes - own)[1:].max() < 4.5 * np.sqrt(2 * len(rows) / rows.shape[1])
+
+
+def test_context_cite_is_the_package():
+    case = GOLDEN["context-cite"]
+    rows, method = np.array(case["rows"], dtype=np.float64), METHODS["context-cite"].strategy
+    distribution = method.design.distribution(np.ones(rows.shape[1]))
+    y, z = np.array(case["responses"]), rows - distribution.center
+    problem = Problem(z, y, np.ones(len(y)), None, True, distribution.covariance)
+    # The package computes in float32 and stops at a tolerance.
+    assert method.estimator.fit(problem).gamma == pytest.approx(case["scores"], abs=1e-4)
 
 
 def game(p):
@@ -56,3 +67,9 @@ def test_partition_shap_is_the_package(case):
         n_samples=case["n"],
     )
     assert found.estimate.gamma == pytest.approx(case["scores"], abs=1e-10)
+
+
+@pytest.mark.parametrize("case", GOLDEN["beam-search"], ids=lambda case: f"p={case['p']}, beam of {case['beam']}")
+def test_beam_search_is_the_package(case):
+    method = Method("x", "", METHODS["beam-search"].space, BeamSearch(case["beam"]))
+    assert run(game(case["p"]), method).estimate.gamma.tolist() == case["scores"]

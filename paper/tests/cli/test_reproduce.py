@@ -177,7 +177,7 @@ def test_faithfulness(reproduce, tmp_path):
     plain = json.loads((tmp_path / "results" / "faithfulness.json").read_text(encoding="utf-8"))
     assert plain["subject"] == "mase+n_samples=64"
     assert {comparison["other"] for comparison in plain["duels"]} == {"occlusion"}
-    assert len(plain["ceilings"]) == 3 * 4
+    assert len(plain["ceilings"]) == 3 * 6
     assert plain["stability"][0]["n"] == 2
 
 

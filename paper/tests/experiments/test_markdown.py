@@ -20,6 +20,6 @@ def test_of_two_figures_the_higher_is_bold(name):
     rows = re.findall(
         r"(\*\*)?(0\.\d{3})(?:\*\*)? / (\*\*)?(0\.\d{3})(?:\*\*)? `", (ROOT / name).read_text(encoding="utf-8")
     )
-    assert len(rows) == 16
+    assert len(rows) == 24
     for left_bold, left, right_bold, right in rows:
         assert (bool(left_bold), bool(right_bold)) == (left >= right, right >= left)

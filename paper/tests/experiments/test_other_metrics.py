@@ -30,5 +30,5 @@ def test_ceilings_stability_and_other_metrics_are_reported(records):
     assert found.data["stability"] == [{"target": "lstm-imdb", "spec": "mase", "top": 10, "n": 20, "jaccard": 0.5}]
     assert {row["spec"]: row["log_odds"] for row in found.data["other_metrics"]}["mase"] == -2.0
     assert {row["spec"]: row["unexplained"] for row in found.data["other_metrics"]}["mase"] == 0.25
-    assert "share of `beam` reached by `mase` | 0% | 100%" in found.page
+    assert "share of `beam` reached by `mase` | 0% | 0% | 0% | 100%" in found.page
     assert "mase+seed=1" not in {cell["other"] for cell in found.data["duels"]}

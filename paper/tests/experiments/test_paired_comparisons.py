@@ -10,13 +10,13 @@ from mase_paper.experiments.faithfulness import FAITHFULNESS
 def test_comparisons_are_counted(records):
     found = FAITHFULNESS.report(Scope(("lstm-imdb",), n_texts=40), records)
     cells = {(cell["other"], cell["operator"], cell["k"]): cell for cell in found.data["duels"]}
-    assert len(cells) == 2 * 3 * 4
+    assert len(cells) == 2 * 3 * 6  # rivals, operators and k
     assert cells["random", "unk", 5]["mean"] == 0.75
     assert cells["random", "unk", 5]["low"] > 0.55
     assert cells["lime", "unk", 5]["mean"] == -0.25
     assert cells["lime", "unk", 5]["high"] < 0
     assert cells["lime", "unk", 5]["p_value"] == pytest.approx(2 * 0.5**10, abs=1e-4)
-    assert "is ahead in 2, behind in 4, and in 18 the interval includes 0" in found.page
+    assert "is ahead in 2, behind in 6, and in 28 the interval includes 0" in found.page
     assert "| lstm-imdb | unk | 1 | `lime` | −1.000" in found.page
 
 
@@ -25,12 +25,12 @@ def test_own_methods_are_no_rivals(records):
     write(records, "lstm-imdb", "mase-nlgp", [bits(*range(1, 16))] * 40)
     write(records, "lstm-imdb", "occlusion", [bits(*range(1, 16))] * 39)  # not all of the texts
     page = FAITHFULNESS.report(Scope(("lstm-imdb",), n_texts=40), records).page
-    assert "Of 48 comparisons (target x operator x k x other explainer) `mase` is ahead in 2, behind in 12" in page
+    assert "Of 72 comparisons (target x operator x k x other explainer) `mase` is ahead in 2, behind in 18" in page
     assert (
-        "and random order: of 24 comparisons (target x operator x k x rival) it is ahead in 0, behind in 8, "
-        "and in 16 the" in page
+        "and random order: of 36 comparisons (target x operator x k x rival) it is ahead in 0, behind in 12, "
+        "and in 24 the" in page
     )
-    assert "| LSTM-IMDB (40) | 0.000 / **1.000** `lime` | 0.750 / **1.000** `lime` |" in page
+    assert "| LSTM-IMDB (40) |" + 3 * " 0.000 / **1.000** `lime` |" + " 0.750 / **1.000** `lime` |" in page
 
 
 def test_a_setting_that_changes_no_ranking_does_not_count_twice(records):
@@ -39,7 +39,7 @@ def test_a_setting_that_changes_no_ranking_does_not_count_twice(records):
     for name in ("integrated-gradients", "integrated-gradients+reference=pad"):
         write(records, "lstm-imdb", name, [bits(*range(1, 16))] * 40)
     found = FAITHFULNESS.report(Scope(("lstm-imdb",), n_texts=40), records)
-    assert "Of 24 comparisons (target x operator x k x other explainer)" in before.page
-    assert "Of 36 comparisons (target x operator x k x other explainer)" in found.page
-    assert len(found.data["duels"]) == 48
+    assert "Of 36 comparisons (target x operator x k x other explainer)" in before.page
+    assert "Of 54 comparisons (target x operator x k x other explainer)" in found.page
+    assert len(found.data["duels"]) == 72
     assert "| `integrated-gradients+reference=pad` | **1.000**<br>" in found.page

@@ -35,7 +35,7 @@ def test_tables_and_a_picture_are_written_beside_the_page(tmp_path, records):
     numbers, latex, picture = (path.read_text(encoding="utf-8") for path in written[2:])
     rows = [row for row in csv.DictReader(io.StringIO(numbers)) if row["where"].endswith("unknown token")]
     marks = {(row["column"], row["method"]): row["mark"] for row in rows}
-    assert len(rows) == 4 * 3
+    assert len(rows) == 6 * 3
     assert (marks["T-5", "lime"], marks["T-5", "mase"]) == ("best", "")
     assert latex.count(r"\begin{table}") == latex.count(r"\end{table}") == 3
     assert r"\textbf{1.000 [0.912,1.000]}" in latex

@@ -120,6 +120,11 @@ class Attribution:
         return self.responses[0].r2
 
     @property
+    def r2_held_out(self) -> float | None:
+        """The same share in rows that the fit left out, within the rounds of the design; None if there are none."""
+        return self.responses[0].r2_held_out
+
+    @property
     def verdict(self) -> Verdict:
         """Whether the scores are reliable or to be read with care, and why; computed from the errors and the notes."""
         return verdict_on(self.responses[0], self.own_notes, self.noun)
@@ -147,8 +152,7 @@ class Attribution:
     @property
     def standard_errors(self) -> Floats:
         """Standard errors `(w,)` of the scores, read-only; NaN for scores without one."""
-        errors = [np.nan if error is None else error for error in self.responses[0].standard_errors]
-        return frozen(np.array(errors, dtype=np.float64))
+        return frozen(np.array(self.responses[0].standard_errors, dtype=np.float64))
 
     @property
     def order(self) -> Ints:
@@ -167,11 +171,7 @@ class Attribution:
 
     @property
     def citations(self) -> tuple[tuple[Citation, ...], ...]:
-        """The sources of each part of the answer: at most three units, strongest first; nothing without an answer.
-
-        A unit is a source if it makes the odds (or probability) of the part at least ten times as high, and its score
-        is above 0 beyond the sampling error of all units together and no less than a tenth of the largest absolute one.
-        """
+        """The sources of each part of the answer, strongest first (`mase.attribution.citations`); empty without one."""
         parts = () if self.answer is None else self.answer.parts
         return tuple(cited(self.of(part.response).responses[0]) for part in parts)
 

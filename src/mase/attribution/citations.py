@@ -32,7 +32,10 @@ class Citation:
 
 
 def cited(response: Response) -> tuple[Citation, ...]:
-    """Return the units that are the sources of a part with this response, strongest first; see `Attribution.citations`.
+    """Return the units that are the sources of a part with this response: at most three, strongest first.
+
+    A unit is a source if it makes the odds (or probability) of the part at least ten times as high, and its score is
+    above 0 beyond the sampling error of all units together and no less than a tenth of the largest absolute one.
 
     Examples
     --------

@@ -53,13 +53,15 @@ class Response:
         Indices of the w units, best first, as metrics and top lists use them. It is the `ranking` of the scores unless
         the method has its own order.
     r2
-        Share of the response's variance that the scores explain, adjusted for the number of coordinates. It is at most
-        1, and negative if the scores predict worse than a constant. None if there are too few rows to estimate it.
+        Share of the response's variance over all rows that the scores explain, adjusted for the number of coordinates.
+        It is at most 1, and negative if the scores predict worse than a constant. None if there are too few rows to
+        estimate it.
     effects
         Further effects of the w units by name: ``leave_one_out`` (only this unit masked) and ``keep_only`` (only this
         unit kept). Empty unless the method was configured to compute them.
     r2_held_out
-        The same share on rows that were not used for the fit; None if there are none.
+        Share of the variance within the rounds of the design that the scores explain in rows that were left out of the
+        fit (`mase.regression.held_out`). None if there are too few rows, or if all possible rows were asked.
     exact
         Whether the model was evaluated on all possible rows, so that nothing was sampled. False if a method does not
         say.
@@ -105,6 +107,7 @@ class Response:
         standard_errors: Floats,
         *,
         r2: float | None,
+        r2_held_out: float | None = None,
         signed: bool = True,
         exact: bool = False,
         token_scores: Floats | None = None,
@@ -121,6 +124,7 @@ class Response:
             standard_errors=tuple(None if isnan(error) else error for error in standard_errors.tolist()),
             order=tuple(ranking(scores).tolist()),
             r2=r2,
+            r2_held_out=r2_held_out,
             signed=signed,
             exact=exact,
             token_scores=None if token_scores is None else tuple(token_scores.tolist()),

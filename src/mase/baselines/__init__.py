@@ -18,6 +18,7 @@ PROCEDURES = Registry(
     "procedure",
     {
         "random": "mase.baselines.random:Random",
+        "beam-search": "mase.baselines.beam_search:BeamSearch",
         "partition-shap": "mase.baselines.partition_shap:PartitionShap",
         "permutation-importance": "mase.baselines.permutation_importance:PermutationImportance",
         "gradient-norm": "mase.baselines.gradient_norm:GradientNorm",

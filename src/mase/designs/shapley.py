@@ -11,7 +11,7 @@ from mase.arrays import Floats
 from mase.designs.placement import exchangeable, mirrored, pair_count
 from mase.regression.problem import Distribution, Sample
 
-__all__ = ["Shapley"]
+__all__ = ["Shapley", "coalition_sample", "complete_sizes", "size_weights"]
 
 # Draws per pair that is still to be found. A repeated draw adds to the weight of its pair and needs no evaluation.
 _DRAWS_PER_PAIR = 4
@@ -46,31 +46,34 @@ class Shapley:
     def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return at most n rows."""
         p, room = distribution.covariance.size, pair_count(n) - 1
-        weights = _size_weights(p)
-        coalitions, shares = _complete_sizes(p, room, weights)
+        weights = size_weights(p)
+        coalitions, shares = complete_sizes(p, room, weights)
         left = weights[len(shares) :]
         pair_weights = np.concatenate([[1.0], *shares])
         if len(left):
             drawn, counts = _drawn(rng, p, room - len(coalitions), left)
             coalitions = np.concatenate([coalitions, drawn])
             pair_weights = np.concatenate([pair_weights, left.sum() * counts / counts.sum()])
-        return _sample(coalitions, pair_weights, distribution, exhaustive=not len(left))
+        return coalition_sample(coalitions, pair_weights, distribution, exhaustive=not len(left))
 
     def exhaustive(self, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return all 2^p coalitions."""
         p = distribution.covariance.size
-        coalitions, shares = _complete_sizes(p, 2 ** (p - 1), _size_weights(p))
-        return _sample(coalitions, np.concatenate([[1.0], *shares]), distribution, exhaustive=True)
+        coalitions, shares = complete_sizes(p, 2 ** (p - 1), size_weights(p))
+        return coalition_sample(coalitions, np.concatenate([[1.0], *shares]), distribution, exhaustive=True)
 
 
-def _sample(coalitions: Floats, weights: Floats, distribution: Distribution, *, exhaustive: bool) -> Sample:
-    """Return the text and the reference, then each of the coalitions `(m, p)` with its complement."""
+def coalition_sample(coalitions: Floats, weights: Floats, distribution: Distribution, *, exhaustive: bool) -> Sample:
+    """Return the text and the reference, then each of the coalitions `(m, p)` with its complement.
+
+    `weights` `(m + 1,)` are those of the pairs, beginning with that of text and reference, which does not count.
+    """
     rows = np.concatenate([np.ones((1, coalitions.shape[1])), coalitions])
     sample = mirrored(rows - 0.5, Distribution(0.5, distribution.covariance))
     return replace(sample, weights=np.repeat(weights, 2), divisible=False, exhaustive=exhaustive, n_exact=1)
 
 
-def _size_weights(p: int) -> Floats:
+def size_weights(p: int) -> Floats:
     """Return the total kernel weight of the coalitions of size k or p - k, for k = 1 to p / 2; sums to 1."""
     sizes = np.arange(1, p // 2 + 1)
     weights = (1 + (2 * sizes != p)) / (sizes * (p - sizes))
@@ -82,8 +85,11 @@ def _n_pairs(p: int, size: int) -> int:
     return comb(p, size) // (2 if 2 * size == p else 1)
 
 
-def _complete_sizes(p: int, room: int, weights: Floats) -> tuple[Floats, list[Floats]]:
-    """Return all coalitions `(m, p)` of the sizes that are evaluated completely, and their weights for each size."""
+def complete_sizes(p: int, room: int, weights: Floats) -> tuple[Floats, list[Floats]]:
+    """Return all coalitions `(m, p)` of the sizes that are evaluated completely, and their weights for each size.
+
+    Complete sizes are those that fit into their share of the `room`, which is proportional to the `weights` `(s,)`.
+    """
     coalitions: list[Floats] = [np.empty((0, p))]
     shares: list[Floats] = []
     for size, weight in enumerate(weights, start=1):

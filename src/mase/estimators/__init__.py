@@ -21,6 +21,7 @@ ESTIMATORS = Registry(
         "ridge": "mase.estimators.ridge:Ridge",
         "empirical-bayes": "mase.estimators.empirical_bayes:EmpiricalBayes",
         "lasso": "mase.estimators.lasso:Lasso",
+        "penalised-lasso": "mase.estimators.penalised_lasso:PenalisedLasso",
         "sparse": "mase.estimators.sparse:Sparse",
         "fixed-ridge": "mase.estimators.fixed_ridge:FixedRidge",
         "constrained": "mase.estimators.constrained:Constrained",

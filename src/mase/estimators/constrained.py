@@ -38,7 +38,7 @@ class Constrained:
             return Estimate(start, np.zeros((problem.p, problem.p)), 0.0)
         reduced = _reduced(problem, start, free)
         fitted = LeastSquares().fit(reduced)
-        return Estimate(start + free @ fitted.gamma, free @ fitted.covariance @ free.T, fitted.dof, fitted.fallback)
+        return replace(fitted, gamma=start + free @ fitted.gamma, covariance=free @ fitted.covariance @ free.T)
 
 
 def _projected(problem: Problem, start: Floats, rows: Floats) -> Estimate:

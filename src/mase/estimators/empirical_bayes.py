@@ -75,7 +75,7 @@ class EmpiricalBayes:
             scales = (self.dof + posterior.squares() * scales) / (self.dof + 1)
             scales /= np.exp(np.log(scales).mean())
             posterior = _Posterior.of(rows, np.sqrt(scales)[:, None] * factor)
-        return alike.estimate(), posterior.estimate()
+        return alike.estimate(rows), posterior.estimate(rows)
 
 
 def _factors(p: int) -> Iterator[Floats]:
@@ -95,6 +95,8 @@ class _Rows:
 
     Attributes
     ----------
+    whole
+        z `(n, p)` of all rows.
     rest
         The squares of the responses that no coefficients explain.
     total
@@ -105,19 +107,20 @@ class _Rows:
 
     z: Floats
     y: Floats
+    whole: Floats
     rest: float
     total: float
     free: int
 
     @classmethod
     def of(cls, problem: Problem) -> "_Rows":
-        z, y = problem.centred()
-        total, rest = float(y @ y), 0.0
+        whole, y = problem.centred()
+        z, total, rest = whole, float(y @ y), 0.0
         if problem.n > problem.p:
-            q, z = np.linalg.qr(z)
+            q, z = np.linalg.qr(whole)
             within = q @ (q.T @ y)
             y, rest = q.T @ y, float(np.sum((y - within) ** 2))
-        return cls(z, y, rest, total, problem.n - int(problem.intercept))
+        return cls(z, y, whole, rest, total, problem.n - int(problem.intercept))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +141,8 @@ class _Posterior:
         Mean and variance of V'g for each lambda, each `(m, r)`.
     used
         The share of each direction that the rows determine `(r,)`.
+    pulls
+        The same, divided by the squares of the rows in that direction `(r,)`.
     evidence
         The logarithm of the probability of the responses, up to a constant.
     """
@@ -149,6 +154,7 @@ class _Posterior:
     means: Floats
     variances: Floats
     used: Floats
+    pulls: Floats
     evidence: float
 
     @classmethod
@@ -172,15 +178,17 @@ class _Posterior:
             ratios * s * projected / spread,
             variances / spread,
             weights @ (1 - 1 / spread),
+            weights @ (ratios / spread),
             float(np.logaddexp.reduce(joint)),
         )
 
-    def estimate(self) -> Estimate:
-        """Return the mean of gamma `(p,)` and its covariance."""
+    def estimate(self, rows: _Rows) -> Estimate:
+        """Return the mean of gamma `(p,)` and its covariance; the leverages take the prior as given."""
         to_gamma = self.factor @ self.directions
         mean = self.weights @ self.means
         covariance = scatter((to_gamma @ self._root(mean)).T) + self._undetermined(to_gamma)
-        return Estimate(to_gamma @ mean, covariance, float(self.used.sum()), prior=True)
+        leverages = (rows.whole @ to_gamma) ** 2 @ self.pulls
+        return Estimate(to_gamma @ mean, covariance, float(self.used.sum()), prior=True, leverages=leverages)
 
     def squares(self) -> Floats:
         """Return the posterior mean of gamma^2 `(p,)`, relative to its prior variance."""

@@ -40,7 +40,7 @@ class FixedRidge:
         leverage = np.einsum("np,pn->n", z, to_gamma)
         residuals = (y - z @ gamma) / np.maximum(1 - leverage, 1e-6)
         spread = to_gamma * residuals
-        return Estimate(gamma, scatter(spread.T), float(leverage.sum()))
+        return Estimate(gamma, scatter(spread.T), float(leverage.sum()), leverages=leverage)
 
 
 def _to_gamma(z: Floats, alpha: float) -> Floats:

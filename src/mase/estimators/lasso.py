@@ -1,5 +1,6 @@
 """Least squares with a bound on the L1 norm, solved exactly along the regularisation path."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,7 +13,7 @@ from mase.estimators.gram import Gram
 from mase.regression.covariance import scatter
 from mase.regression.problem import Estimate, Problem
 
-__all__ = ["Lasso", "solve_lasso"]
+__all__ = ["Lasso", "jackknifed", "solve_lasso"]
 
 # Number of groups of the jackknife.
 _FOLDS = 10
@@ -50,10 +51,8 @@ class Lasso:
         z, y = problem.centred()
         radius = self._bound(z, y)
         gamma = _bounded(z, y, radius)
-        folds = min(_FOLDS, problem.n)
-        left_out = np.array([_without(z, y, fold, folds, radius) for fold in range(folds)])
-        spread = left_out - left_out.mean(axis=0)
-        return Estimate(gamma, scatter(spread) * (folds - 1) / folds, float(np.count_nonzero(gamma)))
+        covariance = jackknifed(z, y, lambda z, y: _bounded(z, y, radius))
+        return Estimate(gamma, covariance, float(np.count_nonzero(gamma)))
 
     def solve(self, problem: Problem) -> Floats:
         """Return gamma `(p,)` alone."""
@@ -68,9 +67,12 @@ class Lasso:
         return self.share * float(np.abs(gamma).sum())
 
 
-def _without(z: Floats, y: Floats, fold: int, folds: int, radius: float) -> Floats:
-    kept = np.arange(len(y)) % folds != fold
-    return _bounded(z[kept], y[kept], radius)
+def jackknifed(z: Floats, y: Floats, solve: Callable[[Floats, Floats], Floats]) -> Floats:
+    """Return the covariance of `solve(z, y)` for centred rows `(n, p)` and `(n,)`: a delete-a-group jackknife."""
+    folds = min(_FOLDS, len(y))
+    group = np.arange(len(y)) % folds
+    left_out = np.array([solve(z[group != fold], y[group != fold]) for fold in range(folds)])
+    return scatter(left_out - left_out.mean(axis=0)) * (folds - 1) / folds
 
 
 def _bounded(z: Floats, y: Floats, radius: float) -> Floats:
@@ -78,28 +80,28 @@ def _bounded(z: Floats, y: Floats, radius: float) -> Floats:
     return solve_lasso(Gram.of_rows(z / np.sqrt(len(y))), z.T @ y / len(y), radius)
 
 
-def solve_lasso(gram: Floats | Gram, cross: Floats, radius: float) -> Floats:
-    """Return argmin 1/2 g'Gg - c'g subject to |g|_1 <= radius, for G `(p, p)` and c `(p,)`.
+def solve_lasso(gram: Floats | Gram, cross: Floats, radius: float = np.inf, penalty: float = 0.0) -> Floats:
+    """Return argmin 1/2 g'Gg - c'g + penalty |g|_1 subject to |g|_1 <= radius, for G `(p, p)` and c `(p,)`.
 
     If G is singular, the path is not unique and the solution may miss the minimum, but it satisfies the bound.
     """
-    gamma = _end_of_path(Gram.of(gram), cross, radius)
+    gamma = _end_of_path(Gram.of(gram), cross, radius, penalty)
     norm = float(np.abs(gamma).sum())
     return gamma * (radius / norm) if norm > radius * (1 + _ROUNDING) else gamma
 
 
-def _end_of_path(gram: Gram, cross: Floats, radius: float) -> Floats:
-    """Return the coefficients `(p,)` where the path reaches the radius or ends.
+def _end_of_path(gram: Gram, cross: Floats, radius: float, penalty: float) -> Floats:
+    """Return the coefficients `(p,)` where the path reaches the radius or the penalty, or ends.
 
     Follow the path from g = 0. On each piece the active coefficients move along G_AA^-1 sign, until a coordinate joins
-    the active set, one reaches zero and leaves it, the correlations reach zero, or the norm reaches the radius.
+    the active set, one reaches zero and leaves it, the correlations reach the penalty, or the norm the radius.
     """
     p = len(cross)
     gamma, active = np.zeros(p), np.zeros(p, dtype=bool)
     signs = np.zeros(p)
     correlation = cross.copy()
     level = np.abs(correlation).max(initial=0.0)
-    floor = 1e-12 * level
+    floor = max(1e-12 * level, penalty)
     dropped = -1
     for _ in range(8 * p + 8):
         norm = np.abs(gamma).sum()
@@ -115,6 +117,8 @@ def _end_of_path(gram: Gram, cross: Floats, radius: float) -> Floats:
         step[index] = _direction(gram.block(index, index), signs[index])
         slope = gram.times(step[index], index)
         length, dropped = _next_knot(gamma, step, correlation, slope, active, level)
+        if level - length < penalty:
+            length, dropped = level - penalty, -1
         growth = float(signs[index] @ step[index])  # Increase of the L1 norm per unit of length.
         if growth > 0 and norm + length * growth >= radius:
             return np.asarray(gamma + step * (radius - norm) / growth)

@@ -1,6 +1,6 @@
 """Weighted least squares with an intercept: the estimand of Theorem 1 without the noise of the sample moments."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -48,9 +48,10 @@ class LeastSquares:
         gamma = _solved(lower, z, y)
         root = dtrtri(lower, lower=True)[0].T
         residuals, q = y - z @ gamma, z @ root
-        q *= _jackknifed(residuals, q, problem)[:, None]
+        leverages = np.einsum("np,np->n", q, q)
+        q *= _jackknifed(residuals, leverages, problem)[:, None]
         covariance = root @ (q.T @ q) @ root.T if problem.p <= MOST_CORRELATED else scatter(q @ root.T)
-        return Estimate(gamma, covariance, float(problem.p))
+        return Estimate(gamma, covariance, float(problem.p), leverages=leverages)
 
     def solve(self, problem: Problem) -> Floats:
         """Return gamma `(p,)` without its covariance."""
@@ -60,6 +61,13 @@ class LeastSquares:
             if lower is not None:
                 return _solved(lower, z, y)
         return Ridge().solve(problem)
+
+
+def _jackknifed(residuals: Floats, leverages: Floats, problem: Problem) -> Floats:
+    """Return residuals divided by 1 - leverage."""
+    if problem.intercept:
+        leverages = leverages + problem.weights / problem.weights.sum()
+    return np.asarray(residuals / np.maximum(1 - leverages, 1e-12))
 
 
 def _too_few(problem: Problem) -> bool:
@@ -85,15 +93,7 @@ def _solved(lower: Floats, z: Floats, y: Floats) -> Floats:
     return np.asarray(gamma + step)
 
 
-def _jackknifed(residuals: Floats, q: Floats, problem: Problem) -> Floats:
-    """Return residuals divided by 1 - leverage."""
-    leverage = np.einsum("np,np->n", q, q)
-    if problem.intercept:
-        leverage = leverage + problem.weights / problem.weights.sum()
-    return np.asarray(residuals / np.maximum(1 - leverage, 1e-12))
-
-
 def _ridge(problem: Problem, reason: str) -> Estimate:
     estimate = Ridge().fit(problem)
     fallback = f"{reason}: ridge regression was used; use a larger n_samples"
-    return Estimate(estimate.gamma, estimate.covariance, estimate.dof, fallback)
+    return replace(estimate, fallback=fallback)

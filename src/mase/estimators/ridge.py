@@ -53,7 +53,8 @@ class Ridge:
         prior = float(y @ y) / max(float(s @ s), np.finfo(np.float64).tiny)
         undetermined = _identity(problem.p) - scatter(np.sqrt(s * shrink)[:, None] * vt)
         scale = deviations**2 if undetermined.ndim == 1 else np.outer(deviations, deviations)
-        return Estimate(gamma, scatter(spread) + prior * undetermined / scale, float((s * shrink).sum()))
+        dof = float((s * shrink).sum())
+        return Estimate(gamma, scatter(spread) + prior * undetermined / scale, dof, leverages=leverage)
 
     def solve(self, problem: Problem) -> Floats:
         """Return gamma `(p,)` without its covariance."""

@@ -28,7 +28,8 @@ class Sparse:
         Whether a number is a share of max |b|. The default, 0.1 relative, follows the authors' earlier code (LEG).
     gram
         ``"law"`` uses Sigma, the covariance of the distribution, as the paper does. ``"empirical"`` uses the second
-        moments of the sample: the Dantzig selector (Candes and Tao 2007), whose error is several times smaller.
+        moments of the sample: the Dantzig selector (Candes and Tao 2007). On a linear model of few words its error is
+        smaller if the tolerance is small. With ``tol="auto"`` the error is that of ``"law"``.
 
     Notes
     -----

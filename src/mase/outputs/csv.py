@@ -14,6 +14,7 @@ __all__ = ["COLUMNS", "CsvTable", "cell"]
 COLUMNS = (
     "number", "response", "position", "field", "start", "end", "text", "score", "standard_error", "rank",
     "link", "value", "r2", "method", "model", "seed", "error", "against", "cited",
+    "r2_held_out",
 )  # fmt: skip
 # Spreadsheets take a cell that begins with one of these for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -53,7 +54,7 @@ def _rows(result: Attribution | Failure) -> list[dict[str, Any]]:
         return [_failed(result)]
     named = {"method": result.method["name"], "model": result.model["name"], "seed": result.seed}
     explained = {
-        response.name: {"link": response.link, "value": response.value, "r2": response.r2}
+        response.name: {name: getattr(response, name) for name in ("link", "value", "r2", "r2_held_out")}
         for response in result.responses
     }
     return [row | named | explained[row["response"]] for row in rows(result)]

@@ -1,17 +1,16 @@
 """The designed regression: draw rows from a design, evaluate the model and solve for the coefficients."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from mase.arrays import Floats
-from mase.attribution import Note
 from mase.errors import OptionError
 from mase.regression.covariance import no_scatter
 from mase.regression.diagnostics import adjusted_r2, coefficients, condition, constant, quality_notes, split_half
 from mase.regression.estimator import Estimator
+from mase.regression.held_out import held_out_r2
 from mase.regression.interactions import interactions
 from mase.regression.oracle import Oracle
 from mase.regression.problem import (
@@ -22,7 +21,7 @@ from mase.regression.problem import (
     Problem,
     Sample,
 )
-from mase.regression.rounds import ends, next_end, shares
+from mase.regression.rounds import cycle, ends, shares
 from mase.regression.stopping import Stopping
 from mase.regression.strategy import Answered, Solution
 
@@ -81,11 +80,9 @@ class Regression:
         distribution = self.design.distribution(oracle.scale)
         sample = self.design.draw(rng, ends(self.design, budget)[0], distribution)
         self._check_compatible(oracle, sample)
-        return self._assessed(
-            oracle, self._evaluated(oracle, distribution, sample, budget, stopping, rng), budget, stopping
-        )
+        return self._assessed(oracle, self._evaluated(oracle, distribution, sample, budget, stopping, rng), stopping)
 
-    def solved_again(self, answered: Answered, oracle: Oracle, budget: int, stopping: Stopping) -> Solution:
+    def solved_again(self, answered: Answered, oracle: Oracle, stopping: Stopping) -> Solution:
         """Return the solution for the class of another oracle from rows that were asked for one class.
 
         Nothing is evaluated. The estimator must not use gradients.
@@ -93,7 +90,7 @@ class Regression:
         responses = oracle.respond(oracle.count_floored(answered.scores))
         problem = answered.sample.problem(responses, self._at_base(oracle, answered.base))
         estimate = self._fit(oracle, answered.sample, responses, problem)
-        return self._assessed(oracle, _Fitted(answered, responses, problem, estimate), budget, stopping)
+        return self._assessed(oracle, _Fitted(answered, responses, problem, estimate), stopping)
 
     def _evaluated(
         self,
@@ -104,42 +101,46 @@ class Regression:
         stopping: Stopping,
         rng: np.random.Generator,
     ) -> _Fitted:
-        """Evaluate rows round by round until the stopping rule is met or `cap` rows are reached, and fit them.
+        """Evaluate rows until the stopping rule is met or `cap` rows are reached, and fit them.
 
-        As soon as at least 2^p rows are wanted, evaluate all subsets of the words instead.
+        Whenever the rule wants more rows, all rounds of the design are asked once more. So each round has its share of
+        the rows wherever the rule stops, and fewer rows estimate the same quantity. As soon as at least 2^p rows are
+        wanted, evaluate all subsets of the words instead.
         """
         if self.design.rounds == 1:
             cap = len(sample.coordinates)
+        else:
+            sample = sample.head(cycle(self.design, 0, stopping.goal(sample, cap, None))[0])
         at_base = self._base(oracle, sample)
         base = self._at_base(oracle, at_base)
-        scores, slopes, gamma = np.empty((0, oracle.start.shape[1])), np.empty((0, oracle.size)), np.empty(0)
+        scores, slopes = np.empty((0, oracle.start.shape[1])), np.empty((0, oracle.size))
         solved: tuple[Problem, Estimate] | None = None
         while True:
             wanted = stopping.goal(sample, cap, solved)
             if isinstance(self.design, ExhaustiveDesign) and oracle.answers is not None and wanted >= 2**oracle.size:
                 return self._exhausted(oracle, self.design, distribution)
-            goal = min(wanted, next_end(self.design, cap, len(scores)))
-            missing = goal - len(sample.coordinates)
-            if missing > 0:
-                sample = sample.joined(self.design.draw(rng, missing, distribution, gamma))
-            rows = sample.coordinates[len(scores) : goal]
-            if self.needs_gradients:
-                more, gradients = oracle.gradients(rows)
-                slopes = np.concatenate([slopes, gradients])
-            else:
-                more = oracle.scores(rows)
-            scores = np.concatenate([scores, more])
-            responses = oracle.respond(scores)
-            head = sample.head(goal)
-            problem = head.problem(responses, base, slopes if self.needs_gradients else None)
-            if goal < cap and stopping.never:  # No stopping rule: skip the covariance.
-                gamma = coefficients(self.estimator, problem)
-                self._tell(oracle, head, responses, problem)
-                continue
+            gamma = None
+            for goal in cycle(self.design, len(scores), wanted):
+                missing = goal - len(sample.coordinates)
+                if missing > 0:
+                    sample = sample.joined(self.design.draw(rng, missing, distribution, gamma))
+                rows = sample.coordinates[len(scores) : goal]
+                if self.needs_gradients:
+                    more, gradients = oracle.gradients(rows)
+                    slopes = np.concatenate([slopes, gradients])
+                else:
+                    more = oracle.scores(rows)
+                scores = np.concatenate([scores, more])
+                responses = oracle.respond(scores)
+                head = sample.head(goal)
+                problem = head.problem(responses, base, slopes if self.needs_gradients else None)
+                if goal < wanted:
+                    gamma = coefficients(self.estimator, problem)
+                    self._tell(oracle, head, responses, problem)
             estimate = self._fit(oracle, sample, responses, problem)
-            if goal == cap or stopping.enough(estimate):
+            if wanted == cap or stopping.enough(estimate):
                 return _Fitted(Answered(head, scores, at_base), responses, problem, estimate)
-            solved, gamma = (problem, estimate), estimate.gamma
+            solved = (problem, estimate)
             self._tell(oracle, head, responses, problem)
 
     def _exhausted(self, oracle: Oracle, design: ExhaustiveDesign, distribution: Distribution) -> _Fitted:
@@ -181,19 +182,17 @@ class Regression:
         gamma = np.where(np.abs(estimate.gamma) <= rounding, 0.0, estimate.gamma)
         return replace(estimate, gamma=gamma, covariance=no_scatter(problem.p))
 
-    def _assessed(self, oracle: Oracle, fitted: _Fitted, cap: int, stopping: Stopping) -> Solution:
+    def _assessed(self, oracle: Oracle, fitted: _Fitted, stopping: Stopping) -> Solution:
         """Return the solution with the quality of its fit and the notes that follow from it."""
-        sample, estimate, n = fitted.answered.sample, fitted.estimate, len(fitted.responses)
+        sample, estimate, responses = fitted.answered.sample, fitted.estimate, fitted.responses
         own_weights = sample.exhaustive and self.design.rounds > 1  # rounds weight all rows anew for each class
-        r2 = adjusted_r2(sample, fitted.responses, estimate)
+        r2 = adjusted_r2(sample, responses, estimate)
+        held_out = None if r2 is None else held_out_r2(sample, responses, fitted.problem, self.estimator, estimate)
         halves = None if sample.exhaustive else split_half(fitted.problem, self.estimator, estimate.gamma)
-        notes = (
-            *quality_notes(
-                oracle, sample, fitted.responses, estimate, r2=r2, halves=halves, gradients=self.needs_gradients
-            ),
-            *(() if sample.exhaustive else (*stopping.notes(estimate), *self._stopped_early(n, cap))),
-            *oracle.notes,
+        quality = quality_notes(
+            oracle, sample, responses, estimate, r2=r2, held_out=held_out, halves=halves, gradients=self.needs_gradients
         )
+        notes = (*quality, *(() if sample.exhaustive else stopping.notes(estimate)), *oracle.notes)
         return Solution(
             estimate,
             oracle.text,
@@ -203,18 +202,12 @@ class Regression:
             exact=sample.exhaustive and not self.needs_gradients and estimate.fallback is None,
             problem=fitted.problem,
             r2=r2,
+            r2_held_out=held_out,
             split_half=halves,
             condition=condition(fitted.problem),
             interactions=() if r2 is None else interactions(sample, fitted.responses, estimate.gamma),
             answered=None if self.needs_gradients or own_weights else fitted.answered,
         )
-
-    def _stopped_early(self, n: int, cap: int) -> Iterator[Note]:
-        """Yield a note if a design with several rounds was stopped before the last round."""
-        rounds = self.design.rounds
-        if rounds > 1 and n < cap and n <= ends(self.design, cap)[-2]:
-            done = f"stopped after {n / cap * rounds:.1f} of {rounds} rounds"
-            yield Note("early", f"{done}: later rounds may reveal redundant evidence; use a smaller tolerance")
 
     def _base(self, oracle: Oracle, sample: Sample) -> Floats | None:
         """Return the class scores `(1, k)` at the centre of the distribution; None if the estimator needs none."""

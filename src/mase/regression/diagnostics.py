@@ -10,7 +10,16 @@ from mase.regression.estimator import Estimator, Solver
 from mase.regression.oracle import Oracle
 from mase.regression.problem import Estimate, Problem, Sample
 
-__all__ = ["adjusted_r2", "coefficients", "condition", "constant", "quality_notes", "split_half"]
+__all__ = [
+    "adjusted_r2",
+    "coefficients",
+    "condition",
+    "constant",
+    "quality_notes",
+    "share_explained",
+    "split_half",
+    "unexplained_halves",
+]
 
 # Warn below these thresholds. docs/decisions/2026-11-22-unstable.md compares other values of the second.
 _POOR_R2 = 0.5
@@ -43,17 +52,22 @@ def adjusted_r2(sample: Sample, responses: Floats, estimate: Estimate) -> float 
     used = estimate.dof * sampled
     left = problem.squares(problem.y - problem.z @ estimate.gamma) / (free - used)
     total = problem.squares(problem.y) / free
-    if sample.paired and sample.center is not None:
-        halves = ((responses[0::2] + responses[1::2]) / 2)[sample.n_exact :]
-        even = _weighted_variance(halves, problem.weights, sampled)
-        left, total = left + even, total + even
+    even = unexplained_halves(sample, responses, problem.weights, sampled)
+    return share_explained(left + even, total + even, responses)
+
+
+def unexplained_halves(sample: Sample, responses: Floats, weights: Floats, ddof: int) -> float:
+    """Return sum w (v - mean)^2 / (n - ddof) of the half sums v `(n,)` of mirrored pairs about a common centre."""
+    if not sample.paired or sample.center is None:
+        return 0.0
+    halves = ((responses[0::2] + responses[1::2]) / 2)[sample.n_exact :]
+    centre = np.average(halves, weights=weights)
+    return float(weights @ (halves - centre) ** 2 / (len(halves) - ddof))
+
+
+def share_explained(left: float, total: float, responses: Floats) -> float | None:
+    """Return the share of the `total` variance that is not `left`; None if responses `(n,)` vary by rounding only."""
     return 1 - left / total if total > (_NOISE * float(np.abs(responses).max())) ** 2 else None
-
-
-def _weighted_variance(values: Floats, weights: Floats, ddof: int) -> float:
-    """Return sum w (v - mean)^2 / (n - ddof) for values `(n,)`, in the units of the squares in `adjusted_r2`."""
-    centre = np.average(values, weights=weights)
-    return float(weights @ (values - centre) ** 2 / (len(values) - ddof))
 
 
 def coefficients(estimator: Estimator, problem: Problem) -> Floats:
@@ -108,6 +122,7 @@ def quality_notes(
     estimate: Estimate,
     *,
     r2: float | None,
+    held_out: float | None,
     halves: float | None,
     gradients: bool,
 ) -> Iterator[Note]:
@@ -124,12 +139,10 @@ def quality_notes(
         yield Note("few-samples", _shrunk(n_rows, n_coordinates))
     elif not estimate.prior and not gradients and not sample.exhaustive and independent < 2 * (n_coordinates + 3):
         yield Note("few-samples", _too_few(n_rows, n_coordinates, (8 if sample.paired else 4) * (n_coordinates + 3)))
-    if r2 is not None and r2 < _POOR_R2:
-        yield Note(
-            "poor-fit",
-            f"the scores explain {max(r2, 0):.0%} of the variance of the model's responses around this text; the rest "
-            f"is {_rest(sample)}",
-        )
+    share, which = (r2, "") if held_out is None else (held_out, " that the fit left out")
+    if share is not None and share < _POOR_R2:
+        told = f"{max(share, 0):.0%} of the variance of the model's responses to changed copies of this text{which}"
+        yield Note("poor-fit", f"the scores explain {told}; the rest is {_rest(sample)}")
     if halves is not None and halves < _UNSTABLE:
         k = _strongest(n_coordinates)
         strongest = f"{k} strongest units" if k > 1 else "strongest unit"

@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from scipy.linalg import block_diag
 
-from mase.arrays import Floats, Ints
+from mase.arrays import Bools, Floats, Ints
 from mase.regression.covariance import Covariance, no_scatter
 
 __all__ = ["Design", "Distribution", "Estimate", "ExhaustiveDesign", "Problem", "Sample"]
@@ -52,6 +52,8 @@ class Sample:
     laws
         `(m, n)`: the share of each row's weight that is due to each of m laws, under which the coordinates are
         independent coins. Columns sum to 1. None if coordinates depend on each other, or rows do not count alike.
+    starts
+        Index of the first row of each round.
     """
 
     coordinates: Floats
@@ -64,6 +66,7 @@ class Sample:
     exhaustive: bool = False
     n_exact: int = 0
     laws: Floats | None = None
+    starts: tuple[int, ...] = (0,)
 
     def head(self, n: int) -> "Sample":
         """Return the sample of the first n rows; n must be even if rows are paired."""
@@ -74,10 +77,11 @@ class Sample:
             deviations=self.deviations[:n],
             weights=self.weights[:n],
             laws=None if self.laws is None else self.laws[:, :n],
+            starts=tuple(start for start in self.starts if start < n),
         )
 
     def joined(self, more: "Sample") -> "Sample":
-        """Return the sample of these rows followed by those of `more`, which must have the same centre."""
+        """Return the sample of these rows followed by a round `more`, which must have the same centre."""
         assert self.center == more.center
         assert self.paired == more.paired
         return replace(
@@ -86,6 +90,7 @@ class Sample:
             deviations=np.concatenate([self.deviations, more.deviations]),
             weights=np.concatenate([self.weights, more.weights]),
             laws=None if self.laws is None or more.laws is None else block_diag(self.laws, more.laws),
+            starts=(*self.starts, len(self.coordinates)),
         )
 
     def scaled(self, factor: float) -> "Sample":
@@ -172,7 +177,7 @@ class Problem:
         """Whether the rows stand for a sample without end: they are all possible rows and determine gamma."""
         return self.exhaustive and self.n - int(self.intercept) >= self.p
 
-    def rows(self, chosen: slice) -> "Problem":
+    def rows(self, chosen: slice | Bools) -> "Problem":
         """Return the problem of some of the rows."""
         gradients = None if self.gradients is None else self.gradients[chosen]
         return replace(self, z=self.z[chosen], y=self.y[chosen], weights=self.weights[chosen], gradients=gradients)
@@ -201,6 +206,7 @@ class Estimate:
     `covariance` is `(p, p)`. With more than `mase.regression.covariance.MOST_CORRELATED` coordinates it holds only the
     variances `(p,)`, and covariances count as 0. It is NaN if gamma estimates nothing. `fallback` is a sentence that
     says why the estimator fell back to another one; None if it did not. With a `prior` there may be few rows.
+    `leverages` `(n,)` are the changes of z.gamma with the row's own centred response; None if they are unknown.
     """
 
     gamma: Floats
@@ -208,6 +214,7 @@ class Estimate:
     dof: float
     fallback: str | None = None
     prior: bool = False
+    leverages: Floats | None = None
 
     @property
     def variances(self) -> Floats:
@@ -247,16 +254,11 @@ class Design(Protocol):
     """The sampling scheme: draws n points in one or several rounds.
 
     The rows of all rounds form one regression about the centre of the distribution.
-
-    Attributes
-    ----------
-    rounds
-        Number of rounds, whose sizes are in `mase.regression.rounds`; 1 if the design does not depend on responses.
     """
 
     @property
     def rounds(self) -> int:
-        """Number of rounds."""
+        """Number of rounds, whose sizes are in `mase.regression.rounds`; 1 if no row depends on responses."""
         ...
 
     def distribution(self, scale: Floats) -> Distribution:

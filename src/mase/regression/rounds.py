@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 
 from mase.regression.problem import Design
 
-__all__ = ["UnevenDesign", "ends", "next_end", "shares"]
+__all__ = ["UnevenDesign", "cycle", "ends", "shares"]
 
 
 @runtime_checkable
@@ -38,11 +38,9 @@ def ends(design: Design, n: int) -> list[int]:
     return [size * done for done in range(1, design.rounds + 1)]
 
 
-def next_end(design: Design, n: int, done: int) -> int:
-    """Return the number of rows after the next round when `done` of n rows are done.
+def cycle(design: Design, done: int, goal: int) -> list[int]:
+    """Return the number of rows at the end of each round when all rounds are asked once more, from `done` to `goal`.
 
-    A stopping rule may have ended a round early. A round of even size then has its full size again.
+    A goal of few more rows may have fewer rounds.
     """
-    if isinstance(design, UnevenDesign):
-        return next((end for end in ends(design, n) if end > done), n)
-    return done + ends(design, n)[0]
+    return sorted({done + min(end, goal - done) for end in ends(design, goal - done)})

@@ -58,8 +58,8 @@ class Solution:
         Whether every row that there is was asked, so that more samples would give the same coefficients.
     problem
         The regression that was solved; None for a procedure.
-    r2, split_half, condition
-        Quality of the fit (see `mase.regression.diagnostics`); None if it is unknown.
+    r2, r2_held_out, split_half, condition
+        Quality of the fit (see `mase.regression.diagnostics` and `held_out`); None if it is unknown.
     interactions
         The pairs of coordinates that matter together, strongest first (see `mase.regression.interactions`).
     answered
@@ -80,6 +80,7 @@ class Solution:
     exact: bool = False
     problem: Problem | None = None
     r2: float | None = None
+    r2_held_out: float | None = None
     split_half: float | None = None
     condition: float | None = None
     interactions: tuple[Interaction, ...] = ()

@@ -54,7 +54,7 @@ class Together:
             other = replace(oracle, target=target, n_rows=0, solved=None)
             oracle.cost.n_floored = 0  # which rows are floored depends on the class
             if isinstance(self.strategy, Regression) and first.answered is not None and not first.exact:
-                others.append(self.strategy.solved_again(first.answered, other, budget, stopping))
+                others.append(self.strategy.solved_again(first.answered, other, stopping))
             else:
                 others.append(self.strategy.run(other, budget, deepcopy(draws), stopping))
         oracle.cost.n_floored = n_floored

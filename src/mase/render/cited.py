@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from string import ascii_lowercase
 
 from mase.attribution import Attribution, Field, Word
-from mase.render.facts import link_name, share
+from mase.render.facts import explained, link_name
 from mase.render.palette import has_intervals, scale_of
 from mase.render.pieces import inline
 
@@ -77,8 +77,11 @@ def part_facts(part: CitedPart) -> list[str]:
     expected = found.expected_without(part.sources) if part.sources else None
     if expected is not None:
         facts += [f"{scale.signed(expected)} expected without {'it' if len(part.sources) == 1 else 'them'}"]
-    facts += [] if found.r2 is None else [f"R² {share(found.r2)}"]
-    return [*facts, *(inline(note.message) for note in found.notes if note.response == found.target)]
+    return [
+        *facts,
+        *explained(found.responses[0]),
+        *(inline(note.message) for note in found.notes if note.response == found.target),
+    ]
 
 
 def why_no_source(part: CitedPart) -> str:

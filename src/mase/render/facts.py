@@ -2,18 +2,19 @@
 
 from collections.abc import Callable, Sequence
 
-from mase.attribution import LISTED, Attribution, Changed, Note, Prediction
+from mase.attribution import LISTED, Attribution, Changed, Note, Prediction, Response
 from mase.render.cells import shortened
 from mase.render.palette import has_intervals, scale_of, strongest
 from mase.render.pieces import inline
 
 __all__ = [
     "amount",
+    "cost_facts",
     "counted",
     "cut_off",
     "duration",
     "evidence_facts",
-    "fit_facts",
+    "explained",
     "interaction_line",
     "link_name",
     "measured",
@@ -22,6 +23,7 @@ __all__ = [
     "other_responses",
     "percent",
     "percent_of_all",
+    "quality_facts",
     "share",
     "stated",
     "titled",
@@ -152,14 +154,24 @@ def measured(attribution: Attribution) -> str:
     return unit(attribution) + ("" if without else ", ± 95 % interval (sampling)")
 
 
-def fit_facts(attribution: Attribution) -> list[str]:
-    """Return how well the scores fit the model and what they cost, in a few words each."""
+def quality_facts(attribution: Attribution) -> list[str]:
+    """Return how well the scores fit the model, in a few words each."""
+    fit, first = attribution.fit, attribution.responses[0]
+    halves = [] if fit.split_half is None else [f"split-half {share(fit.split_half)}"]
+    return [*explained(first), *(["exact"] if first.exact else []), *halves]
+
+
+def cost_facts(attribution: Attribution) -> list[str]:
+    """Return what the scores cost, in a few words each."""
     fit = attribution.fit
-    facts = [] if attribution.r2 is None else [f"R² {share(attribution.r2)}"]
-    facts += ["exact"] if attribution.responses[0].exact else []
-    facts += [] if fit.split_half is None else [f"split-half {share(fit.split_half)}"]
     gradients = [counted(fit.n_gradients, "gradient")] if fit.n_gradients else []
-    return [*facts, counted(fit.n_queries, "evaluation"), *gradients, duration(fit.seconds)]
+    return [counted(fit.n_queries, "evaluation"), *gradients, duration(fit.seconds)]
+
+
+def explained(response: Response) -> list[str]:
+    """Return how much the scores explain, of all rows and of those left out of the fit; nothing if it is unknown."""
+    shares = (("R²", response.r2), ("held out", response.r2_held_out))
+    return [f"{name} {share(value)}" for name, value in shares if value is not None]
 
 
 def evidence_facts(attribution: Attribution, name: Callable[[str], str] = inline) -> list[str]:

@@ -67,6 +67,11 @@ def how_to_read(attributions: Sequence[Attribution], *, hints: bool) -> Iterator
         yield "The intervals cover only the error that comes from evaluating a limited number of perturbed copies."
     if any(attribution.r2 is not None for attribution in attributions):
         yield "R² is the share of the variance of the explained number that the scores account for; 1 is perfect."
+    if any(attribution.r2_held_out is not None for attribution in attributions):
+        yield (
+            "Held out is R² of perturbed copies that were left out of the fit, without what differs between rounds of "
+            "copies."
+        )
     if any(attribution.fit.split_half is not None for attribution in attributions):
         yield (
             f"Split-half says how well two halves of the sample agree on the {LISTED} strongest {noun}s (on half of "

@@ -12,14 +12,15 @@ from mase.attribution import LISTED, Attribution, Word
 from mase.render.answer_terminal import answer_texts, headline
 from mase.render.cells import bar, cells
 from mase.render.facts import (
+    cost_facts,
     counted,
     cut_off,
     evidence_facts,
-    fit_facts,
     interaction_line,
     measured,
     other_notes,
     other_responses,
+    quality_facts,
     stated,
     titled,
     top_classes,
@@ -266,6 +267,7 @@ def _closing(attribution: Attribution, shown: int) -> list[str]:
     method = f"{inline(str(a.method.get('name')))}, seed {a.seed}"
     link, cut = link_meaning(a), cut_off(a)
     lines = [f"{listed}; {measured(a)}", *([] if link is None else [link]), *interaction_line(a, isolated)]
-    lines += [" · ".join([*fit_facts(a), method]), *([] if cut is None else [f"cut off: {cut}"])]
+    lines += [" · ".join(facts) for facts in (quality_facts(a), [*cost_facts(a), method]) if facts]
+    lines += [] if cut is None else [f"cut off: {cut}"]
     lines += window_lines(a)
     return lines + [f"warning: {inline(note.message)} [{inline(note.code)}]" for note in other_notes(a)]

@@ -9,13 +9,14 @@ from mase.attribution import Attribution, Verdict, Word
 from mase.render.answers import AnswerView, answer_view
 from mase.render.bars import bars
 from mase.render.facts import (
+    cost_facts,
     cut_off,
     evidence_facts,
-    fit_facts,
     interaction_line,
     origin,
     other_notes,
     other_responses,
+    quality_facts,
     stated,
     titled,
     top_classes,
@@ -169,7 +170,7 @@ def view_of(
         pairs=[f"{line[0].upper()}{line[1:]}." for line in interaction_line(a, isolated)],
         others=other_responses(a),
         evidence=[f"{fact[0].upper()}{fact[1:]}." for fact in evidence_facts(a, isolated)],
-        facts=[f"scores: {unit(a)}", *fit_facts(a)],
+        facts=[f"scores: {unit(a)}", *quality_facts(a), *cost_facts(a)],
         cut=cut_off(a),
         windows=window_lines(a),
         notes=[inline(note.message) for note in other_notes(a)],

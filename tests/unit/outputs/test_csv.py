@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from tests.answers import cited
-from tests.attributions import two_fields
+from tests.attributions import attribution, two_fields
 
 import mase
 from mase.io.json import Failure
@@ -46,6 +46,12 @@ def test_all_responses_have_rows_with_their_own_ranks():
     assert [row["response"] for row in rows] == ["pos"] * 3 + ["neg"] * 3
     assert [row["rank"] for row in rows] == ["1", "2", "3", "3", "1", "2"]
     assert [row["value"] for row in rows] == ["1.5"] * 3 + ["-1.5"] * 3
+    assert {row["r2_held_out"] for row in rows} == {""}
+
+
+def test_the_fit_is_told_on_all_and_on_held_out_rows():
+    row = table(attribution(r2=0.75, r2_held_out=0.5))[0]
+    assert (row["r2"], row["r2_held_out"]) == ("0.75", "0.5")
 
 
 def test_the_sources_of_an_answer_are_told():

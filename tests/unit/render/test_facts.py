@@ -8,14 +8,15 @@ from tests.attributions import attribution
 
 from mase.attribution import Fit, Interaction, Prediction
 from mase.render.facts import (
+    cost_facts,
     duration,
-    fit_facts,
     interaction_line,
     measured,
     origin,
     other_responses,
     percent,
     percent_of_all,
+    quality_facts,
     top_classes,
     unit,
 )
@@ -29,13 +30,14 @@ def test_facts():
     assert [percent_of_all(share) for share in (1.0, 0.99999, 0.5)] == ["100 %", "> 99.9 %", "50.0 %"]
     assert duration(0.0004) == "0 ms"
     assert [duration(seconds) for seconds in (0.9996, 59.96, 119.7)] == ["1.0 s", "1 min 0 s", "2 min 0 s"]
-    assert fit_facts(attribution(r2=0.999, fit=Fit(1.0, 1.0, 12_345, 7, 61.0))) == [
-        "R² > 0.99", "split-half 1.00", "12,345 evaluations", "7 gradients", "1 min 1 s",
-    ]  # fmt: skip
-    assert fit_facts(attribution(r2=None, fit=Fit(None, None, 2, 0, 1.0))) == ["2 evaluations", "1.0 s"]
+    known = attribution(r2=0.999, r2_held_out=-0.25, fit=Fit(1.0, 1.0, 12_345, 7, 61.0))
+    assert quality_facts(known) == ["R² > 0.99", "held out -0.25", "split-half 1.00"]
+    assert cost_facts(known) == ["12,345 evaluations", "7 gradients", "1 min 1 s"]
+    unknown = attribution(r2=None, fit=Fit(None, None, 2, 0, 1.0))
+    assert (quality_facts(unknown), cost_facts(unknown)) == ([], ["2 evaluations", "1.0 s"])
     response = attribution(r2=0.5).responses[0]
     exact = replace(attribution(fit=Fit(None, 1.0, 17, 0, 1.0)), responses=(replace(response, exact=True),))
-    assert fit_facts(exact) == ["R² 0.50", "exact", "17 evaluations", "1.0 s"]
+    assert quality_facts(exact) == ["R² 0.50", "exact"]
     assert ("interval" in measured(attribution()), "interval" in measured(exact)) == (True, False)
     many = Prediction("c0", 0, 0.5, {f"c{index}": 0.5 - index / 100 for index in range(46)})
     assert [label for label, *_ in top_classes(attribution(prediction=many, target="c9"), 3)] == [

@@ -60,6 +60,8 @@ def test_the_reading_of_a_page_is_of_what_it_has():
     plain = Visible(page([attribution()])).text
     assert "R² is" in plain
     assert "Split-half" not in plain
+    assert "Held out is" not in plain
+    assert "Held out is" in Visible(page([attribution(r2_held_out=0.9)])).text
     told = replace(attribution().fit, split_half=0.9)
     other = Visible(page([attribution(fit=told, r2=None)])).text
     assert "R² is" not in other

@@ -42,7 +42,8 @@ def test_summary_is_plain_lines():
         "  superb  +0.250 ± 0.020",
         "  dull    −0.125 ± 0.020",
         "2 strongest of 11 words; probability of pos, ± 95 % interval (sampling)",
-        "R² 0.98 · 1,001 evaluations · 200 ms · mase, seed 0",
+        "R² 0.98",
+        "1,001 evaluations · 200 ms · mase, seed 0",
         "cut off: the model read only the last 9 of 12 tokens",
     ]
     noted = attribution(notes=[("reversed", "vectors were reversed")])

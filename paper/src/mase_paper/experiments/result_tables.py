@@ -21,11 +21,13 @@ __all__ = ["by_evaluations", "by_k", "by_operator", "panels"]
 _MEASURED = "Delta Accuracy"
 
 
-def by_operator(target: Target, outcomes: Mapping[Configuration, Outcomes], n_batches: int) -> list[ResultTable]:
-    """Return a table of a target for each masking operator, with a column for each k of the paper."""
+def by_operator(
+    target: Target, outcomes: Mapping[Configuration, Outcomes], n_batches: int, ks: Sequence[int] = KS
+) -> list[ResultTable]:
+    """Return a table of a target for each masking operator, with a column for each k, by default of the paper."""
     operators = next(iter(outcomes.values())).header["operators"] if outcomes else ()
     return [
-        by_k(f"{target.title}, masked by {markdown.operator(operator)}", outcomes, n_batches, index)
+        by_k(f"{target.title}, masked by {markdown.operator(operator)}", outcomes, n_batches, index, ks)
         for index, operator in enumerate(operators)
     ]
 

@@ -290,8 +290,9 @@ export class Panel {
   }
 }
 
-function facts({ fit, zoomed, responses: [{ r2 }] }) {
+function facts({ fit, zoomed, responses: [{ r2, r2_held_out: left }] }) {
   const n = fit.n_queries + (zoomed?.fit.n_queries ?? 0);
   const cost = `${n.toLocaleString("en")} evaluations in ${duration(fit.seconds)}`;
-  return r2 === null ? cost : `R² ${share(r2)} · ${cost}`;
+  const heldOut = left === null ? "" : `held out ${share(left)} · `;
+  return r2 === null ? cost : `R² ${share(r2)} · ${heldOut}${cost}`;
 }

@@ -1,0 +1,165 @@
+"""Tests of `mase.regression.held_out`."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.regressions import run
+
+from mase.designs import DESIGNS
+from mase.designs.placement import single
+from mase.estimators import ESTIMATORS
+from mase.estimators.least_squares import LeastSquares
+from mase.measure import measure
+from mase.methods import resolve
+from mase.regression.covariance import Covariance
+from mase.regression.held_out import held_out_r2
+from mase.regression.problem import Distribution
+from mase.testing import FunctionProbe, linear, smooth
+
+COINS = Distribution(0.5, Covariance(np.full(6, 0.5)))
+
+
+def told(sample, y, estimator):
+    problem = sample.problem(y, None)
+    return held_out_r2(sample, y, problem, estimator, estimator.fit(problem))
+
+
+def coins(n, p=6, seed=0):
+    return np.random.default_rng(seed).integers(0, 2, (n, p)).astype(float)
+
+
+def curved(kept, seed=1):
+    rng = np.random.default_rng(seed)
+    p = kept.shape[1]
+    return kept @ rng.standard_normal(p) + np.einsum("np,pq,nq->n", kept, rng.standard_normal((p, p)), kept) / 2
+
+
+def slow(kept, y, weights, rounds, solve):
+    """Fit again without each row and its duplicates, and compare with the variance within rounds."""
+    left = total = 0.0
+    for row, answer, weight in zip(kept, y, weights, strict=True):
+        rest = (kept != row).any(axis=1)
+        gamma, constant = solve(kept[rest], y[rest], weights[rest])
+        left += weight * (answer - constant - row @ gamma) ** 2
+    for number in np.unique(rounds):
+        w, v = weights[rounds == number], y[rounds == number]
+        total += len(v) / (len(v) - 1) * w @ (v - np.average(v, weights=w)) ** 2
+    return 1 - left / total
+
+
+def least_squares(kept, y, weights):
+    root = np.sqrt(weights)
+    found = np.linalg.lstsq(root[:, None] * np.column_stack([kept, np.ones(len(kept))]), root * y)[0]
+    return found[:-1], found[-1]
+
+
+def test_it_is_that_of_fits_without_each_row_and_its_duplicates():
+    kept, weights = coins(60), np.random.default_rng(2).uniform(0.5, 2, 60)
+    assert len(np.unique(kept, axis=0)) < 60
+    sample = replace(single(kept - 0.5, COINS), weights=weights, starts=(0, 25))
+    expected = slow(kept, curved(kept), weights, np.arange(60) >= 25, least_squares)
+    assert told(sample, curved(kept), LeastSquares()) == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_fixed_penalty_is_kept():
+    kept = coins(50, seed=3)
+
+    def ridge(kept, y, weights):
+        z = kept - kept.mean(axis=0)
+        gamma = np.linalg.solve(z.T @ z + np.eye(6), z.T @ (y - y.mean()))
+        return gamma, y.mean() - kept.mean(axis=0) @ gamma
+
+    expected = slow(kept, curved(kept), np.ones(50), np.zeros(50), ridge)
+    assert told(single(kept - 0.5, COINS), curved(kept), ESTIMATORS["fixed-ridge"]()) == pytest.approx(
+        expected, abs=1e-9
+    )
+
+
+def test_mirrored_pairs_are_left_out_as_one():
+    sample = DESIGNS["bernoulli"]().draw(np.random.default_rng(0), 80, COINS)
+    kept = sample.coordinates[0::2]
+    y = curved(sample.coordinates)
+    odd, even = (y[0::2] - y[1::2]) / 2, (y[0::2] + y[1::2]) / 2
+    left = 0.0
+    for row, answer in zip(kept - 0.5, odd, strict=True):
+        rest = (kept - 0.5 != row).any(axis=1) & (kept - 0.5 != -row).any(axis=1)
+        left += (answer - row @ np.linalg.lstsq(kept[rest] - 0.5, odd[rest])[0]) ** 2 / 40
+    expected = 1 - (left + even.var(ddof=1)) / ((odd**2).mean() + even.var(ddof=1))
+    assert told(sample, y, LeastSquares()) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("estimator", ["least-squares", "ridge", "fixed-ridge", "lasso", "empirical-bayes"])
+def test_it_is_that_of_fresh_rows(estimator):
+    """It is neither raised by rows that are fitted nor by what differs between rounds."""
+    rates, found, fresh = (0.5, 0.9), [], []
+
+    def rows(rng, n):
+        kept = np.concatenate([(rng.random((n, 20)) >= rate).astype(float) for rate in rates])
+        return kept, curved(kept)
+
+    for seed in range(10):
+        kept, y = rows(np.random.default_rng(seed), 40)
+        sample = replace(single(kept - 0.5, Distribution(0.5, Covariance(np.full(20, 0.5)))), starts=(0, 40))
+        estimate = ESTIMATORS[estimator]().fit(sample.problem(y, None))
+        found.append(told(sample, y, ESTIMATORS[estimator]()))
+        constant = (y - kept @ estimate.gamma).mean()
+        more, answers = rows(np.random.default_rng(100 + seed), 400)
+        left = np.mean((answers - constant - more @ estimate.gamma) ** 2)
+        fresh.append(1 - left / np.mean([answers[:400].var(), answers[400:].var()]))
+    assert np.mean(found) == pytest.approx(np.mean(fresh), abs=0.08)
+
+
+def test_a_row_that_alone_determines_a_coefficient_is_not_counted():
+    kept = coins(40)
+    kept[:, 0] = 1
+    lonely = np.vstack([kept, [0, 1, 1, 1, 1, 1]])
+    with_it = told(single(lonely - 0.5, COINS), np.r_[curved(kept), 99.0], LeastSquares())
+    others = Distribution(0.5, Covariance(np.full(5, 0.5)))
+    without = told(single(kept[:, 1:] - 0.5, others), curved(kept), LeastSquares())
+    assert with_it == pytest.approx(without, abs=1e-9)
+
+
+def test_the_only_row_of_a_round_is_not_counted():
+    kept, y = coins(41), curved(coins(41))
+    y[40] = 99.0
+    sample = replace(single(kept - 0.5, COINS), starts=(0, 40))
+    errors = []
+    for row, answer in zip(kept[:40], y[:40], strict=True):
+        rest = (kept != row).any(axis=1)
+        gamma, constant = least_squares(kept[rest], y[rest], np.ones(rest.sum()))
+        errors.append(answer - constant - row @ gamma)
+    expected = 1 - np.mean(np.square(errors)) / y[:40].var(ddof=1)
+    assert told(sample, y, LeastSquares()) == pytest.approx(expected, abs=1e-9)
+
+
+def test_it_is_unknown_where_no_row_can_be_left_out():
+    assert run(smooth(5), "mase").r2_held_out is None  # all rows were asked
+    assert run(smooth(5), "occlusion").r2_held_out is None
+    few = coins(200)[:, :3]  # eight different rows
+    three = Distribution(0.5, Covariance(np.full(3, 0.5)))
+    assert told(single(few - 0.5, three), few @ np.arange(3.0), LeastSquares()) is None
+    flat = coins(40)
+    assert told(single(flat - 0.5, COINS), np.ones(40), LeastSquares()) is None
+
+
+def test_what_differs_between_rounds_does_not_count_as_explained():
+    """Later rounds keep more words, and only their number matters beside noise."""
+    probe = FunctionProbe(lambda c: c.sum(axis=1) + 3 * np.sin(50 * c @ np.arange(40.0)), 40)
+    found = measure(probe, resolve("mase", link="logit", n_samples=500), 0, np.random.default_rng(0))
+    assert found.r2_held_out < found.r2 - 0.1
+
+
+def test_a_linear_model_is_predicted():
+    for method in ("mase", "mase-nlgp", "mase-cite", "kernel-shap", "lime"):
+        found = run(linear(np.arange(1.0, 21)), method, n_samples=300)
+        assert found.r2_held_out > 0.99
+        assert not {note.code for note in found.notes} & {"poor-fit"}
+
+
+def test_the_note_speaks_of_the_rows_left_out():
+    probe = FunctionProbe(lambda c: curved(c - 0.7), 60)
+    found = measure(probe, resolve("mase", link="logit", n_samples=200), 0, np.random.default_rng(0))
+    assert found.r2 > 0.5 > found.r2_held_out
+    (note,) = (note for note in found.notes if note.code == "poor-fit")
+    assert f"{found.r2_held_out:.0%}" in note.message
