@@ -93,8 +93,17 @@ def measure(
 
 def _embedded(solution: Solution, active: Ints, p: int) -> Solution:
     """Return a solution for all p coordinates."""
-    others = tuple(_embedded(other, active, p) for other in solution.others)
-    return replace(solution, estimate=solution.estimate.embedded(active, p), others=others)
+    return replace(
+        solution,
+        estimate=solution.estimate.embedded(active, p),
+        interactions=tuple(replace(one, units=_at(active, one.units)) for one in solution.interactions),
+        others=tuple(_embedded(other, active, p) for other in solution.others),
+    )
+
+
+def _at(active: Ints, pair: tuple[int, int]) -> tuple[int, int]:
+    """Return the coordinates of a pair among all p, from those among the active ones."""
+    return int(active[pair[0]]), int(active[pair[1]])
 
 
 def _constant(oracle: Oracle, p: int) -> Solution:

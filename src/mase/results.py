@@ -1,12 +1,12 @@
 """From a solution to the parts of an attribution."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from mase.arrays import Ints
-from mase.attribution import Fit, Note, Response, Token, Unit
+from mase.attribution import Fit, Interaction, Note, Response, Token, Unit
 from mase.coordinates import members
 from mase.regression.strategy import Solution
 from mase.text import Tokens, Words
@@ -20,12 +20,12 @@ def response_of(
     solution: Solution, label: str, link: str, words: Words, of_token: Ints, *, per_token: bool, against: str | None
 ) -> Response:
     """Return an explained response with the scores of the words and, with token coordinates, of the tokens."""
-    gamma = solution.estimate.gamma
+    gamma, groups = solution.estimate.gamma, members(words, of_token)
     return Response.of(
         label,
         link,
         solution.response,
-        *solution.estimate.sums(members(words, of_token)),
+        *solution.estimate.sums(groups),
         r2=solution.r2,
         r2_held_out=solution.r2_held_out,
         signed=solution.signed,
@@ -33,7 +33,14 @@ def response_of(
         token_scores=np.where(of_token >= 0, gamma[of_token], 0.0) if per_token else None,
         against=against,
         split_half=solution.split_half,
+        interactions=_of_units(solution.interactions, groups),
     )
+
+
+def _of_units(found: Iterable[Interaction], groups: Iterable[Ints]) -> tuple[Interaction, ...]:
+    """Return the interactions of pairs of units, from those of their coordinates: each has one of its own."""
+    unit_of = {coordinate: unit for unit, group in enumerate(groups) for coordinate in group.tolist()}
+    return tuple(replace(one, units=(unit_of[one.units[0]], unit_of[one.units[1]])) for one in found)
 
 
 def notes_of(solution: Solution, names: Sequence[str]) -> tuple[Note, ...]:

@@ -161,3 +161,22 @@ def test_who_follows_sees_the_leading_class(model):
     so_far = [one for one in seen if one is not None]
     assert so_far
     assert all([response.name for response in one.responses] == [found.target] for one in so_far)
+
+
+def test_each_class_has_its_own_pairs_and_scores_do_not_depend_on_them(monkeypatch):
+    def paired(texts):
+        return [[0.0, 3.0 * ({"dull", "yet"} <= set(text.split())), float("slow" in text)] for text in texts]
+
+    def explained():
+        model = Callable(paired, ["bad", "good", "odd"], outputs="logits")
+        return mase.Explainer(model, link="logit", n_samples=300)(TEXT, target="all")
+
+    found = explained()
+    (pair,) = found.of("good").interactions
+    assert [found.words[unit] for unit in pair.units] == ["dull", "yet"]
+    assert pair.score == pytest.approx(3)
+    assert found.of("bad").interactions == found.of("odd").interactions == ()
+    monkeypatch.setattr("mase.regression.designed.interactions", lambda *_: ())
+    without = explained()
+    assert [one.scores for one in without.responses] == [one.scores for one in found.responses]
+    assert without.of("good").interactions == ()

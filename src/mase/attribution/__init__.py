@@ -8,6 +8,7 @@ from mase.attribution.document import Token, Unit
 from mase.attribution.evidence import Changed, Evidence, FlipSet
 from mase.attribution.expected import chosen
 from mase.attribution.fit import LISTED, Fit, Note, Precision
+from mase.attribution.interaction import Interaction
 from mase.attribution.prediction import Prediction
 from mase.attribution.response import Response, ranking
 from mase.attribution.verdict import Verdict
@@ -26,6 +27,7 @@ __all__ = [
     "Field",
     "Fit",
     "FlipSet",
+    "Interaction",
     "Note",
     "Part",
     "Precision",

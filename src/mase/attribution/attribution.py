@@ -17,13 +17,14 @@ from mase.attribution.evidence import Evidence
 from mase.attribution.expected import chosen, expected_probability
 from mase.attribution.fit import Fit, Note
 from mase.attribution.frame import frame
+from mase.attribution.interaction import Interaction
 from mase.attribution.noun import noun_of
 from mase.attribution.prediction import Prediction
 from mase.attribution.response import Response, ranking
 from mase.attribution.rows import rows
 from mase.attribution.verdict import Verdict, verdict_on
 from mase.attribution.window import Window
-from mase.attribution.word import Word
+from mase.attribution.word import Word, words_of
 from mase.document import Document, Field
 from mase.errors import OptionError
 from mase.registry import unknown
@@ -43,14 +44,12 @@ class Attribution:
 
     `scores`, `top`, the displays and everything else that concerns a single response use the first one, which is the
     leading one (see `Explainer`). `of` puts another one first. A positive score increases the response of `target`, and
-    a negative score decreases it. `zoomed` has the words of the strongest units, explained with everything else in
-    place; its cost is its own.
+    a negative score decreases it. Of a language model, the responses are those of its `answer`, first of the whole of
+    it, then of its parts. `zoomed` has the words of the strongest units, with all else in place; its cost is its own.
 
     A text that is too long for the model may be explained in `windows`, which are empty otherwise. A score is then the
     effect of a unit on the response of one window, the one in which it is farthest from a cut, and not on that of the
     text. The prediction and the responses of the text are pooled from those of the windows.
-
-    Of a language model, the responses are those of its `answer`, first of the whole of it, then of its parts.
     """
 
     document: tuple[Field, ...]
@@ -163,11 +162,12 @@ class Attribution:
     @property
     def word_scores(self) -> tuple[Word, ...]:
         """The w units with their scores, in reading order."""
-        first = self.responses[0]
-        return tuple(
-            Word(unit.text, unit.start, unit.end, unit.field, score, error)
-            for unit, score, error in zip(self.units, first.scores, first.standard_errors, strict=True)
-        )
+        return words_of(self.units, self.responses[0])
+
+    @property
+    def interactions(self) -> tuple[Interaction, ...]:
+        """The pairs of units that matter together, of largest absolute score first; empty if none does."""
+        return self.responses[0].interactions
 
     @property
     def citations(self) -> tuple[tuple[Citation, ...], ...]:

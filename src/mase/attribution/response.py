@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from mase.arrays import Floats, Ints, as_floats
+from mase.attribution.interaction import Interaction
 
 __all__ = ["Response", "ranking"]
 
@@ -75,6 +76,9 @@ class Response:
         the class is not compared with another one.
     split_half
         How well two halves of the sample agree on the strongest words; see `Fit`.
+    interactions
+        The pairs of units that matter together, of largest absolute score first (see `Interaction`). Empty if none
+        does, or if the rows of the method do not tell pairs apart.
     """
 
     name: str
@@ -91,6 +95,7 @@ class Response:
     token_scores: tuple[float, ...] | None = None
     against: str | None = None
     split_half: float | None = None
+    interactions: tuple[Interaction, ...] = ()
 
     @classmethod
     def of(
@@ -108,6 +113,7 @@ class Response:
         token_scores: Floats | None = None,
         against: str | None = None,
         split_half: float | None = None,
+        interactions: tuple[Interaction, ...] = (),
     ) -> Self:
         """Return a response with scores `(w,)`, standard errors `(w,)` (NaN if missing) and token scores `(t,)`."""
         return cls(
@@ -124,6 +130,7 @@ class Response:
             token_scores=None if token_scores is None else tuple(token_scores.tolist()),
             against=against,
             split_half=split_half,
+            interactions=interactions,
         )
 
     @property

@@ -1,8 +1,12 @@
 """A unit with its score."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Word"]
+from mase.attribution.document import Unit
+from mase.attribution.response import Response
+
+__all__ = ["Word", "words_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,3 +26,11 @@ class Word:
 
     def __str__(self) -> str:
         return self.text
+
+
+def words_of(units: Sequence[Unit], response: Response) -> tuple[Word, ...]:
+    """Return the units with their scores for a response."""
+    return tuple(
+        Word(unit.text, unit.start, unit.end, unit.field, score, error)
+        for unit, score, error in zip(units, response.scores, response.standard_errors, strict=True)
+    )

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from mase.arrays import Floats
-from mase.designs.placement import every_row, single, subsets
+from mase.designs.placement import every_row, independent, single, subsets
 from mase.regression.covariance import Covariance
 from mase.regression.problem import Distribution, Sample
 
@@ -49,7 +49,7 @@ class Hadamard:
     def exhaustive(self, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return all rows, equally weighted."""
         kept = subsets(distribution.covariance.size)
-        return every_row(kept, np.ones(len(kept)), distribution)
+        return independent(every_row(kept, np.ones(len(kept)), distribution))
 
 
 def _block(rng: np.random.Generator, p: int) -> Floats:

@@ -10,7 +10,17 @@ from mase.errors import OptionError
 from mase.regression.covariance import MOST_CORRELATED, Covariance, covariance
 from mase.regression.problem import Distribution, Sample
 
-__all__ = ["Gaussian", "every_row", "exchangeable", "mirrored", "pair_count", "proximity", "single", "subsets"]
+__all__ = [
+    "Gaussian",
+    "every_row",
+    "exchangeable",
+    "independent",
+    "mirrored",
+    "pair_count",
+    "proximity",
+    "single",
+    "subsets",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +87,11 @@ def every_row(kept: Floats, weights: Floats, distribution: Distribution) -> Samp
     """Return the sample of all rows `(2^p, p)`, with weights that are proportional to `weights` `(2^p,)`."""
     sample = single(kept - distribution.center, distribution)
     return replace(sample, weights=weights / weights.mean(), divisible=False, exhaustive=True)
+
+
+def independent(sample: Sample) -> Sample:
+    """Return a sample whose rows are all drawn from one law of independent coins."""
+    return replace(sample, laws=np.ones((1, len(sample.weights))))
 
 
 def pair_count(n: int) -> int:

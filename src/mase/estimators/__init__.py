@@ -6,10 +6,10 @@ from mase.lazy import lazy_names
 from mase.registry import Registry
 
 if TYPE_CHECKING:
+    from mase.regression.estimator import Estimator as Estimator
+    from mase.regression.estimator import Solver as Solver
     from mase.regression.problem import Estimate as Estimate
-    from mase.regression.problem import Estimator as Estimator
     from mase.regression.problem import Problem as Problem
-    from mase.regression.problem import Solver as Solver
 
 __all__ = ["ESTIMATORS", "Estimate", "Estimator", "Problem", "Solver"]
 
@@ -35,8 +35,8 @@ __getattr__ = lazy_names(
     __name__,
     {
         "Estimate": "mase.regression.problem",
-        "Estimator": "mase.regression.problem",
+        "Estimator": "mase.regression.estimator",
         "Problem": "mase.regression.problem",
-        "Solver": "mase.regression.problem",
+        "Solver": "mase.regression.estimator",
     },
 )

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from mase.attribution import Answer, Attribution, Changed, Evidence, FlipSet, Prediction, Response, Window
+from mase.attribution import Answer, Attribution, Changed, Evidence, FlipSet, Interaction, Prediction, Response, Window
 from mase.errors import DataError
 
 __all__ = ["check"]
@@ -199,6 +199,15 @@ def _response(path: str, response: Response, attribution: Attribution) -> Iterat
     yield from _within(f"{path}: 'r2'", response.r2, -math.inf, 1)
     yield from _within(f"{path}: 'r2_held_out'", response.r2_held_out, -math.inf, 1)
     yield from _within(f"{path}: 'split_half'", response.split_half, -1, 1)
+    yield from _interactions(f"{path}: interactions", response.interactions, n_units)
+
+
+def _interactions(path: str, pairs: Iterable[Interaction], n_units: int) -> Iterator[str]:
+    for pair in pairs:
+        if not 0 <= pair.units[0] < pair.units[1] < n_units:
+            yield f"{path}: 'units' is {list(pair.units)!r:.40}, expected indices of two of {n_units} units, in order"
+        for key, low in (("score", -math.inf), ("standard_error", 0), ("half_width", 0), ("share", 0)):
+            yield from _within(f"{path}: {key!r}", getattr(pair, key), low)
 
 
 def _numbers(path: str, values: Iterable[float | None], n: int, of: str) -> Iterator[str]:

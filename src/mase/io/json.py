@@ -170,7 +170,7 @@ def _strict(value: Attribution | Failure) -> str:
 def _completed(value: Attribution, fields: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of an attribution as plain types with the schema and what is computed from them."""
     for plain, response in zip(fields["responses"], value.responses, strict=True):
-        plain.update(intercept=response.intercept, interactions=[])
+        plain.update(intercept=response.intercept)
     zoomed = None if value.zoomed is None else _completed(value.zoomed, fields["zoomed"])
     return {"schema": SCHEMA} | fields | {"zoomed": zoomed}
 

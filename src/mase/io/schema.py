@@ -81,10 +81,10 @@ def json_schema() -> dict[str, Any]:
     for definition in schema["$defs"].values():
         definition["description"] = " ".join(definition["description"].partition("\n\n")[0].split())
     attribution, response = schema["$defs"]["Attribution"], schema["$defs"]["Response"]
-    # What `mase.io.json` writes beside the fields; `interactions` is reserved for later releases.
+    # What `mase.io.json` writes beside the fields.
     attribution["properties"] = {"schema": {"const": SCHEMA}} | attribution["properties"]
     attribution["required"] = ["schema", *attribution["required"]]
-    response["properties"] |= {"intercept": {"type": "number"}, "interactions": {"type": "array"}}
+    response["properties"] |= {"intercept": {"type": "number"}}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": SCHEMA} | schema
 
 

@@ -9,13 +9,14 @@ from mase.arrays import Floats
 from mase.errors import OptionError
 from mase.regression.covariance import no_scatter
 from mase.regression.diagnostics import adjusted_r2, coefficients, condition, constant, quality_notes, split_half
+from mase.regression.estimator import Estimator
 from mase.regression.held_out import held_out_r2
+from mase.regression.interactions import interactions
 from mase.regression.oracle import Oracle
 from mase.regression.problem import (
     Design,
     Distribution,
     Estimate,
-    Estimator,
     ExhaustiveDesign,
     Problem,
     Sample,
@@ -149,10 +150,10 @@ class Regression:
         responses = oracle.respond(scores)
         problem = sample.problem(responses, None)
         first, *later = shares(design)
-        sample = replace(sample, weights=first * design.rounds * sample.weights)
+        sample = sample.scaled(first * design.rounds)
         for share in later:
             round_sample = design.exhaustive(distribution, coefficients(self.estimator, problem))
-            sample = replace(sample, weights=sample.weights + share * design.rounds * round_sample.weights)
+            sample = sample.mixed(round_sample.scaled(share * design.rounds))
             problem = sample.problem(responses, None)
         estimate = self._fit(oracle, sample, responses, problem)
         return _Fitted(Answered(sample, scores, None), responses, problem, estimate)
@@ -204,6 +205,7 @@ class Regression:
             r2_held_out=held_out,
             split_half=halves,
             condition=condition(fitted.problem),
+            interactions=() if r2 is None else interactions(sample, fitted.responses, estimate.gamma),
             answered=None if self.needs_gradients or own_weights else fitted.answered,
         )
 

@@ -6,8 +6,9 @@ import numpy as np
 
 from mase.arrays import Bools, Floats
 from mase.attribution import LISTED, Note
+from mase.regression.estimator import Estimator, Solver
 from mase.regression.oracle import Oracle
-from mase.regression.problem import Estimate, Estimator, Problem, Sample, Solver
+from mase.regression.problem import Estimate, Problem, Sample
 
 __all__ = [
     "adjusted_r2",

@@ -4,7 +4,8 @@ import numpy as np
 
 from mase.arrays import Floats, Ints
 from mase.regression.diagnostics import coefficients, share_explained, unexplained_halves
-from mase.regression.problem import Estimate, Estimator, Problem, Sample
+from mase.regression.estimator import Estimator
+from mase.regression.problem import Estimate, Problem, Sample
 
 __all__ = ["held_out_r2"]
 

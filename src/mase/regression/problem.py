@@ -1,15 +1,16 @@
-"""The values that designs, estimators and strategies exchange, and the protocols of designs and estimators."""
+"""The values that designs, estimators and strategies exchange, and the protocols of designs."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from mase.arrays import Bools, Floats, Ints
 from mase.regression.covariance import Covariance, no_scatter
 
-__all__ = ["Design", "Distribution", "Estimate", "Estimator", "ExhaustiveDesign", "Problem", "Sample", "Solver"]
+__all__ = ["Design", "Distribution", "Estimate", "ExhaustiveDesign", "Problem", "Sample"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,9 @@ class Sample:
         estimators ignore them.
     starts
         Index of the first row of each round.
+    laws
+        `(m, n)`: the share of each row's weight that is due to each of m laws, under which the coordinates are
+        independent coins. Columns sum to 1. None if coordinates depend on each other, or rows do not count alike.
     """
 
     coordinates: Floats
@@ -62,6 +66,7 @@ class Sample:
     exhaustive: bool = False
     n_exact: int = 0
     starts: tuple[int, ...] = (0,)
+    laws: Floats | None = None
 
     def head(self, n: int) -> "Sample":
         """Return the sample of the first n rows; n must be even if rows are paired."""
@@ -72,6 +77,7 @@ class Sample:
             deviations=self.deviations[:n],
             weights=self.weights[:n],
             starts=tuple(start for start in self.starts if start < n),
+            laws=None if self.laws is None else self.laws[:, :n],
         )
 
     def joined(self, more: "Sample") -> "Sample":
@@ -84,7 +90,19 @@ class Sample:
             deviations=np.concatenate([self.deviations, more.deviations]),
             weights=np.concatenate([self.weights, more.weights]),
             starts=(*self.starts, len(self.coordinates)),
+            laws=None if self.laws is None or more.laws is None else block_diag(self.laws, more.laws),
         )
+
+    def scaled(self, factor: float) -> "Sample":
+        """Return the sample with weights times `factor`."""
+        return replace(self, weights=factor * self.weights)
+
+    def mixed(self, other: "Sample") -> "Sample":
+        """Return the sample whose weights are the sums of these and those of another sample of the same rows."""
+        weights, laws = self.weights + other.weights, None
+        if self.laws is not None and other.laws is not None:
+            laws = np.concatenate([self.laws * self.weights, other.laws * other.weights]) / weights
+        return replace(self, weights=weights, laws=laws)
 
     def problem(self, responses: Floats, base: float | None, gradients: Floats | None = None) -> "Problem":
         """Return the regression problem for `responses` `(n,)` (and `gradients` `(n, p)`) at these points.
@@ -268,32 +286,4 @@ class ExhaustiveDesign(Design, Protocol):
 
         The rows and the sum of the weights are the same for every `gamma`, so that rounds can be mixed.
         """
-        ...
-
-
-class Estimator(Protocol):
-    """Solves a problem for its coefficients.
-
-    Attributes
-    ----------
-    needs_base
-        Whether it subtracts the response at the centre (Theorem 1), which is then evaluated as well.
-    needs_gradients
-        Whether it uses gradients instead of responses (white box).
-    """
-
-    needs_base: ClassVar[bool]
-    needs_gradients: ClassVar[bool]
-
-    def fit(self, problem: Problem) -> Estimate:
-        """Return gamma `(p,)` with its covariance."""
-        ...
-
-
-@runtime_checkable
-class Solver(Protocol):
-    """An estimator that can compute the coefficients more cheaply without their covariance."""
-
-    def solve(self, problem: Problem) -> Floats:
-        """Return the same gamma `(p,)` as `fit`."""
         ...

@@ -111,7 +111,7 @@ def _rounded(solution: Solution, variance: float, n_rows: int) -> Solution:
     variances: Floats = np.full(p, variance * (4 / n_rows if solution.exact else 2))
     estimate = replace(solution.estimate, covariance=np.diag(variances) if p <= MOST_CORRELATED else variances)
     others = tuple(_rounded(other, variance, n_rows) for other in solution.others)
-    return replace(solution, estimate=estimate, exact=False, others=others)
+    return replace(solution, estimate=estimate, exact=False, interactions=(), others=others)
 
 
 def _together(runs: Sequence[Solution]) -> Solution:
@@ -121,6 +121,7 @@ def _together(runs: Sequence[Solution]) -> Solution:
         estimate=_mean([run.estimate for run in runs]),
         response=float(np.mean([run.response for run in runs])),
         exact=False,
+        interactions=(),
         others=tuple(_together(of_one) for of_one in zip(*(run.others for run in runs), strict=True)),
     )
 

@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 
 from mase.arrays import Floats
-from mase.attribution import Note
+from mase.attribution import Interaction, Note
 from mase.regression.cost import Cost
 from mase.regression.oracle import Oracle
 from mase.regression.precision import Precision
@@ -60,6 +60,8 @@ class Solution:
         The regression that was solved; None for a procedure.
     r2, r2_held_out, split_half, condition
         Quality of the fit (see `mase.regression.diagnostics` and `held_out`); None if it is unknown.
+    interactions
+        The pairs of coordinates that matter together, strongest first (see `mase.regression.interactions`).
     answered
         The rows and answers of a regression without gradients, from which other classes are to be solved; None for
         anything else.
@@ -81,6 +83,7 @@ class Solution:
     r2_held_out: float | None = None
     split_half: float | None = None
     condition: float | None = None
+    interactions: tuple[Interaction, ...] = ()
     answered: Answered | None = None
     others: tuple["Solution", ...] = ()
     leads: bool = False

@@ -15,6 +15,7 @@ __all__ = [
     "duration",
     "evidence_facts",
     "explained",
+    "interaction_line",
     "link_name",
     "measured",
     "origin",
@@ -200,6 +201,20 @@ def evidence_facts(attribution: Attribution, name: Callable[[str], str] = inline
     kind = "the smallest set" if flip.smallest else "a small set"
     other = f"{name(flip.label)} {percent(flip.probability)}"
     return [f"without {words(flip.units)}: {other}, {kind} that flips it", *facts]
+
+
+def interaction_line(attribution: Attribution, name: Callable[[str], str] = inline) -> list[str]:
+    """Return a line with the strongest pairs of units that matter together; nothing if none does.
+
+    `name` makes words fit for display.
+    """
+    scale, units = scale_of(attribution), attribution.units
+    pairs = [
+        f"“{name(units[pair.units[0]].text)}” × “{name(units[pair.units[1]].text)}” {scale.signed(pair.score)}"
+        + (f" ± {scale.error(pair.half_width)}" if pair.half_width else "")
+        for pair in attribution.interactions[:_MOST_NAMED]
+    ]
+    return [f"kept together, beyond the sum of both: {', '.join(pairs)}"] if pairs else []
 
 
 def zoomed_facts(attribution: Attribution) -> list[str]:

@@ -12,6 +12,7 @@ from mase.render.facts import (
     cost_facts,
     cut_off,
     evidence_facts,
+    interaction_line,
     origin,
     other_notes,
     other_responses,
@@ -90,6 +91,7 @@ class View:
     text: Markup
     classes: Sequence[_ClassRow]
     words: Sequence[_WordRow]
+    pairs: Sequence[str]
     others: Sequence[str]
     evidence: Sequence[str]
     facts: Sequence[str]
@@ -165,6 +167,7 @@ def view_of(
         ),
         classes=_class_rows(a),
         words=_word_rows(a, strongest(a, _n_listed(len(a.words))), scale),
+        pairs=[f"{line[0].upper()}{line[1:]}." for line in interaction_line(a, isolated)],
         others=other_responses(a),
         evidence=[f"{fact[0].upper()}{fact[1:]}." for fact in evidence_facts(a, isolated)],
         facts=[f"scores: {unit(a)}", *quality_facts(a), *cost_facts(a)],

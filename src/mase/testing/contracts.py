@@ -17,7 +17,8 @@ from mase.models import Callable
 from mase.models.protocol import Model
 from mase.outputs.protocol import Output
 from mase.regression.covariance import covariance
-from mase.regression.problem import Design, Distribution, Estimator, ExhaustiveDesign, Problem, Sample
+from mase.regression.estimator import Estimator
+from mase.regression.problem import Design, Distribution, ExhaustiveDesign, Problem, Sample
 from mase.regression.strategy import Strategy
 from mase.spaces import SPACES
 from mase.spaces.protocol import Noise, Space
@@ -55,6 +56,10 @@ def check_design(design: Design, *, n: int = 400, p: int = 7, distribution: Dist
     assert np.array_equal(sample.coordinates, again.coordinates), "equal generators gave different rows"
     if sample.center is not None:
         assert np.allclose(sample.coordinates - sample.deviations, sample.center)
+    if sample.laws is not None:
+        assert np.allclose(sample.laws.sum(axis=0), np.ones(rows)), (
+            "the shares of the laws do not sum to 1 for each row"
+        )
     if sample.paired:
         assert np.array_equal(sample.deviations[0::2], -sample.deviations[1::2]), "rows are not mirrored"
     _check_moments(design.draw(np.random.default_rng(4), 20_000, target), target)

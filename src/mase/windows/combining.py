@@ -9,7 +9,19 @@ from typing import Any, TypeVar
 import numpy as np
 
 from mase.arrays import Floats
-from mase.attribution import Attribution, Fit, Note, Prediction, Response, Token, Unit, Window, WindowResponse, ranking
+from mase.attribution import (
+    Attribution,
+    Fit,
+    Interaction,
+    Note,
+    Prediction,
+    Response,
+    Token,
+    Unit,
+    Window,
+    WindowResponse,
+    ranking,
+)
 from mase.choices import Pooling
 from mase.document import Field
 from mase.windows.long_text import WindowText
@@ -170,7 +182,20 @@ def _response(
         exact=all(response.exact for response in found),
         signed=all(response.signed for response in found),
         token_scores=tuple(by_token[window][index] for window, index in tokens) if by_token else None,
+        interactions=_interactions(found, places),
     )
+
+
+def _interactions(found: Sequence[Response], places: Sequence[Place]) -> tuple[Interaction, ...]:
+    """Return the interactions of units that both have their scores from the window in which the pair was found."""
+    index_of = {place: index for index, place in enumerate(places)}
+    pairs = (
+        replace(pair, units=(index_of[window, pair.units[0]], index_of[window, pair.units[1]]))
+        for window, response in enumerate(found)
+        for pair in response.interactions
+        if all((window, unit) in index_of for unit in pair.units)
+    )
+    return tuple(sorted(pairs, key=lambda pair: -abs(pair.score)))
 
 
 def _fit(found: Sequence[Fit]) -> Fit:

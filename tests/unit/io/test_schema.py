@@ -9,7 +9,7 @@ import pytest
 from tests.attributions import attribution, changed
 
 import mase
-from mase.attribution import Fit, Note, Response, Unit
+from mase.attribution import Fit, Interaction, Note, Response, Unit
 from mase.errors import DataError
 from mase.io.json import dumps, from_dict, loads, to_dict
 from mase.io.schema import json_schema
@@ -40,14 +40,19 @@ def test_the_unit_of_a_note_is_one_of_the_units(wrong):
         (("seed",), -(10**400)),
         (("responses", 0, "standard_errors", 0), -1e-3), (("responses", 0, "order", 0), 10**400),
         (("units", 3, "end"), 12),
+        (("responses", 0, "interactions", 0, "units"), [3, 1]), (("responses", 0, "interactions", 0, "units"), [1, 99]),
+        (("responses", 0, "interactions", 0, "units"), [-1, 1]), (("responses", 0, "interactions", 0, "share"), -0.5),
+        (("responses", 0, "interactions", 0, "standard_error"), -1),
+        (("responses", 0, "interactions", 0, "half_width"), -1), (("responses", 0, "interactions", 0, "units"), [1]),
         (("truncation",), {"n_kept": -1, "n_total": 2, "kept": "end"}),
         (("truncation",), {"n_kept": 3, "n_total": 2, "kept": "end"}),
     ],
 )  # fmt: skip
 def test_values_that_cannot_be_are_refused_by_key(place, value):
-    assert from_dict(to_dict(attribution())) == attribution()
+    made = attribution(interactions=(Interaction((1, 3), -0.1, 0.01, 0.03, 0.02),))
+    assert from_dict(to_dict(made)) == made
     with pytest.raises(DataError) as caught:
-        from_dict(changed(place, value))
+        from_dict(changed(place, value, made))
     key = [part for part in place if isinstance(part, str)][-1]
     assert re.search(rf"\b{key}\b", str(caught.value))
     assert len(str(caught.value)) < 500
@@ -65,12 +70,20 @@ def test_the_published_schema_is_that_of_the_values():
     """`python tools/schema.py` writes it."""
     committed = json.loads((ROOT / "docs" / "schema" / "mase.attribution-2.json").read_text(encoding="utf-8"))
     assert committed == json_schema()
-    for name, kind in (("Response", Response), ("Unit", Unit), ("Note", Note), ("Fit", Fit)):
+    for name, kind in (
+        ("Response", Response),
+        ("Unit", Unit),
+        ("Note", Note),
+        ("Fit", Fit),
+        ("Interaction", Interaction),
+    ):
         assert set(committed["$defs"][name]["properties"]) >= {one.name for one in fields(kind)}
 
 
 def test_every_key_that_is_written_is_in_the_schema():
-    plain = to_dict(attribution(notes=[("early", "x", 3)], truncation=Truncation(3, 5, "end")))
+    pair = Interaction((1, 3), -0.1, 0.01, 0.03, 0.02)
+    made = attribution(notes=[("early", "x", 3)], truncation=Truncation(3, 5, "end"), interactions=(pair,))
+    plain = to_dict(made)
     assert list(undescribed(plain, json_schema(), "")) == []
     plain["responses"][0]["colour"] = plain["fit"]["colour"] = plain["colour"] = "red"
     assert sorted(undescribed(plain, json_schema(), "")) == [".colour", ".fit.colour", ".responses[].colour"]
@@ -87,7 +100,7 @@ def undescribed(value, kind, path, schema=None):
                     yield f"{path}.{key}"
                 else:
                     yield from undescribed(member, described["properties"][key], f"{path}.{key}", schema)
-        if isinstance(value, list) and "items" in described:
+        if isinstance(value, list) and described.get("items"):  # false for the numbers of a pair
             for member in value:
                 yield from undescribed(member, described["items"], f"{path}[]", schema)
 

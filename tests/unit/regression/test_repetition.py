@@ -70,6 +70,9 @@ def test_rounding_costs_no_evaluation_and_is_in_the_errors(method):
     assert not found.exact
     assert (errors > 0).all()
     assert (np.abs(found.estimate.gamma - expected.estimate.gamma) <= 3 * errors).all()
+    if method == "mase":
+        assert expected.interactions  # of all subsets, without an error
+    assert found.interactions == ()  # whose error by rounding is not known
     plain = run(FunctionProbe(rounded, 4), method, n_samples=200)
     assert {note.code for note in plain.notes} >= {"batch-dependent"}
     assert plain.cost.n_queries > found.cost.n_queries

@@ -2,13 +2,15 @@
 
 from dataclasses import replace
 
+import pytest
 from tests.answers import cited
 from tests.attributions import attribution
 
-from mase.attribution import Fit, Prediction
+from mase.attribution import Fit, Interaction, Prediction
 from mase.render.facts import (
     cost_facts,
     duration,
+    interaction_line,
     measured,
     origin,
     other_responses,
@@ -18,6 +20,8 @@ from mase.render.facts import (
     top_classes,
     unit,
 )
+from mase.render.html import page
+from mase.render.terminal import summary
 
 
 def test_facts():
@@ -63,3 +67,24 @@ def test_other_responses_have_a_line_each():
     assert len(lines) == 9
     assert other_responses(found) == []
     assert other_responses(cited()) == []  # parts of an answer
+
+
+def test_the_strongest_pairs_have_a_line():
+    pair = Interaction((1, 3), -0.25, 0.01, 0.0301, 0.02)
+    assert interaction_line(attribution()) == []
+    start = "kept together, beyond the sum of both: “cast” × “superb” −0.250"
+    assert interaction_line(attribution(interactions=(pair,))) == [f"{start} ± 0.031"]
+    exact = replace(pair, standard_error=0.0, half_width=0.0)
+    assert interaction_line(attribution(interactions=(exact,), exact=True)) == [start]
+    (line,) = interaction_line(attribution(interactions=(pair,) * 5))
+    assert line.count("×") == 3
+
+
+@pytest.mark.parametrize("made", [attribution, cited])
+def test_pages_and_terminals_show_pairs(made):
+    plain = made()
+    first = replace(plain.responses[0], interactions=(Interaction((0, 1), -0.25, 0.01, 0.03, 0.02),))
+    found = replace(plain, responses=(first, *plain.responses[1:]))
+    for screen in (page, summary):
+        assert "ept together" in screen([found] if screen is page else found)
+        assert "ept together" not in screen([plain] if screen is page else plain)

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from tests.unit.windows.texts import LENGTH, additive, long_text, tokenize, worth
+from tests.unit.windows.texts import LENGTH, additive, long_text, paired, tokenize, worth
 
 import mase
 from mase.errors import CapabilityError, OptionError, UnknownNameError
@@ -40,6 +40,15 @@ def test_an_additive_model_gets_its_amounts_back_in_every_window(pooling):
     deciding = [window.of("yes").decides for window in found.windows]
     assert deciding.index(True) == (0 if pooling == "first" else int(np.argmax(values)))
     assert deciding.count(True) == 1
+
+
+def test_a_pair_of_words_of_one_window_is_found():
+    found = mase.Explainer(paired(64, 66), method="mase-mask", **OPTIONS | {"n_samples": 400})(TEXT, target="yes")
+    assert len(found.windows) > 3
+    (pair,) = found.interactions
+    assert [number(found.words[unit]) for unit in pair.units] == [64, 66]
+    assert pair.score == pytest.approx(-4, abs=1e-6)
+    assert loads(dumps(found)) == found
 
 
 def test_a_score_is_that_of_the_window_in_which_the_unit_is_farthest_from_a_cut():

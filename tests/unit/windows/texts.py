@@ -22,6 +22,19 @@ class Additive(torch.nn.Module):
         return (self.words(ids) * places[:, None]).sum(dim=1)
 
 
+class Paired(Additive):
+    """Additive, and 4 less for the second class where two words are both there."""
+
+    def __init__(self, worth, first, second):
+        super().__init__(worth)
+        self.pair = first, second
+
+    def forward(self, ids):
+        kept = self.words(ids)[:, :, 1] != 0  # a masked word has another vector, in the place of its id
+        both = torch.stack([(kept & (ids == number)).any(dim=1) for number in self.pair]).all(dim=0)
+        return super().forward(ids) - 4 * both[:, None] * torch.tensor([0.0, 1.0], dtype=torch.float64)
+
+
 def worth(number):
     """The amount of word number i: of both signs, and the same for every 50th word."""
     return ((number * 37) % 50 - 20) / 64
@@ -42,6 +55,12 @@ def additive(slope=0.0, max_length=LENGTH, **options):
     return TorchModule(
         module, tokenize=tokenize, max_length=max_length, outputs="logits", labels=["no", "yes"], **options
     )
+
+
+def paired(first, second):
+    """A model in which two words interact."""
+    module = Paired([worth(number) for number in range(WORDS)], first, second)
+    return TorchModule(module, tokenize=tokenize, max_length=LENGTH, outputs="logits", labels=["no", "yes"])
 
 
 def long_text(n=150, sentence=12):
