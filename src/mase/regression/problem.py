@@ -49,11 +49,11 @@ class Sample:
     n_exact
         Number of leading independent rows with infinite weight. A constrained estimator fits them exactly; other
         estimators ignore them.
+    starts
+        Index of the first row of each round.
     laws
         `(m, n)`: the share of each row's weight that is due to each of m laws, under which the coordinates are
         independent coins. Columns sum to 1. None if coordinates depend on each other, or rows do not count alike.
-    starts
-        Index of the first row of each round.
     """
 
     coordinates: Floats
@@ -65,8 +65,8 @@ class Sample:
     divisible: bool = True
     exhaustive: bool = False
     n_exact: int = 0
-    laws: Floats | None = None
     starts: tuple[int, ...] = (0,)
+    laws: Floats | None = None
 
     def head(self, n: int) -> "Sample":
         """Return the sample of the first n rows; n must be even if rows are paired."""
@@ -76,8 +76,8 @@ class Sample:
             coordinates=self.coordinates[:n],
             deviations=self.deviations[:n],
             weights=self.weights[:n],
-            laws=None if self.laws is None else self.laws[:, :n],
             starts=tuple(start for start in self.starts if start < n),
+            laws=None if self.laws is None else self.laws[:, :n],
         )
 
     def joined(self, more: "Sample") -> "Sample":
@@ -89,8 +89,8 @@ class Sample:
             coordinates=np.concatenate([self.coordinates, more.coordinates]),
             deviations=np.concatenate([self.deviations, more.deviations]),
             weights=np.concatenate([self.weights, more.weights]),
-            laws=None if self.laws is None or more.laws is None else block_diag(self.laws, more.laws),
             starts=(*self.starts, len(self.coordinates)),
+            laws=None if self.laws is None or more.laws is None else block_diag(self.laws, more.laws),
         )
 
     def scaled(self, factor: float) -> "Sample":
