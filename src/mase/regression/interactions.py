@@ -97,14 +97,17 @@ class _Rows:
 
     def found(self, pairs: Ints) -> Iterator[Interaction]:
         """Yield the interactions that are found among pairs of coordinates `(q, 2)`."""
+        n_fitted = self._n_fitted(len(pairs))
+        if not n_fitted or not self.variance:
+            return
         products = _centred(self.z[:, pairs[:, 0]] * self.z[:, pairs[:, 1]], self.weights, self.law)
         root = np.sqrt(self.weights)[:, None]
         mains = _orthonormal(root * self.mains)
-        if mains is None or not self.variance or not len(pairs):
+        if mains is None:
             return
         basis, _ = mains
         y, left = _without(basis, root[:, 0] * self.y), _without(basis, root * products)
-        chosen = _most_significant(left, y, self._n_fitted(len(pairs)))
+        chosen = _most_significant(left, y, n_fitted)
         fitted = _orthonormal(left[:, chosen])
         if fitted is None:
             return
