@@ -7,7 +7,7 @@ import numpy as np
 
 from mase.arrays import Floats, Ints
 from mase.designs.hadamard import Hadamard
-from mase.designs.placement import single
+from mase.designs.placement import coins, single
 from mase.errors import OptionError
 from mase.regression.problem import Distribution, Sample
 
@@ -58,7 +58,8 @@ class CloseUp:
         kept = np.ones((n, len(gamma)))
         some = Hadamard().distribution(np.ones(len(strongest)))
         kept[:, strongest] = Hadamard().draw(rng, n, some).coordinates
-        return single(kept - distribution.center, distribution)
+        rates = np.where(np.isin(np.arange(len(gamma)), strongest), 0.5, 1.0)
+        return coins(single(kept - distribution.center, distribution), rates, independent=False)
 
     def exhaustive(self, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return all rows, equally weighted."""

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import expit
 
 from mase.arrays import Floats
-from mase.designs.placement import every_row, independent, single, subsets
+from mase.designs.placement import coins, every_row, single, subsets
 from mase.errors import OptionError
 from mase.regression.covariance import Covariance
 from mase.regression.problem import Distribution, Sample
@@ -70,13 +70,14 @@ class Focused:
         """Return n rows; given the coefficients gamma `(p,)` so far, mask words with high coefficients more often."""
         rates = self._rates(distribution.covariance.size, gamma)
         kept = (rng.random((n, len(rates))) >= rates).astype(np.float64)
-        return independent(single(kept - distribution.center, distribution))
+        return coins(single(kept - distribution.center, distribution), 1 - rates)
 
     def exhaustive(self, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return all rows of a round, weighted by their probabilities in it."""
         rates = self._rates(distribution.covariance.size, gamma)
         kept = subsets(len(rates))
-        return independent(every_row(kept, np.where(kept == 1, 1 - rates, rates).prod(axis=1), distribution))
+        probabilities = np.where(kept == 1, 1 - rates, rates).prod(axis=1)
+        return coins(every_row(kept, probabilities, distribution), 1 - rates)
 
     def _rates(self, p: int, gamma: Floats | None) -> Floats:
         """Return the probability `(p,)` of each word to be masked, given the coefficients `(p,)` so far."""

@@ -20,6 +20,7 @@ ESTIMATORS = Registry(
         "least-squares": "mase.estimators.least_squares:LeastSquares",
         "ridge": "mase.estimators.ridge:Ridge",
         "empirical-bayes": "mase.estimators.empirical_bayes:EmpiricalBayes",
+        "gaussian-process": "mase.estimators.gaussian_process:GaussianProcess",
         "lasso": "mase.estimators.lasso:Lasso",
         "penalised-lasso": "mase.estimators.penalised_lasso:PenalisedLasso",
         "sparse": "mase.estimators.sparse:Sparse",

@@ -43,9 +43,9 @@ def interactions(sample: Sample, responses: Floats, gamma: Floats) -> tuple[Inte
 
     A pair is found if its coefficient differs from 0 at the 5 % level, with Holm's correction for all pairs that were
     tried, and if it explains at least 1 % of the variance of the responses. Found pairs are sorted by absolute score.
-    There are none unless the sample has `laws`, because other rows do not tell pairs apart.
+    There are none unless the sample has `laws` of independent coins, because other rows do not tell pairs apart.
     """
-    if sample.laws is None:
+    if sample.laws is None or not sample.laws.independent:
         return ()
     strongest = np.sort(np.argsort(-np.abs(gamma), kind="stable")[:_MOST_UNITS])
     pairs = np.array(list(combinations(strongest, 2)), dtype=np.int64).reshape(-1, 2)
@@ -85,8 +85,8 @@ class _Rows:
     def of(cls, sample: Sample, responses: Floats) -> Self:
         """Return the rows of a sample that has laws."""
         assert sample.laws is not None
-        law, row = np.nonzero(sample.laws)
-        weights = sample.weights[row] * sample.laws[law, row]
+        law, row = np.nonzero(sample.laws.shares)
+        weights = sample.weights[row] * sample.laws.shares[law, row]
         z = _centred(sample.deviations[row], weights, law)
         y = _centred(responses[row], weights, law)
         mains, variance = z, float(np.average(y**2, weights=weights))

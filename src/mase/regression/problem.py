@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from scipy.linalg import block_diag
 
 from mase.arrays import Bools, Floats, Ints
 from mase.regression.covariance import Covariance, no_scatter
+from mase.regression.laws import Laws
 
 __all__ = ["Design", "Distribution", "Estimate", "ExhaustiveDesign", "Problem", "Sample"]
 
@@ -52,8 +52,7 @@ class Sample:
     starts
         Index of the first row of each round.
     laws
-        `(m, n)`: the share of each row's weight that is due to each of m laws, under which the coordinates are
-        independent coins. Columns sum to 1. None if coordinates depend on each other, or rows do not count alike.
+        The laws of rows of zeros and ones; None if they are not known, or rows do not count alike.
     """
 
     coordinates: Floats
@@ -66,7 +65,7 @@ class Sample:
     exhaustive: bool = False
     n_exact: int = 0
     starts: tuple[int, ...] = (0,)
-    laws: Floats | None = None
+    laws: Laws | None = None
 
     def head(self, n: int) -> "Sample":
         """Return the sample of the first n rows; n must be even if rows are paired."""
@@ -77,7 +76,7 @@ class Sample:
             deviations=self.deviations[:n],
             weights=self.weights[:n],
             starts=tuple(start for start in self.starts if start < n),
-            laws=None if self.laws is None else self.laws[:, :n],
+            laws=None if self.laws is None else self.laws.rows(slice(n)),
         )
 
     def joined(self, more: "Sample") -> "Sample":
@@ -90,7 +89,7 @@ class Sample:
             deviations=np.concatenate([self.deviations, more.deviations]),
             weights=np.concatenate([self.weights, more.weights]),
             starts=(*self.starts, len(self.coordinates)),
-            laws=None if self.laws is None or more.laws is None else block_diag(self.laws, more.laws),
+            laws=None if self.laws is None or more.laws is None else self.laws.joined(more.laws),
         )
 
     def scaled(self, factor: float) -> "Sample":
@@ -101,7 +100,7 @@ class Sample:
         """Return the sample whose weights are the sums of these and those of another sample of the same rows."""
         weights, laws = self.weights + other.weights, None
         if self.laws is not None and other.laws is not None:
-            laws = np.concatenate([self.laws * self.weights, other.laws * other.weights]) / weights
+            laws = self.laws.mixed(self.weights, other.laws, other.weights)
         return replace(self, weights=weights, laws=laws)
 
     def problem(self, responses: Floats, base: float | None, gradients: Floats | None = None) -> "Problem":
@@ -124,8 +123,9 @@ class Sample:
         m = self.n_exact
         exact = (z[:m], y[:m]) if m else None
         slopes = None if gradients is None else gradients[m:]
+        laws = None if self.paired or self.laws is None else self.laws.rows(slice(m, None))
         return Problem(
-            z[m:], y[m:], weights[m:], base, not self.paired, self.covariance, slopes, exact, self.exhaustive
+            z[m:], y[m:], weights[m:], base, not self.paired, self.covariance, slopes, exact, self.exhaustive, laws
         )
 
 
@@ -150,6 +150,8 @@ class Problem:
         are none.
     exhaustive
         Whether the rows are all possible rows of the design.
+    laws
+        The laws of the rows; None if they are not known, and for half differences of mirrored rows.
     """
 
     z: Floats
@@ -161,6 +163,7 @@ class Problem:
     gradients: Floats | None = None
     exact: tuple[Floats, Floats] | None = None
     exhaustive: bool = False
+    laws: Laws | None = None
 
     @property
     def n(self) -> int:
@@ -180,7 +183,9 @@ class Problem:
     def rows(self, chosen: slice | Bools) -> "Problem":
         """Return the problem of some of the rows."""
         gradients = None if self.gradients is None else self.gradients[chosen]
-        return replace(self, z=self.z[chosen], y=self.y[chosen], weights=self.weights[chosen], gradients=gradients)
+        laws = None if self.laws is None else self.laws.rows(chosen)
+        some = replace(self, z=self.z[chosen], y=self.y[chosen], weights=self.weights[chosen])
+        return replace(some, gradients=gradients, laws=laws)
 
     def squares(self, values: Floats) -> float:
         """Return sum w (v - mean)^2 for values `(n,)` of the rows; without an intercept the mean is taken as 0."""

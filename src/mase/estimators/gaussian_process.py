@@ -1,0 +1,273 @@
+"""Regression with interactions as a random part: what rows of zeros and ones leave open is what was not asked."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+import numpy as np
+from scipy.linalg import eigh, solve_triangular
+from scipy.special import expit, ndtri, softmax, stdtrit
+
+from mase.arrays import Floats
+from mase.errors import OptionError
+from mase.estimators.empirical_bayes import EmpiricalBayes, correlations
+from mase.estimators.least_squares import LeastSquares
+from mase.regression.covariance import MOST_CORRELATED, no_scatter
+from mase.regression.laws import Laws
+from mase.regression.problem import Estimate, Problem
+
+__all__ = ["GaussianProcess"]
+
+# Shares of the variance of the responses that is linear, a priori uniform, on a grid of their log-odds.
+_LOG_ODDS = np.concatenate([np.arange(-4.0, 8.0, 1.0), np.arange(8.0, 27.0, 3.0)])
+_LINEAR, _REST = expit(_LOG_ODDS), expit(-_LOG_ODDS)
+_LOG_PRIOR = np.log(_LINEAR * _REST * np.gradient(_LOG_ODDS))
+# Sums of the weights of all coordinates in the kernel of interactions: the larger, the more coordinates interact at
+# once. Without a bound every subset has a value of its own.
+_REACHES = (0.5, 1.0, 2.0, 4.0, 8.0, np.inf)
+# The reach with which correlations of neighbouring coefficients are compared.
+_USUAL = 2.0
+_MOST = 1 - 1e-9  # weight of a coordinate
+# Variance of rounding, relative to that of the responses, per row.
+_ROUNDING = 1e-13
+# Squares of centred responses below this share of those of the responses are rounding.
+_CONSTANT = 1e-24
+_LEVEL = 0.975
+_STEPS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianProcess:
+    """The coefficients to which ever more rows of the design converge, under a random function of the coordinates.
+
+    The function has a linear part and one of interactions of any order, and both are Gaussian. Its posterior given the
+    responses is that of a Gaussian process. The scores are the posterior means of the coefficients that least squares
+    has on all rows that the laws of the design can draw, each weighted by its probability.
+
+    So what is not linear is no noise here. It cancels where the rows are balanced, such as in mirrored pairs. What is
+    equal is not asked twice, and if all rows have been asked there is nothing left to estimate.
+
+    Parameters
+    ----------
+    dof
+        Degrees of freedom of the Student t distribution of the linear coefficients: the fewer, the more may some of
+        them stand out.
+
+    Notes
+    -----
+    The kernel of the interactions is a product over coordinates, 1 + rho_j s_j s'_j with s = -1 or 1, without its
+    constant and its linear terms: an ANOVA kernel (Durrande et al. 2013). A coordinate has the weight rho_j in
+    proportion to the scale of its coefficient, so that strong coordinates interact more. As laws are products as well,
+    all integrals are exact (Bayesian quadrature, O'Hagan 1991). The share that is linear and the reach of the
+    interactions are averaged over their posterior.
+
+    Of a design without known laws, of rows with unequal weights and of more than 2,000 coordinates, the estimate is
+    that of `EmpiricalBayes`, which takes for noise what is not linear.
+    """
+
+    dof: float = 4.0
+    needs_base: ClassVar[bool] = False
+    needs_gradients: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not self.dof > 0:
+            raise OptionError(f"dof is {self.dof!r}, expected a number > 0")
+
+    def fit(self, problem: Problem) -> Estimate:
+        """Return gamma `(p,)` with its posterior covariance."""
+        if problem.unlimited:
+            return LeastSquares().fit(problem)
+        laws = problem.laws
+        if laws is None or np.ptp(problem.weights) > 0 or not 1 < problem.p <= MOST_CORRELATED:
+            return EmpiricalBayes(self.dof).fit(problem)
+        rows = _Rows.of(problem, laws)
+        if rows.total <= _CONSTANT * float(problem.y @ problem.y):
+            return Estimate(np.zeros(problem.p), no_scatter(problem.p), 0.0, prior=True)
+        scales = np.ones(problem.p)
+        factor = max(correlations(problem.p), key=lambda one: _Fit.of(rows, one, scales, (_USUAL,)).evidence)
+        alike = found = _Fit.of(rows, factor, scales, _REACHES)
+        for _ in range(_STEPS):
+            squares = found.mean**2 + np.diag(found.covariance)
+            scales = (self.dof + squares / squares.mean()) / (self.dof + 1)
+            scales /= np.exp(np.log(scales).mean())
+            found = _Fit.of(rows, np.sqrt(scales)[:, None] * factor, scales, _REACHES)
+        widened = (stdtrit(len(rows.y), _LEVEL) / ndtri(_LEVEL)) ** 2
+        return Estimate(found.mean, widened * (alike.covariance + found.covariance) / 2, found.used, prior=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The different rows, as signs `(u, p)`, and the contrasts `(u, u - 1)` that do not depend on a constant.
+
+    Attributes
+    ----------
+    signs, contrasts, laws
+        See above, and the laws of all rows.
+    y
+        Contrasts of the mean responses of the rows `(u - 1,)`.
+    total
+        Sum of the squares of y.
+    noise
+        Variance of the contrasts `(u - 1, u - 1)` by which equal rows differ, relative to that of the responses.
+    """
+
+    signs: Floats
+    contrasts: Floats
+    laws: "_Integrals"
+    y: Floats
+    total: float
+    noise: Floats
+
+    @classmethod
+    def of(cls, problem: Problem, laws: Laws) -> Self:
+        rows, first, group, counts = np.unique(
+            problem.z, axis=0, return_index=True, return_inverse=True, return_counts=True
+        )
+        group, u = group.ravel(), len(rows)
+        means = np.bincount(group, problem.y) / counts
+        within = float(np.sum((problem.y - means[group]) ** 2)) / max(problem.n - u, 1)
+        noise = np.maximum(within / max(float(problem.y.var()), np.finfo(np.float64).tiny) / counts, u * _ROUNDING)
+        contrasts = np.linalg.qr(np.column_stack([np.ones(u), np.eye(u)[:, 1:]]))[0][:, 1:]
+        y = contrasts.T @ means
+        signs = np.sign(rows - (problem.z.min() + problem.z.max()) / 2)
+        spread = (contrasts.T * noise) @ contrasts
+        return cls(signs, contrasts, _Integrals.of(laws), y, float(y @ y), spread)
+
+
+@dataclass(frozen=True, slots=True)
+class _Integrals:
+    """The laws that rows follow, over which kernels are integrated.
+
+    Attributes
+    ----------
+    shares, means
+        Share of each law `(m,)`, and the mean signs of the coordinates under it `(m, p)`.
+    inverse
+        The inverse of the covariance of the coordinates `(p, p)`, times one half: of products with signs.
+    """
+
+    shares: Floats
+    means: Floats
+    inverse: Floats
+
+    @classmethod
+    def of(cls, laws: Laws) -> Self:
+        shares, means = laws.shares.mean(axis=1), 2 * laws.rates - 1
+        centred = means - shares @ means
+        spread = np.diag(shares @ (1 - means**2)) + (centred.T * shares) @ centred
+        return cls(shares, means, 2 * np.linalg.pinv(spread, hermitian=True))
+
+    def of_rows(self, signs: Floats, weights: Floats, log_norm: float) -> Floats:
+        """Return the covariances `(p, u)` of the coefficients with the values of the interactions at rows `(u, p)`."""
+        found = np.zeros((signs.shape[1], len(signs)))
+        centre = self.shares @ self.means
+        for share, means in zip(self.shares, self.means, strict=True):
+            factors = 1 + weights * means * signs
+            product = share * np.exp(np.log(factors).sum(axis=1) - log_norm)
+            found += (((means + weights * signs) / factors - centre) * product[:, None]).T
+        return np.asarray(self.inverse @ found - 2 * np.exp(-log_norm) * (weights * signs).T)
+
+    def of_laws(self, weights: Floats, log_norm: float) -> Floats:
+        """Return the covariance `(p, p)` of the coefficients that is due to interactions."""
+        p = self.means.shape[1]
+        found, centre = np.zeros((p, p)), self.shares @ self.means
+        for share, one in zip(self.shares, self.means, strict=True):
+            for other_share, other in zip(self.shares, self.means, strict=True):
+                factors = 1 + weights * one * other
+                product = share * other_share * np.exp(np.log(factors).sum() - log_norm)
+                first, second = (one + weights * other) / factors, (other + weights * one) / factors
+                found += product * np.outer(first - centre, second - centre)
+                found += product * np.diag((one * other + weights) / factors - first * second)
+        return np.asarray(self.inverse @ found @ self.inverse - 4 * np.exp(-log_norm) * np.diag(weights))
+
+
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """The posterior of the coefficients, over a grid of linear shares and reaches.
+
+    Attributes
+    ----------
+    mean, covariance
+        Of the coefficients `(p,)` and `(p, p)`.
+    used
+        Effective number of coefficients.
+    evidence
+        The logarithm of the probability of the responses, up to a constant.
+    """
+
+    mean: Floats
+    covariance: Floats
+    used: float
+    evidence: float
+
+    @classmethod
+    def of(cls, rows: _Rows, factor: Floats, scales: Floats, reaches: tuple[float, ...]) -> Self:
+        """Return the posterior for a factor `(p, p)` of the covariance of the linear coefficients."""
+        prior = factor @ factor.T
+        prior *= 4 / np.trace(prior)
+        parts = [_Part.of(rows, prior, scales, reach) for reach in reaches]
+        joint = np.array([part.evidence for part in parts])
+        shares = softmax(joint)
+        means = np.array([part.mean for part in parts])
+        mean = np.asarray(shares @ means)
+        between = (means - mean) * np.sqrt(shares)[:, None]
+        within = sum(share * part.covariance for share, part in zip(shares, parts, strict=True))
+        used = float(shares @ [part.used for part in parts])
+        return cls(mean, np.asarray(within + between.T @ between), used, float(np.logaddexp.reduce(joint)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The same for one reach of the interactions, over a grid of linear shares."""
+
+    mean: Floats
+    covariance: Floats
+    used: float
+    evidence: float
+
+    @classmethod
+    def of(cls, rows: _Rows, prior: Floats, scales: Floats, reach: float) -> Self:
+        """Return the posterior for a covariance `(p, p)` of the linear coefficients, under which rows have variance 1.
+
+        The kernels of the linear part and of the rest are diagonalised together.
+        """
+        signs, contrasts = rows.signs, rows.contrasts
+        weights = np.full(len(scales), _MOST) if np.isinf(reach) else np.minimum(reach * scales / scales.sum(), _MOST)
+        total = float(np.log1p(weights).sum())
+        log_norm = total + float(np.log(-np.expm1(np.log1p(weights.sum()) - total)))
+        rest = contrasts.T @ _interactions(signs, weights, log_norm) @ contrasts + rows.noise
+        linear = contrasts.T @ (signs @ prior @ signs.T) @ contrasts / 4
+        lower = np.linalg.cholesky(rest)
+        whitened = solve_triangular(lower, linear, lower=True)
+        ratios, vectors = eigh(solve_triangular(lower, whitened.T, lower=True))
+        root = solve_triangular(lower, vectors, lower=True, trans="T")  # its columns diagonalise both kernels
+        y, logs = root.T @ rows.y, float(np.log(np.diag(lower)).sum())
+        spread = _LINEAR[:, None] * np.maximum(ratios, 0.0) + _REST[:, None]
+        free = len(y)
+        squares = np.maximum((y**2 / spread).sum(axis=1), 1e-15 * rows.total)
+        joint = -0.5 * (free * np.log(squares / rows.total) + np.log(spread).sum(axis=1)) - logs + _LOG_PRIOR
+        chosen = softmax(joint)
+        # The mean of the variance over its posterior, which is inverse gamma.
+        variances = squares / max(free - 2, 1)
+        to_rows = root.T @ contrasts.T
+        first = to_rows @ (signs @ prior) / 2
+        second = to_rows @ rows.laws.of_rows(signs, weights, log_norm).T
+        means = (_LINEAR[:, None] * y / spread) @ first + (_REST[:, None] * y / spread) @ second
+        mean = np.asarray(chosen @ means)
+        between = (means - mean) * np.sqrt(chosen)[:, None]
+        scale = chosen * variances
+        covariance = (scale @ _LINEAR) * prior + (scale @ _REST) * rows.laws.of_laws(weights, log_norm)
+        for one, of_one in ((first, _LINEAR), (second, _REST)):
+            for other, of_other in ((first, _LINEAR), (second, _REST)):
+                covariance -= (one.T * ((scale * of_one * of_other) @ (1 / spread))) @ other
+        pulls = ((chosen * _LINEAR) @ (1 / spread))[:, None] * first + ((chosen * _REST) @ (1 / spread))[
+            :, None
+        ] * second
+        used = float(np.sum(pulls * (to_rows @ signs))) / 2
+        return cls(mean, covariance + between.T @ between, used, float(np.logaddexp.reduce(joint)))
+
+
+def _interactions(signs: Floats, weights: Floats, log_norm: float) -> Floats:
+    """Return the kernel `(u, u)` of interactions between rows `(u, p)`, whose variance under fair coins is 1."""
+    both, one = np.log1p(weights), np.log1p(-weights)
+    logs = (signs * ((both - one) / 2)) @ signs.T + (both + one).sum() / 2
+    return np.asarray(np.exp(logs - log_norm) - np.exp(-log_norm) * (1 + (signs * weights) @ signs.T))
