@@ -1,4 +1,4 @@
-"""The laws that rows of zeros and ones are drawn from."""
+"""The laws that rows of zeros and ones stand for."""
 
 from dataclasses import dataclass, replace
 from typing import Self
@@ -22,8 +22,8 @@ class Laws:
     rates
         `(m, p)`: the probability that a coordinate is 1.
     independent
-        Whether the coins of different coordinates and rows are independent, as they are not in rows of a Hadamard
-        matrix.
+        Whether rows are drawn from their law, and the coins of different coordinates and rows are independent. Those of
+        a Hadamard matrix are not.
     """
 
     shares: Floats
