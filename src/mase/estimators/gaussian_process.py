@@ -1,11 +1,11 @@
 """Regression with interactions as a random part: what rows of zeros and ones leave open is what was not asked."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import numpy as np
 from scipy.linalg import eigh, solve_triangular
-from scipy.special import expit, ndtri, softmax, stdtrit
+from scipy.special import expit, softmax
 
 from mase.arrays import Floats
 from mase.errors import OptionError
@@ -31,8 +31,10 @@ _MOST = 1 - 1e-9  # weight of a coordinate
 _ROUNDING = 1e-13
 # Squares of centred responses below this share of those of the responses are rounding.
 _CONSTANT = 1e-24
-_LEVEL = 0.975
-_STEPS = 2
+# The least share of the squares of responses that is not linear.
+_LEAST = 1e-15
+# Steps of the EM algorithm for the scales.
+_STEPS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +87,14 @@ class GaussianProcess:
         scales = np.ones(problem.p)
         factor = max(correlations(problem.p), key=lambda one: _Fit.of(rows, one, scales, (_USUAL,)).evidence)
         alike = found = _Fit.of(rows, factor, scales, _REACHES)
-        for _ in range(_STEPS):
-            squares = found.mean**2 + np.diag(found.covariance)
-            scales = (self.dof + squares / squares.mean()) / (self.dof + 1)
+        for step in range(_STEPS):
+            squares = (found.mean**2 + np.diag(found.covariance)) / found.prior
+            scales = (self.dof + squares * scales) / (self.dof + 1)
             scales /= np.exp(np.log(scales).mean())
-            found = _Fit.of(rows, np.sqrt(scales)[:, None] * factor, scales, _REACHES)
-        widened = 1.0
-        return Estimate(found.mean, widened * (alike.covariance + found.covariance) / 2, found.used, prior=True)
+            reaches = (alike.reach,) if step < _STEPS - 1 else _REACHES
+            found = _Fit.of(rows, np.sqrt(scales)[:, None] * factor, scales, reaches)
+        # The scales are no more than an estimate: the covariance is averaged with that for equal scales.
+        return Estimate(found.mean, (alike.covariance + found.covariance) / 2, found.used, prior=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,16 +191,22 @@ class _Fit:
     ----------
     mean, covariance
         Of the coefficients `(p,)` and `(p, p)`.
+    prior
+        Variances `(p,)` of the coefficients without the responses.
     used
         Effective number of coefficients.
     evidence
         The logarithm of the probability of the responses, up to a constant.
+    reach
+        The most probable reach.
     """
 
     mean: Floats
     covariance: Floats
+    prior: Floats
     used: float
     evidence: float
+    reach: float
 
     @classmethod
     def of(cls, rows: _Rows, factor: Floats, scales: Floats, reaches: tuple[float, ...]) -> Self:
@@ -211,8 +220,61 @@ class _Fit:
         mean = np.asarray(shares @ means)
         between = (means - mean) * np.sqrt(shares)[:, None]
         within = sum(share * part.covariance for share, part in zip(shares, parts, strict=True))
+        unknown = shares @ [part.prior for part in parts]
         used = float(shares @ [part.used for part in parts])
-        return cls(mean, np.asarray(within + between.T @ between), used, float(np.logaddexp.reduce(joint)))
+        evidence, best = float(np.logaddexp.reduce(joint)), reaches[int(joint.argmax())]
+        return cls(mean, np.asarray(within + between.T @ between), unknown, used, evidence, best)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kernels:
+    """The kernels of the linear part and of the interactions, diagonalised together on the contrasts of the rows.
+
+    Attributes
+    ----------
+    ratios
+        Variance of the linear part in each of the r directions `(r,)`. That of the rest is 1.
+    y
+        The responses in these directions `(r,)`.
+    log_scale
+        Logarithm of the determinant of the change to these directions.
+    linear, rest
+        Covariance of the linear part and of the rest of the coefficients with the directions, each `(r, p)`.
+    signs
+        The rows in these directions `(r, p)`.
+    spread
+        Covariance of the rest of the coefficients `(p, p)`.
+    """
+
+    ratios: Floats
+    y: Floats
+    log_scale: float
+    linear: Floats
+    rest: Floats
+    signs: Floats
+    spread: Floats
+
+    @classmethod
+    def of(cls, rows: _Rows, prior: Floats, weights: Floats) -> Self:
+        """Return the kernels for a covariance `(p, p)` of the linear coefficients and weights `(p,)` of coordinates."""
+        signs, contrasts, total = rows.signs, rows.contrasts, float(np.log1p(weights).sum())
+        log_norm = total + float(np.log(-np.expm1(np.log1p(weights.sum()) - total)))
+        rest = contrasts.T @ _interactions(signs, weights, log_norm) @ contrasts + rows.noise
+        linear = contrasts.T @ (signs @ prior @ signs.T) @ contrasts / 4
+        lower = np.linalg.cholesky(rest)
+        whitened = solve_triangular(lower, linear, lower=True)
+        ratios, vectors = eigh(solve_triangular(lower, whitened.T, lower=True))
+        root = solve_triangular(lower, vectors, lower=True, trans="T").T
+        to_rows = root @ contrasts.T
+        return cls(
+            np.maximum(ratios, 0.0),
+            root @ rows.y,
+            float(np.log(np.diag(lower)).sum()),
+            to_rows @ (signs @ prior) / 2,
+            to_rows @ rows.laws.of_rows(signs, weights, log_norm).T,
+            to_rows @ signs / 2,
+            rows.laws.of_laws(weights, log_norm),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +283,7 @@ class _Part:
 
     mean: Floats
     covariance: Floats
+    prior: Floats
     used: float
     evidence: float
 
@@ -228,42 +291,30 @@ class _Part:
     def of(cls, rows: _Rows, prior: Floats, scales: Floats, reach: float) -> Self:
         """Return the posterior for a covariance `(p, p)` of the linear coefficients, under which rows have variance 1.
 
-        The kernels of the linear part and of the rest are diagonalised together.
+        Each array over the grid has a row for each linear share.
         """
-        signs, contrasts = rows.signs, rows.contrasts
         weights = np.full(len(scales), _MOST) if np.isinf(reach) else np.minimum(reach * scales / scales.sum(), _MOST)
-        total = float(np.log1p(weights).sum())
-        log_norm = total + float(np.log(-np.expm1(np.log1p(weights.sum()) - total)))
-        rest = contrasts.T @ _interactions(signs, weights, log_norm) @ contrasts + rows.noise
-        linear = contrasts.T @ (signs @ prior @ signs.T) @ contrasts / 4
-        lower = np.linalg.cholesky(rest)
-        whitened = solve_triangular(lower, linear, lower=True)
-        ratios, vectors = eigh(solve_triangular(lower, whitened.T, lower=True))
-        root = solve_triangular(lower, vectors, lower=True, trans="T")  # its columns diagonalise both kernels
-        y, logs = root.T @ rows.y, float(np.log(np.diag(lower)).sum())
-        spread = _LINEAR[:, None] * np.maximum(ratios, 0.0) + _REST[:, None]
-        free = len(y)
-        squares = np.maximum((y**2 / spread).sum(axis=1), 1e-15 * rows.total)
-        joint = -0.5 * (free * np.log(squares / rows.total) + np.log(spread).sum(axis=1)) - logs + _LOG_PRIOR
+        kernels = _Kernels.of(rows, prior, weights)
+        precision = 1 / (np.outer(_LINEAR, kernels.ratios) + _REST[:, None])
+        free = len(kernels.y)
+        squares = np.maximum(precision @ kernels.y**2, _LEAST * rows.total)
+        likelihood = -0.5 * (free * np.log(squares / rows.total) - np.log(precision).sum(axis=1))
+        joint = likelihood - kernels.log_scale + _LOG_PRIOR
         chosen = softmax(joint)
-        # The mean of the variance over its posterior, which is inverse gamma.
-        variances = squares / max(free - 2, 1)
-        to_rows = root.T @ contrasts.T
-        first = to_rows @ (signs @ prior) / 2
-        second = to_rows @ rows.laws.of_rows(signs, weights, log_norm).T
-        means = (_LINEAR[:, None] * y / spread) @ first + (_REST[:, None] * y / spread) @ second
+        fitted = precision * kernels.y
+        means = _LINEAR[:, None] * (fitted @ kernels.linear) + _REST[:, None] * (fitted @ kernels.rest)
         mean = np.asarray(chosen @ means)
         between = (means - mean) * np.sqrt(chosen)[:, None]
-        scale = chosen * variances
-        covariance = (scale @ _LINEAR) * prior + (scale @ _REST) * rows.laws.of_laws(weights, log_norm)
-        for one, of_one in ((first, _LINEAR), (second, _REST)):
-            for other, of_other in ((first, _LINEAR), (second, _REST)):
-                covariance -= (one.T * ((scale * of_one * of_other) @ (1 / spread))) @ other
-        pulls = ((chosen * _LINEAR) @ (1 / spread))[:, None] * first + ((chosen * _REST) @ (1 / spread))[
-            :, None
-        ] * second
-        used = float(np.sum(pulls * (to_rows @ signs))) / 2
-        return cls(mean, covariance + between.T @ between, used, float(np.logaddexp.reduce(joint)))
+        # The mean of the variance over its posterior, which is inverse gamma.
+        scale = chosen * squares / max(free - 2, 1)
+        parts = ((_LINEAR, kernels.linear, prior), (_REST, kernels.rest, kernels.spread))
+        before = sum((scale @ share) * spread for share, _, spread in parts)
+        covariance, used = between.T @ between + before, 0.0
+        for share, one, _ in parts:
+            used += float(np.sum(((chosen * share) @ precision) @ (one * kernels.signs)))
+            for other_share, other, _ in parts:
+                covariance -= (one.T * ((scale * share * other_share) @ precision)) @ other
+        return cls(mean, covariance, np.diag(before), used, float(np.logaddexp.reduce(joint)))
 
 
 def _interactions(signs: Floats, weights: Floats, log_norm: float) -> Floats:
