@@ -11,6 +11,7 @@ from mase.arrays import Floats
 from mase.errors import OptionError
 from mase.estimators.empirical_bayes import EmpiricalBayes, correlations
 from mase.estimators.least_squares import LeastSquares
+from mase.regression.anova import Coefficients, Interactions
 from mase.regression.covariance import MOST_CORRELATED, no_scatter
 from mase.regression.laws import Laws
 from mase.regression.problem import Estimate, Problem
@@ -103,8 +104,8 @@ class _Rows:
 
     Attributes
     ----------
-    signs, contrasts, laws
-        See above, and the laws of all rows.
+    signs, contrasts, target
+        See above, and the coefficients to be estimated.
     y
         Contrasts of the mean responses of the rows `(u - 1,)`.
     total
@@ -115,16 +116,14 @@ class _Rows:
 
     signs: Floats
     contrasts: Floats
-    laws: "_Integrals"
+    target: Coefficients
     y: Floats
     total: float
     noise: Floats
 
     @classmethod
     def of(cls, problem: Problem, laws: Laws) -> Self:
-        rows, first, group, counts = np.unique(
-            problem.z, axis=0, return_index=True, return_inverse=True, return_counts=True
-        )
+        rows, group, counts = np.unique(problem.z, axis=0, return_inverse=True, return_counts=True)
         group, u = group.ravel(), len(rows)
         means = np.bincount(group, problem.y) / counts
         within = float(np.sum((problem.y - means[group]) ** 2)) / max(problem.n - u, 1)
@@ -133,54 +132,7 @@ class _Rows:
         y = contrasts.T @ means
         signs = np.sign(rows - (problem.z.min() + problem.z.max()) / 2)
         spread = (contrasts.T * noise) @ contrasts
-        return cls(signs, contrasts, _Integrals.of(laws), y, float(y @ y), spread)
-
-
-@dataclass(frozen=True, slots=True)
-class _Integrals:
-    """The laws that rows follow, over which kernels are integrated.
-
-    Attributes
-    ----------
-    shares, means
-        Share of each law `(m,)`, and the mean signs of the coordinates under it `(m, p)`.
-    inverse
-        The inverse of the covariance of the coordinates `(p, p)`, times one half: of products with signs.
-    """
-
-    shares: Floats
-    means: Floats
-    inverse: Floats
-
-    @classmethod
-    def of(cls, laws: Laws) -> Self:
-        shares, means = laws.shares.mean(axis=1), 2 * laws.rates - 1
-        centred = means - shares @ means
-        spread = np.diag(shares @ (1 - means**2)) + (centred.T * shares) @ centred
-        return cls(shares, means, 2 * np.linalg.pinv(spread, hermitian=True))
-
-    def of_rows(self, signs: Floats, weights: Floats, log_norm: float) -> Floats:
-        """Return the covariances `(p, u)` of the coefficients with the values of the interactions at rows `(u, p)`."""
-        found = np.zeros((signs.shape[1], len(signs)))
-        centre = self.shares @ self.means
-        for share, means in zip(self.shares, self.means, strict=True):
-            factors = 1 + weights * means * signs
-            product = share * np.exp(np.log(factors).sum(axis=1) - log_norm)
-            found += (((means + weights * signs) / factors - centre) * product[:, None]).T
-        return np.asarray(self.inverse @ found - 2 * np.exp(-log_norm) * (weights * signs).T)
-
-    def of_laws(self, weights: Floats, log_norm: float) -> Floats:
-        """Return the covariance `(p, p)` of the coefficients that is due to interactions."""
-        p = self.means.shape[1]
-        found, centre = np.zeros((p, p)), self.shares @ self.means
-        for share, one in zip(self.shares, self.means, strict=True):
-            for other_share, other in zip(self.shares, self.means, strict=True):
-                factors = 1 + weights * one * other
-                product = share * other_share * np.exp(np.log(factors).sum() - log_norm)
-                first, second = (one + weights * other) / factors, (other + weights * one) / factors
-                found += product * np.outer(first - centre, second - centre)
-                found += product * np.diag((one * other + weights) / factors - first * second)
-        return np.asarray(self.inverse @ found @ self.inverse - 4 * np.exp(-log_norm) * np.diag(weights))
+        return cls(signs, contrasts, Coefficients.of(laws), y, float(y @ y), spread)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,9 +209,8 @@ class _Kernels:
     @classmethod
     def of(cls, rows: _Rows, prior: Floats, weights: Floats) -> Self:
         """Return the kernels for a covariance `(p, p)` of the linear coefficients and weights `(p,)` of coordinates."""
-        signs, contrasts, total = rows.signs, rows.contrasts, float(np.log1p(weights).sum())
-        log_norm = total + float(np.log(-np.expm1(np.log1p(weights.sum()) - total)))
-        rest = contrasts.T @ _interactions(signs, weights, log_norm) @ contrasts + rows.noise
+        signs, contrasts, interactions = rows.signs, rows.contrasts, Interactions.of(weights)
+        rest = contrasts.T @ interactions.between(signs) @ contrasts + rows.noise
         linear = contrasts.T @ (signs @ prior @ signs.T) @ contrasts / 4
         lower = np.linalg.cholesky(rest)
         whitened = solve_triangular(lower, linear, lower=True)
@@ -271,9 +222,9 @@ class _Kernels:
             root @ rows.y,
             float(np.log(np.diag(lower)).sum()),
             to_rows @ (signs @ prior) / 2,
-            to_rows @ rows.laws.of_rows(signs, weights, log_norm).T,
+            to_rows @ interactions.with_coefficients(signs, rows.target),
             to_rows @ signs / 2,
-            rows.laws.of_laws(weights, log_norm),
+            interactions.of_coefficients(rows.target),
         )
 
 
@@ -315,10 +266,3 @@ class _Part:
             for other_share, other, _ in parts:
                 covariance -= (one.T * ((scale * share * other_share) @ precision)) @ other
         return cls(mean, covariance, np.diag(before), used, float(np.logaddexp.reduce(joint)))
-
-
-def _interactions(signs: Floats, weights: Floats, log_norm: float) -> Floats:
-    """Return the kernel `(u, u)` of interactions between rows `(u, p)`, whose variance under fair coins is 1."""
-    both, one = np.log1p(weights), np.log1p(-weights)
-    logs = (signs * ((both - one) / 2)) @ signs.T + (both + one).sum() / 2
-    return np.asarray(np.exp(logs - log_norm) - np.exp(-log_norm) * (1 + (signs * weights) @ signs.T))
