@@ -88,8 +88,8 @@ def main() -> None:
         f"Made by `experiments/citing/coverage.py` from {found[0][0]} prompts with at most {MOST_UNITS} sentences, "
         f"{N_SEEDS} seeds each.",
         "Coverage is the share of 95 % intervals that hold the score that all subsets give, with a 95 % interval over",
-        "prompts, for all sentences and for the strongest one. *Error* is the standard error that is shown, relative to",
-        "the root mean square of the true errors, as a median over prompts. Prompts whose subsets are no more than the",
+        "prompts, for all sentences and for the strongest one. *Error* is the standard error that is shown, relative",
+        "to the root mean square of the true errors, as a median over prompts. Prompts with no more subsets than",
         "evaluations are left out: their scores are exact.",
         "",
         "| evaluations | prompts | coverage | of the strongest | worst prompt | error |",
