@@ -32,9 +32,7 @@ CANDIDATES: dict[str, Callable[[Asked, int], Floats]] = {
     "hadamard, ridge": by_mase(resolve("mase-cite", design="hadamard", estimator="ridge")),
     "hadamard, empirical-bayes": by_mase(resolve("mase-cite", design="hadamard", estimator="empirical-bayes")),
     "close-up, empirical-bayes": by_mase(resolve("mase-cite", estimator="empirical-bayes")),
-    "close-up at .75, gaussian-process": by_mase(resolve("mase-cite", design="close-up(p_keep=0.75)")),
-    "close-up at .85, gaussian-process": by_mase(resolve("mase-cite")),
-    "close-up at .95, gaussian-process": by_mase(resolve("mase-cite", design="close-up(p_keep=0.95)")),
+    "close-up, gaussian-process": by_mase(resolve("mase-cite")),
 }
 FEWEST = 5  # prompts of an interval
 MEASURES = ("datamodel", *(f"drop {k}" for k in KS))
