@@ -9,6 +9,7 @@ from scipy.linalg import block_diag
 
 from mase.arrays import Bools, Floats, Ints
 from mase.regression.covariance import Covariance, no_scatter
+from mase.regression.intercepts import centred
 
 __all__ = ["Design", "Distribution", "Estimate", "ExhaustiveDesign", "Problem", "Sample"]
 
@@ -120,13 +121,15 @@ class Sample:
     def _problem(
         self, z: Floats, y: Floats, weights: Floats, base: float | None, gradients: Floats | None
     ) -> "Problem":
-        """Return the problem of independent rows, with the exact rows separated."""
-        m = self.n_exact
+        """Return the problem of independent rows, with the exact rows and the laws separated."""
+        m, intercept = self.n_exact, not self.paired
         exact = (z[:m], y[:m]) if m else None
         slopes = None if gradients is None else gradients[m:]
-        return Problem(
-            z[m:], y[m:], weights[m:], base, not self.paired, self.covariance, slopes, exact, self.exhaustive
-        )
+        problem = Problem(z[m:], y[m:], weights[m:], base, intercept, self.covariance, slopes, exact, self.exhaustive)
+        if self.paired or self.laws is None or len(self.laws) == 1:
+            return problem
+        rows, groups = np.nonzero(self.laws.T)
+        return replace(problem.rows(rows), weights=(self.weights * self.laws).T[rows, groups], groups=groups)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +153,8 @@ class Problem:
         are none.
     exhaustive
         Whether the rows are all possible rows of the design.
+    groups
+        Which of several intercepts each row has `(n,)`, one for each law of the rows; None if there is only one.
     """
 
     z: Floats
@@ -161,6 +166,7 @@ class Problem:
     gradients: Floats | None = None
     exact: tuple[Floats, Floats] | None = None
     exhaustive: bool = False
+    groups: Ints | None = None
 
     @property
     def n(self) -> int:
@@ -173,26 +179,31 @@ class Problem:
         return int(self.z.shape[1])
 
     @property
+    def n_intercepts(self) -> int:
+        """Number of intercepts."""
+        return int(self.intercept) if self.groups is None else len(np.unique(self.groups))
+
+    @property
     def unlimited(self) -> bool:
         """Whether the rows stand for a sample without end: they are all possible rows and determine gamma."""
-        return self.exhaustive and self.n - int(self.intercept) >= self.p
+        return self.exhaustive and self.n - self.n_intercepts >= self.p
 
-    def rows(self, chosen: slice | Bools) -> "Problem":
+    def rows(self, chosen: slice | Bools | Ints) -> "Problem":
         """Return the problem of some of the rows."""
-        gradients = None if self.gradients is None else self.gradients[chosen]
-        return replace(self, z=self.z[chosen], y=self.y[chosen], weights=self.weights[chosen], gradients=gradients)
+        z, y, weights = (some[chosen] for some in (self.z, self.y, self.weights))
+        slopes = None if self.gradients is None else self.gradients[chosen]
+        groups = None if self.groups is None else self.groups[chosen]
+        return replace(self, z=z, y=y, weights=weights, gradients=slopes, groups=groups)
 
     def squares(self, values: Floats) -> float:
-        """Return sum w (v - mean)^2 for values `(n,)` of the rows; without an intercept the mean is taken as 0."""
-        centre = np.average(values, weights=self.weights) if self.intercept else 0.0
-        return float(self.weights @ (values - centre) ** 2)
+        """Return sum w (v - mean)^2 for values `(n,)`, with one mean for each intercept; 0 without an intercept."""
+        return float(self.weights @ (centred(values, self.weights, self.groups) if self.intercept else values) ** 2)
 
     def centred(self) -> tuple[Floats, Floats]:
-        """Return z `(n, p)` and y `(n,)` times sqrt(weight), centred at the weighted mean if there is an intercept."""
+        """Return z `(n, p)` and y `(n,)` times sqrt(weight), minus the weighted mean of the rows of each intercept."""
         z, y = self.z, self.y
         if self.intercept:
-            share = self.weights / self.weights.sum()
-            z, y = z - share @ z, y - share @ y
+            z, y = centred(z, self.weights, self.groups), centred(y, self.weights, self.groups)
         if (self.weights == 1).all():
             return z, y
         root = np.sqrt(self.weights)
