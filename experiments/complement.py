@@ -41,6 +41,8 @@ RIVALS = [
     *("leverage-shap", "leverage-shap+link=margin", "glime", "glime+link=margin", "context-cite", "partition-shap"),
     *("greedy-search", "beam-search", "mase-mask+link=margin"),
 ]
+# A method with fewer texts is left out of the page.
+FEWEST = 4
 # The metrics of the page, and for each whether higher is better.
 SHOWN = {"Delta Accuracy": 1, "comprehensiveness": 1, "sufficiency": -1, "insertion": 1}
 HERE = Path(__file__).parent / "complement"
@@ -105,6 +107,8 @@ def table(target: str, some: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield f"|---|---:|---:|{'---:|' * len(SHOWN)}"
     for name, rows in by_method.items():
         shared = [row for row in rows if row in by_method["mase"]]
+        if len(shared) < FEWEST:
+            continue
         cells = [f"`{name}`", str(len(shared)), f"{np.mean([rows[row]['n_queries'] for row in shared]):.0f}"]
         for metric, sign in SHOWN.items():
             theirs = [rows[row][metric] for row in shared]
@@ -125,7 +129,7 @@ over k = 1 ... 15. Below each figure: by how much `mase` is ahead on the same te
 bootstrap over texts); of sufficiency, lower is better. A method that explained fewer texts is compared on those. The
 BERTs are six-layer MiniLMs, explained in half precision, but for the rivals of BERT-IMDB and `mase (before)`. That is
 the default at commit cb3979a0, whose records this version cannot repeat. `experiments/complement.py` made this page;
-its first lines say how to repeat it. [The decision](../../docs/decisions/2026-11-23-kept-words.md) says what follows from it.
+its first lines say how to repeat it. [The decision](../../docs/decisions/2026-11-23-kept-words.md) says what follows.
 """
 
 
