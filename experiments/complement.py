@@ -71,11 +71,10 @@ def explain(target: str, args: argparse.Namespace) -> None:
             )
             for chosen in texts:
                 if (name, chosen.row) not in done:
-                    found = evaluator(chosen.text)
-                    values = list(
-                        zip((metric for metric, _ in evaluator.columns), found.by_method[name].values, strict=True)
-                    )
-                    line = {"method": name, "row": chosen.row, "n_queries": found.by_method[name].n_queries}
+                    found = evaluator(chosen.text).by_method[name]
+                    assert found is not None
+                    values = list(zip((metric for metric, _ in evaluator.columns), found.values, strict=True))
+                    line = {"method": name, "row": chosen.row, "n_queries": found.n_queries}
                     file.write(json.dumps(line | summary(values)) + "\n")
                     file.flush()
 
@@ -83,10 +82,9 @@ def explain(target: str, args: argparse.Namespace) -> None:
 def summary(values: Sequence[tuple[str, float]]) -> dict[str, float]:
     """Return the mean over k of Delta Accuracy, and the first column of every other metric."""
     by_metric = {name: [float(value) for metric, value in values if metric == name] for name in SHOWN}
-    first = {name: of_one[0] for name, of_one in by_metric.items()}
-    return {
-        name: round(one, 6) for name, one in (first | {"Delta Accuracy": np.mean(by_metric["Delta Accuracy"])}).items()
-    }
+    found = {name: of_one[0] for name, of_one in by_metric.items()}
+    found["Delta Accuracy"] = float(np.mean(by_metric["Delta Accuracy"]))
+    return {name: round(value, 6) for name, value in found.items()}
 
 
 def records(path: Path) -> list[dict[str, Any]]:
