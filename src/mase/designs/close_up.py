@@ -60,18 +60,18 @@ class CloseUp:
     def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return n rows; given the coefficients gamma `(p,)` so far, mask the words of the highest alone."""
         if gamma is None:
-            return Hadamard().draw(rng, n, distribution)
+            rows = Hadamard().draw(rng, n, distribution)
+            return coins(rows, independent=False, pooled=True)
         strongest = _strongest(gamma, n)
         kept = np.ones((n, len(gamma)))
         some = Hadamard().distribution(np.ones(len(strongest)))
         kept[:, strongest] = Hadamard().draw(rng, n, some).coordinates
-        return coins(single(kept - distribution.center, distribution), self.p_keep, independent=False)
+        return coins(single(kept - distribution.center, distribution), self.p_keep, independent=False, pooled=True)
 
     def exhaustive(self, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return all rows, weighted by their probabilities in those that a round stands for."""
-        if gamma is None:
-            return Hadamard().exhaustive(distribution)
-        return Independent(self.p_keep).exhaustive(distribution)
+        p_keep = 0.5 if gamma is None else self.p_keep
+        return coins(Independent(p_keep).exhaustive(distribution), p_keep, pooled=True)
 
 
 def _strongest(gamma: Floats, n: int) -> Ints:

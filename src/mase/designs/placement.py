@@ -90,10 +90,10 @@ def every_row(kept: Floats, weights: Floats, distribution: Distribution) -> Samp
     return replace(sample, weights=weights / weights.mean(), divisible=False, exhaustive=True)
 
 
-def coins(sample: Sample, rates: float | Floats = 0.5, *, independent: bool = True) -> Sample:
+def coins(sample: Sample, rates: float | Floats = 0.5, *, independent: bool = True, pooled: bool = False) -> Sample:
     """Return a sample of zeros and ones, each coordinate of which is 1 at one rate in all rows, or its own `(p,)`."""
     n, p = sample.coordinates.shape
-    return replace(sample, laws=Laws.one(n, np.broadcast_to(rates, p), independent=independent))
+    return replace(sample, laws=Laws.one(n, np.broadcast_to(rates, p), independent=independent, pooled=pooled))
 
 
 def pair_count(n: int) -> int:

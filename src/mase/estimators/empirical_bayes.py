@@ -120,7 +120,7 @@ class _Rows:
             q, z = np.linalg.qr(whole)
             within = q @ (q.T @ y)
             y, rest = q.T @ y, float(np.sum((y - within) ** 2))
-        return cls(z, y, whole, rest, total, problem.n - int(problem.intercept))
+        return cls(z, y, whole, rest, total, problem.n - problem.n_intercepts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,4 +64,4 @@ def dof(problem: Problem, gamma: Floats, terms: Floats) -> float:
     residuals = problem.y - problem.z @ gamma
     loo_residuals = residuals - np.einsum("np,np->n", problem.z, changes)
     in_sample, left_out = map(problem.squares, (residuals, loo_residuals))
-    return (problem.n - int(problem.intercept)) * (1 - in_sample / left_out) if left_out > 0 else 0.0
+    return (problem.n - problem.n_intercepts) * (1 - in_sample / left_out) if left_out > 0 else 0.0

@@ -19,21 +19,26 @@ class Coefficients:
     ----------
     shares, means
         Share of each law `(m,)`, and the mean signs of the coordinates under it `(m, p)`.
+    centres
+        What is subtracted from signs `(m, p)`: their means under the law if it has an intercept of its own, else those
+        under all laws.
     inverse
         Twice the inverse of the covariance of the signs `(p, p)`: a coordinate is half of its sign.
     """
 
     shares: Floats
     means: Floats
+    centres: Floats
     inverse: Floats
 
     @classmethod
     def of(cls, laws: Laws) -> Self:
         """Return the coefficients on rows of some laws, by their shares."""
         shares, means = laws.shares.mean(axis=1), 2 * laws.rates - 1
-        centred = means - shares @ means
+        centres = np.broadcast_to(shares @ means, means.shape) if laws.pooled else means
+        centred = means - centres
         spread = np.diag(shares @ (1 - means**2)) + (centred.T * shares) @ centred
-        return cls(shares, means, 2 * np.linalg.pinv(spread, hermitian=True))
+        return cls(shares, means, centres, 2 * np.linalg.pinv(spread, hermitian=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +73,8 @@ class Interactions:
 
     def with_coefficients(self, signs: Floats, target: Coefficients) -> Floats:
         """Return the covariance `(u, p)` of the values at rows of signs `(u, p)` with the coefficients."""
-        found, centre = np.zeros(signs.shape), target.shares @ target.means
-        for share, means in zip(target.shares, target.means, strict=True):
+        found = np.zeros(signs.shape)
+        for share, means, centre in zip(target.shares, target.means, target.centres, strict=True):
             factors = 1 + self.weights * means * signs
             product = share * np.exp(np.log(factors).sum(axis=1) - self.log_norm)
             found += ((means + self.weights * signs) / factors - centre) * product[:, None]
@@ -78,13 +83,13 @@ class Interactions:
     def of_coefficients(self, target: Coefficients) -> Floats:
         """Return the covariance `(p, p)` of the coefficients."""
         p = len(self.weights)
-        found, centre = np.zeros((p, p)), target.shares @ target.means
-        for share, one in zip(target.shares, target.means, strict=True):
-            for other_share, other in zip(target.shares, target.means, strict=True):
+        found, laws = np.zeros((p, p)), list(zip(target.shares, target.means, target.centres, strict=True))
+        for share, one, centre in laws:
+            for other_share, other, other_centre in laws:
                 factors = 1 + self.weights * one * other
                 product = share * other_share * np.exp(np.log(factors).sum() - self.log_norm)
                 first, second = (one + self.weights * other) / factors, (other + self.weights * one) / factors
-                found += product * np.outer(first - centre, second - centre)
+                found += product * np.outer(first - centre, second - other_centre)
                 found += product * np.diag((one * other + self.weights) / factors - first * second)
         linear = 4 * np.exp(-self.log_norm) * np.diag(self.weights)
         return np.asarray(target.inverse @ found @ target.inverse - linear)

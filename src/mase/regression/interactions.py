@@ -14,6 +14,7 @@ from scipy.special import stdtr, stdtrit
 
 from mase.arrays import Floats, Ints
 from mase.attribution import Interaction
+from mase.regression.intercepts import centred, on_means
 from mase.regression.problem import Sample
 from mase.statistics import holm
 
@@ -87,8 +88,8 @@ class _Rows:
         assert sample.laws is not None
         law, row = np.nonzero(sample.laws.shares)
         weights = sample.weights[row] * sample.laws.shares[law, row]
-        z = _centred(sample.deviations[row], weights, law)
-        y = _centred(responses[row], weights, law)
+        z = centred(sample.deviations[row], weights, law)
+        y = centred(responses[row], weights, law)
         mains, variance = z, float(np.average(y**2, weights=weights))
         if sample.paired:
             z, weights, law = z[0::2], weights[0::2], law[0::2]
@@ -100,7 +101,7 @@ class _Rows:
         n_fitted = self._n_fitted(len(pairs))
         if not n_fitted or not self.variance:
             return
-        products = _centred(self.z[:, pairs[:, 0]] * self.z[:, pairs[:, 1]], self.weights, self.law)
+        products = centred(self.z[:, pairs[:, 0]] * self.z[:, pairs[:, 1]], self.weights, self.law)
         root = np.sqrt(self.weights)[:, None]
         mains = _orthonormal(root * self.mains)
         if mains is None:
@@ -135,20 +136,11 @@ class _Rows:
 
         The third array `(q,)` has the sum of the squares of what each column has that no other one has.
         """
-        on_means = self.weights / np.bincount(self.law, self.weights)[self.law]
-        leverage = np.square(mains).sum(axis=1) + np.square(basis).sum(axis=1) + on_means
+        leverage = np.square(mains).sum(axis=1) + np.square(basis).sum(axis=1) + on_means(self.weights, self.law)
         residuals = _without(basis, y) / np.maximum(1 - leverage, 1e-12)
         inverse = solve_triangular(lower, basis.T, lower=True, trans="T").T
         errors = np.sqrt(np.square(inverse * residuals[:, None]).sum(axis=0)) if self.sampled else 0.0 * lower[0]
         return inverse.T @ y, errors, 1 / np.square(inverse).sum(axis=0)
-
-
-def _centred(values: Floats, weights: Floats, law: Ints) -> Floats:
-    """Return values `(n,)` or `(n, p)` of rows minus the weighted means under their laws."""
-    laws, index = np.unique(law, return_inverse=True)
-    shares = np.equal.outer(np.arange(len(laws)), index) * weights
-    shares /= shares.sum(axis=1, keepdims=True)
-    return np.asarray(values - (shares @ values)[index])
 
 
 def _orthonormal(columns: Floats) -> tuple[Floats, Floats] | None:

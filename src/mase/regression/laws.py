@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 from scipy.linalg import block_diag
 
-from mase.arrays import Bools, Floats
+from mase.arrays import Bools, Floats, Ints
 
 __all__ = ["Laws"]
 
@@ -24,18 +24,26 @@ class Laws:
     independent
         Whether rows are drawn from their law, and the coins of different coordinates and rows are independent. Those of
         a Hadamard matrix are not.
+    pooled
+        Whether a regression has one intercept for all rows. Otherwise each law has its own.
     """
 
     shares: Floats
     rates: Floats
     independent: bool = True
+    pooled: bool = False
 
     @classmethod
-    def one(cls, n: int, rates: Floats, *, independent: bool = True) -> Self:
+    def one(cls, n: int, rates: Floats, *, independent: bool = True, pooled: bool = False) -> Self:
         """Return the law of n rows that have the same rates `(p,)`."""
-        return cls(np.ones((1, n)), np.asarray(rates)[None], independent)
+        return cls(np.ones((1, n)), np.asarray(rates)[None], independent, pooled)
 
-    def rows(self, chosen: slice | Bools) -> Self:
+    @property
+    def groups(self) -> Ints | None:
+        """The intercept of each row `(n,)`; None if there is only one."""
+        return None if self.pooled or len(self.shares) == 1 else self.shares.argmax(axis=0)
+
+    def rows(self, chosen: slice | Bools | Ints) -> Self:
         """Return the laws of some of the rows, without those that none of them is due to."""
         shares = self.shares[:, chosen]
         used = shares.any(axis=1)
@@ -52,4 +60,5 @@ class Laws:
 
     def _with(self, other: "Laws", shares: Floats) -> Self:
         rates = np.concatenate([self.rates, other.rates])
-        return replace(self, shares=shares, rates=rates, independent=self.independent and other.independent)
+        independent, pooled = self.independent and other.independent, self.pooled or other.pooled
+        return replace(self, shares=shares, rates=rates, independent=independent, pooled=pooled)

@@ -8,6 +8,7 @@ import numpy as np
 
 from mase.arrays import Bools, Floats, Ints
 from mase.regression.covariance import Covariance, no_scatter
+from mase.regression.intercepts import centred
 from mase.regression.laws import Laws
 
 __all__ = ["Design", "Distribution", "Estimate", "ExhaustiveDesign", "Problem", "Sample"]
@@ -119,14 +120,15 @@ class Sample:
     def _problem(
         self, z: Floats, y: Floats, weights: Floats, base: float | None, gradients: Floats | None
     ) -> "Problem":
-        """Return the problem of independent rows, with the exact rows separated."""
-        m = self.n_exact
+        """Return the problem of independent rows, with the exact rows and the laws separated."""
+        m, intercept = self.n_exact, not self.paired
         exact = (z[:m], y[:m]) if m else None
         slopes = None if gradients is None else gradients[m:]
         laws = None if self.paired or self.laws is None else self.laws.rows(slice(m, None))
-        return Problem(
-            z[m:], y[m:], weights[m:], base, not self.paired, self.covariance, slopes, exact, self.exhaustive, laws
+        problem = Problem(
+            z[m:], y[m:], weights[m:], base, intercept, self.covariance, slopes, exact, self.exhaustive, laws
         )
+        return problem if laws is None or laws.pooled else problem.split()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,28 +178,46 @@ class Problem:
         return int(self.z.shape[1])
 
     @property
+    def groups(self) -> Ints | None:
+        """The intercept of each row `(n,)`; None if there is at most one."""
+        return None if self.laws is None else self.laws.groups
+
+    @property
+    def n_intercepts(self) -> int:
+        """Number of intercepts."""
+        return int(self.intercept) if self.groups is None else len(np.unique(self.groups))
+
+    @property
     def unlimited(self) -> bool:
         """Whether the rows stand for a sample without end: they are all possible rows and determine gamma."""
-        return self.exhaustive and self.n - int(self.intercept) >= self.p
+        return self.exhaustive and self.n - self.n_intercepts >= self.p
 
-    def rows(self, chosen: slice | Bools) -> "Problem":
+    def rows(self, chosen: slice | Bools | Ints) -> "Problem":
         """Return the problem of some of the rows."""
-        gradients = None if self.gradients is None else self.gradients[chosen]
+        z, y, weights = (some[chosen] for some in (self.z, self.y, self.weights))
+        slopes = None if self.gradients is None else self.gradients[chosen]
         laws = None if self.laws is None else self.laws.rows(chosen)
-        some = replace(self, z=self.z[chosen], y=self.y[chosen], weights=self.weights[chosen])
-        return replace(some, gradients=gradients, laws=laws)
+        return replace(self, z=z, y=y, weights=weights, gradients=slopes, laws=laws)
+
+    def split(self) -> "Problem":
+        """Return the problem in which a row of several laws is several rows, each of one law."""
+        assert self.laws is not None
+        rows, law = np.nonzero(self.laws.shares.T)
+        shares = self.laws.shares[law, rows]
+        if (shares == 1).all():
+            return self
+        laws = replace(self.laws, shares=np.equal.outer(np.arange(len(self.laws.shares)), law).astype(np.float64))
+        return replace(self.rows(rows), weights=self.weights[rows] * shares, laws=laws)
 
     def squares(self, values: Floats) -> float:
-        """Return sum w (v - mean)^2 for values `(n,)` of the rows; without an intercept the mean is taken as 0."""
-        centre = np.average(values, weights=self.weights) if self.intercept else 0.0
-        return float(self.weights @ (values - centre) ** 2)
+        """Return sum w (v - mean)^2 for values `(n,)`, with one mean for each intercept; 0 without an intercept."""
+        return float(self.weights @ (centred(values, self.weights, self.groups) if self.intercept else values) ** 2)
 
     def centred(self) -> tuple[Floats, Floats]:
-        """Return z `(n, p)` and y `(n,)` times sqrt(weight), centred at the weighted mean if there is an intercept."""
+        """Return z `(n, p)` and y `(n,)` times sqrt(weight), minus the weighted mean of the rows of each intercept."""
         z, y = self.z, self.y
         if self.intercept:
-            share = self.weights / self.weights.sum()
-            z, y = z - share @ z, y - share @ y
+            z, y = centred(z, self.weights, self.groups), centred(y, self.weights, self.groups)
         if (self.weights == 1).all():
             return z, y
         root = np.sqrt(self.weights)

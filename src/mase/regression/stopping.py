@@ -72,8 +72,8 @@ class Stopping:
         if solved is None:
             return min(cap, step * (int(1.5 * sample.coordinates.shape[1]) + 12))
         problem, estimate = solved
-        residual_dof = max(problem.n - problem.p - 1, 2)
-        needed = problem.p + 1 + residual_dof * self._excess(estimate) ** 2
+        residual_dof = max(problem.n - problem.p - problem.n_intercepts, 2)
+        needed = problem.p + problem.n_intercepts + residual_dof * self._excess(estimate) ** 2
         rows = int(np.ceil(np.clip(needed, _SMALLEST_GROWTH * problem.n, _LARGEST_GROWTH * problem.n)))
         return min(cap, step * rows)
 

@@ -17,18 +17,22 @@ WEIGHTS = {
 }
 
 
-def laws():
+def laws(pooled):
     """Return two laws of shares .7 and .3, the second of which always keeps two coordinates."""
     rates = np.array([[0.5, 0.2, 0.9, 0.4, 0.7], [1.0, 1.0, 0.6, 0.5, 0.3]])
-    return Laws(np.repeat([[0.7], [0.3]], 10, axis=1), rates)
+    return Laws(np.repeat([[0.7], [0.3]], 10, axis=1), rates, pooled=pooled)
 
 
-def least_squares():
+def least_squares(pooled):
     """Return the matrix `(5, 32)` that takes the responses of all rows to their coefficients under the laws."""
-    by_law = [np.where(ROWS == 1, rates, 1 - rates).prod(axis=1) for rates in laws().rates]
-    weights = 0.7 * by_law[0] + 0.3 * by_law[1]
-    centred = ROWS - weights @ ROWS
-    return np.linalg.inv((centred.T * weights) @ centred) @ (centred.T * weights)
+    rates = laws(pooled).rates
+    by_law = [np.where(ROWS == 1, some, 1 - some).prod(axis=1) for some in rates]
+    centre = [0.7 * rates[0] + 0.3 * rates[1]] * 2 if pooled else rates
+    weighted = [
+        share * (ROWS - some).T * weights for share, some, weights in zip((0.7, 0.3), centre, by_law, strict=True)
+    ]
+    gram = sum(one @ (ROWS - some) for one, some in zip(weighted, centre, strict=True))
+    return np.linalg.inv(gram) @ sum(weighted)
 
 
 def kernel(weights):
@@ -45,9 +49,10 @@ def test_the_kernel_has_neither_constant_nor_linear_terms_and_variance_1(weights
     assert SIGNS.T @ found == pytest.approx(np.zeros((P, len(ROWS))), abs=1e-9)
 
 
+@pytest.mark.parametrize("pooled", [True, False])
 @pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
-def test_integrals_are_sums_over_all_rows(weights):
-    target, interactions, matrix = Coefficients.of(laws()), Interactions.of(weights), least_squares()
+def test_integrals_are_sums_over_all_rows(weights, pooled):
+    target, interactions, matrix = Coefficients.of(laws(pooled)), Interactions.of(weights), least_squares(pooled)
     with_rows = interactions.with_coefficients(SIGNS, target)
     assert with_rows == pytest.approx((matrix @ kernel(weights)).T, abs=1e-7)
     assert interactions.of_coefficients(target) == pytest.approx(matrix @ kernel(weights) @ matrix.T, abs=1e-7)
