@@ -6,9 +6,9 @@ from mase.lazy import lazy_names
 from mase.registry import Registry
 
 if TYPE_CHECKING:
+    from mase.regression.estimate import Estimate as Estimate
     from mase.regression.estimator import Estimator as Estimator
     from mase.regression.estimator import Solver as Solver
-    from mase.regression.problem import Estimate as Estimate
     from mase.regression.problem import Problem as Problem
 
 __all__ = ["ESTIMATORS", "Estimate", "Estimator", "Problem", "Solver"]
@@ -35,7 +35,7 @@ ESTIMATORS = Registry(
 __getattr__ = lazy_names(
     __name__,
     {
-        "Estimate": "mase.regression.problem",
+        "Estimate": "mase.regression.estimate",
         "Estimator": "mase.regression.estimator",
         "Problem": "mase.regression.problem",
         "Solver": "mase.regression.estimator",

@@ -11,7 +11,8 @@ from mase.arrays import Floats
 from mase.errors import OptionError
 from mase.estimators.least_squares import LeastSquares
 from mase.regression.covariance import MOST_CORRELATED, no_scatter, scatter
-from mase.regression.problem import Estimate, Problem
+from mase.regression.estimate import Estimate
+from mase.regression.problem import Problem
 
 __all__ = ["EmpiricalBayes", "correlations"]
 

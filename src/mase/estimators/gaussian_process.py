@@ -13,8 +13,9 @@ from mase.estimators.empirical_bayes import EmpiricalBayes, correlations
 from mase.estimators.least_squares import LeastSquares
 from mase.regression.anova import Coefficients, Interactions
 from mase.regression.covariance import MOST_CORRELATED, no_scatter
+from mase.regression.estimate import Estimate
 from mase.regression.laws import Laws
-from mase.regression.problem import Estimate, Problem
+from mase.regression.problem import Problem
 
 __all__ = ["GaussianProcess"]
 
@@ -30,6 +31,8 @@ _USUAL = 2.0
 _MOST = 1 - 1e-9  # weight of a coordinate
 # Variance of rounding, relative to that of the responses, per row.
 _ROUNDING = 1e-13
+# The same of the kernel of interactions, before it is divided by its variance.
+_CANCELLED = 4e-15
 # Squares of centred responses below this share of those of the responses are rounding.
 _CONSTANT = 1e-24
 # The least share of the squares of responses that is not linear.
@@ -210,7 +213,9 @@ class _Kernels:
     def of(cls, rows: _Rows, prior: Floats, weights: Floats) -> Self:
         """Return the kernels for a covariance `(p, p)` of the linear coefficients and weights `(p,)` of coordinates."""
         signs, contrasts, interactions = rows.signs, rows.contrasts, Interactions.of(weights)
-        rest = contrasts.T @ interactions.between(signs) @ contrasts + rows.noise
+        # Where one coordinate has nearly all weight the kernel is a small difference of large numbers.
+        rounding = len(signs) * _CANCELLED * float(np.exp(-interactions.log_norm))
+        rest = contrasts.T @ interactions.between(signs) @ contrasts + rows.noise + rounding * np.eye(len(rows.y))
         linear = contrasts.T @ (signs @ prior @ signs.T) @ contrasts / 4
         lower = np.linalg.cholesky(rest)
         whitened = solve_triangular(lower, linear, lower=True)

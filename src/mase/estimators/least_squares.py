@@ -9,8 +9,9 @@ from scipy.linalg.lapack import dpotrs, dtrtri
 from mase.arrays import Floats
 from mase.estimators.ridge import Ridge
 from mase.regression.covariance import MOST_CORRELATED, scatter
+from mase.regression.estimate import Estimate
 from mase.regression.intercepts import on_means
-from mase.regression.problem import Estimate, Problem
+from mase.regression.problem import Problem
 
 __all__ = ["LeastSquares"]
 

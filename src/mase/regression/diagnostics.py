@@ -6,9 +6,10 @@ import numpy as np
 
 from mase.arrays import Bools, Floats
 from mase.attribution import LISTED, Note
+from mase.regression.estimate import Estimate
 from mase.regression.estimator import Estimator, Solver
 from mase.regression.oracle import Oracle
-from mase.regression.problem import Estimate, Problem, Sample
+from mase.regression.problem import Problem, Sample
 
 __all__ = [
     "adjusted_r2",

@@ -4,9 +4,10 @@ import numpy as np
 
 from mase.arrays import Bools, Floats, Ints
 from mase.regression.diagnostics import coefficients, share_explained, unexplained_halves
+from mase.regression.estimate import Estimate
 from mase.regression.estimator import Estimator
 from mase.regression.intercepts import centred, on_means
-from mase.regression.problem import Estimate, Problem, Sample
+from mase.regression.problem import Problem, Sample
 
 __all__ = ["held_out_r2"]
 

@@ -8,7 +8,8 @@ from scipy.special import ndtri
 
 from mase.attribution import Note
 from mase.errors import OptionError
-from mase.regression.problem import Estimate, Problem, Sample
+from mase.regression.estimate import Estimate
+from mase.regression.problem import Problem, Sample
 
 __all__ = ["NEVER", "Stopping", "relative_error", "top_margin"]
 

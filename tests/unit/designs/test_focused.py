@@ -29,8 +29,9 @@ def test_adaptive_rounds_turn_to_the_words_with_high_scores():
 def test_what_differs_between_rounds_is_no_effect_of_a_word():
     """Rows of different laws have intercepts of their own."""
     drawn = Focused().draw(np.random.default_rng(0), 400, Focused().distribution(np.ones(6)), np.arange(6.0))
-    assert drawn.problem(drawn.laws[1], None).squares(drawn.laws[1]) == pytest.approx(0, abs=1e-12)
-    assert LeastSquares().fit(drawn.problem(drawn.laws[1], None)).gamma == pytest.approx(np.zeros(6), abs=1e-12)
+    kinds = drawn.laws.shares[1]
+    assert drawn.problem(kinds, None).squares(kinds) == pytest.approx(0, abs=1e-12)
+    assert LeastSquares().fit(drawn.problem(kinds, None)).gamma == pytest.approx(np.zeros(6), abs=1e-12)
 
 
 @pytest.mark.parametrize("complement", [-0.1, 1.5])

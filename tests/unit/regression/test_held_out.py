@@ -14,6 +14,7 @@ from mase.measure import measure
 from mase.methods import resolve
 from mase.regression.covariance import Covariance
 from mase.regression.held_out import held_out_r2
+from mase.regression.laws import Laws
 from mase.regression.problem import Distribution
 from mase.testing import FunctionProbe, linear, smooth
 
@@ -67,7 +68,8 @@ def test_rows_of_several_laws_are_predicted_with_their_own_intercepts(p):
     """With 6 coins some rows of both laws are equal, and then a fifth of the rows is left out at a time."""
     kept, law = coins(60, p), np.repeat([0, 1], [25, 35])
     sample = single(kept - 0.5, Distribution(0.5, Covariance(np.full(p, 0.5))))
-    sample = replace(sample, laws=np.equal.outer([0, 1], law).astype(float), starts=(0, 25))
+    laws = Laws(np.equal.outer([0, 1], law).astype(float), np.full((2, p), 0.5))
+    sample = replace(sample, laws=laws, starts=(0, 25))
     y = curved(kept) + 50 * law
 
     table = np.column_stack([kept, law == 0, law == 1]).astype(float)

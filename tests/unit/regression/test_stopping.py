@@ -9,7 +9,7 @@ import mase
 from mase.errors import OptionError
 from mase.measure import measure
 from mase.methods import resolve
-from mase.regression.problem import Estimate
+from mase.regression.estimate import Estimate
 from mase.regression.stopping import NEVER, Stopping, relative_error, top_margin
 from mase.testing import FunctionProbe, linear, smooth
 

@@ -37,7 +37,7 @@ def by_hand(answered, responses):
     """Return least squares with a constant for each law, each row as often as its weight says."""
     sample = answered.sample
     roots = np.sqrt(sample.weights)
-    table = np.column_stack([sample.deviations, sample.laws.T]) * roots[:, None]
+    table = np.column_stack([sample.deviations, sample.laws.shares.T]) * roots[:, None]
     return np.linalg.lstsq(table, responses * roots, rcond=None)[0][: sample.deviations.shape[1]]
 
 
