@@ -9,6 +9,7 @@ from mase.models.language import scoring
 from mase.models.language.forward import Forward
 from mase.models.language.plan import Costs
 from mase.models.language.scoring import Row, Scorer
+from mase.models.language.trial import Caching
 
 BEGINNING = tuple(range(3, 23))
 ROWS = [
@@ -47,13 +48,13 @@ def test_log_probabilities_are_those_of_each_row_alone(family, monkeypatch):
     scorer = Scorer(Forward(module))
     for row, found in zip(ROWS, scorer.log_probabilities(ROWS), strict=True):
         np.testing.assert_allclose(found, one_by_one(module, row.ids[: row.start], row.ids[row.start :]), atol=1e-4)
-    assert scorer.tried == (family != "Mamba")
+    assert scorer.tried == Caching(family != "Mamba", family not in ("Mamba", "Gemma2", "Mistral"))
 
 
 def test_tokens_are_computed_once_and_logits_only_where_they_are_asked(monkeypatch):
     monkeypatch.setattr(scoring, "_CPU", Costs(0, 10**6))
     module = causal_model()
-    scorer = Scorer(Forward(module), continues=True)
+    scorer = Scorer(Forward(module), tried=Caching(True, True))
     with recorded(module) as (passes, positions):
         scorer.log_probabilities(ROWS)
     distinct = {row.ids[:length] for row in ROWS for length in range(1, len(row.ids))}
@@ -64,7 +65,7 @@ def test_tokens_are_computed_once_and_logits_only_where_they_are_asked(monkeypat
 
 def test_without_a_cache_each_sequence_is_read_once():
     module = causal_model("Mamba")
-    scorer = Scorer(Forward(module), continues=False)
+    scorer = Scorer(Forward(module), tried=Caching(False, False))
     with recorded(module) as (passes, positions):
         scorer.log_probabilities(ROWS)
     distinct = {row.ids[:-1] for row in ROWS}
@@ -74,7 +75,7 @@ def test_without_a_cache_each_sequence_is_read_once():
 
 def test_batches_are_halved_when_memory_runs_out(monkeypatch):
     module = causal_model()
-    expected = Scorer(Forward(module), continues=False).log_probabilities(ROWS)
+    expected = Scorer(Forward(module), tried=Caching(False, False)).log_probabilities(ROWS)
 
     refused = []
 
@@ -85,7 +86,7 @@ def test_batches_are_halved_when_memory_runs_out(monkeypatch):
 
     module.get_input_embeddings().register_forward_pre_hook(refuse)
     limit = 70
-    scorer = Scorer(Forward(module), continues=False)
+    scorer = Scorer(Forward(module), tried=Caching(False, False))
     for found, known in zip(scorer.log_probabilities(ROWS), expected, strict=True):
         np.testing.assert_allclose(found, known, atol=1e-5)
     assert refused
@@ -96,9 +97,9 @@ def test_batches_are_halved_when_memory_runs_out(monkeypatch):
     limit = 10
     for continues in (False, True):
         with pytest.raises(ModelError, match="single"):
-            Scorer(Forward(module), continues=continues).log_probabilities(ROWS)
+            Scorer(Forward(module), tried=Caching(continues, continues)).log_probabilities(ROWS)
     with pytest.raises(ModelError, match="single"):
-        Scorer(Forward(module), continues=True).greedy(BEGINNING, 2, ())
+        Scorer(Forward(module), tried=Caching(True, True)).greedy(BEGINNING, 2, ())
 
 
 def test_many_sequences_are_planned_in_groups(monkeypatch):
