@@ -1,6 +1,5 @@
 """Causal language models of transformers."""
 
-import copy
 from typing import Any, ClassVar, Self
 
 from mase.errors import ModelError, OptionError
@@ -87,11 +86,7 @@ class CausalLM(TransformersLM):
                 return self
             # The pass over the last token says what follows the prompt.
             scorer = self._scorer.reading(ids[:-1])
-        if scorer is self._scorer:
-            return self
-        model = copy.copy(self)
-        model._scorer = scorer
-        return model
+        return self if scorer is self._scorer else self._with(scorer)
 
     def _scorer_of(self, forward: Forward) -> Scorer:
         return Scorer(forward)

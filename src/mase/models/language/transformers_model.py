@@ -1,6 +1,5 @@
 """What the language models of transformers have in common, whatever their architecture."""
 
-import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol, Self
@@ -195,10 +194,15 @@ class TransformersLM(Reopened, ABC):
         versions = self.checksum.versions()
         if versions not in self._halves:
             self._halves.clear()
-            model = copy.copy(self)
-            model._scorer = self._scorer.replaced(Forward(self.module, half_weights(self.module)))
-            self._halves[versions] = model
+            half = Forward(self.module, half_weights(self.module))
+            self._halves[versions] = self._with(self._scorer.replaced(half))
         return self._halves[versions]
+
+    def _with(self, scorer: AnswerScorer) -> Self:
+        """Return the same model with another scorer, and with what is known of its weights."""
+        model = type(self).__new__(type(self))  # copy.copy would pack and rebuild it
+        model.__dict__.update(self.__dict__, _scorer=scorer)
+        return model
 
     @property
     def description(self) -> LanguageDescription:
