@@ -117,3 +117,45 @@ def test_a_model_without_a_head_of_its_own_is_read_as_well():
     module.get_output_embeddings = lambda: None
     for found, known in zip(Scorer(Forward(module)).log_probabilities(ROWS[:3]), expected, strict=True):
         np.testing.assert_allclose(found, known, atol=1e-5)
+
+
+READ = (*BEGINNING, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 7)
+CROSSING = Row((*BEGINNING, 30, 31, 32), len(BEGINNING))  # its answer stands in what was read, too
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_was_read_before_changes_nothing(family, monkeypatch):
+    monkeypatch.setattr(scoring, "_CPU", Costs(3, 60))
+    module = causal_model(family)
+    scorer = Scorer(Forward(module))
+    read = scorer.reading(READ)
+    assert (read is not scorer) == scorer.tried.shortens
+    rows = [*ROWS, CROSSING]
+    for row, found in zip(rows, read.log_probabilities(rows), strict=True):
+        np.testing.assert_allclose(found, one_by_one(module, row.ids[: row.start], row.ids[row.start :]), atol=1e-4)
+    for ids in (READ, (*READ, 8), BEGINNING, (50, 51)):
+        assert read.greedy(ids, 4, ()) == scorer.greedy(ids, 4, ())
+
+
+def test_what_was_read_is_not_computed_again(monkeypatch):
+    monkeypatch.setattr(scoring, "_CPU", Costs(0, 10**6))
+    module = causal_model()
+    scorer = Scorer(Forward(module), tried=Caching(True, True)).reading(READ)
+    rows = [*ROWS, CROSSING]
+    with recorded(module) as (passes, _):
+        assert scorer.reading(READ) is scorer
+        assert not passes
+        scorer.log_probabilities(rows)
+    asked = {row.ids[:length] for row in rows for length in range(row.start, len(row.ids))}
+    distinct = {row.ids[:length] for row in rows for length in range(1, len(row.ids))}
+    known = {READ[:length] for length in range(1, len(READ) + 1)}
+    computed = sum(count * width for count, width in passes)
+    assert len(distinct - known) <= computed <= len((distinct - known) | asked)
+
+
+def test_a_window_that_is_full_is_not_shortened():
+    module = causal_model("Mistral", sliding_window=28)  # longer than the trial
+    scorer = Scorer(Forward(module))
+    assert scorer.reading(READ) is scorer
+    assert scorer.tried == Caching(True, True)
+    assert scorer.reading(BEGINNING) is not scorer
