@@ -71,8 +71,8 @@ class Forward:
     @property
     def rounds(self) -> bool:
         """Whether it computes with 16 bits."""
-        types = (weight.dtype for weight in self.module.parameters() if weight.is_floating_point())
-        return self.half is not None or next(types, torch.float32).itemsize < torch.float32.itemsize
+        weights = (weight.dtype for weight in self.module.parameters() if weight.is_floating_point())
+        return self.half is not None or any(dtype.itemsize < torch.float32.itemsize for dtype in weights)
 
     @contextmanager
     def running(self) -> Iterator[None]:
