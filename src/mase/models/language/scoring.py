@@ -24,7 +24,7 @@ from mase.models.language.trial import Caching, caching
 __all__ = ["Row", "Scorer", "chosen_log_probabilities", "costs_of", "enough_memory"]
 
 # On a core of a Xeon, a short pass of SmolLM2 costs 30 to 50 tokens of a long one more than its own in float32, and 80
-# to 100 in bfloat16; batches of 500 to 2,000 tokens cost the same. A GPU has to be occupied; nothing is measured on one.
+# to 100 in bfloat16; batches of 500 to 2,000 tokens cost the same. A GPU has to be occupied; none was measured.
 _CPU, _CPU_HALF, _GPU = Costs(per_pass=48, most=1024), Costs(per_pass=96, most=1024), Costs(per_pass=1024, most=16384)
 _AT_ONCE = 256  # sequences that are planned together
 _NORMALISED = 16  # positions whose probabilities are normalised at once
