@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mase.datasets import Split
-from mase.datasets import load as load_split
 from mase.metrics.operators import Operator
-from mase_paper.experiments.selection import LATER, later
 
 if TYPE_CHECKING:
+    from mase.datasets import Split
     from mase.models.protocol import Model
 
 __all__ = ["FRESH", "PAPER", "TARGETS", "Target"]
@@ -75,15 +73,18 @@ class Target:
 
         return read(models / self.name, device)
 
-    def split(self, name: str, data_dir: str | None = None) -> Split:
-        """Return the texts of a split with the labels of the target: "train", "validation", "test" or `LATER`.
+    def split(self, name: str, data_dir: str | None = None) -> "Split":
+        """Return the texts of a split with the labels of the target: "train", "validation", "test", or `selection.LATER`.
 
         Raises
         ------
         DataError
             If the table of the data set is missing.
         """
-        whole = load_split(self.dataset, "test" if name == LATER else name, data_dir)
+        from mase.datasets import load  # needs numpy, which the help of the command does without
+        from mase_paper.experiments.selection import LATER, later
+
+        whole = load(self.dataset, "test" if name == LATER else name, data_dir)
         split = later(whole) if name == LATER else whole
         if self.task is None:
             return split
