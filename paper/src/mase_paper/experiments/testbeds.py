@@ -74,7 +74,9 @@ class Target:
         return read(models / self.name, device)
 
     def split(self, name: str, data_dir: str | None = None) -> "Split":
-        """Return the texts of a split with the labels of the target: "train", "validation", "test", or `selection.LATER`.
+        """Return the texts of a split: "train", "validation", "test", or `LATER` of `selection`.
+
+        Their labels are those of the task, if the target has one.
 
         Raises
         ------
