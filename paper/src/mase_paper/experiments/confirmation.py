@@ -175,15 +175,17 @@ def _others(one: Outcomes) -> Floats:
     return np.column_stack([one.eraser[:, :2], one.areas[:, ::-1]])
 
 
+_READING = """\
+The texts, the methods and the rules were
+[registered](../../docs/decisions/2026-11-23-registered-confirmation.md) before the run. A lead is by how much
+`{subject}` is better than another method, whichever direction of the measure is better. Its 95 % interval is paired.
+Holm's correction is for all comparisons of one measure on one target. The margin is {margin}. `{floor}` is not counted.
+"""
+
+
 def _reading(registered: Registration, subject: Configuration) -> str:
     meanings = "\n".join(f"- *{name}*: {meaning}." for name, meaning in STANDINGS.items())
-    return (
-        f"The texts, the methods and the rules were [registered](../../docs/decisions/"
-        f"2026-11-23-registered-confirmation.md) before the run. A lead is by how much `{subject}` is better than "
-        f"another method, whichever direction of the measure is better. Its 95 % interval is paired. Holm's correction "
-        f"is for all comparisons of one measure on one target. The margin is {registered.margin}. `{_FLOOR}` is not "
-        f"counted.\n\n{meanings}"
-    )
+    return f"{_READING.format(subject=subject, margin=registered.margin, floor=_FLOOR)}\n{meanings}"
 
 
 def _summary(every: Sequence[Comparison]) -> str:
