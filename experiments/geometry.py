@@ -25,7 +25,7 @@ from mase.models import bundled
 from mase.models.bundled.vocabulary import UNKNOWN_ID
 from mase.models.runtime import configure
 from mase_paper.experiments.plots import save
-from mase_paper.experiments.selection import LATER, choose
+from mase_paper.experiments.selection import choose
 from mase_paper.experiments.testbeds import TARGETS
 
 SIGMAS, SHARES = (0.1, 0.3, 0.5, 1.0), (0.1, 0.3, 0.5, 0.8)
@@ -159,12 +159,13 @@ def picture(vectors: torch.Tensor, unknown: torch.Tensor) -> Figure:
 INTRODUCTION = """\
 # How far masked and scaled texts are from real ones
 
-Made by `experiments/geometry.py` on LSTM-IMDB. {n} test reviews (`--split test-later`, text seed 0) are changed {draws}
-times each, in the vectors of the words that the model reads. *To the nearest* is the distance of a changed text to the
-nearest of {real:,} training reviews or its original, *to the original* that to the original alone; an unchanged review
-is compared with the other ones. The unit is the distance of a real review to the nearest other one (median): a changed
-text at less than 1 is nearer to a real text than real texts are to each other. *Hidden* is the last state of the LSTM, *mean vector* the mean of the word vectors. The
-noise on every entry has the same length as that of NLGP. Means over texts with 95 % intervals, a bootstrap over texts.
+Made by `experiments/geometry.py` on LSTM-IMDB. The first {n} test reviews of at least {fewest} words that the model
+classifies correctly are changed {draws} times each, in the vectors of the words that the model reads. *To the nearest*
+is the distance of a changed text to the nearest of {real:,} training reviews or its original, *to the original* that to
+the original alone; an unchanged review is compared with the other ones. The unit is the distance of a real review to
+the nearest other one (median): a changed text at less than 1 is nearer to a real text than real texts are to each
+other. *Hidden* is the last state of the LSTM, *mean vector* the mean of the word vectors. The noise on every entry has
+the same length as that of NLGP. Means over texts with 95 % intervals, a bootstrap over texts.
 
 The model was trained with a fifth of the words replaced by the unknown token, which puts that token in its
 distribution.
@@ -197,12 +198,12 @@ def main() -> None:
     def vectors(text: str) -> torch.Tensor:
         return reader.table[torch.tensor(model.encode(text).ids)]
 
-    split, train = TARGETS["lstm-imdb"].split(LATER, args.data_dir), load_split("imdb", "train", args.data_dir)
+    split, train = TARGETS["lstm-imdb"].split("test", args.data_dir), load_split("imdb", "train", args.data_dir)
     chosen = (vectors(one.text) for one in choose(model, split, 0))
     texts = list(islice((text for text in chosen if len(text) >= FEWEST_WORDS), args.n_texts))
     rows = np.random.default_rng(0).permutation(len(train))[: args.n_real]
     real = [vectors(train.texts[index]) for index in rows]
-    head = INTRODUCTION.format(n=len(texts), draws=N_DRAWS, real=len(real))
+    head = INTRODUCTION.format(fewest=FEWEST_WORDS, n=len(texts), draws=N_DRAWS, real=len(real))
     page = head + "\n".join(measured(reader, texts, real)) + "\n" + CAPTION
     ids = [model.encode(word).ids[0] for word in EXAMPLE]
     args.output.mkdir(parents=True, exist_ok=True)
