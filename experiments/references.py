@@ -119,12 +119,11 @@ INTRODUCTION = f"""\
 
 Made by `experiments/references.py`: what stands for an absent word is the unknown token's vector (*unk*), the zero
 vector, which is that of padding (*zero*), or nothing, as the word is deleted from the text (*delete*). The texts are
-the first of the test split that have {FEWEST_WORDS} words and are classified correctly, cut to what the LSTM reads.
-{N_SAMPLES:,} samples, the margin as link. `{WITHOUT}` scales words and has no reference. The scores under two
+the first of the test split that have at least {FEWEST_WORDS} words and are classified correctly, cut to what the LSTM
+reads. {N_SAMPLES:,} samples, the margin as link. `{WITHOUT}` scales words and has no reference. The scores under two
 references are those of two seeds, because equal seeds draw equal rows and share their errors. Two seeds under one
-reference (the mean over the three) show what sampling alone leaves.
-Spearman's rank correlation of all scores, and the overlap (Jaccard) of the top {TOP} words; means over texts with 95 %
-intervals, a bootstrap over texts."""
+reference (the mean over the three) show what sampling alone leaves. Spearman's rank correlation of all scores, and the
+overlap (Jaccard) of the top {TOP} words; means over texts with 95 % intervals, a bootstrap over texts."""
 HEAD = f"| method | compared | rank correlation | overlap of the top {TOP} |\n|---|---|--:|--:|"
 
 
