@@ -45,6 +45,9 @@ class Focused:
     complement
         The share of the rows of later rounds that mask each word with the complementary probability: they mostly keep
         the words with high scores, and mask the others.
+    chains
+        Number of chains. Rows take turns; the ranking of a chain knows the responses to its own rows only. So the
+        differences between chains show how much the scores depend on the rankings.
     """
 
     rounds: int = 5
@@ -53,15 +56,16 @@ class Focused:
     p_low: float = 0.1
     softness: float = 4.0
     complement: float = 0.25
+    chains: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("rounds", "n_top"):
+        for name in ("rounds", "n_top", "chains"):
             if not isinstance(getattr(self, name), int):
                 raise OptionError(f"{name} is {getattr(self, name)!r}, expected an integer")
-        if self.rounds < 1 or self.n_top < 1 or not self.softness > 0:
+        if min(self.rounds, self.n_top, self.chains) < 1 or not self.softness > 0:
             raise OptionError(
-                f"rounds is {self.rounds}, n_top is {self.n_top} and softness is {self.softness}, expected "
-                "rounds >= 1, n_top >= 1 and softness > 0"
+                f"rounds is {self.rounds}, n_top is {self.n_top}, chains is {self.chains} and softness is "
+                f"{self.softness}, expected rounds >= 1, n_top >= 1, chains >= 1 and softness > 0"
             )
         if not 0 <= self.complement <= 1:
             raise OptionError(f"complement is {self.complement}, expected a number from 0 to 1")
@@ -74,13 +78,20 @@ class Focused:
         return Distribution(0.5, Covariance(np.full(p, 0.5)))
 
     def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
-        """Return n rows; given the coefficients gamma `(p,)` so far, mask words with high coefficients more often."""
-        rates = self._rates(distribution.covariance.size, gamma)
+        """Return n rows; given coefficients gamma `(p,)` or `(chains, p)` so far, mask high words more often."""
+        p, chain = distribution.covariance.size, np.arange(n) % self.chains
+        if gamma is not None and gamma.ndim == 2:
+            rates = np.stack([self._rates(p, own) for own in gamma])
+        else:
+            rates = np.tile(self._rates(p, gamma), (self.chains, 1))
         n_complement = 0 if gamma is None else round(self.complement * n)
         complement = np.arange(n) >= n - n_complement
-        kept = (rng.random((n, len(rates))) >= np.where(complement[:, None], 1 - rates, rates)).astype(np.float64)
-        laws = Laws(np.stack([~complement, complement]).astype(np.float64), np.stack([1 - rates, rates]))
-        return replace(single(kept - distribution.center, distribution), laws=laws.rows(slice(None)))
+        masked = np.concatenate([rates, 1 - rates])
+        law = (0 if gamma is None else chain) + complement * self.chains
+        kept = (rng.random((n, p)) >= masked[law]).astype(np.float64)
+        laws = Laws(np.equal.outer(np.arange(len(masked)), law).astype(np.float64), np.concatenate([1 - rates, rates]))
+        sample = single(kept - distribution.center, distribution)
+        return replace(sample, laws=laws.rows(slice(None)), chains=chain if self.chains > 1 else None)
 
     def exhaustive(self, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return all rows of a round, weighted by their probabilities in it."""

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.linalg.lapack import dpotrs, dtrtri
 
-from mase.arrays import Floats
+from mase.arrays import Floats, Ints
 from mase.estimators.ridge import Ridge
 from mase.regression.covariance import MOST_CORRELATED, scatter
 from mase.regression.estimate import Estimate
@@ -53,6 +53,8 @@ class LeastSquares:
         leverages = np.einsum("np,np->n", q, q)
         q *= _jackknifed(residuals, leverages, problem)[:, None]
         covariance = root @ (q.T @ q) @ root.T if problem.p <= MOST_CORRELATED else scatter(q @ root.T)
+        if problem.chains is not None:
+            covariance *= _between(q, root, problem.chains, gamma)
         return Estimate(gamma, covariance, float(problem.p), leverages=leverages)
 
     def solve(self, problem: Problem) -> Floats:
@@ -70,6 +72,18 @@ def _jackknifed(residuals: Floats, leverages: Floats, problem: Problem) -> Float
     if problem.intercept:
         leverages = leverages + on_means(problem.weights, problem.groups)
     return np.asarray(residuals / np.maximum(1 - leverages, 1e-12))
+
+
+def _between(q: Floats, root: Floats, chains: Ints, gamma: Floats) -> float:
+    """Return by how much the variance between chains exceeds that of independent rows, at least 1.
+
+    What a chain adds to the coefficients is the sum of the influences `q root'` of its rows. The ratio of both
+    variances is a mean over the coefficients, weighted by their magnitude.
+    """
+    sums = np.stack([q[chains == chain].sum(axis=0) for chain in np.unique(chains)]) @ root.T
+    between = len(sums) * sums.var(axis=0, ddof=1)
+    ratios = between / np.einsum("np,np->p", q @ root.T, q @ root.T)
+    return max(1.0, float(np.average(ratios, weights=np.abs(gamma))))
 
 
 def _too_few(problem: Problem) -> bool:

@@ -129,7 +129,7 @@ class Regression:
                 head = sample.head(goal)
                 problem = head.problem(responses, base, slopes if self.needs_gradients else None)
                 if goal < wanted:
-                    gamma = coefficients(self.estimator, problem)
+                    gamma = self._so_far(problem)
                     self._tell(oracle, head, responses, problem)
             estimate = self._fit(oracle, sample, responses, problem)
             if wanted == cap or stopping.enough(estimate):
@@ -151,6 +151,12 @@ class Regression:
             problem = sample.problem(responses, None)
         estimate = self._fit(oracle, sample, responses, problem)
         return _Fitted(Answered(sample, scores, None), responses, problem, estimate)
+
+    def _so_far(self, problem: Problem) -> Floats:
+        """Return the coefficients `(p,)`, or those of each of k chains `(k, p)`."""
+        if problem.chains is None:
+            return coefficients(self.estimator, problem)
+        return np.stack([coefficients(self.estimator, chain) for chain in problem.by_chain()])
 
     def _tell(self, oracle: Oracle, sample: Sample, responses: Floats, problem: Problem) -> None:
         """Offer the solution so far, if somebody follows; it is computed if it is wanted."""

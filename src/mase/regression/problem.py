@@ -53,6 +53,9 @@ class Sample:
         Index of the first row of each round.
     laws
         The laws of rows of zeros and ones; None if they are not known, or rows do not count alike.
+    chains
+        `(n,)`: the chain of each row, in a design whose rows depend on responses to rows of their own chain only; None
+        if there is only one.
     """
 
     coordinates: Floats
@@ -66,6 +69,7 @@ class Sample:
     n_exact: int = 0
     starts: tuple[int, ...] = (0,)
     laws: Laws | None = None
+    chains: Ints | None = None
 
     def head(self, n: int) -> "Sample":
         """Return the sample of the first n rows; n must be even if rows are paired."""
@@ -77,6 +81,7 @@ class Sample:
             weights=self.weights[:n],
             starts=tuple(start for start in self.starts if start < n),
             laws=None if self.laws is None else self.laws.rows(slice(n)),
+            chains=None if self.chains is None else self.chains[:n],
         )
 
     def joined(self, more: "Sample") -> "Sample":
@@ -90,6 +95,7 @@ class Sample:
             weights=np.concatenate([self.weights, more.weights]),
             starts=(*self.starts, len(self.coordinates)),
             laws=None if self.laws is None or more.laws is None else self.laws.joined(more.laws),
+            chains=None if self.chains is None or more.chains is None else np.append(self.chains, more.chains),
         )
 
     def scaled(self, factor: float) -> "Sample":
@@ -124,8 +130,9 @@ class Sample:
         exact = (z[:m], y[:m]) if m else None
         slopes = None if gradients is None else gradients[m:]
         laws = None if self.paired or self.laws is None else self.laws.rows(slice(m, None))
+        chains = None if self.paired or self.chains is None else self.chains[m:]
         problem = Problem(
-            z[m:], y[m:], weights[m:], base, intercept, self.covariance, slopes, exact, self.exhaustive, laws
+            z[m:], y[m:], weights[m:], base, intercept, self.covariance, slopes, exact, self.exhaustive, laws, chains
         )
         return problem if laws is None or laws.pooled else problem.split()
 
@@ -153,6 +160,8 @@ class Problem:
         Whether the rows are all possible rows of the design.
     laws
         The laws of the rows; None if they are not known, and for half differences of mirrored rows.
+    chains
+        The chain of each row `(n,)`; None if there is only one.
     """
 
     z: Floats
@@ -165,6 +174,7 @@ class Problem:
     exact: tuple[Floats, Floats] | None = None
     exhaustive: bool = False
     laws: Laws | None = None
+    chains: Ints | None = None
 
     @property
     def n(self) -> int:
@@ -196,7 +206,14 @@ class Problem:
         z, y, weights = (some[chosen] for some in (self.z, self.y, self.weights))
         slopes = None if self.gradients is None else self.gradients[chosen]
         laws = None if self.laws is None else self.laws.rows(chosen)
-        return replace(self, z=z, y=y, weights=weights, gradients=slopes, laws=laws)
+        chains = None if self.chains is None else self.chains[chosen]
+        return replace(self, z=z, y=y, weights=weights, gradients=slopes, laws=laws, chains=chains)
+
+    def by_chain(self) -> "list[Problem]":
+        """Return the problems of the rows of each chain."""
+        if self.chains is None:
+            return [self]
+        return [replace(self.rows(self.chains == chain), chains=None) for chain in np.unique(self.chains)]
 
     def split(self) -> "Problem":
         """Return the problem in which a row of several laws is several rows, each of one law."""
@@ -245,7 +262,8 @@ class Design(Protocol):
     def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return a sample of at most n rows from the distribution.
 
-        After the first round, `gamma` `(p,)` holds the coefficients estimated from all rows so far.
+        After the first round, `gamma` `(p,)` holds the coefficients estimated from all rows so far; `(k, p)` those of
+        the rows of each chain, if the rows of a sample belong to k chains.
         """
         ...
 

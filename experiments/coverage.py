@@ -1,0 +1,180 @@
+"""What the 95 % intervals of scores cover. The tables go to `experiments/coverage/coverage.md`.
+
+Validation texts are explained with many seeds. What a score stands for in the long run is the mean over the other
+seeds, with the same number of samples; its own error is counted. Every explanation goes to RECORDS as a line of JSON as
+soon as it is done, so that an interrupted run continues where it stopped, and more seeds or texts extend a shorter run.
+Targets may run side by side, each in a process of its own:
+
+    python experiments/coverage.py DATA_DIR lstm-reuters --n-texts 20 --n-seeds 200
+    python experiments/coverage.py DATA_DIR bert-reuters --n-texts 10 --n-seeds 60 --precision bfloat16
+
+Without a target, the page is written, and what it says of each text goes to `experiments/coverage/texts.jsonl`:
+
+    python experiments/coverage.py DATA_DIR
+"""
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import mase
+from mase.arrays import Floats
+from mase.datasets import load as load_split
+from mase.method import Method
+from mase.methods import resolve
+from mase.models import load
+from mase.models.runtime import configure
+from mase_paper.experiments.configurations import parse
+from mase_paper.experiments.selection import Chosen, choose
+from mase_paper.experiments.testbeds import TARGETS
+
+METHODS = ["mase", "mase-mask+link=margin"]
+FEWEST_WORDS, TOP, Z, DIGITS = 12, 5, 1.96, 6
+HERE = Path(__file__).with_suffix("")
+RECORDS = Path(__file__).parents[1] / "build" / "coverage"
+
+
+def method_of(name: str) -> Method:
+    """Return the method of a configuration, with as many samples as the text asks for."""
+    configuration = parse(name)
+    return replace(resolve(configuration.method, **dict(configuration.settings)), n_samples="auto")
+
+
+def explain(target: str, args: argparse.Namespace) -> None:
+    """Write the records of a target that its file lacks."""
+    model = load(target)
+    split = load_split(TARGETS[target].dataset, "validation", args.data_dir)
+    texts = (one for one in choose(model, split, 0) if len(one.text.split()) >= FEWEST_WORDS)
+    path = args.records / f"{target}.jsonl"
+    done = {(one["method"], one["row"], one["seed"]) for one in records(path)}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        for chosen in islice(texts, args.n_texts):
+            for name in args.methods:
+                for seed in range(args.n_seeds):
+                    if (name, chosen.row, seed) not in done:
+                        line = explanation(model, method_of(name), chosen, seed, args.precision)
+                        file.write(json.dumps({"method": name} | line) + "\n")
+                        file.flush()
+
+
+def explanation(model: Any, method: Method, chosen: Chosen, seed: int, precision: Any) -> dict[str, Any]:
+    """Return the record of one explanation."""
+    found = mase.Explainer(model, method=method, seed=seed, precision=precision)(chosen.text)
+    return {
+        "row": chosen.row,
+        "seed": seed,
+        "n_queries": found.fit.n_queries,
+        "scores": np.round(found.scores, DIGITS).tolist(),
+        "errors": np.round(found.standard_errors, DIGITS).tolist(),
+    }
+
+
+def records(path: Path) -> list[dict[str, Any]]:
+    """Return the records of a file; a last line that was cut off is left out."""
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
+
+
+def covered(scores: Floats, errors: Floats) -> dict[str, float]:
+    """Return what the intervals of one text cover, from scores and errors `(seeds, p)`.
+
+    The columns are the shares of intervals that contain the long-run value: of the highest words of the long run, of
+    those that each explanation shows as the highest, and of all others than the first; and the root mean square of the
+    errors over the standard deviation of the scores over seeds, a mean over the highest words and over the others.
+    """
+    n, spread = len(scores), scores.std(axis=0, ddof=1)
+    long_run = (scores.sum(axis=0) - scores) / (n - 1)
+    inside = np.abs(scores - long_run) <= Z * np.hypot(errors, spread / (n - 1) ** 0.5)
+    order, shown = np.argsort(-scores.mean(axis=0)), np.argsort(-scores, axis=1)[:, :TOP]
+    top, rest = order[:TOP], order[TOP:]
+    moving = np.where(spread > 0, spread, np.nan)  # a word that equals the reference scores 0 with every seed
+    width = np.sqrt((errors**2).mean(axis=0)) / moving
+    return {
+        "top": float(inside[:, top].mean()),
+        "shown": float(np.take_along_axis(inside, shown, axis=1).mean()),
+        "rest": float(inside[:, rest].mean()),
+        "width_top": float(np.nanmean(width[top])),
+        "width_rest": float(np.nanmean(width[rest])),
+    }
+
+
+def by_text(some: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield what the intervals of each method and text cover."""
+    groups: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
+    for one in some:
+        groups.setdefault((one["method"], one["row"]), []).append(one)
+    for (method, row), group in groups.items():
+        scores, errors = (np.array([one[key] for one in group]) for key in ("scores", "errors"))
+        cost = float(np.mean([one["n_queries"] for one in group]))
+        found = {name: round(value, 4) for name, value in covered(scores, errors).items()}
+        yield {"method": method, "row": row, "seeds": len(group), "n_queries": cost, **found}
+
+
+def table(target: str, texts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the table of a target: a row for each method."""
+    yield f"## {TARGETS[target].title}"
+    yield ""
+    yield "| method | texts | seeds | evaluations | highest | worst text | shown | others | error, highest | others |"
+    yield "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
+    for method in dict.fromkeys(one["method"] for one in texts):
+        own = [one for one in texts if one["method"] == method]
+        told = [f"{np.mean([one[key] for one in own]):.3f}" for key in ("top", "shown", "rest")]
+        wide = [f"{np.mean([one[key] for one in own]):.2f}" for key in ("width_top", "width_rest")]
+        half = Z * np.std([one["top"] for one in own], ddof=1) / len(own) ** 0.5
+        top, worst = f"{told[0]} ± {half:.3f}", f"{min(one['top'] for one in own):.2f}"
+        cost, seeds = f"{np.mean([one['n_queries'] for one in own]):.0f}", str(min(one["seeds"] for one in own))
+        yield f"| {' | '.join([f'`{method}`', str(len(own)), seeds, cost, top, worst, *told[1:], *wide])} |"
+    yield ""
+
+
+INTRODUCTION = f"""\
+# What the 95 % intervals cover
+
+Validation texts of at least {FEWEST_WORDS} words, explained with many seeds and as many samples as `n_samples="auto"`
+gives. Each figure is the share of the intervals, of {Z} standard errors, that contain the long-run value of the score:
+its mean over the other seeds, whose own error is counted. *Highest* are the {TOP} highest words of the long run (± is
+a 95 % interval over texts), *worst text* is the lowest share of a text, *shown* are the {TOP} words that each
+explanation shows as the highest, and *others* are all but the highest. *Error* is the root mean square of the standard
+errors over the standard deviation of the scores across seeds. `experiments/coverage.py` made this page; its first lines
+say how to repeat it.
+"""
+
+
+def report(args: argparse.Namespace) -> None:
+    """Write the page, and the figures of each text."""
+    found = {target: list(by_text(records(args.records / f"{target}.jsonl"))) for target in TARGETS}
+    lines = [INTRODUCTION, *(line for target, texts in found.items() if texts for line in table(target, texts))]
+    HERE.mkdir(exist_ok=True)
+    (HERE / "coverage.md").write_text("\n".join(lines).rstrip("\n") + "\n", encoding="utf-8")
+    told = [json.dumps({"target": target} | one) + "\n" for target, texts in found.items() for one in texts]
+    (HERE / "texts.jsonl").write_text("".join(told), encoding="utf-8")
+
+
+def main() -> None:
+    """Explain the texts of a target, or write the page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data_dir")
+    parser.add_argument("target", nargs="?", choices=list(TARGETS), help="whose texts are explained")
+    parser.add_argument("--methods", nargs="+", default=METHODS)
+    parser.add_argument("--n-texts", type=int, default=12)
+    parser.add_argument("--n-seeds", type=int, default=60)
+    parser.add_argument("--precision", choices=["float32", "bfloat16"], default="float32")
+    parser.add_argument("--records", type=Path, default=RECORDS)
+    args = parser.parse_args()
+    configure(1)
+    if args.target is None:
+        report(args)
+    else:
+        explain(args.target, args)
+
+
+if __name__ == "__main__":
+    main()
