@@ -48,6 +48,9 @@ class Focused:
     chains
         Number of chains. Rows take turns; the ranking of a chain knows the responses to its own rows only. So the
         differences between chains show how much the scores depend on the rankings.
+    n_draws
+        Number of rankings over which the mask rates of a round are averaged: each ranks scores that are drawn from
+        normal distributions about the scores so far, with their standard errors. 0 ranks the scores so far themselves.
     """
 
     rounds: int = 5
@@ -57,6 +60,7 @@ class Focused:
     softness: float = 4.0
     complement: float = 0.25
     chains: int = 1
+    n_draws: int = 0
 
     def __post_init__(self) -> None:
         for name in ("rounds", "n_top", "chains"):
@@ -78,12 +82,16 @@ class Focused:
         return Distribution(0.5, Covariance(np.full(p, 0.5)))
 
     def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
-        """Return n rows; given coefficients gamma `(p,)` or `(chains, p)` so far, mask high words more often."""
+        """Return n rows; given coefficients gamma so far, mask words with high coefficients more often.
+
+        They are `(p,)`, or with chains or draws `(chains, draws, p)`.
+        """
         p, chain = distribution.covariance.size, np.arange(n) % self.chains
-        if gamma is not None and gamma.ndim == 2:
-            rates = np.stack([self._rates(p, own) for own in gamma])
+        if gamma is None:
+            rates = np.full((self.chains, p), 0.5)
         else:
-            rates = np.tile(self._rates(p, gamma), (self.chains, 1))
+            by_chain = np.broadcast_to(gamma, (self.chains, *gamma.shape[-2:])) if gamma.ndim < 3 else gamma
+            rates = np.stack([np.mean([self._rates(p, one) for one in own.reshape(-1, p)], axis=0) for own in by_chain])
         n_complement = 0 if gamma is None else round(self.complement * n)
         complement = np.arange(n) >= n - n_complement
         masked = np.concatenate([rates, 1 - rates])

@@ -54,7 +54,7 @@ class LeastSquares:
         q *= _jackknifed(residuals, leverages, problem)[:, None]
         covariance = root @ (q.T @ q) @ root.T if problem.p <= MOST_CORRELATED else scatter(q @ root.T)
         if problem.chains is not None:
-            covariance *= _between(q, root, problem.chains, gamma)
+            covariance = _with(covariance, _between(q, root, problem.chains, gamma) * gamma**2)
         return Estimate(gamma, covariance, float(problem.p), leverages=leverages)
 
     def solve(self, problem: Problem) -> Floats:
@@ -75,15 +75,20 @@ def _jackknifed(residuals: Floats, leverages: Floats, problem: Problem) -> Float
 
 
 def _between(q: Floats, root: Floats, chains: Ints, gamma: Floats) -> float:
-    """Return by how much the variance between chains exceeds that of independent rows, at least 1.
+    """Return the variance of coefficients between chains beyond that of independent rows, as a share of their squares.
 
-    What a chain adds to the coefficients is the sum of the influences `q root'` of its rows. The ratio of both
-    variances is a mean over the coefficients, weighted by their magnitude.
+    What a chain adds to the coefficients is the sum of the influences `q root'` of its rows. The share is a mean over
+    the coefficients, weighted by the cube of their magnitude.
     """
     sums = np.stack([q[chains == chain].sum(axis=0) for chain in np.unique(chains)]) @ root.T
-    between = len(sums) * sums.var(axis=0, ddof=1)
-    ratios = between / np.einsum("np,np->p", q @ root.T, q @ root.T)
-    return max(1.0, float(np.average(ratios, weights=np.abs(gamma))))
+    excess = len(sums) * sums.var(axis=0, ddof=1) - np.einsum("np,np->p", q @ root.T, q @ root.T)
+    weights = np.abs(gamma)
+    return max(0.0, float(weights @ excess) / max(float((weights**3).sum()), np.finfo(np.float64).tiny))
+
+
+def _with(covariance: Floats, variances: Floats) -> Floats:
+    """Return a covariance `(p, p)`, or variances `(p,)`, with these variances `(p,)` added."""
+    return covariance + (variances if covariance.ndim == 1 else np.diag(variances))
 
 
 def _too_few(problem: Problem) -> bool:

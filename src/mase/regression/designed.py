@@ -14,7 +14,7 @@ from mase.regression.estimator import Estimator
 from mase.regression.held_out import held_out_r2
 from mase.regression.interactions import interactions
 from mase.regression.oracle import Oracle
-from mase.regression.problem import Design, Distribution, ExhaustiveDesign, Problem, Sample
+from mase.regression.problem import ChainedDesign, Design, Distribution, ExhaustiveDesign, Problem, Sample
 from mase.regression.rounds import cycle, ends, shares
 from mase.regression.stopping import Stopping
 from mase.regression.strategy import Answered, Solution
@@ -129,7 +129,7 @@ class Regression:
                 head = sample.head(goal)
                 problem = head.problem(responses, base, slopes if self.needs_gradients else None)
                 if goal < wanted:
-                    gamma = self._so_far(problem)
+                    gamma = self._so_far(problem, rng)
                     self._tell(oracle, head, responses, problem)
             estimate = self._fit(oracle, sample, responses, problem)
             if wanted == cap or stopping.enough(estimate):
@@ -152,11 +152,14 @@ class Regression:
         estimate = self._fit(oracle, sample, responses, problem)
         return _Fitted(Answered(sample, scores, None), responses, problem, estimate)
 
-    def _so_far(self, problem: Problem) -> Floats:
-        """Return the coefficients `(p,)`, or those of each of k chains `(k, p)`."""
-        if problem.chains is None:
-            return coefficients(self.estimator, problem)
-        return np.stack([coefficients(self.estimator, chain) for chain in problem.by_chain()])
+    def _so_far(self, problem: Problem, rng: np.random.Generator) -> Floats:
+        """Return the coefficients `(p,)`, or d draws of those of each of k chains `(k, d, p)`."""
+        n_draws = self.design.n_draws if isinstance(self.design, ChainedDesign) else 0
+        if n_draws:
+            return np.stack([self.estimator.fit(chain).draws(rng, n_draws) for chain in problem.by_chain()])
+        if problem.chains is not None:
+            return np.stack([coefficients(self.estimator, chain)[None] for chain in problem.by_chain()])
+        return coefficients(self.estimator, problem)
 
     def _tell(self, oracle: Oracle, sample: Sample, responses: Floats, problem: Problem) -> None:
         """Offer the solution so far, if somebody follows; it is computed if it is wanted."""

@@ -39,6 +39,10 @@ class Estimate:
             return self.covariance[np.ix_(first, second)]
         return np.where(first[:, None] == second, self.covariance[first][:, None], 0.0)
 
+    def draws(self, rng: np.random.Generator, n: int) -> Floats:
+        """Return n draws `(n, p)` of independent normal coefficients with these means and variances."""
+        return self.gamma + np.sqrt(np.maximum(self.variances, 0.0)) * rng.standard_normal((n, len(self.gamma)))
+
     def at(self, chosen: Ints) -> "Estimate":
         """Return the estimate of some of the coefficients `(a,)`."""
         spread = self.covariance[chosen if self.covariance.ndim == 1 else np.ix_(chosen, chosen)]

@@ -10,7 +10,7 @@ from mase.regression.covariance import Covariance
 from mase.regression.intercepts import centred
 from mase.regression.laws import Laws
 
-__all__ = ["Design", "Distribution", "ExhaustiveDesign", "Problem", "Sample"]
+__all__ = ["ChainedDesign", "Design", "Distribution", "ExhaustiveDesign", "Problem", "Sample"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,9 +262,28 @@ class Design(Protocol):
     def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return a sample of at most n rows from the distribution.
 
-        After the first round, `gamma` `(p,)` holds the coefficients estimated from all rows so far; `(k, p)` those of
-        the rows of each chain, if the rows of a sample belong to k chains.
+        After the first round, `gamma` `(p,)` holds the coefficients estimated from all rows so far. A `ChainedDesign`
+        may get `(k, d, p)`.
         """
+        ...
+
+
+@runtime_checkable
+class ChainedDesign(Design, Protocol):
+    """A design in rounds that may have several chains, or go by draws of the coefficients.
+
+    With k chains or d draws it gets `gamma` `(k, d, p)`: for each chain the coefficients that are estimated from its
+    rows so far, or draws from their distribution.
+
+    Attributes
+    ----------
+    n_draws
+        Number of draws; 0 for the coefficients themselves.
+    """
+
+    @property
+    def n_draws(self) -> int:
+        """Number of draws."""
         ...
 
 

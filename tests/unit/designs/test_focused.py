@@ -47,3 +47,24 @@ def test_redundant_words_show_in_an_adaptive_design_only():
     focused = run(probe, "mase", n_samples=1000).estimate.gamma
     assert blind[:6].max() < 0.15 < blind[6:8].min()
     assert focused[:6].min() > 1.5 * blind[:6].max()
+
+
+def test_the_rows_of_a_chain_go_by_its_own_coefficients():
+    design = Focused(chains=2)
+    distribution, up = design.distribution(np.ones(30)), np.arange(30.0)
+    first = design.draw(np.random.default_rng(0), 400, distribution)
+    assert (len(first.laws.shares), first.chains[:4].tolist()) == (1, [0, 1, 0, 1])
+    later = design.draw(np.random.default_rng(0), 4000, distribution, np.stack([up, -up])[:, None])
+    masked, half = 1 - later.coordinates, np.arange(4000) < 3000
+    expected = 0.1 + 0.8 / (1 + np.exp((np.arange(30) - 10) / 4))
+    assert masked[half & (later.chains == 0)].mean(axis=0) == pytest.approx(expected[::-1], abs=0.06)
+    assert masked[half & (later.chains == 1)].mean(axis=0) == pytest.approx(expected, abs=0.06)
+    assert len(later.laws.shares) == 4
+
+
+def test_draws_of_the_coefficients_are_averaged():
+    design = Focused(n_draws=2)
+    up = np.arange(30.0)
+    later = design.draw(np.random.default_rng(0), 4, design.distribution(np.ones(30)), np.stack([up, -up])[None])
+    rates = 0.1 + 0.8 / (1 + np.exp((np.arange(30) - 10) / 4))
+    assert later.laws.rates[0] == pytest.approx(1 - (rates + rates[::-1]) / 2)
