@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 from urllib.parse import unquote
 
 import pytest
+from tests.answers import cited
 from tests.attributions import attribution
 from tests.runs import run_of
 from tests.summaries import example, summary, word
@@ -109,6 +110,30 @@ def test_the_first_texts_are_shaded(tmp_path):
     source = made(tmp_path)
     assert "<b f title=+0.250±0.020>superb</b>" in source
     assert "<i c title=−0.125±0.020>dull</i>" in source
+
+
+def test_an_answer_stands_with_its_sources_above_the_prompt(tmp_path):
+    none = cited("No.", ((0, 3),), [[0.1] * 4])
+    source = made(tmp_path, [(cited(HOSTILE), ("pos", "web")), (none, ("pos", "web"))])
+    said = " ".join(Page(source).text.split())
+    assert '"the nonce" [1][2] [1] source 1 Paris is the capital of France. +7.50 ± 0.40[2] source 2' in said
+    assert "No.no source" in said
+    assert "What speaks for and against the answers" in said
+    assert "increases the probability of the answer" in said
+    assert Page(source).tags.count("script") == 1
+    plain = Page(made(tmp_path / "plain"))
+    assert "What speaks for and against each class" in plain.text
+    assert plain.tags.count("ol") == Page(source).tags.count("ol") - 2
+
+
+def test_a_model_without_probabilities_has_no_section_on_low_confidence(tmp_path):
+    found = summary(n=1)
+    for threshold in (0.6, None):
+        settings = replace(found.settings, low_confidence=threshold)
+        read = Page(made(tmp_path / str(threshold), found=replace(found, settings=settings)))
+        shown = threshold is not None
+        assert ("low" in read.values("id"), "#low" in read.values("href")) == (shown, shown)
+        assert ("low" in read.values("value"), "unsure" in read.values("value")) == (shown, shown)
 
 
 @pytest.mark.parametrize("documents", [True, False])
