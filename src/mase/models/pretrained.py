@@ -120,9 +120,10 @@ def _read(
             config = transformers.AutoConfig.from_pretrained(folder, **shared, **labels)
             with metered(sizes, str(folder / "config.json")), torch.random.fork_rng(devices=[]):
                 builder.from_config(config, trust_remote_code=False)
-        module, info = builder.from_pretrained(
-            folder, use_safetensors=True, dtype=torch.float32, output_loading_info=True, **shared, **settings
-        )
+        with _without_bar():
+            module, info = builder.from_pretrained(
+                folder, use_safetensors=True, dtype=torch.float32, output_loading_info=True, **shared, **settings
+            )
     return module, frozenset(info["missing_keys"])
 
 
@@ -184,6 +185,19 @@ def _reading(message: str) -> Iterator[None]:
             str(error) if isinstance(error, OSError | ValueError | RuntimeError) else f"{type(error).__name__}: {error}"
         )
         raise DataError(f"{message}: {reason}; expected files as save_pretrained writes them") from error
+
+
+@contextmanager
+def _without_bar() -> Iterator[None]:
+    """Hide the bar of transformers over the weights, which it also shows where standard error is a file."""
+    log = transformers.utils.logging
+    shown = log.is_progress_bar_enabled()
+    log.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            log.enable_progress_bar()
 
 
 def _snapshot(name: str, files: tuple[str, ...], *, download: bool) -> Path:
