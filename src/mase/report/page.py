@@ -10,6 +10,7 @@ from markupsafe import Markup
 from mase.render.facts import counted, percent, percent_of_all
 from mase.render.legend import legend
 from mase.render.palette import FAINT_SHADES, SHADES
+from mase.render.pieces import model_name
 from mase.render.templates import checksum, resource, templates
 from mase.report.answers import CitedAnswer
 from mase.report.entries import FAILED, LOW_CONFIDENCE, NOTED, WRONG, Entry, shortened
@@ -109,7 +110,7 @@ def _rendered(
             style=Markup(style),
             style_hash=checksum(style),
             script=Markup(resource(_PACKAGE, "report.js")) if texts else "",
-            title=f"{shortened(summary.overview.model)} on {counted(len(run), 'text')}",
+            title=f"{shortened(model_name(summary.overview.model))} on {counted(len(run), 'text')}",
             verdict=verdict(summary),
             facts=facts(summary, texts=texts),
             spreads=spreads(summary.quality),

@@ -147,6 +147,13 @@ def test_a_page_without_texts_shows_none(tmp_path, documents):
     assert "wonderful" in read.text
 
 
+def test_the_title_has_the_name_of_the_folder_of_the_model(tmp_path):
+    found = summary(n=1, model="/srv/models/look_up")
+    read = Page(made(tmp_path, found=found))
+    assert "look_up on 1 text" in read.text
+    assert read.text.count("/srv/models/look_up") == 1
+
+
 def test_without_true_classes_nothing_is_called_wrong(tmp_path):
     for column in ("label", None):
         found = summary(n=1)
