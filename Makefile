@@ -15,7 +15,7 @@ DOCS_STAMP := $(DOCS)/.installed
 SMOLLM2 := $(VENV)/.smollm2
 
 .PHONY: demo cite-demo docs notebooks test lowest lowest-core keras planted pin lint format browser browser-tools hostile \
-	faults corpora bench bench-peers bench-inputs docs-peers pages dist clean
+	confirmation faults corpora bench bench-peers bench-inputs docs-peers pages dist clean
 
 $(STAMP): pyproject.toml paper/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -143,6 +143,16 @@ corpora: $(STAMP)
 		COLUMNS=80 $(BIN)/mase summary corpora-out/$$name --label-column label \
 			> experiments/corpora/lstm-$$name.txt || exit 1; \
 	done
+
+# Compare methods as registered (docs/decisions/2026-11-23-registered-confirmation.md), with models that are trained here
+# first. A second call goes on where the first one was stopped.
+confirmation: $(STAMP)
+	for name in cnn-imdb-rating cnn-reuters-groups tfidf-imdb-rating tfidf-reuters-groups; do \
+		test -f confirmation-models/$$name/model.safetensors || \
+			$(BIN)/mase train $$name --data-dir $(MASE_DATA) -o confirmation-models/$$name || exit 1; \
+	done
+	$(BIN)/mase reproduce confirmation --split test-later --text-seed 22 --data-dir $(MASE_DATA) \
+		--models confirmation-models --output experiments/confirmation
 
 # Put known faults into copies of src/ and see the tests find each of them: for whoever changes tests.
 planted: $(STAMP)

@@ -11,40 +11,22 @@ seconds of the processor in one thread, since the machine may be shared. Memory 
 import argparse
 import gc
 import multiprocessing
-import os
 import statistics
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
-os.environ |= {"TQDM_DISABLE": "1", "HF_HUB_OFFLINE": "1"}
-
-import nltk
 import numpy as np
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer
 
-import mase
-from mase.datasets import load
+from cite_stories import CITE_SIZES, N_ROWS, N_TRIED, Story, best, opened, rows_of_cite, stories
 from mase.models.language.causal import CausalLM
-from mase.text import Span
-from mase.units import splitter
 from timing import Case, interleaved, provenance, spread, write
 
-nltk.download = lambda *_: True  # context-cite downloads a splitter of sentences when it is imported
-from context_cite import ContextCiter  # noqa: E402
-from context_cite.context_partitioner import BaseContextPartitioner  # noqa: E402
-from context_cite.utils import _create_mask, get_masks_and_logit_probs  # noqa: E402
-
-N_ROWS, N_TRIED, ANSWER_TOKENS = 32, 8, 40
-QUERY = "What is this story about? Answer in one sentence."
-LENGTHS, SENTENCES = range(180, 251), range(8, 16)
-BARE_SIZES, CITE_SIZES = (1, 2, 4, 8, 16), (1, 4, 16)
+BARE_SIZES = (1, 2, 4, 8, 16)
 BARE, KEPT, OURS, CITE = (
     "bare forward passes",
     "bare, logits of the answer only",
@@ -52,67 +34,6 @@ BARE, KEPT, OURS, CITE = (
     "rows of context-cite",
 )
 HALF = f"{OURS}, half precision"
-WHOLE, CITE_WHOLE = "mase.cite", "context-cite"
-
-
-class Sentences(BaseContextPartitioner):
-    """The sentences that mase finds, for context-cite."""
-
-    spans: Sequence[Span]
-
-    def __init__(self, context: str) -> None:
-        super().__init__(context)
-        self.spans = splitter("sentence").split(context)
-
-    @property
-    def num_sources(self) -> int:
-        return len(self.spans)
-
-    def split_context(self) -> None:
-        pass
-
-    def get_source(self, index: int) -> str:
-        return self.context[slice(*self.spans[index])]
-
-    def get_context(self, mask: Any = None) -> str:
-        kept = self.spans if mask is None else [span for span, keep in zip(self.spans, mask, strict=True) if keep]
-        return " ".join(self.context[slice(*span)] for span in kept)
-
-
-@dataclass(frozen=True)
-class Story:
-    """A story with its answer, the prompts of all rows, and context-cite's object for it."""
-
-    text: str
-    answer: str
-    prompts: list[Any]
-    citer: ContextCiter
-
-
-def stories(model: CausalLM, count: int) -> list[Story]:
-    """Return the first stories of the test split whose prompt and sentences have the lengths of the benchmark."""
-    return list(islice(_stories(model), count))
-
-
-def _stories(model: CausalLM) -> Iterator[Story]:
-    for story in load("reuters", "test").texts:
-        text = " ".join(story.split())
-        sources = Sentences(text)
-        if sources.num_sources not in SENTENCES or len(model.tokenizer.prompt(prompt(text))) not in LENGTHS:
-            continue
-        answer = model.generate(prompt(text), ANSWER_TOKENS).text
-        backend = model.tokenizer.backend
-        backend.padding_side = "left"  # which context-cite wants
-        citer = ContextCiter(model.module, backend, text, QUERY, num_ablations=N_ROWS, partitioner=sources)
-        whole = backend.apply_chat_template(prompt(text), tokenize=False, add_generation_prompt=True)
-        citer._cache["output"] = whole + answer
-        masks = [_create_mask(sources.num_sources, 0.5, seed) for seed in range(N_ROWS)]
-        yield Story(text, answer, [prompt(sources.get_context(mask)) for mask in masks], citer)
-
-
-def prompt(context: str) -> list[dict[str, str]]:
-    """Return the messages that both packages send."""
-    return [{"role": "user", "content": f"Context: {context}\n\nQuery: {QUERY}"}]
 
 
 def bare(model: CausalLM, rows: Sequence[Sequence[int]], size: int, keep: int) -> None:
@@ -137,38 +58,6 @@ def rows_of_mase(model: CausalLM, story: Story) -> np.ndarray:
     return model.log_probabilities(story.prompts, [model.continuation(story.answer)])[0].sum(axis=1)
 
 
-def rows_of_cite(story: Story, size: int, n: int = N_ROWS) -> np.ndarray:
-    citer = story.citer
-    _, logits = get_masks_and_logit_probs(
-        citer.model, citer.tokenizer, n, citer.num_sources, citer._get_prompt_ids, citer._response_ids, 0.5, size
-    )
-    return -np.logaddexp(0, -logits.astype(np.float64)).sum(axis=1)
-
-
-def whole_of_cite(story: Story, size: int) -> None:
-    for name in ("reg_masks", "reg_logit_probs"):
-        story.citer._cache.pop(name, None)
-    story.citer.batch_size = size
-    story.citer.get_attributions(verbose=False)
-
-
-def opened(folder: str, precision: str) -> CausalLM:
-    """Return the model in a precision."""
-    torch.set_num_threads(1)
-    module = AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, precision)).eval()
-    return CausalLM(module, AutoTokenizer.from_pretrained(folder))
-
-
-def best(cases: Mapping[int, Case]) -> int:
-    """Return the batch size whose case takes the fewest seconds, each tried once."""
-    seconds = {}
-    for size, case in cases.items():
-        began = time.process_time()
-        case()
-        seconds[size] = time.process_time() - began
-    return min(seconds, key=lambda size: seconds[size])
-
-
 def timed(folder: str, precision: str, n_stories: int, rounds: int) -> dict[str, Any]:
     """Return the seconds of all cases in a precision, with their best batch sizes."""
     model = opened(folder, precision)
@@ -186,17 +75,12 @@ def timed(folder: str, precision: str, n_stories: int, rounds: int) -> dict[str,
     def kept(name: str, index: int, answer: Any) -> None:
         answers[f"{name} {index}"] = answer
 
-    def cite(story: Story) -> mase.Attribution:
-        return mase.cite(model, context=story.text, query=QUERY, answer=story.answer, n_samples=N_ROWS)
-
     each: dict[str, Any] = {
         BARE: lambda index: bare(model, first[index][0], sizes[BARE], 0),
         KEPT: lambda index: bare(model, first[index][0], sizes[KEPT], first[index][1] + 1),
         OURS: lambda index: kept(OURS, index, rows_of_mase(model, found[index])),
         HALF: lambda index: rows_of_mase(half, found[index]),
         CITE: lambda index: kept(CITE, index, rows_of_cite(found[index], sizes[CITE])),
-        WHOLE: lambda index: kept(WHOLE, index, cite(found[index]).fit.n_queries),
-        CITE_WHOLE: lambda index: whole_of_cite(found[index], sizes[CITE]),
     }
     if precision != "float32":
         del each[HALF]
@@ -209,7 +93,6 @@ def timed(folder: str, precision: str, n_stories: int, rounds: int) -> dict[str,
         "batch sizes": sizes,
         "rows": [
             {
-                "evaluations of mase.cite": answers[f"{WHOLE} {index}"],
                 "tokens": sum(map(len, rows)),
                 "distinct rows": len(set(rows)),
                 "tokens of the answer": length,
@@ -265,7 +148,7 @@ def table(precision: str, found: Mapping[str, Any]) -> list[str]:
     ]
     for name, seconds in found["seconds"].items():
         ratio = statistics.median(one / unit for one, unit in zip(seconds, units, strict=True))
-        size = found["batch sizes"].get(name, found["batch sizes"][CITE] if name == CITE_WHOLE else "")
+        size = found["batch sizes"].get(name, "")
         extra = f"{found['memory'][name]:.0f}" if name in found["memory"] else ""
         lines.append(f"| {name} | {size} | {statistics.median(seconds):.1f} | {ratio:.2f} | {extra} |")
     return [*lines, ""]

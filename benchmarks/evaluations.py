@@ -27,7 +27,7 @@ from mase.metrics import evaluate
 from mase.metrics.evaluation import Evaluation
 from mase.regression.precision import Precision
 from mase_paper.experiments.selection import choose
-from mase_paper.experiments.testbeds import TARGETS
+from mase_paper.experiments.testbeds import PAPER
 from timing import provenance, write
 
 LITERAL = 1000
@@ -113,7 +113,7 @@ def compared(name: str, options: argparse.Namespace) -> dict[str, Any]:
     """Return both comparisons on one target."""
     n_texts, n_error, n_long, seeds, precision = SIZES[name.partition("-")[0]]
     model = mase.models.load(name)
-    split = load_split(TARGETS[name].dataset, "validation", options.data_dir)
+    split = load_split(PAPER[name].dataset, "validation", options.data_dir)
     texts = [chosen.text for chosen in islice(choose(model, split, 0), options.n_texts or n_texts)]
     error = equal_error(model, texts[: options.error_texts or n_error], n_long, options.seeds or seeds, precision)
     return {"equal error": error, "equal Delta Accuracy": equal_accuracy(model, texts, precision)}
@@ -156,7 +156,7 @@ def _shown(value: float | None, digits: str) -> str:
 def main() -> None:
     """Measure, print and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--targets", default=",".join(TARGETS), help="names, separated by commas (default: all four)")
+    parser.add_argument("--targets", default=",".join(PAPER), help="names, separated by commas (default: all four)")
     parser.add_argument("--n-texts", type=int, help="texts for Delta Accuracy (default: 100 on LSTMs, 8 on BERT)")
     parser.add_argument("--error-texts", type=int, help="texts for the error (default: 10 on LSTMs, 1 on BERT)")
     parser.add_argument("--seeds", type=int, help="seeds for the error (default: 3 on LSTMs, 2 on BERT)")

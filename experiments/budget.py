@@ -33,7 +33,7 @@ from mase.models import load
 from mase.models.protocol import Model
 from mase.models.runtime import configure
 from mase_paper.experiments.selection import Chosen, choose
-from mase_paper.experiments.testbeds import TARGETS
+from mase_paper.experiments.testbeds import PAPER
 
 METHOD, KS = "mase", range(1, 16)
 N_TEXTS = {"lstm-imdb": 600, "lstm-reuters": 600, "bert-imdb": 120, "bert-reuters": 120}
@@ -108,7 +108,7 @@ def explain(target: str, data_dir: str, records: Path, n_texts: int, *, check: b
     known = {one.row for one in trials(path_of(records, target))}
     grid: Sequence[NSamples] = [AUTO] if check else LSTM_GRID if target.startswith("lstm") else BERT_GRID
     model = load(target)
-    split = load_split(TARGETS[target].dataset, "validation", data_dir)
+    split = load_split(PAPER[target].dataset, "validation", data_dir)
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as file:
         for chosen in islice(choose(model, split, 0), n_texts):
@@ -174,7 +174,7 @@ def grid_table(by_target: Mapping[str, Sequence[Trial]]) -> Iterator[str]:
         full = [one.at(DEFAULT.most) for one in some]
         for n in some[0].flipped:
             here = [one.at(n) for one in some]
-            name = f"{TARGETS[target].title}, {len(some)} | {np.mean([one.n_units for one in some]):.0f}"
+            name = f"{PAPER[target].title}, {len(some)} | {np.mean([one.n_units for one in some]):.0f}"
             seconds = float(np.median([one.seconds[n] for one in some]))
             least = difference(here, full) if n != DEFAULT.most else ""
             yield f"| {name} | {n:,} | {np.mean(here):.4f} | {least} | {seconds:.2f} |"
@@ -194,18 +194,18 @@ def check_table(by_target: Mapping[str, Sequence[Trial]], checks: Mapping[str, S
         n_queries = [one.n_queries[n] for (one, _), n in zip(pairs, n_samples, strict=True)]
         least = difference(here, [full.at(DEFAULT.most) for _, full in pairs])
         numbers = f"{np.mean(n_samples):.0f} | {np.mean(n_queries):.0f} | {np.mean(here):.4f} | {least}"
-        yield f"| {TARGETS[target].title}, {len(pairs)} | {numbers} |"
+        yield f"| {PAPER[target].title}, {len(pairs)} | {numbers} |"
 
 
 def report(records: Path) -> None:
     """Fit the rule and write the page."""
-    by_target = {target: some for target in TARGETS if (some := trials(path_of(records, target)))}
+    by_target = {target: some for target in PAPER if (some := trials(path_of(records, target)))}
     checks = {target: trials(path_of(records, target, check=True)) for target in by_target}
     rule = fitted(by_target)
     if (rule.base, rule.per_unit) != (DEFAULT.base, DEFAULT.per_unit):
         print(f"the rule of mase.budget differs from the fitted one: {rule}")  # noqa: T201
     means = [
-        f"- {TARGETS[target].title}, {len(some)} texts: {rule.mean(some):.0f} samples, {rule.loss(some):.4f}"
+        f"- {PAPER[target].title}, {len(some)} texts: {rule.mean(some):.0f} samples, {rule.loss(some):.4f}"
         for target, some in by_target.items()
     ]
     lines = [
@@ -251,7 +251,7 @@ def main() -> None:
     """Explain the texts of a target, or fit the rule and write its page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data_dir")
-    parser.add_argument("target", nargs="?", choices=list(TARGETS), help="whose texts are explained")
+    parser.add_argument("target", nargs="?", choices=list(PAPER), help="whose texts are explained")
     parser.add_argument("--check", action="store_true", help="explain them by the rule of mase.budget")
     parser.add_argument("--records", type=Path, default=ROOT / "mase-results" / "budget")
     parser.add_argument("--n-texts", type=int, help="another number of texts")

@@ -40,7 +40,6 @@ N_QUESTIONS = (10, 25, 50, 100)
 CELLS = ((8, 1), (8, 2), (20, 1), (20, 2))
 BUDGETS = (16, 32, 64, 128, "auto")
 MOST_EXACT = 8  # sources
-N_ROWS = 20_000  # of a sample that stands for one without end
 Z = 1.96
 
 
@@ -76,28 +75,18 @@ def everywhere(model: Any, found: Attribution, one: Lookup) -> tuple[Floats, Flo
     return kept, np.stack(columns, axis=1)
 
 
-def coefficients(rows: Floats, responses: Floats) -> Floats:
-    """Return the least squares of responses `(n, m)` on rows `(n, p)`, as `(m, p)`."""
-    z, y = rows - rows.mean(axis=0), responses - responses.mean(axis=0)
-    return np.asarray(np.linalg.lstsq(z, y, rcond=None)[0].T)
+def limit(kept: Floats, responses: Floats) -> Floats:
+    """Return the coefficients `(m, p)` to which ever larger samples of the method converge.
 
-
-def limit(kept: Floats, responses: Floats, n_samples: int, seed: int) -> Floats:
-    """Return the coefficients `(m, p)` to which samples converge that have the rows of the method for n samples.
-
-    Its last round depends on the scores so far, for which those from all subsets are taken.
+    They are those of least squares on all subsets, each weighted by its probability in the rows of the method.
     """
-    design, rng = METHODS[METHOD].strategy.design, np.random.default_rng(seed)
-    exact, distribution = coefficients(kept, responses), design.distribution(np.ones(kept.shape[1]))
-    numbers = [round(n_samples * share) for share in design.shares]
-    drawn = []
-    for _ in range(N_ROWS // n_samples):
-        for number, gamma in zip(numbers, (None, exact[0]), strict=True):
-            drawn.append(design.draw(rng, number, distribution, gamma).coordinates)
-    rows = np.concatenate(drawn)
-    place = 2 ** np.arange(rows.shape[1])
-    row_of = {int(row @ place): index for index, row in enumerate(kept)}
-    return coefficients(rows, responses[[row_of[int(row @ place)] for row in rows]])
+    design = METHODS[METHOD].strategy.design
+    distribution = design.distribution(np.ones(kept.shape[1]))
+    rounds = zip(design.shares, (None, np.ones(kept.shape[1])), strict=True)
+    weights = sum(share * design.exhaustive(distribution, gamma).weights for share, gamma in rounds)
+    root = np.sqrt(weights)[:, None]
+    z = np.column_stack([np.ones(len(kept)), kept])
+    return np.asarray(np.linalg.lstsq(root * z, root * responses, rcond=None)[0][1:].T)
 
 
 def covers(part: Attribution, values: Floats) -> list[bool]:
@@ -118,12 +107,9 @@ def measured(model: Any, one: Lookup, seed: int) -> dict[str, Any]:
         ]
         if len(one.sources) <= MOST_EXACT:
             asked = asked or everywhere(model, found, one)
-            exact, converged = coefficients(*asked), limit(*asked, found.method["n_samples"], seed)
             # The first response is the whole answer; an answer of one part has no other.
-            for told, (part, _), of_all, of_rows in zip(
-                parts, responses(found, one), exact[-len(parts) :], converged[-len(parts) :], strict=True
-            ):
-                told["covered"], told["covered_all"] = covers(part, of_rows), covers(part, of_all)
+            for told, (part, _), values in zip(parts, responses(found, one), limit(*asked)[-len(parts) :], strict=True):
+                told["covered"] = covers(part, values)
         record["budgets"][str(budget)] = {"n_queries": found.fit.n_queries, "parts": parts}
     return record
 
@@ -159,11 +145,6 @@ def covered(part: dict[str, Any]) -> float:
     return float(np.mean(part["covered"]))
 
 
-def covered_all(part: dict[str, Any]) -> float:
-    """Return the share of the sources whose interval holds the score from all subsets."""
-    return float(np.mean(part["covered_all"]))
-
-
 def covered_source(part: dict[str, Any]) -> float:
     """Return the same for the source of the part only."""
     return float(part["covered"][part["source"]])
@@ -187,7 +168,6 @@ def rows(records: Path) -> Iterator[dict[str, Any]]:
             exact = n_sources <= MOST_EXACT
             cells["coverage"] = told(per_question(found, budget, covered)) if exact else "–"
             cells["of the source"] = told(per_question(found, budget, covered_source)) if exact else "–"
-            cells["of all subsets"] = told(per_question(found, budget, covered_all)) if exact else "–"
             yield cells
 
 
@@ -212,10 +192,8 @@ Made by `experiments/lookup.py`. A model of two layers ([how it was trained](../
 answers questions about one or two people, each of whom has a sentence in the context. Those that it answers rightly are
 explained by `mase.cite` with its default method; each sentence of the context is a unit, and each sentence of the
 answer a response. *True source first* is the share of sentences of answers whose source has the highest score.
-*Coverage* is the share of 95 % intervals that hold the long-run value, to which larger and larger samples of such rows
-converge, over all sentences of the context; *of the source* is the same for the true source alone. Rows near the full
-prompt are a part of the design, so the scores from all subsets are other numbers; *of all subsets* is the share of
-intervals that hold them. Means over questions, with 95 % intervals."""
+*Coverage* is the share of 95 % intervals that hold the score that all subsets of the sentences give, over all sentences
+of the context; *of the source* is the same for the true source alone. Means over questions, with 95 % intervals."""
 
 
 def main() -> None:

@@ -23,9 +23,10 @@ from mase.models import load
 from mase.models.protocol import Model
 from mase.models.runtime import configure
 from mase.regression.designed import Regression
-from mase.regression.problem import Estimate, Estimator, Problem
+from mase.regression.estimate import Estimate
+from mase.regression.problem import Estimator, Problem
 from mase_paper.experiments.selection import Chosen, choose
-from mase_paper.experiments.testbeds import TARGETS
+from mase_paper.experiments.testbeds import PAPER
 
 SETTINGS = (("mase", 1000), ("mase", 500), ("mase", 250), ("lime", 1000), ("kernel-shap", 1000), ("mase-paper", 1000))
 THRESHOLDS = (0.75, 0.8, 0.85, 0.9)
@@ -106,13 +107,13 @@ def main() -> None:
     """Print a table of false alarms + misses."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data_dir")
-    parser.add_argument("target", choices=list(TARGETS))
+    parser.add_argument("target", choices=list(PAPER))
     parser.add_argument("--skip", type=int, default=0, help="texts that are left out first")
     parser.add_argument("--n-texts", type=int, default=80)
     args = parser.parse_args()
     configure(1)
     model = load(args.target)
-    split = load_split(TARGETS[args.target].dataset, "validation", args.data_dir)
+    split = load_split(PAPER[args.target].dataset, "validation", args.data_dir)
     texts: list[Chosen] = list(islice(choose(model, split, 0), args.skip, args.skip + args.n_texts))
     by_setting: dict[str, list[Agreement]] = defaultdict(list)
     for method, n_samples in SETTINGS:
@@ -120,7 +121,7 @@ def main() -> None:
             by_setting[f"`{method}`, N = {n_samples:,}"] += agreements(model, chosen.text, method, n_samples)
     by_setting["all"] = [one for many in list(by_setting.values()) for one in many]
     rules = " | ".join([*(f"below {at:.2f}" for at in THRESHOLDS), "before"])
-    print(f"| {TARGETS[args.target].title} | agree, differ | {rules} |\n|---|---:|{'---:|' * (len(THRESHOLDS) + 1)}")  # noqa: T201
+    print(f"| {PAPER[args.target].title} | agree, differ | {rules} |\n|---|---:|{'---:|' * (len(THRESHOLDS) + 1)}")  # noqa: T201
     for setting, many in by_setting.items():
         agreed = [one.repeated >= AGREED for one in many]
         cells = [counted([one.split_half < at for one in many], agreed) for at in THRESHOLDS]

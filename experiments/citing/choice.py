@@ -30,8 +30,9 @@ FOLDER, PAGE = ROOT / "build" / "citing" / "choice", Path(__file__).with_suffix(
 CANDIDATES: dict[str, Callable[[Asked, int], Floats]] = {
     "context-cite": context_cite,
     "hadamard, ridge": by_mase(resolve("mase-cite", design="hadamard", estimator="ridge")),
-    "hadamard, empirical-bayes": by_mase(resolve("mase-cite", design="hadamard")),
-    "close-up, empirical-bayes": by_mase(resolve("mase-cite", design="close-up", estimator="empirical-bayes")),
+    "hadamard, empirical-bayes": by_mase(resolve("mase-cite", design="hadamard", estimator="empirical-bayes")),
+    "close-up, empirical-bayes": by_mase(resolve("mase-cite", estimator="empirical-bayes")),
+    "close-up, gaussian-process": by_mase(resolve("mase-cite")),
 }
 FEWEST = 5  # prompts of an interval
 MEASURES = ("datamodel", *(f"drop {k}" for k in KS))

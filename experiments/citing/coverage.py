@@ -1,8 +1,9 @@
 """What the intervals of `mase-cite` cover on a real model: prompts of few sentences, of which all subsets are known.
 
 `compare.py` keeps every row that it evaluates. Where these are all subsets of the sentences of a prompt, the method can
-be repeated with many seeds without the model. Coverage is the share of 95 % intervals that hold the long-run value, to
-which larger and larger samples of the same rows converge. `coverage.md` gets the table.
+be repeated with many seeds without the model. Coverage is the share of 95 % intervals that hold the score that all
+subsets give. Prompts with no more subsets than evaluations are left out: their scores are exact. `coverage.md` gets the
+table.
 
     python experiments/citing/coverage.py
 """
@@ -45,7 +46,7 @@ def prompts() -> Iterator[tuple[Floats, Floats]]:
 
 
 def repeated(kept: Floats, responses: Floats, n: int) -> tuple[Floats, Floats, Floats]:
-    """Return the scores and errors `(seeds, p)` of the method with n evaluations, and the long-run values `(p,)`."""
+    """Return the scores and errors `(seeds, p)` of the method with n evaluations, and those of all subsets `(p,)`."""
     strategy, place = METHODS[METHOD].strategy, 2 ** np.arange(kept.shape[1])
     row_of = {int(row @ place): index for index, row in enumerate(kept)}
     distribution, scores, errors = strategy.design.distribution(np.ones(kept.shape[1])), [], []
@@ -59,21 +60,23 @@ def repeated(kept: Floats, responses: Floats, n: int) -> tuple[Floats, Floats, F
             gamma = estimate.gamma
         scores.append(estimate.gamma)
         errors.append(np.sqrt(np.diag(estimate.covariance)))
-    return np.array(scores), np.array(errors), limit(kept, responses[:, None], n, 0)[0]
+    return np.array(scores), np.array(errors), limit(kept, responses[:, None])[0]
 
 
 def row(budget: str) -> tuple[int, str]:
     """Return the number of prompts, and the row of a budget."""
     covered, strongest, wide = [], [], []
     for kept, responses in prompts():
-        scores, errors, long_run = repeated(kept, responses, BUDGETS[budget](kept.shape[1]))
+        n = BUDGETS[budget](kept.shape[1])
+        if n >= len(kept):
+            continue
+        scores, errors, long_run = repeated(kept, responses, n)
         held = np.abs(scores - long_run) <= Z * errors
         covered.append(float(held.mean()))
         strongest.append(float(held[:, np.argmax(long_run)].mean()))
         wide.append(float(np.sqrt(np.mean(errors**2) / np.mean((scores - long_run) ** 2))))
-    return len(
-        covered
-    ), f"| {budget} | {told(covered)} | {told(strongest)} | {min(covered):.2f} | {np.median(wide):.2f} |"
+    n = len(covered)
+    return n, f"| {budget} | {n} | {told(covered)} | {told(strongest)} | {min(covered):.2f} | {np.median(wide):.2f} |"
 
 
 def main() -> None:
@@ -84,14 +87,13 @@ def main() -> None:
         "",
         f"Made by `experiments/citing/coverage.py` from {found[0][0]} prompts with at most {MOST_UNITS} sentences, "
         f"{N_SEEDS} seeds each.",
-        "Coverage is the share of 95 % intervals that hold the long-run value, with a 95 % interval over prompts, for "
-        "all",
-        "sentences and for the strongest one. *Error* is the standard error that is shown, relative to the root mean "
-        "square of",
-        "the true errors, as a median over prompts: 1 is right, and more is too wide.",
+        "Coverage is the share of 95 % intervals that hold the score that all subsets give, with a 95 % interval over",
+        "prompts, for all sentences and for the strongest one. *Error* is the standard error that is shown, relative",
+        "to the root mean square of the true errors, as a median over prompts. Prompts with no more subsets than",
+        "evaluations are left out: their scores are exact.",
         "",
-        "| evaluations | coverage | of the strongest | worst prompt | error |",
-        "|---|---:|---:|---:|---:|",
+        "| evaluations | prompts | coverage | of the strongest | worst prompt | error |",
+        "|---|---:|---:|---:|---:|---:|",
         *(line for _, line in found),
     ]
     PAGE.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -1,7 +1,7 @@
 """Which parts of its context a language model used for an answer."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self, Unpack
 
 import numpy as np
@@ -13,6 +13,7 @@ from mase.explainer import Explainer
 from mase.models.language.generated import MAX_NEW_TOKENS
 from mase.models.language.given import ANSWER, GivenAnswer, prompt_fields
 from mase.models.language.opening import language_model
+from mase.models.language.prompt_probe import having_read
 from mase.models.language.protocol import Continuation, LanguageModel, Prompt
 from mase.models.language.template import CONTEXT, QUERY, Template
 from mase.models.rewriting import Content, Rewriter, word_tokens
@@ -93,6 +94,8 @@ def cite(
     """
     prompted = Prompted.of(model, tokenizer, context=context, query=query, template=template)
     generated = answer is None
+    if answer is None:
+        prompted = prompted.reading()
     continued = prompted.generate(max_new_tokens) if answer is None else prompted.given("answer", answer)
     answered = prompted.answered(continued, generated=generated, against=against, parts=parts, **options)
     return answered.attribution(listener)
@@ -158,6 +161,17 @@ class Prompted:
         """Return a model and what it is asked; the arguments and errors are those of `cite`."""
         opened, document = language_model(model, tokenizer), sources(context, query)
         return cls(opened, document, Template.of(template, prompt_fields(document.content)))
+
+    def reading(self) -> Self:
+        """Return the same with a model that has read the prompt, if it can, so that what follows costs less.
+
+        Raises
+        ------
+        ModelError
+            If the model fails.
+        """
+        prompt = self.template.filled(prompt_fields(self.document.content))
+        return replace(self, language_model=having_read(self.language_model, prompt))
 
     def generate(self, max_new_tokens: int) -> Continuation:
         """Return the greedy answer.

@@ -14,9 +14,9 @@ from mase.methods import Method
 from mase.models.protocol import Probe
 from mase.regression.answers import Answers
 from mase.regression.covariance import no_scatter
+from mase.regression.estimate import Estimate
 from mase.regression.oracle import Oracle
 from mase.regression.precision import AUTO, QueryOptions
-from mase.regression.problem import Estimate
 from mase.regression.repetition import Repeated
 from mase.regression.stopping import NEVER, Stopping
 from mase.regression.strategy import Solution

@@ -28,7 +28,7 @@ _TABLE: dict[str, dict[str, Any]] = {
     },
     "mase-cite": {
         "summary": "The default of mase.cite, for few evaluations: orthogonal rows, strongest words, learnt prior",
-        "space": "token-mask", "design": "close-up", "estimator": "empirical-bayes", "link": "logit",
+        "space": "token-mask", "design": "close-up", "estimator": "gaussian-process", "link": "logit",
         "n_samples": "auto", "rule": Rule(base=32, per_unit=1, most=128),
     },
     "mase-nlgp": {

@@ -55,6 +55,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"serve", "widget"}),
     frozenset({"cli"}),
     frozenset({"__main__"}),
+    frozenset({"mase_paper.models"}),
     frozenset({"mase_paper.experiments", "mase_paper.training"}),
     frozenset({"mase_paper.cli"}),
     frozenset({"mase_paper"}),
@@ -71,10 +72,10 @@ LAZY_EXCEPTIONS = frozenset(
 )
 # The only places, as prefixes of module names, that may import a framework, lazily or not.
 FRAMEWORKS: dict[str, tuple[str, ...]] = {
-    "torch": ("mase.models", "mase.testing.modules", "mase_paper.training"),
+    "torch": ("mase.models", "mase.testing.modules", "mase_paper.models", "mase_paper.training"),
     "captum": ("mase.models.deep_lift",),
     "peft": ("mase.models.lora",),
-    "safetensors": ("mase.models", "mase_paper.training"),
+    "safetensors": ("mase.models", "mase_paper.models", "mase_paper.training"),
     "transformers": (
         "mase.models.transformers",
         "mase.models.pretrained",

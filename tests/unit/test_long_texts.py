@@ -15,7 +15,8 @@ from mase.estimators.least_squares import LeastSquares
 from mase.estimators.moment import Moment
 from mase.estimators.ridge import Ridge
 from mase.regression.covariance import MOST_CORRELATED, Covariance
-from mase.regression.problem import Distribution, Estimate, Problem
+from mase.regression.estimate import Estimate
+from mase.regression.problem import Distribution, Problem
 
 LONG = MOST_CORRELATED + 100
 WORDS = 6000  # an array of words x words is 288 MB

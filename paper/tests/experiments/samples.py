@@ -24,6 +24,7 @@ def record(number=0, flips=(0, 0, 0), **changed):
     found = Record(
         number=number, row=7, words=20, target=1, order=(3, 1, 2), queries=1001, gradients=0, seconds=0.25, half=False,
         flips=flips, probability=(900, 500, 10, 0), start=950, eraser=(0.5, 0.1, -2.0), infidelity=(0.001, 0.25),
+        areas=(0.3, 0.7),
     )  # fmt: skip
     return dataclasses.replace(found, **changed)
 

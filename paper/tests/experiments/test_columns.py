@@ -31,6 +31,19 @@ def test_columns_hold_the_same_bits_as_journals(tmp_path):
     assert columns_path(tmp_path, "lstm-imdb").read_bytes() == once
 
 
+def test_columns_of_an_earlier_version_have_no_areas(tmp_path):
+    write(tmp_path, "lstm-imdb", "mase", [1, 2, 3])
+    compact(tmp_path, "lstm-imdb")
+    path = columns_path(tmp_path, "lstm-imdb")
+    pq.write_table(pq.read_table(path).drop_columns("areas"), path)
+    found = load(path)["mase"].by_number
+    assert [one.areas for one in found.values()] == [()] * 3
+    assert [one.infidelity for one in found.values()] == [(0.001, 0.25)] * 3
+    write(tmp_path, "lstm-imdb", "mase", [1, 2, 3, 4])
+    compact(tmp_path, "lstm-imdb")
+    assert [one.areas for one in load(path)["mase"].by_number.values()] == [(), (), (), (0.3, 0.7)]
+
+
 def test_columns_are_the_same_bytes_in_whichever_order_the_records_came(tmp_path):
     for folder, names in (("a", ["mase", "lime"]), ("b", ["lime", "mase"])):
         for name in names:

@@ -7,14 +7,19 @@ from mase_paper.experiments.faithfulness import FAITHFULNESS
 
 
 def test_other_metrics_say_by_how_much_the_subject_is_better(records):
-    """A lead is above 0 where `mase` is better: comprehensiveness is higher, and the others are lower."""
-    write(records, "lstm-imdb", "occlusion", [0] * 40, eraser=(0.4, 0.2, -1.5), infidelity=(0.001, 0.05))
-    write(records, "lstm-imdb", "gradient", [0] * 40, infidelity=())
+    """A lead is above 0 where `mase` is better, whether higher or lower values are."""
+    write(
+        records, "lstm-imdb", "occlusion", [0] * 40, eraser=(0.4, 0.2, -1.5), infidelity=(0.001, 0.05), areas=(0.5, 0.8)
+    )
+    write(records, "lstm-imdb", "gradient", [0] * 40, infidelity=(), areas=())
     found = FAITHFULNESS.report(Scope(("lstm-imdb",), n_texts=40), records)
     rows = {row["spec"]: row for row in found.data["other_metrics"]}
     assert "lead" not in rows["mase"]
     means = {name: lead["mean"] for name, lead in rows["occlusion"]["lead"].items()}
-    assert means == {"comprehensiveness": 0.1, "sufficiency": 0.1, "log_odds": 0.5, "unexplained": -0.2}
+    assert means == {
+        "comprehensiveness": 0.1, "sufficiency": 0.1, "log_odds": 0.5, "unexplained": -0.2, "deletion": 0.2,
+        "insertion": -0.1,
+    }  # fmt: skip
     assert (
         "| 0.200<br>+0.100 (+0.100 to +0.100) | -1.500<br>+0.500 (+0.500 to +0.500) | **0.050**<br>−0.200" in found.page
     )

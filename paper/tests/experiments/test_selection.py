@@ -9,7 +9,7 @@ from paper.tests.experiments.samples import predict
 
 from mase.datasets import Split
 from mase.errors import UnknownNameError
-from mase_paper.experiments.selection import choose
+from mase_paper.experiments.selection import choose, later
 
 SENTENCE = "the plot is dull and slow but one actor is good in a grand way so i stayed to see how it would end"
 
@@ -37,6 +37,15 @@ def test_chosen_texts_are_right_in_one_order_and_numbered(black_box, split):
     assert all(split.labels[one.row] == black_box.labels[one.target] and one.id == split.ids[one.row] for one in found)
     assert list(itertools.islice(choose(black_box, split, 0), 20)) == found[:20]
     assert [chosen.row for chosen in choose(black_box, split, 1)] != expected
+
+
+def test_the_later_part_has_the_texts_that_come_last(black_box, split):
+    part = later(split)
+    first = {chosen.row for chosen in itertools.islice(choose(black_box, split, 0), 100)}
+    assert (len(part), part.split, len(first)) == (270, "test-later", 100)
+    assert not first & {split.ids.index(name) for name in part.ids}
+    earliest = min(chosen.number for chosen in choose(black_box, split, 0) if chosen.id in part.ids)
+    assert all(chosen.id in part.ids for chosen in choose(black_box, split, 0) if chosen.number >= earliest)
 
 
 def test_labels_of_another_data_set_are_an_error(black_box, split):

@@ -40,6 +40,9 @@ def test_records_hold_what_a_slow_reading_of_the_definitions_gives(trial):
         suff = whole - np.mean([predict([without(words, order[k:], "mask")])[0, 0] for k in counts])
         odds = np.log(predict([without(words, order[:3], "mask")])[0, 0]) - np.log(whole)
         assert one.eraser == pytest.approx((comp, suff, odds), abs=5.1e-4)
+        gone = [predict([without(words, order[:k], "mask")])[0, 0] for k in range(15)]
+        back = [predict([without(words, order[k:], "mask")])[0, 0] for k in range(15)]
+        assert one.areas == pytest.approx([np.trapezoid(curve, dx=1 / 14) for curve in (gone, back)], abs=5.1e-4)
 
 
 def test_records_hold_the_infidelity_that_mase_evaluate_gives(trial, black_box):

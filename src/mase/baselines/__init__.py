@@ -6,8 +6,8 @@ from mase.lazy import lazy_names
 from mase.registry import Registry
 
 if TYPE_CHECKING:
+    from mase.regression.estimate import Estimate as Estimate
     from mase.regression.oracle import Oracle as Oracle
-    from mase.regression.problem import Estimate as Estimate
     from mase.regression.stopping import Stopping as Stopping
     from mase.regression.strategy import Solution as Solution
     from mase.regression.strategy import Strategy as Strategy
@@ -32,7 +32,7 @@ PROCEDURES = Registry(
 __getattr__ = lazy_names(
     __name__,
     {
-        "Estimate": "mase.regression.problem",
+        "Estimate": "mase.regression.estimate",
         "Oracle": "mase.regression.oracle",
         "Solution": "mase.regression.strategy",
         "Stopping": "mase.regression.stopping",

@@ -9,8 +9,8 @@ from mase.arrays import Bools, Floats, Ints
 from mase.attribution import Note
 from mase.errors import OptionError, TooFewSamplesError
 from mase.regression.covariance import no_scatter
+from mase.regression.estimate import Estimate
 from mase.regression.oracle import Oracle
-from mase.regression.problem import Estimate
 from mase.regression.stopping import Stopping
 from mase.regression.strategy import Solution
 

@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 
 from mase.regression.covariance import no_scatter
+from mase.regression.estimate import Estimate
 from mase.regression.oracle import Oracle
-from mase.regression.problem import Estimate
 from mase.regression.stopping import Stopping
 from mase.regression.strategy import Solution
 

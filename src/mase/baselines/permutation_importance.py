@@ -8,8 +8,8 @@ import numpy as np
 from mase.arrays import Ints
 from mase.errors import TooFewSamplesError
 from mase.regression.covariance import scatter
+from mase.regression.estimate import Estimate
 from mase.regression.oracle import Oracle
-from mase.regression.problem import Estimate
 from mase.regression.stopping import Stopping
 from mase.regression.strategy import Solution
 

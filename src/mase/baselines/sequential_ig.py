@@ -7,8 +7,8 @@ import numpy as np
 
 from mase.errors import OptionError
 from mase.regression.covariance import no_scatter
+from mase.regression.estimate import Estimate
 from mase.regression.oracle import Oracle
-from mase.regression.problem import Estimate
 from mase.regression.stopping import Stopping
 from mase.regression.strategy import Solution
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from mase.arrays import Floats
-from mase.designs.placement import independent, mirrored, pair_count, subsets
+from mase.designs.placement import coins, mirrored, pair_count, subsets
 from mase.regression.covariance import Covariance
 from mase.regression.problem import Distribution, Sample
 
@@ -26,10 +26,10 @@ class Bernoulli:
     def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return the largest even number of rows up to n."""
         kept = rng.integers(0, 2, size=(pair_count(n), distribution.covariance.size)).astype(np.float64)
-        return independent(mirrored(kept - 0.5, distribution))
+        return coins(mirrored(kept - 0.5, distribution))
 
     def exhaustive(self, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return all rows in pairs, equally weighted."""
         kept = subsets(distribution.covariance.size)
-        pairs = independent(mirrored(kept[: len(kept) // 2] - 0.5, distribution))
+        pairs = coins(mirrored(kept[: len(kept) // 2] - 0.5, distribution))
         return replace(pairs, divisible=False, exhaustive=True)

@@ -7,7 +7,8 @@ import numpy as np
 
 from mase.arrays import Floats, Ints
 from mase.designs.hadamard import Hadamard
-from mase.designs.placement import single
+from mase.designs.independent import Independent
+from mase.designs.placement import coins, single
 from mase.errors import OptionError
 from mase.regression.problem import Distribution, Sample
 
@@ -24,22 +25,28 @@ class CloseUp:
     The words of the second round are those with the highest scores so far: a third of the words, or more if a third has
     fewer subsets than the round has rows, and fewer than the round has rows. Both rounds together form one regression.
 
-    The coefficients are the average effect of a word in rows with half of the words masked, and, for the strongest, in
-    rows close to the full text as well. These decide what is lost when only the strongest words are masked. With all
-    subsets of the words, the second round has all words, and the coefficients are those of `Bernoulli`.
+    Rows close to the full text decide what is lost when only the strongest words are masked. The rows of the second
+    round stand for such rows: those that keep every word with probability `p_keep`. So the coefficients of
+    `GaussianProcess`, and those of all subsets of the words, are the average effect of a word in rows with half of the
+    words masked and in such rows, and do not depend on which words came first. Other estimators take the rows as they
+    are.
 
     Parameters
     ----------
     share
         The share of the rows that are in the second round.
+    p_keep
+        The probability of each word to be kept in the rows that the second round stands for.
     """
 
     share: float = 0.25
+    p_keep: float = 0.85
     rounds: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
-        if not 0 < self.share < 1:
-            raise OptionError(f"share is {self.share!r}, expected a number between 0 and 1")
+        for name, value in (("share", self.share), ("p_keep", self.p_keep)):
+            if not 0 < value < 1:
+                raise OptionError(f"{name} is {value!r}, expected a number between 0 and 1")
 
     @property
     def shares(self) -> tuple[float, ...]:
@@ -53,16 +60,18 @@ class CloseUp:
     def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return n rows; given the coefficients gamma `(p,)` so far, mask the words of the highest alone."""
         if gamma is None:
-            return Hadamard().draw(rng, n, distribution)
+            rows = Hadamard().draw(rng, n, distribution)
+            return coins(rows, independent=False, pooled=True)
         strongest = _strongest(gamma, n)
         kept = np.ones((n, len(gamma)))
         some = Hadamard().distribution(np.ones(len(strongest)))
         kept[:, strongest] = Hadamard().draw(rng, n, some).coordinates
-        return single(kept - distribution.center, distribution)
+        return coins(single(kept - distribution.center, distribution), self.p_keep, independent=False, pooled=True)
 
     def exhaustive(self, distribution: Distribution, gamma: Floats | None = None) -> Sample:
-        """Return all rows, equally weighted."""
-        return Hadamard().exhaustive(distribution)
+        """Return all rows, weighted by their probabilities in those that a round stands for."""
+        p_keep = 0.5 if gamma is None else self.p_keep
+        return coins(Independent(p_keep).exhaustive(distribution), p_keep, pooled=True)
 
 
 def _strongest(gamma: Floats, n: int) -> Ints:

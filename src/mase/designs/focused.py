@@ -1,14 +1,15 @@
 """Masking in rounds: later rounds mask high-scoring words more often, which reveals redundant evidence."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import expit
 
 from mase.arrays import Floats
-from mase.designs.placement import every_row, independent, single, subsets
+from mase.designs.placement import every_row, single, subsets
 from mase.errors import OptionError
 from mase.regression.covariance import Covariance
+from mase.regression.laws import Laws
 from mase.regression.problem import Distribution, Sample
 
 __all__ = ["Focused"]
@@ -41,6 +42,9 @@ class Focused:
         highest is masked with probability 0.64 and the lowest with 0.28.
     softness
         Number of ranks over which the mask rate falls (the scale of a logistic curve).
+    complement
+        The share of the rows of later rounds that mask each word with the complementary probability: they mostly keep
+        the words with high scores, and mask the others.
     """
 
     rounds: int = 5
@@ -48,6 +52,7 @@ class Focused:
     p_high: float = 0.9
     p_low: float = 0.1
     softness: float = 4.0
+    complement: float = 0.25
 
     def __post_init__(self) -> None:
         for name in ("rounds", "n_top"):
@@ -58,6 +63,8 @@ class Focused:
                 f"rounds is {self.rounds}, n_top is {self.n_top} and softness is {self.softness}, expected "
                 "rounds >= 1, n_top >= 1 and softness > 0"
             )
+        if not 0 <= self.complement <= 1:
+            raise OptionError(f"complement is {self.complement}, expected a number from 0 to 1")
         if not 0 < self.p_low <= self.p_high < 1:
             raise OptionError(f"p_low is {self.p_low} and p_high is {self.p_high}, expected 0 < p_low <= p_high < 1")
 
@@ -69,14 +76,21 @@ class Focused:
     def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return n rows; given the coefficients gamma `(p,)` so far, mask words with high coefficients more often."""
         rates = self._rates(distribution.covariance.size, gamma)
-        kept = (rng.random((n, len(rates))) >= rates).astype(np.float64)
-        return independent(single(kept - distribution.center, distribution))
+        n_complement = 0 if gamma is None else round(self.complement * n)
+        complement = np.arange(n) >= n - n_complement
+        kept = (rng.random((n, len(rates))) >= np.where(complement[:, None], 1 - rates, rates)).astype(np.float64)
+        laws = Laws(np.stack([~complement, complement]).astype(np.float64), np.stack([1 - rates, rates]))
+        return replace(single(kept - distribution.center, distribution), laws=laws.rows(slice(None)))
 
     def exhaustive(self, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return all rows of a round, weighted by their probabilities in it."""
         rates = self._rates(distribution.covariance.size, gamma)
         kept = subsets(len(rates))
-        return independent(every_row(kept, np.where(kept == 1, 1 - rates, rates).prod(axis=1), distribution))
+        kinds = [(1.0, 1 - rates)] if gamma is None else [(1 - self.complement, 1 - rates), (self.complement, rates)]
+        by_law = [share * np.where(kept == 1, keep, 1 - keep).prod(axis=1) for share, keep in kinds]
+        weights = np.sum(by_law, axis=0)
+        laws = Laws(np.stack(by_law) / weights, np.stack([keep for _, keep in kinds]))
+        return replace(every_row(kept, weights, distribution), laws=laws.rows(slice(None)))
 
     def _rates(self, p: int, gamma: Floats | None) -> Floats:
         """Return the probability `(p,)` of each word to be masked, given the coefficients `(p,)` so far."""

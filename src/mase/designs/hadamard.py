@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from mase.arrays import Floats
-from mase.designs.placement import every_row, independent, single, subsets
+from mase.designs.placement import coins, every_row, single, subsets
 from mase.regression.covariance import Covariance
 from mase.regression.problem import Distribution, Sample
 
@@ -44,12 +44,13 @@ class Hadamard:
             block = _block(rng, p)
             blocks += [block, 1 - block]
             missing -= 2 * len(block)
-        return single(np.concatenate(blocks)[:n] - distribution.center, distribution)
+        rows = single(np.concatenate(blocks)[:n] - distribution.center, distribution)
+        return coins(rows, independent=False)
 
     def exhaustive(self, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return all rows, equally weighted."""
         kept = subsets(distribution.covariance.size)
-        return independent(every_row(kept, np.ones(len(kept)), distribution))
+        return coins(every_row(kept, np.ones(len(kept)), distribution))
 
 
 def _block(rng: np.random.Generator, p: int) -> Floats:

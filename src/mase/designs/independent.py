@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from mase.arrays import Floats
-from mase.designs.placement import every_row, independent, single, subsets
+from mase.designs.placement import coins, every_row, single, subsets
 from mase.errors import OptionError
 from mase.regression.covariance import Covariance
 from mase.regression.problem import Distribution, Sample
@@ -39,10 +39,10 @@ class Independent:
     def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return n rows."""
         kept = (rng.random((n, distribution.covariance.size)) < self.p_keep).astype(np.float64)
-        return independent(single(kept - distribution.center, distribution))
+        return coins(single(kept - distribution.center, distribution), self.p_keep)
 
     def exhaustive(self, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return all rows with their probabilities."""
         kept = subsets(distribution.covariance.size)
         probabilities = np.where(kept == 1, self.p_keep, 1 - self.p_keep).prod(axis=1)
-        return independent(every_row(kept, probabilities, distribution))
+        return coins(every_row(kept, probabilities, distribution), self.p_keep)

@@ -8,13 +8,14 @@ import numpy as np
 from mase.arrays import Floats, Ints
 from mase.errors import OptionError
 from mase.regression.covariance import MOST_CORRELATED, Covariance, covariance
+from mase.regression.laws import Laws
 from mase.regression.problem import Distribution, Sample
 
 __all__ = [
     "Gaussian",
+    "coins",
     "every_row",
     "exchangeable",
-    "independent",
     "mirrored",
     "pair_count",
     "proximity",
@@ -89,9 +90,10 @@ def every_row(kept: Floats, weights: Floats, distribution: Distribution) -> Samp
     return replace(sample, weights=weights / weights.mean(), divisible=False, exhaustive=True)
 
 
-def independent(sample: Sample) -> Sample:
-    """Return a sample whose rows are all drawn from one law of independent coins."""
-    return replace(sample, laws=np.ones((1, len(sample.weights))))
+def coins(sample: Sample, rates: float | Floats = 0.5, *, independent: bool = True, pooled: bool = False) -> Sample:
+    """Return a sample of zeros and ones, each coordinate of which is 1 at one rate in all rows, or its own `(p,)`."""
+    n, p = sample.coordinates.shape
+    return replace(sample, laws=Laws.one(n, np.broadcast_to(rates, p), independent=independent, pooled=pooled))
 
 
 def pair_count(n: int) -> int:

@@ -6,9 +6,9 @@ from mase.lazy import lazy_names
 from mase.registry import Registry
 
 if TYPE_CHECKING:
+    from mase.regression.estimate import Estimate as Estimate
     from mase.regression.estimator import Estimator as Estimator
     from mase.regression.estimator import Solver as Solver
-    from mase.regression.problem import Estimate as Estimate
     from mase.regression.problem import Problem as Problem
 
 __all__ = ["ESTIMATORS", "Estimate", "Estimator", "Problem", "Solver"]
@@ -20,6 +20,7 @@ ESTIMATORS = Registry(
         "least-squares": "mase.estimators.least_squares:LeastSquares",
         "ridge": "mase.estimators.ridge:Ridge",
         "empirical-bayes": "mase.estimators.empirical_bayes:EmpiricalBayes",
+        "gaussian-process": "mase.estimators.gaussian_process:GaussianProcess",
         "lasso": "mase.estimators.lasso:Lasso",
         "penalised-lasso": "mase.estimators.penalised_lasso:PenalisedLasso",
         "sparse": "mase.estimators.sparse:Sparse",
@@ -34,7 +35,7 @@ ESTIMATORS = Registry(
 __getattr__ = lazy_names(
     __name__,
     {
-        "Estimate": "mase.regression.problem",
+        "Estimate": "mase.regression.estimate",
         "Estimator": "mase.regression.estimator",
         "Problem": "mase.regression.problem",
         "Solver": "mase.regression.estimator",

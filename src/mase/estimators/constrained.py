@@ -8,7 +8,8 @@ import numpy as np
 from mase.arrays import Floats
 from mase.estimators.least_squares import LeastSquares
 from mase.regression.covariance import MOST_CORRELATED, Covariance
-from mase.regression.problem import Estimate, Problem
+from mase.regression.estimate import Estimate
+from mase.regression.problem import Problem
 
 __all__ = ["Constrained"]
 

@@ -11,9 +11,10 @@ from mase.arrays import Floats
 from mase.errors import OptionError
 from mase.estimators.least_squares import LeastSquares
 from mase.regression.covariance import MOST_CORRELATED, no_scatter, scatter
-from mase.regression.problem import Estimate, Problem
+from mase.regression.estimate import Estimate
+from mase.regression.problem import Problem
 
-__all__ = ["EmpiricalBayes"]
+__all__ = ["EmpiricalBayes", "correlations"]
 
 # Shares of the variance of the responses that the coordinates explain, a priori uniform, on a grid of their log-odds.
 _LOG_ODDS = np.concatenate([np.arange(-4.0, 6.0, 0.5), np.arange(6.0, 26.0, 2.0)])
@@ -69,7 +70,7 @@ class EmpiricalBayes:
     def _estimates(self, rows: "_Rows") -> tuple[Estimate, Estimate]:
         """Return the estimates for equal scales of the prior and for those that EM finds."""
         scales = np.ones(rows.z.shape[1])
-        factor = max(_factors(len(scales)), key=lambda one: _Posterior.of(rows, one).evidence)
+        factor = max(correlations(len(scales)), key=lambda one: _Posterior.of(rows, one).evidence)
         posterior = alike = _Posterior.of(rows, factor)
         for _ in range(_STEPS):
             scales = (self.dof + posterior.squares() * scales) / (self.dof + 1)
@@ -78,7 +79,7 @@ class EmpiricalBayes:
         return alike.estimate(rows), posterior.estimate(rows)
 
 
-def _factors(p: int) -> Iterator[Floats]:
+def correlations(p: int) -> Iterator[Floats]:
     """Yield a factor L `(p, p)` of each correlation matrix LL' that is compared."""
     yield np.eye(p)
     if p > MOST_CORRELATED:
@@ -120,7 +121,7 @@ class _Rows:
             q, z = np.linalg.qr(whole)
             within = q @ (q.T @ y)
             y, rest = q.T @ y, float(np.sum((y - within) ** 2))
-        return cls(z, y, whole, rest, total, problem.n - int(problem.intercept))
+        return cls(z, y, whole, rest, total, problem.n - problem.n_intercepts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from mase.arrays import Floats
 from mase.errors import OptionError
 from mase.estimators.least_squares import LeastSquares
 from mase.regression.covariance import scatter
-from mase.regression.problem import Estimate, Problem
+from mase.regression.estimate import Estimate
+from mase.regression.problem import Problem
 
 __all__ = ["FixedRidge"]
 

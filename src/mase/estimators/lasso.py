@@ -11,7 +11,8 @@ from mase.arrays import Floats
 from mase.errors import OptionError
 from mase.estimators.gram import Gram
 from mase.regression.covariance import scatter
-from mase.regression.problem import Estimate, Problem
+from mase.regression.estimate import Estimate
+from mase.regression.problem import Problem
 
 __all__ = ["Lasso", "jackknifed", "solve_lasso"]
 

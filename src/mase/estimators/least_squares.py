@@ -9,7 +9,9 @@ from scipy.linalg.lapack import dpotrs, dtrtri
 from mase.arrays import Floats
 from mase.estimators.ridge import Ridge
 from mase.regression.covariance import MOST_CORRELATED, scatter
-from mase.regression.problem import Estimate, Problem
+from mase.regression.estimate import Estimate
+from mase.regression.intercepts import on_means
+from mase.regression.problem import Problem
 
 __all__ = ["LeastSquares"]
 
@@ -66,13 +68,13 @@ class LeastSquares:
 def _jackknifed(residuals: Floats, leverages: Floats, problem: Problem) -> Floats:
     """Return residuals divided by 1 - leverage."""
     if problem.intercept:
-        leverages = leverages + problem.weights / problem.weights.sum()
+        leverages = leverages + on_means(problem.weights, problem.groups)
     return np.asarray(residuals / np.maximum(1 - leverages, 1e-12))
 
 
 def _too_few(problem: Problem) -> bool:
     """Return whether there are too few residual degrees of freedom for least squares."""
-    residual_dof = problem.n - problem.p - int(problem.intercept)
+    residual_dof = problem.n - problem.p - problem.n_intercepts
     return not problem.unlimited and residual_dof < max(2, _MIN_RESIDUAL_DOF * problem.p)
 
 

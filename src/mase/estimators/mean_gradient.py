@@ -7,7 +7,8 @@ import numpy as np
 
 from mase.errors import CapabilityError
 from mase.regression.covariance import scatter
-from mase.regression.problem import Estimate, Problem
+from mase.regression.estimate import Estimate
+from mase.regression.problem import Problem
 
 __all__ = ["MeanGradient"]
 

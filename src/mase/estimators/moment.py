@@ -8,7 +8,8 @@ import numpy as np
 from mase.arrays import Floats
 from mase.errors import OptionError
 from mase.regression.covariance import scatter
-from mase.regression.problem import Estimate, Problem
+from mase.regression.estimate import Estimate
+from mase.regression.problem import Problem
 
 __all__ = ["Moment", "dof", "moment_rows"]
 
@@ -64,4 +65,4 @@ def dof(problem: Problem, gamma: Floats, terms: Floats) -> float:
     residuals = problem.y - problem.z @ gamma
     loo_residuals = residuals - np.einsum("np,np->n", problem.z, changes)
     in_sample, left_out = map(problem.squares, (residuals, loo_residuals))
-    return (problem.n - int(problem.intercept)) * (1 - in_sample / left_out) if left_out > 0 else 0.0
+    return (problem.n - problem.n_intercepts) * (1 - in_sample / left_out) if left_out > 0 else 0.0

@@ -9,7 +9,8 @@ from mase.arrays import Floats
 from mase.errors import OptionError
 from mase.estimators.gram import Gram
 from mase.estimators.lasso import jackknifed, solve_lasso
-from mase.regression.problem import Estimate, Problem
+from mase.regression.estimate import Estimate
+from mase.regression.problem import Problem
 
 __all__ = ["PenalisedLasso"]
 

@@ -8,7 +8,8 @@ import numpy as np
 from mase.arrays import Floats
 from mase.errors import OptionError
 from mase.regression.covariance import MOST_CORRELATED, scatter
-from mase.regression.problem import Estimate, Problem
+from mase.regression.estimate import Estimate
+from mase.regression.problem import Problem
 
 __all__ = ["Ridge"]
 
@@ -75,7 +76,7 @@ class Ridge:
         """Return the penalty; the larger the sample, the smaller is the one that cross-validation chooses."""
         if self.penalty != "gcv":
             return float(self.penalty)
-        return 0.0 if problem.unlimited else _gcv(u, s, y, int(problem.intercept))
+        return 0.0 if problem.unlimited else _gcv(u, s, y, problem.n_intercepts)
 
 
 def _gamma(decomposition: tuple[Floats, Floats, Floats, Floats], y: Floats, deviations: Floats) -> Floats:
@@ -88,7 +89,7 @@ def _identity(p: int) -> Floats:
     return np.eye(p) if p <= MOST_CORRELATED else np.ones(p)
 
 
-def _gcv(u: Floats, s: Floats, y: Floats, intercept: int) -> float:
+def _gcv(u: Floats, s: Floats, y: Floats, n_intercepts: int) -> float:
     """Return the penalty that minimises n RSS / (n - dof)^2 over a grid of 60 from 1e-8 to 1e2 times the mean s^2 / n.
 
     Ties go to the smallest penalty: with fewer orthogonal rows than coordinates all penalties are equally good, and a
@@ -103,6 +104,6 @@ def _gcv(u: Floats, s: Floats, y: Floats, intercept: int) -> float:
     grid = np.geomspace(1e-8, 1e2, 60)[:, None] * (s**2).mean() / n
     shrinkage = s**2 / (s**2 + n * grid)
     rss = unexplained + (((1 - shrinkage) * projected) ** 2).sum(axis=1)
-    free = np.maximum(n - intercept - shrinkage.sum(axis=1), 1e-9 * n)
-    loss = np.where(free >= _MIN_RESIDUAL_DOF * (n - intercept), rss / free**2, np.inf)
+    free = np.maximum(n - n_intercepts - shrinkage.sum(axis=1), 1e-9 * n)
+    loss = np.where(free >= _MIN_RESIDUAL_DOF * (n - n_intercepts), rss / free**2, np.inf)
     return float(grid[np.flatnonzero(loss <= loss.min() * (1 + _TIE))[0], 0])

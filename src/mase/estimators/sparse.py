@@ -10,7 +10,8 @@ from mase.errors import OptionError
 from mase.estimators.dantzig import minimum_l1
 from mase.estimators.gram import Gram
 from mase.estimators.moment import Moment, dof, moment_rows
-from mase.regression.problem import Estimate, Problem
+from mase.regression.estimate import Estimate
+from mase.regression.problem import Problem
 
 __all__ = ["Sparse", "soft_threshold"]
 

@@ -11,7 +11,7 @@ from mase.attribution import Note
 from mase.models.batching import ask
 from mase.models.protocol import Probe, SeededProbe
 from mase.regression.cost import Cost
-from mase.regression.problem import Estimate
+from mase.regression.estimate import Estimate
 
 __all__ = ["UNCHECKED", "Consistency", "Kind", "Repeats", "note"]
 

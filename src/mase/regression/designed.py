@@ -9,18 +9,12 @@ from mase.arrays import Floats
 from mase.errors import OptionError
 from mase.regression.covariance import no_scatter
 from mase.regression.diagnostics import adjusted_r2, coefficients, condition, constant, quality_notes, split_half
+from mase.regression.estimate import Estimate
 from mase.regression.estimator import Estimator
 from mase.regression.held_out import held_out_r2
 from mase.regression.interactions import interactions
 from mase.regression.oracle import Oracle
-from mase.regression.problem import (
-    Design,
-    Distribution,
-    Estimate,
-    ExhaustiveDesign,
-    Problem,
-    Sample,
-)
+from mase.regression.problem import Design, Distribution, ExhaustiveDesign, Problem, Sample
 from mase.regression.rounds import cycle, ends, shares
 from mase.regression.stopping import Stopping
 from mase.regression.strategy import Answered, Solution

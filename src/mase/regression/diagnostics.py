@@ -6,9 +6,10 @@ import numpy as np
 
 from mase.arrays import Bools, Floats
 from mase.attribution import LISTED, Note
+from mase.regression.estimate import Estimate
 from mase.regression.estimator import Estimator, Solver
 from mase.regression.oracle import Oracle
-from mase.regression.problem import Estimate, Problem, Sample
+from mase.regression.problem import Problem, Sample
 
 __all__ = [
     "adjusted_r2",
@@ -37,18 +38,19 @@ _NOISE = 1e-12
 def adjusted_r2(sample: Sample, responses: Floats, estimate: Estimate) -> float | None:
     """Return adjusted R^2: the share of the variance of the responses `(n,)` that gamma explains.
 
-    It is adjusted for the degrees of freedom of gamma. A constant is always fitted as well; for rows along a path, one
-    constant per mirrored pair. A mirrored pair is split into a half difference, to which the coefficients are fitted,
+    It is adjusted for the degrees of freedom of gamma. A constant is always fitted as well; for rows of several laws,
+    one constant for each, so that R^2 is of the variance within laws; for rows along a path, one constant per mirrored
+    pair. A mirrored pair is split into a half difference, to which the coefficients are fitted,
     and a half sum, which they cannot explain. Each has its own degrees of freedom. The result is None if gamma fits
     any responses, because there are no more rows than coefficients, as in occlusion, or if the responses do not vary.
     """
     if np.ptp(responses) == 0 or not sample.deviations.any():
         return None
     problem = sample.problem(responses, None)
-    if not problem.unlimited and problem.n - int(problem.intercept) - estimate.dof < 1:
+    if not problem.unlimited and problem.n - problem.n_intercepts - estimate.dof < 1:
         return None
     sampled = int(not sample.exhaustive)  # An exhaustive sample needs no adjustment.
-    free = problem.n - int(problem.intercept) * sampled
+    free = problem.n - problem.n_intercepts * sampled
     used = estimate.dof * sampled
     left = problem.squares(problem.y - problem.z @ estimate.gamma) / (free - used)
     total = problem.squares(problem.y) / free

@@ -3,7 +3,8 @@
 from typing import ClassVar, Protocol, runtime_checkable
 
 from mase.arrays import Floats
-from mase.regression.problem import Estimate, Problem
+from mase.regression.estimate import Estimate
+from mase.regression.problem import Problem
 
 __all__ = ["Estimator", "Solver"]
 

@@ -2,10 +2,12 @@
 
 import numpy as np
 
-from mase.arrays import Floats, Ints
+from mase.arrays import Bools, Floats, Ints
 from mase.regression.diagnostics import coefficients, share_explained, unexplained_halves
+from mase.regression.estimate import Estimate
 from mase.regression.estimator import Estimator
-from mase.regression.problem import Estimate, Problem, Sample
+from mase.regression.intercepts import centred, on_means
+from mase.regression.problem import Problem, Sample
 
 __all__ = ["held_out_r2"]
 
@@ -35,11 +37,11 @@ def held_out_r2(
     groups = _groups(problem.z * turned[:, None])
     if groups.max() < 2 * _FOLDS:
         return None
-    if estimate.leverages is None:
+    if estimate.leverages is None or _spread_over_intercepts(problem, groups):
         errors = _refitted(problem, estimator, groups)
     else:
         errors = _left_out(problem, estimate.gamma, estimate.leverages, groups, turned)
-    rounds = _rounds(sample)
+    rounds = _rounds(sample) if problem.groups is None else problem.groups
     judged = np.isfinite(errors) & (np.bincount(rounds)[rounds] > 1)
     if not judged.any():
         return None
@@ -78,8 +80,8 @@ def _left_out(problem: Problem, gamma: Floats, leverages: Floats, groups: Ints, 
     """
     residuals = problem.y - problem.z @ gamma
     if problem.intercept:
-        residuals = residuals - np.average(residuals, weights=problem.weights)
-        leverages = leverages + problem.weights / problem.weights.sum()
+        residuals = centred(residuals, problem.weights, problem.groups)
+        leverages = leverages + on_means(problem.weights, problem.groups)
     residuals = residuals * turned
     pulled = np.bincount(groups, problem.weights * residuals)[groups]
     rest = 1 - np.bincount(groups, leverages)[groups]
@@ -96,8 +98,25 @@ def _refitted(problem: Problem, estimator: Estimator, groups: Ints) -> Floats:
         gamma = coefficients(estimator, rest)
         errors[out] = problem.y[out] - problem.z[out] @ gamma
         if problem.intercept:
-            errors[out] -= np.average(rest.y - rest.z @ gamma, weights=rest.weights)
+            errors[out] -= _intercepts(problem, ~out, gamma)[out]
     return errors
+
+
+def _intercepts(problem: Problem, fitted: Bools, gamma: Floats) -> Floats:
+    """Return the intercept of each row `(n,)` from the rows that are fitted; NaN where there are none."""
+    groups = np.zeros(problem.n, dtype=np.int64) if problem.groups is None else problem.groups
+    weights = np.where(fitted, problem.weights, 0.0)
+    totals = np.bincount(groups, weights)[groups]
+    sums = np.bincount(groups, weights * (problem.y - problem.z @ gamma))[groups]
+    return np.asarray(np.divide(sums, totals, out=np.full(problem.n, np.nan), where=totals > 0))
+
+
+def _spread_over_intercepts(problem: Problem, groups: Ints) -> bool:
+    """Return whether equal rows have different intercepts, and thus different leverages."""
+    if problem.groups is None:
+        return False
+    both = np.column_stack([groups, problem.groups])
+    return bool(len(np.unique(both, axis=0)) > groups.max() + 1)
 
 
 def _spread(y: Floats, weights: Floats, rounds: Ints) -> Floats:

@@ -14,6 +14,7 @@ from scipy.special import stdtr, stdtrit
 
 from mase.arrays import Floats, Ints
 from mase.attribution import Interaction
+from mase.regression.intercepts import centred, on_means
 from mase.regression.problem import Sample
 from mase.statistics import holm
 
@@ -43,9 +44,9 @@ def interactions(sample: Sample, responses: Floats, gamma: Floats) -> tuple[Inte
 
     A pair is found if its coefficient differs from 0 at the 5 % level, with Holm's correction for all pairs that were
     tried, and if it explains at least 1 % of the variance of the responses. Found pairs are sorted by absolute score.
-    There are none unless the sample has `laws`, because other rows do not tell pairs apart.
+    There are none unless the sample has `laws` of independent coins, because other rows do not tell pairs apart.
     """
-    if sample.laws is None:
+    if sample.laws is None or not sample.laws.independent:
         return ()
     strongest = np.sort(np.argsort(-np.abs(gamma), kind="stable")[:_MOST_UNITS])
     pairs = np.array(list(combinations(strongest, 2)), dtype=np.int64).reshape(-1, 2)
@@ -85,10 +86,10 @@ class _Rows:
     def of(cls, sample: Sample, responses: Floats) -> Self:
         """Return the rows of a sample that has laws."""
         assert sample.laws is not None
-        law, row = np.nonzero(sample.laws)
-        weights = sample.weights[row] * sample.laws[law, row]
-        z = _centred(sample.deviations[row], weights, law)
-        y = _centred(responses[row], weights, law)
+        law, row = np.nonzero(sample.laws.shares)
+        weights = sample.weights[row] * sample.laws.shares[law, row]
+        z = centred(sample.deviations[row], weights, law)
+        y = centred(responses[row], weights, law)
         mains, variance = z, float(np.average(y**2, weights=weights))
         if sample.paired:
             z, weights, law = z[0::2], weights[0::2], law[0::2]
@@ -100,7 +101,7 @@ class _Rows:
         n_fitted = self._n_fitted(len(pairs))
         if not n_fitted or not self.variance:
             return
-        products = _centred(self.z[:, pairs[:, 0]] * self.z[:, pairs[:, 1]], self.weights, self.law)
+        products = centred(self.z[:, pairs[:, 0]] * self.z[:, pairs[:, 1]], self.weights, self.law)
         root = np.sqrt(self.weights)[:, None]
         mains = _orthonormal(root * self.mains)
         if mains is None:
@@ -135,20 +136,11 @@ class _Rows:
 
         The third array `(q,)` has the sum of the squares of what each column has that no other one has.
         """
-        on_means = self.weights / np.bincount(self.law, self.weights)[self.law]
-        leverage = np.square(mains).sum(axis=1) + np.square(basis).sum(axis=1) + on_means
+        leverage = np.square(mains).sum(axis=1) + np.square(basis).sum(axis=1) + on_means(self.weights, self.law)
         residuals = _without(basis, y) / np.maximum(1 - leverage, 1e-12)
         inverse = solve_triangular(lower, basis.T, lower=True, trans="T").T
         errors = np.sqrt(np.square(inverse * residuals[:, None]).sum(axis=0)) if self.sampled else 0.0 * lower[0]
         return inverse.T @ y, errors, 1 / np.square(inverse).sum(axis=0)
-
-
-def _centred(values: Floats, weights: Floats, law: Ints) -> Floats:
-    """Return values `(n,)` or `(n, p)` of rows minus the weighted means under their laws."""
-    laws, index = np.unique(law, return_inverse=True)
-    shares = np.equal.outer(np.arange(len(laws)), index) * weights
-    shares /= shares.sum(axis=1, keepdims=True)
-    return np.asarray(values - (shares @ values)[index])
 
 
 def _orthonormal(columns: Floats) -> tuple[Floats, Floats] | None:

@@ -1,16 +1,16 @@
 """The values that designs, estimators and strategies exchange, and the protocols of designs."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from scipy.linalg import block_diag
 
 from mase.arrays import Bools, Floats, Ints
-from mase.regression.covariance import Covariance, no_scatter
+from mase.regression.covariance import Covariance
+from mase.regression.intercepts import centred
+from mase.regression.laws import Laws
 
-__all__ = ["Design", "Distribution", "Estimate", "ExhaustiveDesign", "Problem", "Sample"]
+__all__ = ["Design", "Distribution", "ExhaustiveDesign", "Problem", "Sample"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,7 @@ class Sample:
     starts
         Index of the first row of each round.
     laws
-        `(m, n)`: the share of each row's weight that is due to each of m laws, under which the coordinates are
-        independent coins. Columns sum to 1. None if coordinates depend on each other, or rows do not count alike.
+        The laws of rows of zeros and ones; None if they are not known, or rows do not count alike.
     """
 
     coordinates: Floats
@@ -66,7 +65,7 @@ class Sample:
     exhaustive: bool = False
     n_exact: int = 0
     starts: tuple[int, ...] = (0,)
-    laws: Floats | None = None
+    laws: Laws | None = None
 
     def head(self, n: int) -> "Sample":
         """Return the sample of the first n rows; n must be even if rows are paired."""
@@ -77,7 +76,7 @@ class Sample:
             deviations=self.deviations[:n],
             weights=self.weights[:n],
             starts=tuple(start for start in self.starts if start < n),
-            laws=None if self.laws is None else self.laws[:, :n],
+            laws=None if self.laws is None else self.laws.rows(slice(n)),
         )
 
     def joined(self, more: "Sample") -> "Sample":
@@ -90,7 +89,7 @@ class Sample:
             deviations=np.concatenate([self.deviations, more.deviations]),
             weights=np.concatenate([self.weights, more.weights]),
             starts=(*self.starts, len(self.coordinates)),
-            laws=None if self.laws is None or more.laws is None else block_diag(self.laws, more.laws),
+            laws=None if self.laws is None or more.laws is None else self.laws.joined(more.laws),
         )
 
     def scaled(self, factor: float) -> "Sample":
@@ -101,7 +100,7 @@ class Sample:
         """Return the sample whose weights are the sums of these and those of another sample of the same rows."""
         weights, laws = self.weights + other.weights, None
         if self.laws is not None and other.laws is not None:
-            laws = np.concatenate([self.laws * self.weights, other.laws * other.weights]) / weights
+            laws = self.laws.mixed(self.weights, other.laws, other.weights)
         return replace(self, weights=weights, laws=laws)
 
     def problem(self, responses: Floats, base: float | None, gradients: Floats | None = None) -> "Problem":
@@ -120,13 +119,15 @@ class Sample:
     def _problem(
         self, z: Floats, y: Floats, weights: Floats, base: float | None, gradients: Floats | None
     ) -> "Problem":
-        """Return the problem of independent rows, with the exact rows separated."""
-        m = self.n_exact
+        """Return the problem of independent rows, with the exact rows and the laws separated."""
+        m, intercept = self.n_exact, not self.paired
         exact = (z[:m], y[:m]) if m else None
         slopes = None if gradients is None else gradients[m:]
-        return Problem(
-            z[m:], y[m:], weights[m:], base, not self.paired, self.covariance, slopes, exact, self.exhaustive
+        laws = None if self.paired or self.laws is None else self.laws.rows(slice(m, None))
+        problem = Problem(
+            z[m:], y[m:], weights[m:], base, intercept, self.covariance, slopes, exact, self.exhaustive, laws
         )
+        return problem if laws is None or laws.pooled else problem.split()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +151,8 @@ class Problem:
         are none.
     exhaustive
         Whether the rows are all possible rows of the design.
+    laws
+        The laws of the rows; None if they are not known, and for half differences of mirrored rows.
     """
 
     z: Floats
@@ -161,6 +164,7 @@ class Problem:
     gradients: Floats | None = None
     exact: tuple[Floats, Floats] | None = None
     exhaustive: bool = False
+    laws: Laws | None = None
 
     @property
     def n(self) -> int:
@@ -173,81 +177,50 @@ class Problem:
         return int(self.z.shape[1])
 
     @property
+    def groups(self) -> Ints | None:
+        """The intercept of each row `(n,)`; None if there is at most one."""
+        return None if self.laws is None else self.laws.groups
+
+    @property
+    def n_intercepts(self) -> int:
+        """Number of intercepts."""
+        return int(self.intercept) if self.groups is None else len(np.unique(self.groups))
+
+    @property
     def unlimited(self) -> bool:
         """Whether the rows stand for a sample without end: they are all possible rows and determine gamma."""
-        return self.exhaustive and self.n - int(self.intercept) >= self.p
+        return self.exhaustive and self.n - self.n_intercepts >= self.p
 
-    def rows(self, chosen: slice | Bools) -> "Problem":
+    def rows(self, chosen: slice | Bools | Ints) -> "Problem":
         """Return the problem of some of the rows."""
-        gradients = None if self.gradients is None else self.gradients[chosen]
-        return replace(self, z=self.z[chosen], y=self.y[chosen], weights=self.weights[chosen], gradients=gradients)
+        z, y, weights = (some[chosen] for some in (self.z, self.y, self.weights))
+        slopes = None if self.gradients is None else self.gradients[chosen]
+        laws = None if self.laws is None else self.laws.rows(chosen)
+        return replace(self, z=z, y=y, weights=weights, gradients=slopes, laws=laws)
+
+    def split(self) -> "Problem":
+        """Return the problem in which a row of several laws is several rows, each of one law."""
+        assert self.laws is not None
+        rows, law = np.nonzero(self.laws.shares.T)
+        shares = self.laws.shares[law, rows]
+        if (shares == 1).all():
+            return self
+        laws = replace(self.laws, shares=np.equal.outer(np.arange(len(self.laws.shares)), law).astype(np.float64))
+        return replace(self.rows(rows), weights=self.weights[rows] * shares, laws=laws)
 
     def squares(self, values: Floats) -> float:
-        """Return sum w (v - mean)^2 for values `(n,)` of the rows; without an intercept the mean is taken as 0."""
-        centre = np.average(values, weights=self.weights) if self.intercept else 0.0
-        return float(self.weights @ (values - centre) ** 2)
+        """Return sum w (v - mean)^2 for values `(n,)`, with one mean for each intercept; 0 without an intercept."""
+        return float(self.weights @ (centred(values, self.weights, self.groups) if self.intercept else values) ** 2)
 
     def centred(self) -> tuple[Floats, Floats]:
-        """Return z `(n, p)` and y `(n,)` times sqrt(weight), centred at the weighted mean if there is an intercept."""
+        """Return z `(n, p)` and y `(n,)` times sqrt(weight), minus the weighted mean of the rows of each intercept."""
         z, y = self.z, self.y
         if self.intercept:
-            share = self.weights / self.weights.sum()
-            z, y = z - share @ z, y - share @ y
+            z, y = centred(z, self.weights, self.groups), centred(y, self.weights, self.groups)
         if (self.weights == 1).all():
             return z, y
         root = np.sqrt(self.weights)
         return z * root[:, None], y * root
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """The result of an estimator: gamma `(p,)`, its covariance and its degrees of freedom.
-
-    `covariance` is `(p, p)`. With more than `mase.regression.covariance.MOST_CORRELATED` coordinates it holds only the
-    variances `(p,)`, and covariances count as 0. It is NaN if gamma estimates nothing. `fallback` is a sentence that
-    says why the estimator fell back to another one; None if it did not. With a `prior` there may be few rows.
-    `leverages` `(n,)` are the changes of z.gamma with the row's own centred response; None if they are unknown.
-    """
-
-    gamma: Floats
-    covariance: Floats
-    dof: float
-    fallback: str | None = None
-    prior: bool = False
-    leverages: Floats | None = None
-
-    @property
-    def variances(self) -> Floats:
-        """Variances `(p,)` of the coefficients."""
-        return self.covariance if self.covariance.ndim == 1 else np.diag(self.covariance)
-
-    def covariances(self, first: Ints, second: Ints) -> Floats:
-        """Return the covariances `(a, b)` of some coefficients `(a,)` with others `(b,)`."""
-        if self.covariance.ndim == 2:
-            return self.covariance[np.ix_(first, second)]
-        return np.where(first[:, None] == second, self.covariance[first][:, None], 0.0)
-
-    def at(self, chosen: Ints) -> "Estimate":
-        """Return the estimate of some of the coefficients `(a,)`."""
-        spread = self.covariance[chosen if self.covariance.ndim == 1 else np.ix_(chosen, chosen)]
-        return replace(self, gamma=self.gamma[chosen], covariance=spread)
-
-    def sums(self, groups: Iterable[Ints]) -> tuple[Floats, Floats]:
-        """Return the sum `(g,)` of the coefficients of each of g groups, and its standard error `(g,)`."""
-        pairs = [(self.gamma[group].sum(), self.covariances(group, group).sum()) for group in groups]
-        sums, variances = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
-        return sums, np.sqrt(np.maximum(variances, 0.0))
-
-    def embedded(self, active: Ints, p: int) -> "Estimate":
-        """Return the estimate of p coefficients: these at the indices `active` `(a,)`, and exact zeros elsewhere."""
-        if len(active) == p:
-            return self
-        gamma, spread = np.zeros(p), no_scatter(p)
-        gamma[active] = self.gamma
-        spread[active if spread.ndim == 1 else np.ix_(active, active)] = (
-            self.variances if spread.ndim == 1 else self.covariance
-        )
-        return replace(self, gamma=gamma, covariance=spread)
 
 
 class Design(Protocol):

@@ -10,8 +10,8 @@ from mase.arrays import Floats
 from mase.models.protocol import RoundingProbe
 from mase.regression.consistency import Consistency, Repeats, note
 from mase.regression.covariance import MOST_CORRELATED, no_scatter
+from mase.regression.estimate import Estimate
 from mase.regression.oracle import Oracle
-from mase.regression.problem import Estimate
 from mase.regression.stopping import Stopping
 from mase.regression.strategy import Solution, Strategy
 

@@ -8,7 +8,8 @@ from scipy.special import ndtri
 
 from mase.attribution import Note
 from mase.errors import OptionError
-from mase.regression.problem import Estimate, Problem, Sample
+from mase.regression.estimate import Estimate
+from mase.regression.problem import Problem, Sample
 
 __all__ = ["NEVER", "Stopping", "relative_error", "top_margin"]
 
@@ -72,8 +73,8 @@ class Stopping:
         if solved is None:
             return min(cap, step * (int(1.5 * sample.coordinates.shape[1]) + 12))
         problem, estimate = solved
-        residual_dof = max(problem.n - problem.p - 1, 2)
-        needed = problem.p + 1 + residual_dof * self._excess(estimate) ** 2
+        residual_dof = max(problem.n - problem.p - problem.n_intercepts, 2)
+        needed = problem.p + problem.n_intercepts + residual_dof * self._excess(estimate) ** 2
         rows = int(np.ceil(np.clip(needed, _SMALLEST_GROWTH * problem.n, _LARGEST_GROWTH * problem.n)))
         return min(cap, step * rows)
 

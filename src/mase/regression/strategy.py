@@ -8,9 +8,10 @@ import numpy as np
 from mase.arrays import Floats
 from mase.attribution import Interaction, Note
 from mase.regression.cost import Cost
+from mase.regression.estimate import Estimate
 from mase.regression.oracle import Oracle
 from mase.regression.precision import Precision
-from mase.regression.problem import Estimate, Problem, Sample
+from mase.regression.problem import Problem, Sample
 from mase.regression.stopping import Stopping
 
 __all__ = ["Answered", "Solution", "Strategy"]

@@ -18,6 +18,7 @@ from mase.models.protocol import Model
 from mase.outputs.protocol import Output
 from mase.regression.covariance import covariance
 from mase.regression.estimator import Estimator
+from mase.regression.laws import Laws
 from mase.regression.problem import Design, Distribution, ExhaustiveDesign, Problem, Sample
 from mase.regression.strategy import Strategy
 from mase.spaces import SPACES
@@ -57,14 +58,19 @@ def check_design(design: Design, *, n: int = 400, p: int = 7, distribution: Dist
     if sample.center is not None:
         assert np.allclose(sample.coordinates - sample.deviations, sample.center)
     if sample.laws is not None:
-        assert np.allclose(sample.laws.sum(axis=0), np.ones(rows)), (
-            "the shares of the laws do not sum to 1 for each row"
-        )
+        _check_laws(sample.laws, rows, p)
     if sample.paired:
         assert np.array_equal(sample.deviations[0::2], -sample.deviations[1::2]), "rows are not mirrored"
     _check_moments(design.draw(np.random.default_rng(4), 20_000, target), target)
     if isinstance(design, ExhaustiveDesign):
         _check_exhaustive(design.exhaustive(target), design.exhaustive(target, np.arange(float(p))))
+
+
+def _check_laws(laws: Laws, n: int, p: int) -> None:
+    """Check the laws of n rows of p coordinates."""
+    assert np.allclose(laws.shares.sum(axis=0), np.ones(n)), "the shares of the laws do not sum to 1 for each row"
+    assert laws.rates.shape == (len(laws.shares), p), "a law has not one rate for each coordinate"
+    assert ((laws.rates >= 0) & (laws.rates <= 1)).all(), "a rate is no probability"
 
 
 def _check_exhaustive(first: Sample, later: Sample) -> None:

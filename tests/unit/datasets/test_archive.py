@@ -120,7 +120,9 @@ def test_sparse_members_are_an_error():
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"\x1f\x8b", b"text", gzip.compress(b"no tar" * 1_000), gzip.compress(b"\xff" * 5_000)]
+    "content",
+    [b"", b"\x1f\x8b", b"text", gzip.compress(b"no tar" * 1_000), gzip.compress(b"\xff" * 5_000)],
+    ids=["nothing", "magic number", "text", "no tar", "noise"],  # compressed bytes hold the time
 )
 def test_what_is_no_archive_is_an_error(content):
     with pytest.raises(DataError, match="archive"):

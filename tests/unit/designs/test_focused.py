@@ -4,19 +4,40 @@ import numpy as np
 import pytest
 from tests.regressions import run
 
+from mase.designs.focused import Focused
+from mase.errors import OptionError
+from mase.estimators.least_squares import LeastSquares
 from mase.testing import FunctionProbe, linear
 
 
 def test_adaptive_rounds_turn_to_the_words_with_high_scores():
-    """On a linear model the second round already knows the order: high words are out often, low ones seldom."""
+    """On a linear model the second round already knows the order: high words are out often, low ones seldom.
+
+    In the last quarter of its rows it is the other way round.
+    """
     truth = np.linspace(3, -3, 30)
     found = run(linear(truth), "mase", n_samples=5000)
     assert found.estimate.gamma == pytest.approx(truth, abs=1e-8)
-    out = 0.5 - found.problem.z.reshape(5, 1000, 30).mean(axis=1)
-    assert out[0] == pytest.approx(0.5, abs=0.06)
+    rows = 0.5 - found.problem.z.reshape(5, 1000, 30)
+    assert rows[0].mean(axis=0) == pytest.approx(0.5, abs=0.06)
     expected = 0.1 + 0.8 / (1 + np.exp((np.arange(30) - 10) / 4))
-    for later in out[1:]:
-        assert later == pytest.approx(expected, abs=0.06)
+    for later in rows[1:]:
+        assert later[:750].mean(axis=0) == pytest.approx(expected, abs=0.06)
+        assert later[750:].mean(axis=0) == pytest.approx(1 - expected, abs=0.1)
+
+
+def test_what_differs_between_rounds_is_no_effect_of_a_word():
+    """Rows of different laws have intercepts of their own."""
+    drawn = Focused().draw(np.random.default_rng(0), 400, Focused().distribution(np.ones(6)), np.arange(6.0))
+    kinds = drawn.laws.shares[1]
+    assert drawn.problem(kinds, None).squares(kinds) == pytest.approx(0, abs=1e-12)
+    assert LeastSquares().fit(drawn.problem(kinds, None)).gamma == pytest.approx(np.zeros(6), abs=1e-12)
+
+
+@pytest.mark.parametrize("complement", [-0.1, 1.5])
+def test_the_complement_is_a_share(complement):
+    with pytest.raises(OptionError, match="expected a number from 0 to 1"):
+        Focused(complement=complement)
 
 
 def test_redundant_words_show_in_an_adaptive_design_only():

@@ -6,6 +6,7 @@ from tests.regressions import run
 
 from mase.estimators.least_squares import LeastSquares
 from mase.regression.covariance import covariance
+from mase.regression.laws import Laws
 from mase.regression.problem import Problem
 from mase.testing import FunctionProbe
 
@@ -25,6 +26,20 @@ def test_weighted_least_squares_and_hc3_follow_their_formulas():
     half = inverse @ (design * np.sqrt(weights)[:, None]).T * scaled
     assert found.gamma == pytest.approx(beta[1:])
     assert found.covariance == pytest.approx((half @ half.T)[1:, 1:])
+
+
+def test_each_group_of_rows_has_an_intercept():
+    n, p = 60, 4
+    z, groups = RNG.standard_normal((n, p)), np.arange(n) % 3
+    weights = RNG.uniform(0.1, 2, n)
+    y = z @ np.arange(1.0, p + 1) + 5.0 * groups + RNG.standard_normal(n)
+    dummies = np.equal.outer(groups, np.arange(3)).astype(float)
+    laws = Laws(dummies.T, np.full((3, p), 0.5))
+    found = LeastSquares().fit(Problem(z, y, weights, None, True, covariance(1.0, np.ones(p)), laws=laws))
+    whole = Problem(np.column_stack([z, dummies]), y, weights, None, False, covariance(1.0, np.ones(p + 3)))
+    expected = LeastSquares().fit(whole)
+    assert found.gamma == pytest.approx(expected.gamma[:p])
+    assert found.covariance == pytest.approx(expected.covariance[:p, :p])
 
 
 def test_least_squares_leaves_few_spare_rows_to_ridge():

@@ -14,7 +14,8 @@ from mase.measure import measure
 from mase.methods import resolve
 from mase.regression.covariance import covariance
 from mase.regression.diagnostics import adjusted_r2, condition, split_half
-from mase.regression.problem import Distribution, Estimate, Problem
+from mase.regression.estimate import Estimate
+from mase.regression.problem import Distribution, Problem
 from mase.testing import FunctionProbe, linear, smooth
 
 

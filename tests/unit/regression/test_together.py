@@ -34,11 +34,11 @@ def three():
 
 
 def by_hand(answered, responses):
-    """Return least squares with a constant, each row as often as its weight says."""
+    """Return least squares with a constant for each law, each row as often as its weight says."""
     sample = answered.sample
     roots = np.sqrt(sample.weights)
-    table = np.column_stack([np.ones(len(roots)), sample.deviations]) * roots[:, None]
-    return np.linalg.lstsq(table, responses * roots, rcond=None)[0][1:]
+    table = np.column_stack([sample.deviations, sample.laws.shares.T]) * roots[:, None]
+    return np.linalg.lstsq(table, responses * roots, rcond=None)[0][: sample.deviations.shape[1]]
 
 
 @pytest.mark.parametrize("link", ["margin", "probability", Contrast("margin", 0)])

@@ -49,16 +49,24 @@ def _names(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the explanations.")
 @click.option(
     "--split",
-    type=click.Choice(["test", "validation"]),
+    type=click.Choice(["test", "validation", "test-later"]),
     default="test",
     show_default=True,
-    help="Explain texts of the test split, or of the validation part of train, on which settings are chosen.",
+    help="Explain texts of the test split, of the validation part of train, on which settings are chosen, or of the "
+    "part of the test split that comparisons have left out.",
 )
 @click.option(
     "--text-seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the order of the texts."
 )
 @click.option(
     "--data-dir", metavar="DIR", help="Folder of the data sets' tables. [default: $MASE_DATA, then the cache]"
+)
+@click.option(
+    "--models",
+    default=".",
+    show_default=True,
+    metavar="DIR",
+    help="Folder with the models that `mase train` wrote, for targets that do not come with mase-xai.",
 )
 @click.option(
     "-o", "--output", default="mase-results", show_default=True, metavar="DIR", help="Folder of results and records."
@@ -86,6 +94,7 @@ def reproduce(
     text_seed: int,
     split: str,
     data_dir: str | None,
+    models: str,
     output: str,
     resume: bool,
     report_only: bool,
@@ -114,7 +123,8 @@ def reproduce(
     folder = Path(output)
     _check(folder, name)
     if not report_only:
-        settings = Settings(folder / "records", data_dir, text_seed, precision, device, jobs, not resume, split)
+        records = folder / "records"
+        settings = Settings(records, data_dir, text_seed, precision, device, jobs, not resume, split, Path(models))
         run(experiment.works(scope), settings, _ProgressPrinter())
     for path in publish(experiment, scope, folder):
         click.echo(click.format_filename(path))

@@ -8,6 +8,7 @@ EXPERIMENTS = Registry(
     "experiment",
     {
         "ablation": "mase_paper.experiments.faithfulness:ABLATION",
+        "confirmation": "mase_paper.experiments.confirmation:CONFIRMATION",
         "faithfulness": "mase_paper.experiments.faithfulness:FAITHFULNESS",
         "figure4": "mase_paper.experiments.figure4:FIGURE4",
         "sweeps": "mase_paper.experiments.sweeps:SWEEPS",

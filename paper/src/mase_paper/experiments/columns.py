@@ -14,7 +14,7 @@ from mase_paper.experiments.records import COLUMNS, FIELDS, Record, Records
 __all__ = ["columns_path", "load", "save"]
 
 _INTEGER_LISTS = ("order", "flips", "chance")
-_NUMBER_LISTS = ("eraser", "infidelity")
+_NUMBER_LISTS = ("eraser", "infidelity", "areas")
 
 
 def columns_path(folder: Path, target: str) -> Path:
@@ -52,6 +52,9 @@ def load(path: Path, configurations: Collection[str] | None = None) -> dict[str,
         raise DataError(
             f"cannot read {path} ({error}), expected a whole file of records; restore or remove it"
         ) from error
+    areas = _schema(pa).field("areas")
+    if table.schema == _schema(pa).remove(len(_schema(pa)) - 1):  # an earlier version wrote no areas
+        table = table.append_column(areas, pa.array([[]] * len(table), areas.type))
     if table.schema != _schema(pa) or any(column.null_count for column in table.columns):
         raise DataError(
             f"{path} has the columns {', '.join(table.column_names)}, expected those of records, without nulls"

@@ -23,7 +23,7 @@ from mase_paper.experiments.paired_comparisons import (
 from mase_paper.experiments.result_tables import by_operator, panels
 from mase_paper.experiments.results import Outcomes
 from mase_paper.experiments.runner import Work
-from mase_paper.experiments.testbeds import TARGETS, Target
+from mase_paper.experiments.testbeds import PAPER, Target
 from mase_paper.experiments.upper_bounds import UPPER_BOUNDS
 
 __all__ = ["ABLATION", "FAITHFULNESS", "Faithfulness"]
@@ -112,7 +112,7 @@ class Faithfulness:
         configurations = scope.chosen_configurations([parse(text) for text in self.methods])
         second = [replace(one, seed=one.seed + 1) for one in configurations if one.method in self.reseeded]
         works = []
-        for target in scope.chosen_targets(tuple(TARGETS)):
+        for target in scope.chosen_targets(tuple(PAPER)):
             n_texts = scope.texts(target.n_study)
             few = min(n_texts, target.n_search)
             for configuration in configurations:

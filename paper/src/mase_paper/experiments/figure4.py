@@ -17,7 +17,7 @@ from mase_paper.experiments.result_tables import by_evaluations, by_k
 from mase_paper.experiments.results import Outcomes
 from mase_paper.experiments.runner import Work
 from mase_paper.experiments.tables import PAPER_METHODS
-from mase_paper.experiments.testbeds import TARGETS, Target
+from mase_paper.experiments.testbeds import PAPER, Target
 
 __all__ = ["FIGURE4", "Figure4", "sampled"]
 
@@ -108,7 +108,7 @@ class Figure4:
 
 def _works_over_k(scope: Scope) -> list[Work]:
     works = []
-    for target in scope.chosen_targets(tuple(TARGETS)):
+    for target in scope.chosen_targets(tuple(PAPER)):
         methods = ("deep-shap", *PAPER_METHODS) if target.name.startswith("lstm") else PAPER_METHODS
         configurations = scope.chosen_configurations([Configuration(method) for method in methods])
         works += [Work(target, configuration, scope.texts(target.n_texts)) for configuration in configurations]

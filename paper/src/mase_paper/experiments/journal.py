@@ -22,7 +22,7 @@ from mase_paper.experiments.records import Record, Records, dumps, loads
 __all__ = ["IDENTITY", "Journal", "in_use", "journal_path", "read_journal"]
 
 # Header fields that all records of one method on one target must share.
-IDENTITY = ("schema", "target", "spec", "method", "model", "data", "text_seed", "precision", "operators", "columns")
+IDENTITY = ("schema", "target", "spec", "method", "model", "data", "text_seed", "precision", "operators")
 _SYNC_SECONDS = 10.0
 
 

@@ -15,10 +15,14 @@ from mase_paper.experiments.testbeds import Target
 __all__ = ["rows", "table"]
 
 # Each metric, and the sign that makes higher values better.
-_BETTER = {"comprehensiveness": 1, "sufficiency": -1, "log_odds": -1, "unexplained": -1}
+_BETTER = {
+    "comprehensiveness": 1, "sufficiency": -1, "log_odds": -1, "unexplained": -1, "deletion": -1, "insertion": 1,
+}  # fmt: skip
+# Where the number of texts that have a metric is.
+_COUNTS = {"unexplained": "n_infidelity", "deletion": "n_areas", "insertion": "n_areas"}
 _HEAD = (
     "method", "comprehensiveness (higher is better)", "sufficiency (lower)", "log-odds at 20 % (lower)",
-    "infidelity near the text, share unexplained (lower)",
+    "infidelity near the text, share unexplained (lower)", "deletion (lower)", "insertion (higher)",
 )  # fmt: skip
 
 
@@ -44,6 +48,10 @@ def rows(
                 "unexplained": round(unexplained, 4),
                 "n_infidelity": len(known),
             }
+        with_areas = one.areas[~np.isnan(one.areas[:, 0])]
+        if len(with_areas):
+            row |= dict(zip(("deletion", "insertion"), with_areas.mean(axis=0).round(4).tolist(), strict=True))
+            row |= {"n_areas": len(with_areas)}
         if configuration != subject and subject in outcomes:
             leads = zip(_BETTER, _leads(outcomes[subject], one), strict=True)
             row["lead"] = {name: markdown.plain(lead) for name, lead in leads if lead}
@@ -55,7 +63,8 @@ def table(metrics: Sequence[Mapping[str, Any]], subject: Configuration) -> str:
     lines = [[f"`{row['spec']}`", *(_cell(row, name) for name in _BETTER)] for row in metrics]
     reading = (
         f"Below each figure: by how much `{subject}` is better on the texts that both explained; bold: the other one "
-        "is ahead. Infidelity was not asked for in the oldest records: where fewer texts have it, their number is told."
+        "is ahead. The oldest records have no infidelity, deletion and insertion: where fewer texts have these, their "
+        "number is told."
     )
     return f"{reading}\n\n{markdown.table(_HEAD, lines)}"
 
@@ -69,14 +78,15 @@ def _leads(ours: Outcomes, theirs: Outcomes) -> tuple[Difference | None, ...]:
 
 
 def _values(one: Outcomes) -> Floats:
-    return np.column_stack([one.eraser, one.infidelity[:, 1]])
+    return np.column_stack([one.eraser, one.infidelity[:, 1], one.areas])
 
 
 def _cell(row: Mapping[str, Any], name: str) -> str:
     if name not in row:
         return ""
     shown, lead = f"{row[name]:.3f}", row.get("lead", {}).get(name)
-    shown += f" ({row['n_infidelity']:,} texts)" if name == "unexplained" and row["n_infidelity"] < row["n"] else ""
+    n = row.get(_COUNTS.get(name, "n"), row["n"])
+    shown += f" ({n:,} texts)" if n < row["n"] else ""
     if not lead:
         return shown
     if lead["low"] is None:

@@ -16,9 +16,9 @@ PROBABILITY_KS = (1, 5, 10, 15)
 # The names of a record's values in files, in the order of the fields of `Record`; `chance` is its field `probability`.
 COLUMNS = (
     "number", "row", "words", "target", "order", "queries", "gradients", "seconds", "half", "flips", "chance", "start",
-    "eraser", "infidelity",
+    "eraser", "infidelity", "areas",
 )  # fmt: skip
-_LISTS = ("order", "flips", "chance", "eraser", "infidelity")
+_LISTS = ("order", "flips", "chance", "eraser", "infidelity", "areas")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,9 @@ class Record:
         With the scores at their best scale: the squared error, and its share of the squared changes; see
         `mase.metrics.infidelity.Infidelity`. Empty if there are no scores, if no prediction changed, and in the oldest
         records, which were made before infidelity was recorded.
+    areas
+        Deletion and insertion, by the first operator; see `mase.metrics.deletion_insertion`. Empty if there are no
+        scores, and in records that were made before these were recorded.
     """
 
     number: int
@@ -67,6 +70,7 @@ class Record:
     start: int
     eraser: tuple[float, ...] = ()
     infidelity: tuple[float, ...] = ()
+    areas: tuple[float, ...] = ()
 
 
 FIELDS = tuple(field.name for field in fields(Record))
@@ -126,16 +130,16 @@ def dumps(record: Record) -> str:
 
 
 def loads(values: list[Any], place: str) -> Record:
-    """Return the record in a line that was read as JSON.
+    """Return the record in a line that was read as JSON. A line of an earlier version ends before the areas.
 
     Raises
     ------
     DataError
         If the values are not a record.
     """
-    if len(values) != len(COLUMNS):
+    if not len(COLUMNS) - 1 <= len(values) <= len(COLUMNS):
         raise DataError(f"{place} has {len(values)} values, expected {len(COLUMNS)}: {', '.join(COLUMNS)}")
-    named = dict(zip(COLUMNS, values, strict=True))
+    named = dict(zip(COLUMNS, [*values, []], strict=False))
     try:
         lists = {name: tuple(named[name]) for name in _LISTS}
         numbers = [value for name, value in named.items() if name not in lists]

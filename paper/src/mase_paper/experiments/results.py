@@ -41,6 +41,8 @@ class Outcomes:
         `(n, 3)`: comprehensiveness, sufficiency and log-odds; `(n, 0)` for an upper bound.
     infidelity
         `(n, 2)`: scaled and unexplained; NaN for texts without it.
+    areas
+        `(n, 2)`: deletion and insertion; NaN for texts without them.
     queries, gradients, seconds
         `(n,)`: cost per text.
     top_words
@@ -58,6 +60,7 @@ class Outcomes:
     probability: Floats
     eraser: Floats
     infidelity: Floats
+    areas: Floats
     queries: Ints
     gradients: Ints
     seconds: Floats
@@ -117,6 +120,7 @@ def _outcomes(headers: Sequence[Mapping[str, Any]], records: Sequence[Record]) -
         probability=np.array([record.probability for record in records], dtype=np.float64) / 1000,
         eraser=np.array([record.eraser for record in records], dtype=np.float64),
         infidelity=np.array([record.infidelity or (np.nan, np.nan) for record in records], dtype=np.float64),
+        areas=np.array([record.areas or (np.nan, np.nan) for record in records], dtype=np.float64),
         queries=np.array([record.queries for record in records], dtype=np.int64),
         gradients=np.array([record.gradients for record in records], dtype=np.int64),
         seconds=np.array([record.seconds for record in records], dtype=np.float64),

@@ -17,7 +17,6 @@ from typing import Protocol
 
 from mase.choices import Precision
 from mase.datasets import Split
-from mase.datasets import load as load_split
 from mase.errors import MaseError, OptionError
 from mase_paper.experiments.configurations import Configuration
 from mase_paper.experiments.journal import Journal
@@ -49,7 +48,8 @@ class Settings:
     """Settings of a run: folders of the records and the data, the order of texts, precision and device.
 
     `fresh` starts again instead of resuming. `jobs` is the number of processes, of one thread each. `split` is "test",
-    or "validation" to choose settings on.
+    or "validation" to choose settings on, or "test-later" (`mase_paper.experiments.selection.later`). `models` is the
+    folder with the folders of models that do not come with mase-xai.
     """
 
     records: Path
@@ -60,6 +60,7 @@ class Settings:
     jobs: int = 1
     fresh: bool = False
     split: str = "test"
+    models: Path = Path()
 
     def __post_init__(self) -> None:
         if self.jobs < 1:
@@ -106,6 +107,7 @@ class _Setup:
     configurations: tuple[Configuration, ...]
     precision: Precision
     device: str | None
+    models: Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +119,8 @@ class _Task:
 def _run_target(
     target: Target, n_texts: Mapping[Configuration, int], settings: Settings, listener: ProgressListener
 ) -> None:
-    setup = _Setup(target.name, tuple(n_texts), settings.precision, settings.device)
-    trial, split = _trial(setup), load_split(target.dataset, settings.split, settings.data_dir)
+    setup = _Setup(target.name, tuple(n_texts), settings.precision, settings.device, settings.models)
+    trial, split = _trial(setup), target.split(settings.split, settings.data_dir)
     for configuration, reason in trial.refusals.items():
         listener.refuse(target, configuration, reason)
     served = [configuration for configuration in n_texts if configuration not in trial.refusals]
@@ -214,12 +216,11 @@ def _run_trial(setup: _Setup, task: _Task) -> TrialResult:
 
 @cache
 def _trial(setup: _Setup) -> Trial:
-    from mase.models import load
     from mase.models.runtime import configure
 
     configure(1)
     target = TARGETS[setup.target]
-    return Trial(load(target.name, device=setup.device), setup.configurations, setup.precision, target.operators)
+    return Trial(target.load(setup.models, setup.device), setup.configurations, setup.precision, target.operators)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from mase_paper.experiments.plots import Curve, Panel
 from mase_paper.experiments.result_tables import by_k
 from mase_paper.experiments.results import Outcomes
 from mase_paper.experiments.runner import Work
-from mase_paper.experiments.testbeds import TARGETS, Target
+from mase_paper.experiments.testbeds import PAPER, Target
 
 __all__ = ["SWEEPS", "Axis", "Sweeps"]
 
@@ -82,7 +82,7 @@ class Sweeps:
         default = list(dict.fromkeys(parse(text) for axis in AXES for text in axis.configurations))
         return [
             Work(target, configuration, scope.texts(target.n_study))
-            for target in scope.chosen_targets(tuple(TARGETS))
+            for target in scope.chosen_targets(tuple(PAPER))
             for configuration in scope.chosen_configurations(default)
         ]
 

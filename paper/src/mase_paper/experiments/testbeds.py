@@ -1,11 +1,21 @@
-"""The four classifiers of the paper's evaluation, with the data that they are tested on."""
+"""The classifiers that methods are compared on, with the data that they are tested on.
+
+Four are those of the paper's evaluation. Four more, `FRESH`, are for the confirmation: families and tasks with which no
+setting of a method was chosen.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mase.metrics.operators import Operator
 
-__all__ = ["TARGETS", "Target"]
+if TYPE_CHECKING:
+    from mase.datasets import Split
+    from mase.models.protocol import Model
+
+__all__ = ["FRESH", "PAPER", "TARGETS", "Target"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +38,8 @@ class Target:
         The masking operators. The first one is that of the tables: the model's mask token, or else its unknown token.
     stand_in
         The model that replaces the paper's, if it is another one.
+    task
+        The task of a model of the confirmation; None for the labels of the data set.
     """
 
     name: str
@@ -38,23 +50,74 @@ class Target:
     n_search: int
     operators: tuple[Operator, ...]
     stand_in: str | None = None
+    task: str | None = None
 
     @property
     def heading(self) -> str:
         """The title, with the model that replaces the paper's."""
         return self.title if self.stand_in is None else f"{self.title}, {self.stand_in}"
 
+    def load(self, models: Path, device: str | None = None) -> "Model":
+        """Return the model. `models` is the folder with the folders of the models that `mase train` wrote.
 
-# The padding token of the LSTMs has the zero vector.
-_LSTM: tuple[Operator, ...] = ("auto", "pad", "delete")
+        Raises
+        ------
+        DataError
+            If a model of the confirmation is not in that folder.
+        """
+        if self.task is None:
+            from mase.models import load
+
+            return load(self.name, device=device)
+        from mase_paper.models.fresh import read
+
+        return read(models / self.name, device)
+
+    def split(self, name: str, data_dir: str | None = None) -> "Split":
+        """Return the texts of a split: "train", "validation", "test", or `LATER` of `selection`.
+
+        Their labels are those of the task, if the target has one.
+
+        Raises
+        ------
+        DataError
+            If the table of the data set is missing.
+        """
+        from mase.datasets import load  # needs numpy, which the help of the command does without
+        from mase_paper.experiments.selection import LATER, later
+
+        whole = load(self.dataset, "test" if name == LATER else name, data_dir)
+        split = later(whole) if name == LATER else whole
+        if self.task is None:
+            return split
+        from mase_paper.models.tasks import TASKS, relabelled
+
+        return relabelled(split, TASKS[self.task], data_dir)
+
+
+# The padding token of the LSTMs and of the CNNs has the zero vector.
+_IDS: tuple[Operator, ...] = ("auto", "pad", "delete")
 _BERT: tuple[Operator, ...] = ("auto", "pad", "delete", "zero")
+# A function of texts has no padding. Its first operator replaces a word by one that the model does not know.
+_TEXTS: tuple[Operator, ...] = ("auto", "delete")
+_RATING, _GROUPS = "imdb-rating", "reuters-groups"
 
-TARGETS: Mapping[str, Target] = {
+PAPER: Mapping[str, Target] = {
     target.name: target
     for target in (
-        Target("lstm-imdb", "imdb", "LSTM-IMDB", 10_000, 1_000, 100, _LSTM),
-        Target("lstm-reuters", "reuters", "LSTM-Reuters", 10_000, 1_000, 100, _LSTM),
+        Target("lstm-imdb", "imdb", "LSTM-IMDB", 10_000, 1_000, 100, _IDS),
+        Target("lstm-reuters", "reuters", "LSTM-Reuters", 10_000, 1_000, 100, _IDS),
         Target("bert-imdb", "imdb", "BERT-IMDB", 1_000, 200, 10, _BERT, "a six-layer MiniLM"),
         Target("bert-reuters", "reuters", "BERT-Reuters", 1_000, 200, 10, _BERT, "a six-layer MiniLM"),
     )
 }
+FRESH: Mapping[str, Target] = {
+    target.name: target
+    for target in (
+        Target("cnn-imdb-rating", "imdb", "CNN, IMDB ratings", 10_000, 1_000, 100, _IDS, task=_RATING),
+        Target("cnn-reuters-groups", "reuters", "CNN, Reuters groups", 10_000, 1_000, 100, _IDS, task=_GROUPS),
+        Target("tfidf-imdb-rating", "imdb", "TF-IDF, IMDB ratings", 10_000, 1_000, 100, _TEXTS, task=_RATING),
+        Target("tfidf-reuters-groups", "reuters", "TF-IDF, Reuters groups", 10_000, 1_000, 100, _TEXTS, task=_GROUPS),
+    )
+}
+TARGETS: Mapping[str, Target] = {**PAPER, **FRESH}

@@ -13,6 +13,7 @@ from mase.choices import Precision
 from mase.errors import CapabilityError
 from mase.explainer import Explainer
 from mase.methods import describe
+from mase.metrics.deletion_insertion import areas
 from mase.metrics.infidelity import Infidelity
 from mase.metrics.masking import Masker, masker
 from mase.metrics.operators import Operator
@@ -151,6 +152,7 @@ class Trial:
         orders = [explanation.order for explanation in explanations.values()]
         curves = [_curves(masker, orders) for masker in maskers]
         erasers = eraser(maskers[0], chosen.target, orders)
+        under_curves = areas(maskers[0], chosen.target, orders)
         cache = Cache()
         return {
             configuration: Record(
@@ -170,6 +172,7 @@ class Trial:
                 probability=_thousandths(curves[0][index][[k - 1 for k in PROBABILITY_KS], chosen.target]),
                 start=_thousandths(maskers[0].text_probabilities[[chosen.target]])[0],
                 eraser=tuple(round(float(value), 3) for value in erasers[index]),
+                areas=tuple(round(float(value), 3) for value in under_curves[index]),
                 infidelity=_infidelity(
                     Instance(
                         self.model,

@@ -1,4 +1,4 @@
-"""Training of the bundled models, from the data to the folder that is distributed. One recipe per model."""
+"""Training of the bundled models and of those of the confirmation, from the data to a folder. One recipe per model."""
 
 import os
 from collections.abc import Callable
@@ -11,15 +11,22 @@ from mase.registry import Registry, unknown
 if TYPE_CHECKING:
     from mase_paper.training.recipe import Epoch, Trained
 
-__all__ = ["RECIPES", "train"]
+__all__ = ["RECIPES", "UNBUNDLED", "train"]
+
+# The models of the confirmation, which do not come with the library.
+UNBUNDLED = ("cnn-imdb-rating", "cnn-reuters-groups", "tfidf-imdb-rating", "tfidf-reuters-groups")
 
 RECIPES = Registry(
     "recipe",
     {
         "bert-imdb": "mase_paper.training.bert_recipe:BERT_IMDB",
         "bert-reuters": "mase_paper.training.bert_recipe:BERT_REUTERS",
+        "cnn-imdb-rating": "mase_paper.training.fresh:CNN_IMDB_RATING",
+        "cnn-reuters-groups": "mase_paper.training.fresh:CNN_REUTERS_GROUPS",
         "lstm-imdb": "mase_paper.training.recipe:LSTM_IMDB",
         "lstm-reuters": "mase_paper.training.recipe:LSTM_REUTERS",
+        "tfidf-imdb-rating": "mase_paper.training.fresh:TFIDF_IMDB_RATING",
+        "tfidf-reuters-groups": "mase_paper.training.fresh:TFIDF_REUTERS_GROUPS",
     },
 )
 
@@ -40,7 +47,7 @@ def train(
     Parameters
     ----------
     name
-        ``"lstm-imdb"``, ``"lstm-reuters"``, ``"bert-imdb"`` or ``"bert-reuters"``.
+        One of `RECIPES`, for example ``"lstm-imdb"``.
     data_dir
         Folder of the data set's table; see `mase.datasets.load` for the default.
     output
@@ -91,6 +98,10 @@ def train(
         raise MissingDependencyError(f"{error.name} is not installed; run: pip install 'mase-xai[{extra}]'") from error
     if is_adapted:
         return run_adapted(RECIPES[name], data_dir, output, seed, epochs, progress or _quiet, base)
+    if name in UNBUNDLED:
+        from mase_paper.training.fresh import run as run_fresh
+
+        return run_fresh(RECIPES[name], data_dir, output, seed, epochs, progress or _quiet)
     from mase_paper.training.run import run
 
     return run(RECIPES[name], data_dir, output, seed, epochs, progress or _quiet)

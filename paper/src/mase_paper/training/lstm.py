@@ -1,38 +1,42 @@
-"""Training of an LSTM classifier: the loop, and the choice of the epoch on held-out texts."""
+"""Training of a classifier that reads word ids: the loop, and the choice of the epoch on held-out texts."""
 
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 import numpy as np
 import torch
 from torch import nn
 
 from mase.errors import NonFiniteError
-from mase.models.bundled.lstm import LSTMClassifier, LSTMShape
+from mase.models.bundled.lstm import LSTMClassifier
 from mase.models.bundled.vocabulary import PAD_ID, UNKNOWN_ID
+from mase_paper.models.cnn import TextCNN
 from mase_paper.training.examples import Examples, shuffled_batches, sorted_batches
 from mase_paper.training.recipe import Epoch, Recipe
 
 __all__ = ["accuracy", "fit", "reproducible", "stored"]
 
 
+C = TypeVar("C", LSTMClassifier, TextCNN)
+
+
 def fit(
+    module: C,
     recipe: Recipe,
     training: Examples,
     validation: Examples,
-    shape: LSTMShape,
     seed: int,
     progress: Callable[[Epoch], None],
-) -> tuple[LSTMClassifier, int]:
-    """Return the classifier of the epoch that is best on the validation part, and that epoch's number, from 1.
+) -> tuple[C, int]:
+    """Train a new classifier; return it as of the epoch that is best on the validation part, and its number, from 1.
 
     Raises
     ------
     NonFiniteError
         If the loss becomes infinite or NaN.
     """
-    module = LSTMClassifier(shape, recipe.dropout, recipe.embedding_dropout)
     _draw_embedding(module, recipe.embedding_std)
     optimizer = torch.optim.Adam(module.parameters(), recipe.learning_rate)
     rng = np.random.default_rng(seed)
@@ -54,7 +58,7 @@ def fit(
     return module.eval(), best.number
 
 
-def _draw_embedding(module: LSTMClassifier, std: float) -> None:
+def _draw_embedding(module: LSTMClassifier | TextCNN, std: float) -> None:
     """Draw the embedding from a normal distribution of this standard deviation; the row of padding stays zero."""
     with torch.no_grad():
         nn.init.normal_(module.embedding.weight, std=std)
@@ -62,7 +66,7 @@ def _draw_embedding(module: LSTMClassifier, std: float) -> None:
 
 
 def _step(
-    module: LSTMClassifier, optimizer: torch.optim.Optimizer, recipe: Recipe, ids: torch.Tensor, labels: torch.Tensor
+    module: nn.Module, optimizer: torch.optim.Optimizer, recipe: Recipe, ids: torch.Tensor, labels: torch.Tensor
 ) -> float:
     """Take one step and return the loss before it."""
     module.train()
@@ -75,7 +79,7 @@ def _step(
     return float(loss.detach())
 
 
-def accuracy(module: LSTMClassifier, examples: Examples) -> float:
+def accuracy(module: nn.Module, examples: Examples) -> float:
     """Return the share of the texts that are classified correctly, in evaluation mode."""
     module.eval()
     with torch.inference_mode():
@@ -84,7 +88,7 @@ def accuracy(module: LSTMClassifier, examples: Examples) -> float:
     return right / len(examples)
 
 
-def stored(module: LSTMClassifier) -> dict[str, torch.Tensor]:
+def stored(module: nn.Module) -> dict[str, torch.Tensor]:
     """Return the weights as they are stored, in float16, and round those of `module` to the same values."""
     state = {name: tensor.to(torch.float16) for name, tensor in module.state_dict().items()}
     module.load_state_dict(state)

@@ -33,7 +33,7 @@ class Trained:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How to train an LSTM classifier.
+    """How to train a classifier that reads word ids: an LSTM, or a CNN.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Recipe:
     vocabulary_size, min_count
         The most frequent words of the training part, if seen so often.
     embedding_width, hidden_width, embedding_std
-        Widths, and standard deviation of the first embeddings.
+        Widths, and standard deviation of the first embeddings; of a CNN, `hidden_width` is the filters of each size.
     learning_rate
         Of Adam, at the start; it falls to 0 along a half cosine, epoch by epoch.
     clip_norm

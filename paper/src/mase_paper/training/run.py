@@ -38,7 +38,8 @@ def run(
     split = load(used.dataset, "train", data_dir)
     data = _prepare(split, used)
     with reproducible(seed):
-        module, best_epoch = fit(used, data.training, data.validation, data.shape(used), seed, progress)
+        new = LSTMClassifier(data.shape(used), used.dropout, used.embedding_dropout)
+        module, best_epoch = fit(new, used, data.training, data.validation, seed, progress)
         weights = stored(module)
         validation_accuracy = accuracy(module, data.validation)
         test_accuracy, n_test = _test(module, data, used, data_dir)

@@ -1,12 +1,13 @@
 """Causal language models of transformers."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from mase.errors import ModelError, OptionError
 from mase.models.language.forward import Forward
 from mase.models.language.protocol import Labels, Prompt
 from mase.models.language.scoring import Scorer
 from mase.models.language.transformers_model import TransformersLM
+from mase.models.locks import alone
 
 __all__ = ["CausalLM"]
 
@@ -46,6 +47,7 @@ class CausalLM(TransformersLM):
     """
 
     kind: ClassVar[str] = "causal language model"
+    _scorer: Scorer
 
     def __init__(
         self,
@@ -67,6 +69,24 @@ class CausalLM(TransformersLM):
             )
         chat = templated if chat is None else chat
         super().__init__(model, tokenizer, chat=chat, labels=labels, template=template, name=name)
+
+    def reading(self, prompt: Prompt) -> Self:
+        """Return the same model after it has read a prompt, so that prompts which begin alike cost less.
+
+        It holds the cache of the prompt. The same model if its cache cannot be shortened, or the prompt is too long.
+
+        Raises
+        ------
+        ModelError
+            If the model fails, or runs out of memory.
+        """
+        with alone(self.module):
+            ids = self.tokenizer.prompt(prompt)
+            if self._limit is not None and len(ids) > self._limit:
+                return self
+            # The pass over the last token says what follows the prompt.
+            scorer = self._scorer.reading(ids[:-1])
+        return self if scorer is self._scorer else self._with(scorer)
 
     def _scorer_of(self, forward: Forward) -> Scorer:
         return Scorer(forward)

@@ -15,7 +15,7 @@ from mase.arrays import Floats, Ints
 from mase.models.batching import in_batches
 from mase.models.language.forward import Forward, cache_of
 from mase.models.language.plan import batches
-from mase.models.language.scoring import Row, chosen_log_probabilities, costs_on, enough_memory
+from mase.models.language.scoring import Row, chosen_log_probabilities, costs_of, enough_memory
 
 __all__ = ["EncoderDecoderScorer"]
 
@@ -55,7 +55,7 @@ class EncoderDecoderScorer:
             asked[row.ids[: row.start]][row.ids[row.start :]].append(index)
         prompts = list(asked)
         with self.forward.running(), enough_memory():
-            for batch in batches([*map(len, prompts)], costs_on(self.forward.device)):
+            for batch in batches([*map(len, prompts)], costs_of(self.forward)):
                 members: Ints = np.array(batch)
 
                 def answered(some: Ints, _: Ints) -> list[tuple[Ids, Ids, Floats]]:

@@ -19,6 +19,8 @@ __all__ = ["Cache", "Forward", "cache_of", "half_weights"]
 
 # The names under which models of transformers return keys and values, or states, and take them again.
 _CACHES = ("past_key_values", "cache_params")
+# What a cache raises that cannot be shortened, such as one of states, or of a window that is full.
+_UNSHORTENED = (AttributeError, NotImplementedError, RuntimeError, TypeError, ValueError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,16 @@ class Cache:
         """Return a cache for n rows from one for a single row, which stays as it is."""
         value = copy.deepcopy(self.value)
         value.reorder_cache(torch.zeros(n, dtype=torch.long))
+        return Cache(self.name, value)
+
+    def without(self, n: int) -> "Cache | None":
+        """Return a cache without the last n tokens; this one stays as it is. None if the model needs all of them."""
+        value = copy.deepcopy(self.value)
+        try:
+            if n:
+                value.crop(-n)
+        except _UNSHORTENED:
+            return None
         return Cache(self.name, value)
 
 
@@ -55,6 +67,12 @@ class Forward:
         """The device of the ids."""
         device = device_of(self.module.get_input_embeddings())  # type: ignore[operator]
         return device if device.type != "meta" else device_of(self.module)
+
+    @property
+    def rounds(self) -> bool:
+        """Whether it computes with 16 bits."""
+        weights = (weight.dtype for weight in self.module.parameters() if weight.is_floating_point())
+        return self.half is not None or any(dtype.itemsize < torch.float32.itemsize for dtype in weights)
 
     @contextmanager
     def running(self) -> Iterator[None]:

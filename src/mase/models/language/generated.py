@@ -10,7 +10,8 @@ from mase.document import Document, Input, check_texts
 from mase.errors import InvalidTextError, OptionError
 from mase.links import LINKS_WITHOUT_CLASSES
 from mase.models.language.given import ANSWER, AnswerProbe, GivenAnswer, prompt_fields
-from mase.models.language.protocol import Continuation, LanguageModel, Prompt
+from mase.models.language.prompt_probe import having_read
+from mase.models.language.protocol import LanguageModel, Prompt
 from mase.models.language.template import Template
 from mase.models.origin import Reopened
 from mase.models.protocol import Binding
@@ -114,12 +115,12 @@ class Generated(Reopened):
         """Return the model with the answer of a document."""
         prompt, given = prompt_fields(document.content), _given(document)
         template = Template.of(self.template, [*prompt])
-        answer: Continuation
         if given is not None:
             answer = self.language_model.continuation(given)
-        else:
-            answer = self.language_model.generate(template.filled(prompt), self.max_new_tokens)
-        return GivenAnswer(self.language_model, answer, template=template, generated=given is None)
+            return GivenAnswer(self.language_model, answer, template=template)
+        model = having_read(self.language_model, template.filled(prompt))
+        answer = model.generate(template.filled(prompt), self.max_new_tokens)
+        return GivenAnswer(model, answer, template=template, generated=True)
 
 
 def _given(document: Document) -> str | None:

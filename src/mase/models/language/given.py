@@ -12,8 +12,8 @@ from mase.attribution import Answer, Part
 from mase.document import TEXT, Document, Input, Scalar, check_texts
 from mase.errors import OptionError
 from mase.links import LINKS_WITHOUT_CLASSES, Output
-from mase.models.language.prompt_probe import PromptProbe
-from mase.models.language.protocol import Continuation, HalfLanguageModel, LanguageModel
+from mase.models.language.prompt_probe import PromptProbe, having_read
+from mase.models.language.protocol import Continuation, HalfLanguageModel, LanguageModel, Prompt
 from mase.models.language.template import Template
 from mase.models.protocol import Binding
 from mase.models.rewriting import Content, word_tokens
@@ -123,7 +123,7 @@ class GivenAnswer:
         ModelError
             If a prompt is too long, or the model fails.
         """
-        prompts = [self.template.filled(prompt_fields(text)) for text in texts]
+        prompts = [self._prompt(text) for text in texts]
         answer, *others = self.language_model.log_probabilities(prompts, self._answers)
         whole = [table.sum(axis=1) for table in (answer, *others)]
         return np.stack([whole[0], *(answer[:, tokens].sum(axis=1) for tokens in self._columns), *whole[1:]], axis=1)
@@ -135,8 +135,18 @@ class GivenAnswer:
         half = self.language_model.half()
         if half is None:
             return None
+        return self._with(half)
+
+    def reading(self, text: Content) -> Self:
+        """Return the same model after it has read a prompt, given the contents of its fields."""
+        return self._with(having_read(self.language_model, self._prompt(text)))
+
+    def _prompt(self, text: Content) -> Prompt:
+        return self.template.filled(prompt_fields(text))
+
+    def _with(self, language_model: LanguageModel) -> Self:
         copy = type(self).__new__(type(self))
-        copy.__dict__.update(self.__dict__, language_model=half)
+        copy.__dict__.update(self.__dict__, language_model=language_model)
         return copy
 
 

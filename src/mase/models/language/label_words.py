@@ -13,7 +13,7 @@ from mase.errors import OptionError
 from mase.links import Output, predictions
 from mase.models.description import Description
 from mase.models.language.description import description_of
-from mase.models.language.prompt_probe import PromptProbe
+from mase.models.language.prompt_probe import PromptProbe, having_read
 from mase.models.language.protocol import (
     Continuation,
     HalfLanguageModel,
@@ -151,8 +151,15 @@ class LabelWords(Reopened):
         half = self.language_model.half() if isinstance(self.language_model, HalfLanguageModel) else None
         if half is None:
             return None
+        return self._with(half)
+
+    def reading(self, text: Content) -> Self:
+        """Return the same model after it has read a prompt, given the contents of its fields."""
+        return self._with(having_read(self.language_model, self._prompt(text)))
+
+    def _with(self, language_model: LanguageModel) -> Self:
         copy = type(self).__new__(type(self))
-        copy.__dict__.update(self.__dict__, language_model=half)
+        copy.__dict__.update(self.__dict__, language_model=language_model)
         return copy
 
     def _prompt(self, content: Content) -> Prompt:

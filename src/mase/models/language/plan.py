@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
-__all__ = ["Branch", "Costs", "batches", "branches"]
+__all__ = ["Branch", "Costs", "batches", "branches", "common"]
 
 Ids = tuple[int, ...]
 
@@ -34,7 +34,8 @@ class Costs:
 class Branch:
     """A beginning that the sequences `first` to `last` - 1 share; its tokens `start` to `end` - 1 are computed once.
 
-    The sequences continue from `end`, some of them in `branches` of their own.
+    The sequences continue from `end`, some of them in `branches` of their own. Of a `known` beginning, all tokens were
+    computed before.
     """
 
     first: int
@@ -42,19 +43,31 @@ class Branch:
     start: int
     end: int
     branches: "tuple[Branch, ...]" = ()
+    known: bool = False
 
 
-def branches(sequences: Sequence[Ids], per_pass: int) -> tuple[Branch, ...]:
+def branches(sequences: Sequence[Ids], per_pass: int, known: Sequence[int] | None = None) -> tuple[Branch, ...]:
     """Return the shared beginnings that pay for themselves, of sequences in ascending order without duplicates.
 
     A beginning saves its tokens for all sequences but one. It costs two passes: its own, and that of the sequences that
-    could otherwise be in a batch with others.
+    could otherwise be in a batch with others. The first `known` tokens of each sequence are those of one sequence that
+    was computed before: there, a beginning saves its tokens for all, and costs one pass.
     """
-    shared = [_shared(left, right) for left, right in pairwise(sequences)]
+    shared = [common(left, right) for left, right in pairwise(sequences)]
+    known = [0] * len(sequences) if known is None else known
 
     @cache
     def best(first: int, last: int, start: int) -> tuple[int, tuple[Branch, ...]]:
-        """Return the tokens saved, and the branches, for sequences of which `start` tokens are already known."""
+        """Return the tokens saved, and the branches, for sequences of which `start` tokens are already in a cache."""
+        found, end = [computed(first, last, start)], min(known[first:last], default=0)
+        if end > start:
+            saved, below = best(first, last, end)
+            branch = Branch(first, last, start, end, below, known=True)
+            found.append((saved + (last - first) * (end - start) - per_pass, (branch,)))
+        return max(found, key=lambda one: one[0])
+
+    def computed(first: int, last: int, start: int) -> tuple[int, tuple[Branch, ...]]:
+        """Return the same where the first beginning, if there is one, is computed."""
         if last - first < 2:
             return 0, ()
         end = min(shared[first : last - 1])
@@ -96,7 +109,7 @@ def _joined(parts: Sequence[tuple[int, tuple[Branch, ...]]]) -> tuple[Branch, ..
     return tuple(branch for _, found in parts for branch in found)
 
 
-def _shared(left: Ids, right: Ids) -> int:
+def common(left: Sequence[int], right: Sequence[int]) -> int:
     """Return the length of the common beginning of two sequences."""
     n = min(len(left), len(right))
     return next((index for index in range(n) if left[index] != right[index]), n)

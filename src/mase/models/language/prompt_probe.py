@@ -5,11 +5,11 @@ from typing import Protocol, Self
 
 from mase.errors import CapabilityError
 from mase.models.callable_probe import BlackBox, CallableProbe
-from mase.models.language.protocol import LanguageModel, RoundingLanguageModel
+from mase.models.language.protocol import LanguageModel, Prompt, ReadingLanguageModel, RoundingLanguageModel
 from mase.models.protocol import Binding
-from mase.models.rewriting import Rewriter
+from mase.models.rewriting import Content, Rewriter
 
-__all__ = ["PromptModel", "PromptProbe"]
+__all__ = ["PromptModel", "PromptProbe", "having_read"]
 
 # Rows that the language model gets at once. It orders them by length and makes its own batches of them.
 _ROWS = 64
@@ -25,6 +25,10 @@ class PromptModel(BlackBox, Protocol):
 
     def half(self) -> Self | None:
         """Return the same model in bfloat16; None if it has none, or if that would be slower."""
+        ...
+
+    def reading(self, text: Content) -> Self:
+        """Return the same model after it has read a prompt, given the contents of its fields."""
         ...
 
 
@@ -52,6 +56,7 @@ class PromptProbe(CallableProbe):
             )
         document = binding.tokens.document
         document.check_masks()
+        model = model.reading(document.content)
         start = model.scores([document.content])
         rewriter = Rewriter.of(binding.tokens, binding.coordinate_of_token)
         return cls(model, binding, rewriter, None, start, batch_size=_ROWS)
@@ -65,4 +70,9 @@ class PromptProbe(CallableProbe):
     def half(self) -> Self | None:
         """Return the same probe in bfloat16; None if the model has none, or if that would be slower."""
         half = self.model.half()
-        return None if half is None else replace(self, model=half)
+        return None if half is None else replace(self, model=half.reading(self.binding.tokens.document.content))
+
+
+def having_read(model: LanguageModel, prompt: Prompt) -> LanguageModel:
+    """Return a language model after it has read a prompt, if it can do so."""
+    return model.reading(prompt) if isinstance(model, ReadingLanguageModel) else model

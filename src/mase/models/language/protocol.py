@@ -128,6 +128,15 @@ class HalfLanguageModel(Protocol):
 
 
 @runtime_checkable
+class ReadingLanguageModel(Protocol):
+    """A language model that can read a prompt ahead."""
+
+    def reading(self, prompt: Prompt) -> LanguageModel:
+        """Return the same model after it has read a prompt, so that prompts which begin alike cost less."""
+        ...
+
+
+@runtime_checkable
 class LabelledLanguageModel(Protocol):
     """A language model that may have label words, with which it is a classifier of prompts.
 

@@ -5,6 +5,7 @@ else goes in batches of similar length. Rows are padded at the end, where a caus
 positions of all tokens are those without padding.
 """
 
+import copy
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,14 +18,14 @@ from mase.arrays import Floats, Ints
 from mase.errors import ModelError
 from mase.models.batching import in_batches
 from mase.models.language.forward import Cache, Forward
-from mase.models.language.plan import Branch, Costs, batches, branches
-from mase.models.language.trial import continues
+from mase.models.language.plan import Branch, Costs, batches, branches, common
+from mase.models.language.trial import Caching, caching
 
-__all__ = ["Row", "Scorer", "chosen_log_probabilities", "costs_on", "enough_memory"]
+__all__ = ["Row", "Scorer", "chosen_log_probabilities", "costs_of", "enough_memory"]
 
-# On a core of a Xeon, a pass of SmolLM2 over one token costs as much as 50 more tokens of a long pass in float32, and
-# 100 in bfloat16; batches of 500 to 2,000 tokens cost the same. A GPU has to be occupied; nothing is measured on one.
-_CPU, _GPU = Costs(per_pass=96, most=1024), Costs(per_pass=1024, most=16384)
+# On a core of a Xeon, a short pass of SmolLM2 costs 30 to 50 tokens of a long one more than its own in float32, and 80
+# to 100 in bfloat16; batches of 500 to 2,000 tokens cost the same. A GPU has to be occupied; none was measured.
+_CPU, _CPU_HALF, _GPU = Costs(per_pass=48, most=1024), Costs(per_pass=96, most=1024), Costs(per_pass=1024, most=16384)
 _AT_ONCE = 256  # sequences that are planned together
 _NORMALISED = 16  # positions whose probabilities are normalised at once
 
@@ -47,6 +48,14 @@ class Read:
     column: int
 
 
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """Ids that a model has read, and their cache."""
+
+    ids: tuple[int, ...]
+    cache: Cache
+
+
 class Scorer:
     """Log-probabilities of answers by one model.
 
@@ -54,13 +63,32 @@ class Scorer:
     ----------
     forward
         The model.
-    continues
-        Whether rows can continue from one cache; None for a trial before the first rows.
+    tried
+        What a cache is good for; None for a trial before the first rows.
     """
 
-    def __init__(self, forward: Forward, *, continues: bool | None = None) -> None:
-        self.forward, self.tried = forward, continues
-        self._costs = costs_on(forward.device)
+    def __init__(self, forward: Forward, *, tried: Caching | None = None) -> None:
+        self.forward, self.tried = forward, tried
+        self._costs = costs_of(forward)
+        self._prefix: Prefix | None = None
+
+    def reading(self, ids: Sequence[int]) -> "Scorer":
+        """Return a scorer that reads ids now, so that rows which begin alike cost less; the same if it cannot.
+
+        Raises
+        ------
+        ModelError
+            If the model fails, or runs out of memory.
+        """
+        if not ids or (self._prefix is not None and self._prefix.ids == tuple(ids)):
+            return self
+        with self.forward.running(), enough_memory():
+            cache = self.forward([ids], [], keep=True)[1] if self.caching(ids).shortens else None
+        if cache is None or cache.without(1) is None:  # the trial was shorter
+            return self
+        scorer = copy.copy(self)
+        scorer._prefix = Prefix(tuple(ids), cache)
+        return scorer
 
     def log_probabilities(self, rows: Sequence[Row]) -> list[Floats]:
         """Return, for each row, the log-probabilities `(t,)` of the t tokens of its answer.
@@ -80,7 +108,9 @@ class Scorer:
         with self.forward.running(), enough_memory():
             for first in range(0, len(sequences), _AT_ONCE):
                 some = sequences[first : first + _AT_ONCE]
-                shared = branches(some, self._costs.per_pass) if self.continues(some[-1]) else ()
+                known = [self._known(ids, min(read.position for read in reads[ids])) for ids in some]
+                continues = self.caching(some[-1]).continues
+                shared = branches(some, self._costs.per_pass, known) if continues else ()
                 walk = _Walk(self, some, [reads[ids] for ids in some])
                 for read, value in walk.below(Branch(0, len(some), 0, 0, shared)):
                     found[read.row][read.column] = value
@@ -90,7 +120,8 @@ class Scorer:
         """Return the most probable next token, again and again: up to n tokens, without the first of `stops`."""
         answer: list[int] = []
         with self.forward.running(), enough_memory():
-            keep, cache, fresh = self.continues(ids), None, list(ids)
+            keep, known = self.caching(ids).continues, self._known(ids, len(ids) - 1)
+            cache, fresh = self.first(known), list(ids[known:])
             while len(answer) < n:
                 logits, cache = self.forward([fresh], [len(fresh) - 1], cache, keep=keep)
                 token = int(logits[0].argmax())
@@ -102,10 +133,10 @@ class Scorer:
 
     def replaced(self, forward: Forward) -> "Scorer":
         """Return the scorer of the same model in another precision."""
-        return Scorer(forward, continues=self.tried)
+        return Scorer(forward, tried=self.tried)
 
-    def continues(self, ids: Sequence[int]) -> bool:
-        """Return whether rows can continue from one cache, as a trial on some valid ids shows once.
+    def caching(self, ids: Sequence[int]) -> Caching:
+        """Return what a cache is good for, as a trial on some valid ids shows once.
 
         Raises
         ------
@@ -113,8 +144,16 @@ class Scorer:
             If the model is not causal.
         """
         if self.tried is None:
-            self.tried = continues(self.forward, ids)
+            self.tried = caching(self.forward, ids)
         return self.tried
+
+    def first(self, n: int) -> Cache | None:
+        """Return a cache of the first n of the ids that were read, which the model may write to; None for none."""
+        return None if self._prefix is None or not n else self._prefix.cache.without(len(self._prefix.ids) - n)
+
+    def _known(self, ids: Sequence[int], most: int) -> int:
+        """Return how many of the ids, up to `most`, are the first of those that were read."""
+        return 0 if self._prefix is None else min(common(self._prefix.ids, ids), most)
 
     def batches(self, lengths: Sequence[int]) -> Iterator[list[int]]:
         """Yield the indices of the rows of each batch."""
@@ -143,6 +182,9 @@ class _Walk:
         for inner in branch.branches:
             members = range(inner.first, inner.last)
             rest -= {*members}
+            if inner.known:
+                yield from self.below(inner, self.scorer.first(inner.end))
+                continue
             reads = [read for index in members for read in self.reads[index]]
             own, kept = self._passed([inner.first], inner.start, inner.end, [reads], cache, keep=True)
             yield from own
@@ -201,9 +243,11 @@ def enough_memory() -> Iterator[None]:
         ) from error
 
 
-def costs_on(device: torch.device) -> Costs:
-    """Return what passes cost on a device."""
-    return _CPU if device.type == "cpu" else _GPU
+def costs_of(forward: Forward) -> Costs:
+    """Return what passes cost on the device and in the precision of a model."""
+    if forward.device.type != "cpu":
+        return _GPU
+    return _CPU_HALF if forward.rounds else _CPU
 
 
 def chosen_log_probabilities(logits: torch.Tensor, rows: list[int], targets: list[int]) -> list[float]:

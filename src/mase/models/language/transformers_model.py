@@ -1,6 +1,5 @@
 """What the language models of transformers have in common, whatever their architecture."""
 
-import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol, Self
@@ -75,7 +74,7 @@ class TransformersLM(Reopened, ABC):
         self.labels, self.template = labels, template
         self.checksum = Checksum(model)
         self._scorer = self._scorer_of(Forward(model))
-        self._half: tuple[Any, Self] | None = None  # and the versions of the weights that it has
+        self._halves: dict[Any, Self] = {}  # by the versions of the weights; one, which copies of the model share
 
     @abstractmethod
     def _scorer_of(self, forward: Forward) -> AnswerScorer:
@@ -114,14 +113,14 @@ class TransformersLM(Reopened, ABC):
         return self.checksum.value()
 
     def __getstate__(self) -> Packed:
-        rebuilt = ("module", "checksum", "_scorer", "_half")
+        rebuilt = ("module", "checksum", "_scorer", "_halves")
         state = {name: value for name, value in self.__dict__.items() if name not in rebuilt}
         return Packed((self.module, self._scorer.forward.half is not None, state))
 
     def __setstate__(self, packed: Packed) -> None:
         self.module, in_half, state = packed.value
         self.__dict__.update(state)
-        self.checksum, self._half = Checksum(self.module), None
+        self.checksum, self._halves = Checksum(self.module), {}
         self._scorer = self._scorer_of(Forward(self.module, half_weights(self.module) if in_half else None))
 
     def generate(self, prompt: Prompt, max_new_tokens: int) -> Continuation:
@@ -181,8 +180,7 @@ class TransformersLM(Reopened, ABC):
     @property
     def rounds(self) -> bool:
         """Whether it computes in half precision."""
-        in_half = self._scorer.forward.half is not None
-        return in_half or any(parameter.dtype.itemsize == 2 for parameter in self.module.parameters())
+        return self._scorer.forward.rounds
 
     def half(self) -> Self | None:
         """Return the same model in bfloat16, except for its head; None where that would be slower.
@@ -194,11 +192,17 @@ class TransformersLM(Reopened, ABC):
         if next(self.module.parameters()).dtype != torch.float32 or self._scorer.forward.half is not None:
             return self
         versions = self.checksum.versions()
-        if self._half is None or self._half[0] != versions:
-            model = copy.copy(self)
-            model._scorer = self._scorer.replaced(Forward(self.module, half_weights(self.module)))
-            self._half = versions, model
-        return self._half[1]
+        if versions not in self._halves:
+            self._halves.clear()
+            half = Forward(self.module, half_weights(self.module))
+            self._halves[versions] = self._with(self._scorer.replaced(half))
+        return self._halves[versions]
+
+    def _with(self, scorer: AnswerScorer) -> Self:
+        """Return the same model with another scorer, and with what is known of its weights."""
+        model = type(self).__new__(type(self))  # copy.copy would pack and rebuild it
+        model.__dict__.update(self.__dict__, _scorer=scorer)
+        return model
 
     @property
     def description(self) -> LanguageDescription:

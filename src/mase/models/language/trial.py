@@ -1,15 +1,15 @@
-"""Find out by a trial whether a language model is causal, and whether rows can continue from one cache."""
+"""Find out by a trial whether a language model is causal, and what its cache is good for."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import torch
 
 from mase.errors import CapabilityError, MaseError
-from mase.models.language.forward import Forward
+from mase.models.language.forward import Cache, Forward
 
-__all__ = ["continues"]
+__all__ = ["Caching", "caching"]
 
 # The trial reads two short sequences of one beginning, and compares the log-probabilities after their last tokens.
 _BEGINNING, _LENGTH, _READ = 12, 24, 4
@@ -18,8 +18,24 @@ _BEGINNING, _LENGTH, _READ = 12, 24, 4
 _EXACT, _ROUGH = 1e-4, 0.5
 
 
-def continues(forward: Forward, sequence: Sequence[int]) -> bool:
-    """Return whether several rows of several tokens can continue from one cache, on short pieces of valid ids.
+@dataclass(frozen=True, slots=True)
+class Caching:
+    """What a cache is good for.
+
+    Attributes
+    ----------
+    continues
+        Whether several rows of several tokens can continue from one cache.
+    shortens
+        Whether they can continue from a cache of which the last tokens are left out.
+    """
+
+    continues: bool
+    shortens: bool
+
+
+def caching(forward: Forward, sequence: Sequence[int]) -> Caching:
+    """Return what a cache is good for, on short pieces of valid ids.
 
     The model runs in its own precision.
 
@@ -32,33 +48,35 @@ def continues(forward: Forward, sequence: Sequence[int]) -> bool:
     ids = (list(sequence) * _LENGTH)[:_LENGTH]
     other = [*ids[:_BEGINNING], *ids[: -_BEGINNING - _READ][::-1]]  # shorter, and with other tokens
     with forward.running():
-        alone = [_ends(forward, [row]) for row in (ids, other)]
-        expected, agree = torch.cat(alone), partial(_agree, _ROUGH if _is_rough(forward) else _EXACT)
-        if not agree(expected, _ends(forward, [ids, other])):
+        first, cache = _ends(forward, [ids], keep=True)
+        expected = torch.cat([first, _ends(forward, [other])[0]])
+        agree = partial(_agree, expected, _ROUGH if forward.rounds else _EXACT)
+        if not agree(_ends(forward, [ids, other])[0]):
             raise CapabilityError(
                 f"{type(forward.module).__name__} reads tokens ahead: those after a token change the probabilities "
                 "before it, expected a causal language model, as AutoModelForCausalLM loads it; of a model such as "
                 "BERT, the configuration says is_decoder=True"
             )
-        try:
-            return agree(expected, _continued(forward, [ids, other]))
-        except MaseError:  # the model takes no cache, or not in this way
-            return False
+        continued = partial(_continued, forward, [ids[_BEGINNING:], other[_BEGINNING:]])
+        shorter = None if cache is None else cache.without(_LENGTH - _BEGINNING)
+        if shorter is not None and agree(continued(shorter)):
+            return Caching(continues=True, shortens=True)
+        _, cache = _ends(forward, [ids[:_BEGINNING]], keep=True)
+        return Caching(continues=cache is not None and agree(continued(cache)), shortens=False)
 
 
-def _ends(forward: Forward, rows: list[list[int]]) -> torch.Tensor:
+def _ends(forward: Forward, rows: list[list[int]], *, keep: bool = False) -> tuple[torch.Tensor, Cache | None]:
     """Return the log-probabilities `(m, vocabulary)` after the last tokens of all rows, read as one batch."""
-    logits, _ = forward(rows, _last(rows))
-    return logits.float().log_softmax(dim=-1)
+    logits, cache = forward(rows, _last(rows), keep=keep)
+    return logits.float().log_softmax(dim=-1), cache
 
 
-def _continued(forward: Forward, rows: list[list[int]]) -> torch.Tensor | None:
-    """Return the same, where the common beginning is read once; None if the model keeps nothing of it."""
-    _, cache = forward([rows[0][:_BEGINNING]], [], keep=True)
-    if cache is None:
+def _continued(forward: Forward, rests: list[list[int]], cache: Cache) -> torch.Tensor | None:
+    """Return the same, of rows that continue from one cache; None if the model takes none, or not in this way."""
+    try:
+        logits, _ = forward(rests, _last(rests), cache.copies(len(rests)))
+    except MaseError:
         return None
-    rests = [row[_BEGINNING:] for row in rows]
-    logits, _ = forward(rests, _last(rests), cache.copies(len(rows)))
     return logits.float().log_softmax(dim=-1)
 
 
@@ -67,10 +85,5 @@ def _last(rows: Sequence[Sequence[int]]) -> list[int]:
     return [width * index + at for index, row in enumerate(rows) for at in range(len(row) - _READ, len(row))]
 
 
-def _agree(tolerance: float, expected: torch.Tensor, found: torch.Tensor | None) -> bool:
+def _agree(expected: torch.Tensor, tolerance: float, found: torch.Tensor | None) -> bool:
     return found is not None and bool((expected - found).abs().mean() <= tolerance)
-
-
-def _is_rough(forward: Forward) -> bool:
-    types = (weight.dtype for weight in forward.module.parameters() if weight.is_floating_point())
-    return next(types, torch.float32).itemsize < torch.float32.itemsize

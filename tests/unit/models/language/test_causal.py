@@ -13,8 +13,10 @@ from tests.unit.models.language.causal_models import (
     one_by_one,
 )
 
+import mase
 from mase.errors import EmptyTextError, InvalidTextError, ModelError, OptionError
 from mase.models.language.causal import CausalLM
+from mase.models.language.plan import Costs
 from mase.models.language.protocol import HalfLanguageModel, LanguageModel
 
 CONTEXTS = ("the sky is red", "the sky is blue", "the sky is red", "so the sky", "a long, long sentence about the sky")
@@ -214,3 +216,30 @@ def test_half_precision_is_near_and_reads_the_weights_as_they_are(family, monkey
     assert halved is not model.half()
     monkeypatch.setattr("mase.models.language.transformers_model.multiplies_bfloat16", lambda _: False)
     assert model.half() is None
+
+
+def test_an_explanation_reads_its_prompt_once_in_each_precision(monkeypatch):
+    monkeypatch.setattr("mase.models.language.transformers_model.multiplies_bfloat16", lambda _: True)
+    for name in ("_CPU", "_CPU_HALF"):
+        monkeypatch.setattr(f"mase.models.language.scoring.{name}", Costs(3, 60))
+    model = CausalLM(causal_model(), byte_tokenizer())
+    prompt = [{"role": "user", "content": f"Context: {CONTEXTS[4]}\n\nQuery: Which?"}]
+    model.log_probabilities(["the sky"], [model.continuation("red")])  # the trial of the cache
+    widths = []
+    model.module.get_input_embeddings().register_forward_pre_hook(lambda _layer, args: widths.append(args[0].shape[1]))
+    for precision, count in (("float32", 1), ("bfloat16", 2)):
+        widths.clear()
+        found = mase.cite(
+            model, context=CONTEXTS[4], query="Which?", units="word", max_new_tokens=4, precision=precision
+        )
+        assert found.answer.generated
+        assert sum(width >= len(model.tokenizer.prompt(prompt)) - 1 for width in widths) == count
+
+
+def test_a_model_that_has_read_a_prompt_knows_the_same_of_its_weights(llama, monkeypatch):
+    monkeypatch.setattr("mase.models.language.transformers_model.multiplies_bfloat16", lambda _: True)
+    read = llama.reading(QUESTIONS[0])
+    assert read is not llama
+    assert read.checksum is llama.checksum
+    assert read.half() is llama.half()
+    assert llama.reading("a" * 200) is llama  # too long

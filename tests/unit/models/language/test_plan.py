@@ -82,3 +82,12 @@ def test_a_beginning_that_only_some_share_needs_no_other_one():
 @pytest.mark.parametrize("n", [0, 1])
 def test_one_sequence_shares_nothing(n):
     assert branches([(1, 2, 3)][:n], 0) == ()
+
+
+def test_what_is_known_is_not_computed_and_costs_one_pass():
+    assert branches([(1, 2, 3, 4)], 2, [3]) == (Branch(0, 1, 0, 3, known=True),)
+    assert branches([(1, 2, 3, 4)], 3, [3]) == ()
+    sequences = [(1, 2, 3, 4, 5, 6), (1, 2, 3, 4, 5, 7), (1, 2, 3, 8), (1, 2, 3, 9), (9, 9)]
+    assert branches(sequences, 4, [4, 4, 3, 3, 0]) == (Branch(0, 4, 0, 3, known=True),)
+    longer = [(*range(20), end) for end in (1, 2)]
+    assert branches(longer, 4, [8, 8]) == (Branch(0, 2, 0, 8, (Branch(0, 2, 8, 20),), known=True),)

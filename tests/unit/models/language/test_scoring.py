@@ -9,6 +9,7 @@ from mase.models.language import scoring
 from mase.models.language.forward import Forward
 from mase.models.language.plan import Costs
 from mase.models.language.scoring import Row, Scorer
+from mase.models.language.trial import Caching
 
 BEGINNING = tuple(range(3, 23))
 ROWS = [
@@ -47,13 +48,13 @@ def test_log_probabilities_are_those_of_each_row_alone(family, monkeypatch):
     scorer = Scorer(Forward(module))
     for row, found in zip(ROWS, scorer.log_probabilities(ROWS), strict=True):
         np.testing.assert_allclose(found, one_by_one(module, row.ids[: row.start], row.ids[row.start :]), atol=1e-4)
-    assert scorer.tried == (family != "Mamba")
+    assert scorer.tried == Caching(family != "Mamba", family not in ("Mamba", "Gemma2", "Mistral"))
 
 
 def test_tokens_are_computed_once_and_logits_only_where_they_are_asked(monkeypatch):
     monkeypatch.setattr(scoring, "_CPU", Costs(0, 10**6))
     module = causal_model()
-    scorer = Scorer(Forward(module), continues=True)
+    scorer = Scorer(Forward(module), tried=Caching(True, True))
     with recorded(module) as (passes, positions):
         scorer.log_probabilities(ROWS)
     distinct = {row.ids[:length] for row in ROWS for length in range(1, len(row.ids))}
@@ -64,7 +65,7 @@ def test_tokens_are_computed_once_and_logits_only_where_they_are_asked(monkeypat
 
 def test_without_a_cache_each_sequence_is_read_once():
     module = causal_model("Mamba")
-    scorer = Scorer(Forward(module), continues=False)
+    scorer = Scorer(Forward(module), tried=Caching(False, False))
     with recorded(module) as (passes, positions):
         scorer.log_probabilities(ROWS)
     distinct = {row.ids[:-1] for row in ROWS}
@@ -74,7 +75,7 @@ def test_without_a_cache_each_sequence_is_read_once():
 
 def test_batches_are_halved_when_memory_runs_out(monkeypatch):
     module = causal_model()
-    expected = Scorer(Forward(module), continues=False).log_probabilities(ROWS)
+    expected = Scorer(Forward(module), tried=Caching(False, False)).log_probabilities(ROWS)
 
     refused = []
 
@@ -85,7 +86,7 @@ def test_batches_are_halved_when_memory_runs_out(monkeypatch):
 
     module.get_input_embeddings().register_forward_pre_hook(refuse)
     limit = 70
-    scorer = Scorer(Forward(module), continues=False)
+    scorer = Scorer(Forward(module), tried=Caching(False, False))
     for found, known in zip(scorer.log_probabilities(ROWS), expected, strict=True):
         np.testing.assert_allclose(found, known, atol=1e-5)
     assert refused
@@ -96,9 +97,9 @@ def test_batches_are_halved_when_memory_runs_out(monkeypatch):
     limit = 10
     for continues in (False, True):
         with pytest.raises(ModelError, match="single"):
-            Scorer(Forward(module), continues=continues).log_probabilities(ROWS)
+            Scorer(Forward(module), tried=Caching(continues, continues)).log_probabilities(ROWS)
     with pytest.raises(ModelError, match="single"):
-        Scorer(Forward(module), continues=True).greedy(BEGINNING, 2, ())
+        Scorer(Forward(module), tried=Caching(True, True)).greedy(BEGINNING, 2, ())
 
 
 def test_many_sequences_are_planned_in_groups(monkeypatch):
@@ -116,3 +117,45 @@ def test_a_model_without_a_head_of_its_own_is_read_as_well():
     module.get_output_embeddings = lambda: None
     for found, known in zip(Scorer(Forward(module)).log_probabilities(ROWS[:3]), expected, strict=True):
         np.testing.assert_allclose(found, known, atol=1e-5)
+
+
+READ = (*BEGINNING, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 7)
+CROSSING = Row((*BEGINNING, 30, 31, 32), len(BEGINNING))  # its answer stands in what was read, too
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_was_read_before_changes_nothing(family, monkeypatch):
+    monkeypatch.setattr(scoring, "_CPU", Costs(3, 60))
+    module = causal_model(family)
+    scorer = Scorer(Forward(module))
+    read = scorer.reading(READ)
+    assert (read is not scorer) == scorer.tried.shortens
+    rows = [*ROWS, CROSSING]
+    for row, found in zip(rows, read.log_probabilities(rows), strict=True):
+        np.testing.assert_allclose(found, one_by_one(module, row.ids[: row.start], row.ids[row.start :]), atol=1e-4)
+    for ids in (READ, (*READ, 8), BEGINNING, (50, 51)):
+        assert read.greedy(ids, 4, ()) == scorer.greedy(ids, 4, ())
+
+
+def test_what_was_read_is_not_computed_again(monkeypatch):
+    monkeypatch.setattr(scoring, "_CPU", Costs(0, 10**6))
+    module = causal_model()
+    scorer = Scorer(Forward(module), tried=Caching(True, True)).reading(READ)
+    rows = [*ROWS, CROSSING]
+    with recorded(module) as (passes, _):
+        assert scorer.reading(READ) is scorer
+        assert not passes
+        scorer.log_probabilities(rows)
+    asked = {row.ids[:length] for row in rows for length in range(row.start, len(row.ids))}
+    distinct = {row.ids[:length] for row in rows for length in range(1, len(row.ids))}
+    known = {READ[:length] for length in range(1, len(READ) + 1)}
+    computed = sum(count * width for count, width in passes)
+    assert len(distinct - known) <= computed <= len((distinct - known) | asked)
+
+
+def test_a_window_that_is_full_is_not_shortened():
+    module = causal_model("Mistral", sliding_window=28)  # longer than the trial
+    scorer = Scorer(Forward(module))
+    assert scorer.reading(READ) is scorer
+    assert scorer.tried == Caching(True, True)
+    assert scorer.reading(BEGINNING) is not scorer

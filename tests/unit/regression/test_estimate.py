@@ -1,9 +1,9 @@
-"""Tests of `mase.regression.problem`."""
+"""Tests of `mase.regression.estimate`."""
 
 import numpy as np
 import pytest
 
-from mase.regression.problem import Estimate
+from mase.regression.estimate import Estimate
 
 GROUPS = [np.array([0, 3]), np.array([1]), np.array([], dtype=np.int64), np.array([1, 2, 3])]
 

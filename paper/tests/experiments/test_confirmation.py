@@ -1,0 +1,74 @@
+"""Tests of `mase_paper.experiments.confirmation`."""
+
+import dataclasses
+
+import pytest
+from paper.tests.experiments.samples import HEADER, bits, write
+
+from mase_paper.experiments.confirmation import CONFIRMATION
+from mase_paper.experiments.experiment import Scope
+from mase_paper.experiments.registration import registration
+
+REGISTERED = HEADER | {"data": HEADER["data"] | {"split": "test-later"}, "text_seed": 22}
+ALL = bits(*range(1, 16))
+SCOPE = Scope(("lstm-imdb",), n_texts=60)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return records of 60 texts: `mase` flips 40, `lime` 10, `kernel-shap` 41; `glime` equals `mase`."""
+    flips = {"mase": [ALL] * 40 + [0] * 20, "lime": [ALL] * 10 + [0] * 50, "kernel-shap": [ALL] * 41 + [0] * 19}
+    measures = {
+        "mase": {"eraser": (0.5, 0.1, -2.0), "areas": (0.2, 0.8)},
+        "lime": {"eraser": (0.4, 0.1, -2.0), "areas": (0.3, 0.8)},
+        "kernel-shap": {"eraser": (0.5, 0.0, -2.0), "areas": (0.2, 0.9)},
+    }
+    for name in ("mase", "lime", "kernel-shap", "glime", "random"):
+        write(tmp_path, "lstm-imdb", name, flips.get(name, flips["mase"]), header=REGISTERED,
+              **measures.get(name, measures["mase"]))  # fmt: skip
+    return tmp_path
+
+
+def test_every_comparison_gets_its_standing(folder):
+    report = CONFIRMATION.report(SCOPE, folder)
+    assert report.data["registered"]
+    found = {
+        (one["measure"], one["operator"], one["k"], one["other"]): one["standing"] for one in report.data["comparisons"]
+    }
+    assert len(found) == 3 * (3 * 7 + 4)  # random is not counted
+    flips = "Delta Accuracy at k"
+    assert {found[flips, "unk", k, "lime"] for k in (1, 2, 3, 5, 10, 15)} == {"won"}
+    assert found[flips, "unk", 5, "kernel-shap"] == "open"  # one text of 60 is more than the margin
+    assert found[flips, "pad", 5, "lime"] == "open"  # nothing flips, and 60 texts are too few to say
+    assert found["Delta Accuracy, mean over k = 1..15", "unk", None, "lime"] == "won"
+    assert found["Delta Accuracy, mean over k = 1..15", "unk", None, "glime"] == "level"
+    others = {measure: found[measure, "unk", None, "lime"] for measure in ("comprehensiveness", "deletion")}
+    assert others == {"comprehensiveness": "won", "deletion": "won"}
+    others = {measure: found[measure, "unk", None, "kernel-shap"] for measure in ("sufficiency", "insertion")}
+    assert others == {"sufficiency": "lost", "insertion": "lost"}
+    assert "Behind or lost in" in report.page
+    assert "not the registered run" not in report.page
+
+
+def test_the_correction_is_for_all_comparisons_of_a_measure_on_a_target(folder):
+    report = CONFIRMATION.report(SCOPE, folder)
+    cells = [one for one in report.data["comparisons"] if one["measure"] == "Delta Accuracy at k"]
+    lime = next(one for one in cells if (one["other"], one["operator"], one["k"]) == ("lime", "unk", 1))
+    assert lime["p_value"] == pytest.approx(round(2 * 0.5**30 * len(cells), 6), abs=1e-6)
+    kernel = next(one for one in cells if (one["other"], one["operator"], one["k"]) == ("kernel-shap", "unk", 1))
+    assert kernel["p_value"] == 1.0
+
+
+def test_other_texts_are_not_passed_off_as_the_registered_ones(tmp_path):
+    for name in ("mase", "lime"):
+        write(tmp_path, "lstm-imdb", name, [ALL] * 3, areas=(0.1, 0.2))
+    report = CONFIRMATION.report(SCOPE, tmp_path)
+    assert not report.data["registered"]
+    assert "This is not the registered run" in report.page
+
+
+def test_works_are_the_registered_ones():
+    works = CONFIRMATION.works(Scope())
+    assert len(works) == len(registration().methods) * len(registration().n_texts)
+    assert {(work.target.name, work.n_texts) for work in works} == set(registration().n_texts.items())
+    assert {dataclasses.replace(work.configuration, seed=0) for work in works} == set(registration().methods)

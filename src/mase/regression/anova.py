@@ -1,0 +1,95 @@
+"""Interactions of zeros and ones as a random function: its kernel, and exact integrals over the laws of rows."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from mase.arrays import Floats
+from mase.regression.laws import Laws
+
+__all__ = ["Coefficients", "Interactions"]
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficients:
+    """The coefficients of least squares on all rows that laws can draw, as integrals of the responses.
+
+    Attributes
+    ----------
+    shares, means
+        Share of each law `(m,)`, and the mean signs of the coordinates under it `(m, p)`.
+    centres
+        What is subtracted from signs `(m, p)`: their means under the law if it has an intercept of its own, else those
+        under all laws.
+    inverse
+        Twice the inverse of the covariance of the signs `(p, p)`: a coordinate is half of its sign.
+    """
+
+    shares: Floats
+    means: Floats
+    centres: Floats
+    inverse: Floats
+
+    @classmethod
+    def of(cls, laws: Laws) -> Self:
+        """Return the coefficients on rows of some laws, by their shares."""
+        shares, means = laws.shares.mean(axis=1), 2 * laws.rates - 1
+        centres = np.broadcast_to(shares @ means, means.shape) if laws.pooled else means
+        centred = means - centres
+        spread = np.diag(shares @ (1 - means**2)) + (centred.T * shares) @ centred
+        return cls(shares, means, centres, 2 * np.linalg.pinv(spread, hermitian=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Interactions:
+    """A random function of signs s with the kernel prod_j (1 + rho_j s_j s'_j), without constant and linear terms.
+
+    Its variance under fair coins is 1.
+
+    Attributes
+    ----------
+    weights
+        rho `(p,)`, each from 0 up to but not 1. With weights near 1 each row has a value of its own.
+    log_norm
+        The logarithm of what the kernel is divided by.
+    """
+
+    weights: Floats
+    log_norm: float
+
+    @classmethod
+    def of(cls, weights: Floats) -> Self:
+        """Return the function for some weights `(p,)`, p > 1."""
+        total = float(np.log1p(weights).sum())
+        return cls(weights, total + float(np.log(-np.expm1(np.log1p(weights.sum()) - total))))
+
+    def between(self, signs: Floats) -> Floats:
+        """Return the covariance `(u, u)` of the values at rows of signs `(u, p)`."""
+        both, one = np.log1p(self.weights), np.log1p(-self.weights)
+        logs = (signs * ((both - one) / 2)) @ signs.T + (both + one).sum() / 2
+        linear = 1 + (signs * self.weights) @ signs.T
+        return np.asarray(np.exp(logs - self.log_norm) - np.exp(-self.log_norm) * linear)
+
+    def with_coefficients(self, signs: Floats, target: Coefficients) -> Floats:
+        """Return the covariance `(u, p)` of the values at rows of signs `(u, p)` with the coefficients."""
+        found = np.zeros(signs.shape)
+        for share, means, centre in zip(target.shares, target.means, target.centres, strict=True):
+            factors = 1 + self.weights * means * signs
+            product = share * np.exp(np.log(factors).sum(axis=1) - self.log_norm)
+            found += ((means + self.weights * signs) / factors - centre) * product[:, None]
+        return np.asarray(found @ target.inverse - 2 * np.exp(-self.log_norm) * self.weights * signs)
+
+    def of_coefficients(self, target: Coefficients) -> Floats:
+        """Return the covariance `(p, p)` of the coefficients."""
+        p = len(self.weights)
+        found, laws = np.zeros((p, p)), list(zip(target.shares, target.means, target.centres, strict=True))
+        for share, one, centre in laws:
+            for other_share, other, other_centre in laws:
+                factors = 1 + self.weights * one * other
+                product = share * other_share * np.exp(np.log(factors).sum() - self.log_norm)
+                first, second = (one + self.weights * other) / factors, (other + self.weights * one) / factors
+                found += product * np.outer(first - centre, second - other_centre)
+                found += product * np.diag((one * other + self.weights) / factors - first * second)
+        linear = 4 * np.exp(-self.log_norm) * np.diag(self.weights)
+        return np.asarray(target.inverse @ found @ target.inverse - linear)

@@ -1,0 +1,62 @@
+"""What an estimator returns: coefficients with their covariance."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mase.arrays import Floats, Ints
+from mase.regression.covariance import no_scatter
+
+__all__ = ["Estimate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The result of an estimator: gamma `(p,)`, its covariance and its degrees of freedom.
+
+    `covariance` is `(p, p)`. With more than `mase.regression.covariance.MOST_CORRELATED` coordinates it holds only the
+    variances `(p,)`, and covariances count as 0. It is NaN if gamma estimates nothing. `fallback` is a sentence that
+    says why the estimator fell back to another one; None if it did not. With a `prior` there may be few rows.
+    `leverages` `(n,)` are the changes of z.gamma with the row's own centred response; None if they are unknown.
+    """
+
+    gamma: Floats
+    covariance: Floats
+    dof: float
+    fallback: str | None = None
+    prior: bool = False
+    leverages: Floats | None = None
+
+    @property
+    def variances(self) -> Floats:
+        """Variances `(p,)` of the coefficients."""
+        return self.covariance if self.covariance.ndim == 1 else np.diag(self.covariance)
+
+    def covariances(self, first: Ints, second: Ints) -> Floats:
+        """Return the covariances `(a, b)` of some coefficients `(a,)` with others `(b,)`."""
+        if self.covariance.ndim == 2:
+            return self.covariance[np.ix_(first, second)]
+        return np.where(first[:, None] == second, self.covariance[first][:, None], 0.0)
+
+    def at(self, chosen: Ints) -> "Estimate":
+        """Return the estimate of some of the coefficients `(a,)`."""
+        spread = self.covariance[chosen if self.covariance.ndim == 1 else np.ix_(chosen, chosen)]
+        return replace(self, gamma=self.gamma[chosen], covariance=spread)
+
+    def sums(self, groups: Iterable[Ints]) -> tuple[Floats, Floats]:
+        """Return the sum `(g,)` of the coefficients of each of g groups, and its standard error `(g,)`."""
+        pairs = [(self.gamma[group].sum(), self.covariances(group, group).sum()) for group in groups]
+        sums, variances = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
+        return sums, np.sqrt(np.maximum(variances, 0.0))
+
+    def embedded(self, active: Ints, p: int) -> "Estimate":
+        """Return the estimate of p coefficients: these at the indices `active` `(a,)`, and exact zeros elsewhere."""
+        if len(active) == p:
+            return self
+        gamma, spread = np.zeros(p), no_scatter(p)
+        gamma[active] = self.gamma
+        spread[active if spread.ndim == 1 else np.ix_(active, active)] = (
+            self.variances if spread.ndim == 1 else self.covariance
+        )
+        return replace(self, gamma=gamma, covariance=spread)

@@ -1,0 +1,64 @@
+"""The laws that rows of zeros and ones stand for."""
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from scipy.linalg import block_diag
+
+from mase.arrays import Bools, Floats, Ints
+
+__all__ = ["Laws"]
+
+
+@dataclass(frozen=True, slots=True)
+class Laws:
+    """m laws, under each of which every coordinate is a coin: 1 with a probability of its own, else 0.
+
+    Attributes
+    ----------
+    shares
+        `(m, n)`: the share of each row's weight that is due to each law. Columns sum to 1.
+    rates
+        `(m, p)`: the probability that a coordinate is 1.
+    independent
+        Whether rows are drawn from their law, and the coins of different coordinates and rows are independent. Those of
+        a Hadamard matrix are not.
+    pooled
+        Whether a regression has one intercept for all rows. Otherwise each law has its own.
+    """
+
+    shares: Floats
+    rates: Floats
+    independent: bool = True
+    pooled: bool = False
+
+    @classmethod
+    def one(cls, n: int, rates: Floats, *, independent: bool = True, pooled: bool = False) -> Self:
+        """Return the law of n rows that have the same rates `(p,)`."""
+        return cls(np.ones((1, n)), np.asarray(rates)[None], independent, pooled)
+
+    @property
+    def groups(self) -> Ints | None:
+        """The intercept of each row `(n,)`; None if there is only one."""
+        return None if self.pooled or len(self.shares) == 1 else self.shares.argmax(axis=0)
+
+    def rows(self, chosen: slice | Bools | Ints) -> Self:
+        """Return the laws of some of the rows, without those that none of them is due to."""
+        shares = self.shares[:, chosen]
+        used = shares.any(axis=1)
+        return replace(self, shares=shares[used], rates=self.rates[used])
+
+    def joined(self, more: "Laws") -> Self:
+        """Return the laws of these rows followed by those of others."""
+        return self._with(more, np.asarray(block_diag(self.shares, more.shares)))
+
+    def mixed(self, weights: Floats, other: "Laws", weights_of_other: Floats) -> Self:
+        """Return the laws of the same rows, with weights `(n,)` under each, whose sum is their weight."""
+        shares = np.concatenate([self.shares * weights, other.shares * weights_of_other])
+        return self._with(other, shares / (weights + weights_of_other))
+
+    def _with(self, other: "Laws", shares: Floats) -> Self:
+        rates = np.concatenate([self.rates, other.rates])
+        independent, pooled = self.independent and other.independent, self.pooled or other.pooled
+        return replace(self, shares=shares, rates=rates, independent=independent, pooled=pooled)

@@ -1,0 +1,67 @@
+"""Tests of `mase.regression.anova`: the integrals against sums over all rows."""
+
+import numpy as np
+import pytest
+
+from mase.designs.placement import subsets
+from mase.regression.anova import Coefficients, Interactions
+from mase.regression.laws import Laws
+
+P = 5
+ROWS = subsets(P)
+SIGNS = 2 * ROWS - 1
+WEIGHTS = {
+    "few interact": np.array([0.05, 0.1, 0.2, 0.02, 0.1]),
+    "many interact": np.array([0.9, 0.5, 0.7, 0.99, 0.3]),
+    "each row has its own value": np.full(P, 1 - 1e-9),
+}
+
+
+def laws(pooled):
+    """Return two laws of shares .7 and .3, the second of which always keeps two coordinates."""
+    rates = np.array([[0.5, 0.2, 0.9, 0.4, 0.7], [1.0, 1.0, 0.6, 0.5, 0.3]])
+    return Laws(np.repeat([[0.7], [0.3]], 10, axis=1), rates, pooled=pooled)
+
+
+def least_squares(pooled):
+    """Return the matrix `(5, 32)` that takes the responses of all rows to their coefficients under the laws."""
+    rates = laws(pooled).rates
+    by_law = [np.where(ROWS == 1, some, 1 - some).prod(axis=1) for some in rates]
+    centre = [0.7 * rates[0] + 0.3 * rates[1]] * 2 if pooled else rates
+    weighted = [
+        share * (ROWS - some).T * weights for share, some, weights in zip((0.7, 0.3), centre, by_law, strict=True)
+    ]
+    gram = sum(one @ (ROWS - some) for one, some in zip(weighted, centre, strict=True))
+    return np.linalg.inv(gram) @ sum(weighted)
+
+
+def kernel(weights):
+    products = np.prod(1 + weights * SIGNS[:, None] * SIGNS[None], axis=2)
+    return (products - 1 - (SIGNS * weights) @ SIGNS.T) / (np.prod(1 + weights) - 1 - weights.sum())
+
+
+@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
+def test_the_kernel_has_neither_constant_nor_linear_terms_and_variance_1(weights):
+    found = Interactions.of(weights).between(SIGNS)
+    assert found == pytest.approx(kernel(weights), abs=1e-12)
+    assert np.diag(found).mean() == pytest.approx(1)
+    assert found.sum(axis=0) == pytest.approx(np.zeros(len(ROWS)), abs=1e-9)
+    assert SIGNS.T @ found == pytest.approx(np.zeros((P, len(ROWS))), abs=1e-9)
+
+
+@pytest.mark.parametrize("pooled", [True, False])
+@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
+def test_integrals_are_sums_over_all_rows(weights, pooled):
+    target, interactions, matrix = Coefficients.of(laws(pooled)), Interactions.of(weights), least_squares(pooled)
+    with_rows = interactions.with_coefficients(SIGNS, target)
+    assert with_rows == pytest.approx((matrix @ kernel(weights)).T, abs=1e-7)
+    assert interactions.of_coefficients(target) == pytest.approx(matrix @ kernel(weights) @ matrix.T, abs=1e-7)
+
+
+def test_many_coordinates_do_not_overflow():
+    interactions = Interactions.of(np.full(1500, 1 - 1e-9))
+    signs = np.sign(np.random.default_rng(0).standard_normal((4, 1500)))
+    assert interactions.between(signs) == pytest.approx(np.eye(4), abs=1e-3)
+    target = Coefficients.of(Laws.one(4, np.full(1500, 0.5)))
+    assert np.isfinite(interactions.with_coefficients(signs, target)).all()
+    assert np.isfinite(interactions.of_coefficients(target)).all()
