@@ -98,7 +98,10 @@ class GaussianProcess:
             reaches = (alike.reach,) if step < _STEPS - 1 else _REACHES
             found = _Fit.of(rows, np.sqrt(scales)[:, None] * factor, scales, reaches)
         # The scales are no more than an estimate: the covariance is averaged with that for equal scales.
-        return Estimate(found.mean, (alike.covariance + found.covariance) / 2, found.used, prior=True)
+        covariance = (alike.covariance + found.covariance) / 2
+        known = np.diag(covariance) <= 0  # by rounding: the difference of two large numbers
+        covariance[known] = covariance[:, known] = 0.0
+        return Estimate(found.mean, covariance, found.used, prior=True)
 
 
 @dataclass(frozen=True, slots=True)
