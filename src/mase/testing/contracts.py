@@ -110,7 +110,9 @@ def check_estimator(
     """
     rng = np.random.default_rng(5)
     gamma = np.array([2.0, -1.0, 0.5, 0.0, 1.5, -0.25])
-    z = rng.integers(0, 2, (4000, 6)) - 0.5 if masks else 0.3 * rng.standard_normal((4000, 6))
+    z = 0.3 * rng.standard_normal((4000, 6))
+    if masks:
+        z = np.where(z > 0, 0.5, -0.5)
     distribution = covariance(0.5 if masks else 0.3, np.ones(6))
     slopes = np.broadcast_to(gamma, z.shape)
     problem = Problem(z, 0.7 + z @ gamma, np.ones(len(z)), 0.7, True, distribution, slopes)
