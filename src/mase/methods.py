@@ -27,7 +27,7 @@ _TABLE: dict[str, dict[str, Any]] = {
         "n_samples": "auto",
     },
     "mase-cite": {
-        "summary": "The default of mase.cite, for few evaluations: orthogonal rows, strongest words, learnt prior",
+        "summary": "The default of mase.cite, for few evaluations: orthogonal rows, strongest words, Gaussian process",
         "space": "token-mask", "design": "close-up", "estimator": "gaussian-process", "link": "logit",
         "n_samples": "auto", "rule": Rule(base=32, per_unit=1, most=128),
     },

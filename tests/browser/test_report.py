@@ -64,6 +64,16 @@ def test_answers_are_searched(opened):
     assert tab.locator(".texts .id").all_inner_texts() == ["id 2"]
 
 
+def test_lines_of_texts_and_of_words_are_as_wide_as_their_lists(opened):
+    tab = opened(viewport={"width": 1200, "height": 800})
+    tab.locator("#found", has_text="3 texts").wait_for()
+    lines = tab.locator("summary.item, summary.row")
+    assert lines.count() > 3
+    assert lines.evaluate_all("all => all.map(line => line.clientWidth - line.closest('li').clientWidth)") == (
+        [0] * lines.count()
+    )
+
+
 def test_axe_finds_nothing(opened):
     if not AXE.is_file():
         pytest.skip("axe-core is not installed: make browser")

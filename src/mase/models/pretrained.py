@@ -16,7 +16,7 @@ import transformers
 from transformers.models.auto.tokenization_auto import tokenizer_class_from_name
 
 from mase.errors import DataError, MaseError
-from mase.models.code import check_no_code, check_no_detours, refused
+from mase.models.code import check_complete, check_no_code, check_no_detours, refused
 from mase.models.document import is_folder, is_taken, read_json
 from mase.models.meter import metered
 from mase.models.sizes import check_numbers
@@ -24,11 +24,22 @@ from mase.models.tokenizer_file import STEPS, check_pipeline, check_tokenizer_co
 from mase.models.tokenizer_json import SAMPLE, check_built
 from mase.models.weights import stored, weight_files
 
-__all__ = ["LanguageKind", "locate", "read_classifier", "read_language_model", "read_tokenizer", "whole_text"]
+__all__ = [
+    "ADAPTER",
+    "LanguageKind",
+    "is_adapter_folder",
+    "locate",
+    "read_classifier",
+    "read_language_model",
+    "read_tokenizer",
+    "whole_text",
+]
 
 # A language model that continues its prompt, or one that reads the prompt with an encoder of its own.
 LanguageKind = Literal["causal", "seq2seq"]
 
+# The configuration of an adapter of peft.
+ADAPTER = "adapter_config.json"
 # Files at the top level of a repository that are downloaded. No other file is read.
 _SMALL, _CODE = ("*.json", "*.txt", "*.model", "*.jinja"), ("*.py",)
 _BELOW = "*/*"
@@ -65,6 +76,11 @@ def locate(source: str | os.PathLike[str], *, download: bool = False, trust_remo
         with _reading(f"cannot download the weights of {name!r} from the Hugging Face hub"):
             folder = _snapshot(name, (*small, *weight_files(folder)), download=True)
     return folder
+
+
+def is_adapter_folder(folder: Path) -> bool:
+    """Return whether a folder holds an adapter without a model."""
+    return (folder / ADAPTER).is_file() and not (folder / "config.json").exists()
 
 
 def read_classifier(
@@ -128,7 +144,7 @@ def _read(
 
 
 def read_tokenizer(source: str | os.PathLike[str], *, trust_remote_code: bool = False) -> Any:
-    """Return the tokenizer of a folder, or of a name in the local cache of the hub.
+    """Return the tokenizer of a folder of a model or an adapter, or of a name in the local cache of the hub.
 
     Raises
     ------
@@ -137,7 +153,8 @@ def read_tokenizer(source: str | os.PathLike[str], *, trust_remote_code: bool = 
         transformers would build a tokenizer with an empty vocabulary.
     """
     folder = locate(source)
-    _check_configuration(folder, trust_remote_code=trust_remote_code)
+    if not is_adapter_folder(folder):
+        _check_configuration(folder, trust_remote_code=trust_remote_code)
     _check_tokenizer(folder, trust_remote_code=trust_remote_code)
     with _reading(f"cannot load a tokenizer from {os.fspath(source)!r}"):
         tokenizer = transformers.AutoTokenizer.from_pretrained(
@@ -219,7 +236,8 @@ def _check_configuration(folder: Path, *, trust_remote_code: bool) -> None:
     if config.get("problem_type") not in _PROBLEMS:
         raise DataError(f"{path} has the problem_type {config['problem_type']!r:.60}, expected one of {_PROBLEMS[1:]}")
     check_numbers(path, config)
-    check_no_detours(folder, path, config)
+    check_complete(folder)
+    check_no_detours(path, config)
     if trust_remote_code:
         return
     check_no_code(path, config)
@@ -238,7 +256,7 @@ def _check_tokenizer(folder: Path, *, trust_remote_code: bool) -> None:
         config = read_json(path)
         if not isinstance(config, dict):
             raise DataError(f"{path} does not describe a tokenizer, expected a JSON object")
-        check_no_detours(folder, path, config)
+        check_no_detours(path, config)
         check_tokenizer_config(path, config)
         if not trust_remote_code:
             check_no_code(path, config)

@@ -130,6 +130,7 @@ def _rendered(
             ][:_MOST_LINES],
             differences=difference_lists(summary, limits),
             settings=summary.settings,
+            probabilities=any(found.probability is not None for found in summary.predictions),
             group_column=shortened(summary.settings.group_column or ""),
             rules=[rule for rule in rules(summary) if rule],
             origin=list(_origin(summary)),

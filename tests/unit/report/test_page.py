@@ -128,10 +128,9 @@ def test_an_answer_stands_with_its_sources_above_the_prompt(tmp_path):
 
 def test_a_model_without_probabilities_has_no_section_on_low_confidence(tmp_path):
     found = summary(n=1)
-    for threshold in (0.6, None):
-        settings = replace(found.settings, low_confidence=threshold)
-        read = Page(made(tmp_path / str(threshold), found=replace(found, settings=settings)))
-        shown = threshold is not None
+    values = tuple(replace(row, probability=None) for row in found.predictions)
+    for shown, predictions in ((True, found.predictions), (False, values)):
+        read = Page(made(tmp_path / str(shown), found=replace(found, predictions=predictions)))
         assert ("low" in read.values("id"), "#low" in read.values("href")) == (shown, shown)
         assert ("low" in read.values("value"), "unsure" in read.values("value")) == (shown, shown)
 
