@@ -38,10 +38,9 @@ class BoostedTrees:
 
     Notes
     -----
-    `shapiq` chooses these settings among eight by cross-validation for each text, which takes 40 fits. The defaults are
-    the ones of the eight that it chooses for films and the bundled LSTM. It also keeps only the Fourier coefficients
-    that make up 95 % of their energy, and fits those again by ridge regression. Most words then have a score of 0, so
-    this is left out.
+    `shapiq` chooses these settings among eight by cross-validation for each text, which takes 40 fits; the defaults are
+    one of the eight, the same for all texts. It also keeps only the Fourier coefficients that make up 95 % of their
+    energy, and fits those again by ridge regression. Many words then have a score of 0, so this is left out.
 
     There are no standard errors: those of a resampling take many times as long as the scores. Where the rows are all
     possible rows, no trees are needed, and gamma is the Banzhaf value of the response itself.
