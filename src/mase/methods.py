@@ -81,6 +81,10 @@ _TABLE: dict[str, dict[str, Any]] = {
         "summary": "ContextCite: each word is masked with probability 1/2, lasso on the log-odds of the class",
         "space": "token-mask", "design": "independent", "estimator": "penalised-lasso", "link": "margin",
     },
+    "proxy-spex": {
+        "summary": "ProxySPEX: each word is masked with probability 1/2, Banzhaf values of boosted trees, no errors",
+        "space": "token-mask", "design": "independent", "estimator": "boosted-trees", "link": "margin",
+    },
     "kernel-shap": {
         "summary": "Kernel SHAP: coalitions and their complements, scores that sum to text minus reference",
         "space": "token-mask", "design": "shapley", "estimator": "constrained",
