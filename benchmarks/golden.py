@@ -1,4 +1,4 @@
-"""Results of the lime, shap, solvex and context-cite packages on small cases, stored for tests/unit/test_peers.py.
+"""Results of lime, shap, shapiq, solvex and context-cite on small cases, stored for tests/unit/test_peers.py.
 
     python -m venv peers && peers/bin/pip install --requirement benchmarks/requirements.txt
     peers/bin/pip install --no-deps solvex==1.0.3 tabulate
@@ -109,15 +109,35 @@ def context_cite_case(n=60):
     return {"rows": rows.tolist(), "responses": responses.tolist(), "scores": scores.tolist()}
 
 
+def proxy_case(p=10, n=300):
+    """Return rows, responses and scores of shapiq's ProxySPEX: Banzhaf values of its trees, before its refinement."""
+    from shapiq.approximator.sparse import ProxySPEX
+
+    seen = []
+
+    class Unrefined(ProxySPEX):
+        def _refine(self, coefficients, rows, responses):
+            seen.append((rows, responses))
+            return coefficients
+
+    explainer = Unrefined(n=p, index="BV", max_order=1, random_state=4)
+    explainer.decoder_args = {"max_depth": [3], "max_iter": [100], "learning_rate": [0.1]}
+    found = explainer.approximate(n, lambda rows: game(rows.astype(np.float64)))
+    (rows, responses), scores = seen[0], found.get_n_order_values(1)
+    return {"rows": rows.astype(int).tolist(), "responses": responses.tolist(), "scores": scores.tolist()}
+
+
 def main():
     cases = {
         "versions": {
-            name: version(name) for name in ("lime", "shap", "solvex", "context-cite", "scikit-learn", "numpy")
+            name: version(name)
+            for name in ("lime", "shap", "shapiq", "lightgbm", "solvex", "context-cite", "scikit-learn", "numpy")
         },
         "lime": lime_case(),
         "kernel-shap": [kernel_case(p) for p in (4, 7, 10)],
         "partition-shap": [partition_case(p, n) for p, n in ((5, 1000), (8, 1000), (13, 41), (13, 101))],
         "context-cite": context_cite_case(),
+        "proxy-spex": proxy_case(),
         # A beam of 120 is that of all orders of five words.
         "beam-search": [search_case(p, beam) for p, beam in ((5, 1), (9, 1), (14, 1), (5, 120))],
     }

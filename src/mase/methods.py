@@ -27,7 +27,7 @@ _TABLE: dict[str, dict[str, Any]] = {
         "n_samples": "auto",
     },
     "mase-cite": {
-        "summary": "The default of mase.cite, for few evaluations: orthogonal rows, strongest words, learnt prior",
+        "summary": "The default of mase.cite, for few evaluations: orthogonal rows, strongest words, Gaussian process",
         "space": "token-mask", "design": "close-up", "estimator": "gaussian-process", "link": "logit",
         "n_samples": "auto", "rule": Rule(base=32, per_unit=1, most=128),
     },
@@ -80,6 +80,10 @@ _TABLE: dict[str, dict[str, Any]] = {
     "context-cite": {
         "summary": "ContextCite: each word is masked with probability 1/2, lasso on the log-odds of the class",
         "space": "token-mask", "design": "independent", "estimator": "penalised-lasso", "link": "margin",
+    },
+    "proxy-spex": {
+        "summary": "ProxySPEX: each word is masked with probability 1/2, Banzhaf values of boosted trees, no errors",
+        "space": "token-mask", "design": "independent", "estimator": "boosted-trees", "link": "margin",
     },
     "kernel-shap": {
         "summary": "Kernel SHAP: coalitions and their complements, scores that sum to text minus reference",

@@ -58,6 +58,17 @@ def test_sources_are_reached_by_keys_and_shaded_for_the_part_without_script(open
     assert tab.locator("#t1 .of2").is_visible()
 
 
+def test_a_page_of_several_marks_what_to_read_with_care_in_its_list_alone(chromium, tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text(page([cited(notes=[("unstable", "halves differ")]), cited()]), encoding="utf-8")
+    with chromium.new_context() as context:
+        tab = context.new_page()
+        tab.goto(path.as_uri())
+        before = "element => getComputedStyle(element, '::before').content"
+        assert tab.locator("nav .care a").first.evaluate(before) == '"care · "'
+        assert tab.locator("article.care .said a").first.evaluate(before) == "none"
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_in_either_scheme(opened, scheme):
     if not AXE.is_file():

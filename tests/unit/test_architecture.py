@@ -74,6 +74,7 @@ LAZY_EXCEPTIONS = frozenset(
 FRAMEWORKS: dict[str, tuple[str, ...]] = {
     "torch": ("mase.models", "mase.testing.modules", "mase_paper.models", "mase_paper.training"),
     "captum": ("mase.models.deep_lift",),
+    "lightgbm": ("mase.estimators.boosted_trees",),
     "peft": ("mase.models.lora",),
     "safetensors": ("mase.models", "mase_paper.models", "mase_paper.training"),
     "transformers": (

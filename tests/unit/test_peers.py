@@ -1,4 +1,4 @@
-"""The same numbers as the packages lime, shap, solvex and context-cite: `benchmarks/golden.py` wrote them down."""
+"""The same numbers as lime, shap, shapiq, solvex and context-cite: `benchmarks/golden.py` wrote them down."""
 
 import json
 from pathlib import Path
@@ -9,6 +9,7 @@ from tests.regressions import run
 
 from mase.baselines.beam_search import BeamSearch
 from mase.baselines.partition_shap import PartitionShap
+from mase.estimators.boosted_trees import BoostedTrees
 from mase.methods import METHODS, Method
 from mase.regression.problem import Problem
 from mase.testing import FunctionProbe
@@ -41,6 +42,16 @@ def test_context_cite_is_the_package():
     problem = Problem(z, y, np.ones(len(y)), None, True, distribution.covariance)
     # The package computes in float32 and stops at a tolerance.
     assert method.estimator.fit(problem).gamma == pytest.approx(case["scores"], abs=1e-4)
+
+
+def test_proxy_spex_is_the_package_without_its_refinement():
+    pytest.importorskip("lightgbm")
+    case = GOLDEN["proxy-spex"]
+    rows, y = np.array(case["rows"], dtype=np.float64), np.array(case["responses"])
+    distribution = METHODS["proxy-spex"].strategy.design.distribution(np.ones(rows.shape[1]))
+    problem = Problem(rows - distribution.center, y, np.ones(len(y)), None, True, distribution.covariance)
+    # LightGBM reads the responses in float32.
+    assert BoostedTrees(trees=100).fit(problem).gamma == pytest.approx(case["scores"], abs=1e-6)
 
 
 def game(p):

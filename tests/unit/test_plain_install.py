@@ -15,6 +15,7 @@ MISSING = (
     "safetensors",
     "huggingface_hub",
     "captum",
+    "lightgbm",
     "pandas",
     "sklearn",
     "pyarrow",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mase.attribution.attribution import Attribution
 
-__all__ = ["rows"]
+__all__ = ["cited_units", "rows"]
 
 
 def rows(attribution: "Attribution") -> Iterator[dict[str, Any]]:
@@ -14,9 +14,7 @@ def rows(attribution: "Attribution") -> Iterator[dict[str, Any]]:
 
     `standard_error` is None if there is none. `cited` is None for a response that is no part of the answer.
     """
-    answer, sources = attribution.answer, {}
-    for part, citations in zip(() if answer is None else answer.parts, attribution.citations, strict=True):
-        sources[part.response] = {citation.unit for citation in citations}
+    answer, sources = attribution.answer, cited_units(attribution)
     for response in attribution.responses:
         ranks = {position: rank for rank, position in enumerate(response.order, 1)}
         cited = sources.get(response.name)
@@ -34,3 +32,12 @@ def rows(attribution: "Attribution") -> Iterator[dict[str, Any]]:
                 "against": response.against,
             } | {name: values[position] for name, values in response.effects.items()}
             yield row if answer is None else row | {"cited": None if cited is None else position in cited}
+
+
+def cited_units(attribution: "Attribution") -> dict[str, set[int]]:
+    """Return the units that are the sources of each part of an answer, by the name of its response."""
+    parts = () if attribution.answer is None else attribution.answer.parts
+    return {
+        part.response: {citation.unit for citation in citations}
+        for part, citations in zip(parts, attribution.citations, strict=True)
+    }

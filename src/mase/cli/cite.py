@@ -14,6 +14,7 @@ from mase.cli.options import (
     method,
     method_parts,
     options,
+    server,
     threads,
     trust_remote_code,
     units,
@@ -58,7 +59,7 @@ _question = options(
         help="Language model: a folder, a hub name, a .json file that describes a server, code (package.module:name or "
         "file.py:name of a language model; name() for what it returns), or with --server its name there.",
     ),
-    click.option("--server", metavar="URL", help="Ask an OpenAI-compatible server, such as http://localhost:8000."),
+    server,
     click.option(
         _CONTEXT, required=True, multiple=True, metavar="FILE...",
         help="Texts in UTF-8 that the answer is to be found in, each called by its file name; - is standard input.",

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import click
+from click.core import ParameterSource
 
 if TYPE_CHECKING:
     from mase.models.language.protocol import LanguageModel
@@ -20,10 +21,10 @@ class LoadOptions(TypedDict):
     trust_remote_code: bool
 
 
-def open_model(typed: str, **options: Unpack[LoadOptions]) -> "Model":
+def open_model(typed: str, server: str | None = None, **options: Unpack[LoadOptions]) -> "Model":
     """Return the model that was typed: `module:name`, `file.py:name`, or a name, folder or URL for `mase.models.load`.
 
-    Code is imported and run.
+    Code is imported and run. With a server it is a language model there, the only one if no name was typed.
 
     Raises
     ------
@@ -36,6 +37,11 @@ def open_model(typed: str, **options: Unpack[LoadOptions]) -> "Model":
     from mase.models.code_reference import is_code, open_code
     from mase.models.loading import is_remote
 
+    if server is not None:
+        from mase.models.language.generated import Generated
+
+        is_typed = click.get_current_context().get_parameter_source("model") is not ParameterSource.DEFAULT
+        return Generated(open_language_model(typed if is_typed else None, server, **options))
     remote = is_remote(typed)
     if not remote and not is_code(typed):
         return load(typed, **options)

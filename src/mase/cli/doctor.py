@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mase.cli.options import device, download, model, of_documents, text_column, threads, trust_remote_code
+from mase.cli.options import device, download, model, of_documents, server, text_column, threads, trust_remote_code
 
 if TYPE_CHECKING:
     from mase.doctor.check import Check
@@ -19,6 +19,7 @@ _WIDTH = 100
 
 @click.command(short_help="Say what a model was taken for, and what to pass where it was guessed.")
 @model
+@server
 @click.option("--text", metavar="TEXT", help="Text to ask about. [default: two texts in English]")
 @click.option("-i", "--input", "source", metavar="FILE", help="Ask about the first text or row of a file instead.")
 @text_column
@@ -31,6 +32,7 @@ _WIDTH = 100
 def doctor(
     *,
     model: str,
+    server: str | None,
     text: str | None,
     source: str | None,
     text_column: str | None,
@@ -53,6 +55,7 @@ def doctor(
       mase doctor -m bert-imdb
       mase doctor -m classifier.py:predict_proba --text "Not bad at all."
       mase doctor -m judge.py:predict_proba -i pairs.csv --fields premise,hypothesis
+      mase doctor --server http://localhost:8000 -m my-model
     """
     from mase.cli.code import open_model
     from mase.cli.explanation_run import open_console
@@ -70,7 +73,7 @@ def doctor(
         lines = read_texts((), source, **columns).lines
         example = next((line.text for line in lines if line.error is None), None)
     with aside():
-        loaded = open_model(model, download=download, device=device, trust_remote_code=trust_remote_code)
+        loaded = open_model(model, server, download=download, device=device, trust_remote_code=trust_remote_code)
         configure(threads)
         found = check(loaded, text=example, fixed=fixed, background=background)
     if as_json:

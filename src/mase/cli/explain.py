@@ -12,6 +12,7 @@ from mase.cli.options import (
     how,
     model,
     of_documents,
+    server,
     target,
     text_column,
     threads,
@@ -38,6 +39,7 @@ __all__ = ["explain"]
 @text_column
 @of_documents
 @model
+@server
 @target
 @against
 @how
@@ -80,6 +82,7 @@ def explain(
     fixed: list[str],
     background: dict[str, Any] | None,
     model: str,
+    server: str | None,
     target: str | None,
     against: str | None,
     device: str | None,
@@ -133,7 +136,7 @@ def explain(
     from mase.target import Question, listed
 
     with aside():
-        loaded = open_model(model, download=download, device=device, trust_remote_code=trust_remote_code)
+        loaded = open_model(model, server, download=download, device=device, trust_remote_code=trust_remote_code)
         configure(threads)
         explainer = Explainer(loaded, fixed=fixed, background=background, **how)
         # A function of records that has no labels cannot be asked for their number yet.

@@ -31,6 +31,7 @@ __all__ = [
     "options",
     "pairs",
     "precision",
+    "server",
     "target",
     "text_column",
     "threads",
@@ -60,6 +61,12 @@ model = click.option(
     help="Bundled model (see `mase models`), folder, hub name, URL (text-embeddings-inference or KServe v2), .json "
     "file that describes another service, or code: package.module:name or file.py:name of a function from texts to "
     "probabilities, a scikit-learn estimator, or an adapter; name() for what it returns.",
+)
+
+server = click.option(
+    "--server",
+    metavar="URL",
+    help="Ask an OpenAI-compatible server of language models, such as http://localhost:8000; -m is then a name there.",
 )
 
 text_column = click.option("--text-column", metavar="NAME", help="Column of the texts. [default: text]")

@@ -13,6 +13,7 @@ from mase.cli.options import (
     model,
     of_documents,
     options,
+    server,
     target,
     text_column,
     trust_remote_code,
@@ -67,6 +68,7 @@ _where = options(
 @click.option("-o", "--output", metavar="RUN", help="Folder of the run, or a URI such as s3://bucket/folder.")
 @_which_texts
 @model
+@server
 @target
 @against
 @how
@@ -87,6 +89,7 @@ def run(
     inputs: tuple[str, ...],
     output: str | None,
     model: str,
+    server: str | None,
     target: str | None,
     against: str | None,
     device: str | None,
@@ -110,6 +113,7 @@ def run(
       mase run reviews.csv -o run --id-column id --keep label,group=cohort --jobs 8
       mase run reviews.csv -o run --dry-run
       mase run pairs.parquet -o run --fields premise,hypothesis --fixed premise -m judge.py:predict_proba
+      mase run prompts.csv -o run --fields context,query --fixed query --server http://localhost:8000 -m my-model
       mase run reviews/ -o /shared/run --shard $SLURM_ARRAY_TASK_ID/16
       mase run reviews.parquet -o s3://bucket/run --engine ray --gpus-per-worker 0.25
     """
@@ -125,7 +129,7 @@ def run(
 
     paths = sources(inputs, output)
     with aside():
-        loaded = open_model(model, download=download, device=device, trust_remote_code=trust_remote_code)
+        loaded = open_model(model, server, download=download, device=device, trust_remote_code=trust_remote_code)
         # A function of records that has no labels cannot be asked for their number yet.
         classes = listed(target, loaded.labels if "," in (target or "") else ())
     if dry_run or output is None:

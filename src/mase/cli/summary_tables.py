@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mase.render.facts import counted, percent, percent_of_all
-from mase.render.pieces import inline
+from mase.render.pieces import inline, model_name
 from mase.summary.effects import GroupDifference, PhraseEffect, PushDifference, WordEffect
 from mase.summary.summary import Summary
 
@@ -41,7 +41,7 @@ def _parts(summary: Summary, *, examples: bool) -> Iterator[RenderableType]:
 def _facts(summary: Summary) -> Iterator[RenderableType]:
     counts = summary.overview
     contrast = "" if counts.against is None else f", each class rather than {inline(counts.against)}"
-    yield Text(f"{inline(counts.model)}, explained with {inline(counts.method)}{contrast}", "bold")
+    yield Text(f"{model_name(counts.model)}, explained with {inline(counts.method)}{contrast}", "bold")
     grid = Table.grid(padding=(0, 2))
     grid.add_row(
         "texts",

@@ -9,6 +9,7 @@ import msgspec
 import pyarrow as pa
 
 from mase.attribution import Attribution, Field, Note, Response
+from mase.attribution.rows import cited_units
 from mase.corpus.source import Item
 from mase.document import TEXT, Document
 from mase.errors import DataError
@@ -57,6 +58,7 @@ _COLUMNS: dict[str, list[tuple[str, pa.DataType]]] = {
         ("standard_error", pa.float64()),
         ("leave_one_out", pa.float64()),
         ("rank", pa.int32()),
+        ("cited", pa.bool_()),
     ],
     "timings": [*_KEY, ("seconds", pa.float64()), ("worker", pa.string())],
 }
@@ -124,9 +126,10 @@ class Rows:
             windows=msgspec.json.encode(found.windows).decode() if found.windows else None,
             explained_answer=None if answer is None else _valid(answer.text),
         )
+        sources = cited_units(found)
         for response in found.responses:
             self._add_response(item, response, _notes(note for note in found.notes if note.response == response.name))
-            self._add_units(item, found, response)
+            self._add_units(item, found, response, sources.get(response.name))
         self._append("timings", id=item.id, row=item.row, seconds=seconds, worker=self._worker)
 
     def add_failure(self, item: Item, error: str, message: str, seconds: float) -> None:
@@ -164,8 +167,8 @@ class Rows:
             response_notes=notes,
         )
 
-    def _add_units(self, item: Item, found: Attribution, response: Response) -> None:
-        """Add one row per unit, a column at a time."""
+    def _add_units(self, item: Item, found: Attribution, response: Response, sources: set[int] | None) -> None:
+        """Add one row per unit, a column at a time; `sources` are the units that are cited, None without an answer."""
         w = len(found.units)
         ranks = [0] * w
         for rank, position in enumerate(response.order, 1):
@@ -183,6 +186,7 @@ class Rows:
         columns["standard_error"].extend(response.standard_errors)
         columns["leave_one_out"].extend(response.effects.get("leave_one_out") or [None] * w)
         columns["rank"].extend(ranks)
+        columns["cited"].extend([None if sources is None else position in sources for position in range(w)])
 
     def _append(self, table: str, **values: Any) -> None:
         for name, column in self._columns[table].items():

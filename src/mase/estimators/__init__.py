@@ -26,6 +26,7 @@ ESTIMATORS = Registry(
         "sparse": "mase.estimators.sparse:Sparse",
         "fixed-ridge": "mase.estimators.fixed_ridge:FixedRidge",
         "constrained": "mase.estimators.constrained:Constrained",
+        "boosted-trees": "mase.estimators.boosted_trees:BoostedTrees",
         "mean-gradient": "mase.estimators.mean_gradient:MeanGradient",
     },
     "mase.estimators",

@@ -24,6 +24,8 @@ _LOG_PRIOR = np.log(expit(_LOG_ODDS) * expit(-_LOG_ODDS) * np.gradient(_LOG_ODDS
 _SHARES, _RANGES = (0.3, 0.6, 0.9), (3.0, 8.0)
 # Squares of centred responses below this share of those of the responses are rounding.
 _ROUNDING = 1e-24
+# Squares of rows that do not vary.
+_NONE = 1e-200
 # The upper end of an interval of 95 %.
 _LEVEL = 0.975
 # Steps of the EM algorithm: more change the scores by less than their errors.
@@ -163,7 +165,7 @@ class _Posterior:
         u, s, vt = np.linalg.svd(rows.z @ factor, full_matrices=False)
         projected = u.T @ rows.y
         rest = rows.rest + max(float(rows.y @ rows.y - projected @ projected), 0.0)
-        ratios = np.exp(_LOG_ODDS)[:, None] * rows.free / max(float(s @ s), np.finfo(np.float64).tiny)
+        ratios = np.exp(_LOG_ODDS)[:, None] * rows.free / max(float(s @ s), _NONE)
         spread = 1 + ratios * s**2
         noises = np.maximum(rest + (projected**2 / spread).sum(axis=1), 1e-15 * rows.total) / rows.free
         likelihood = -0.5 * (rows.free * np.log(noises / rows.total) + np.log(spread).sum(axis=1))

@@ -89,16 +89,20 @@ class GaussianProcess:
         if rows.total <= _CONSTANT * float(problem.y @ problem.y):
             return Estimate(np.zeros(problem.p), no_scatter(problem.p), 0.0, prior=True)
         scales = np.ones(problem.p)
-        factor = max(correlations(problem.p), key=lambda one: _Fit.of(rows, one, scales, (_USUAL,)).evidence)
-        alike = found = _Fit.of(rows, factor, scales, _REACHES)
+        priors = (factor @ factor.T for factor in correlations(problem.p))
+        prior = max(priors, key=lambda one: _Fit.of(rows, one, scales, (_USUAL,)).evidence)
+        alike = found = _Fit.of(rows, prior, scales, _REACHES)
         for step in range(_STEPS):
             squares = (found.mean**2 + np.diag(found.covariance)) / found.prior
             scales = (self.dof + squares * scales) / (self.dof + 1)
             scales /= np.exp(np.log(scales).mean())
             reaches = (alike.reach,) if step < _STEPS - 1 else _REACHES
-            found = _Fit.of(rows, np.sqrt(scales)[:, None] * factor, scales, reaches)
+            found = _Fit.of(rows, prior, scales, reaches)
         # The scales are no more than an estimate: the covariance is averaged with that for equal scales.
-        return Estimate(found.mean, (alike.covariance + found.covariance) / 2, found.used, prior=True)
+        covariance = (alike.covariance + found.covariance) / 2
+        known = np.diag(covariance) <= 0  # by rounding: the difference of two large numbers
+        covariance[known] = covariance[:, known] = 0.0
+        return Estimate(found.mean, covariance, found.used, prior=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,10 +168,10 @@ class _Fit:
     reach: float
 
     @classmethod
-    def of(cls, rows: _Rows, factor: Floats, scales: Floats, reaches: tuple[float, ...]) -> Self:
-        """Return the posterior for a factor `(p, p)` of the covariance of the linear coefficients."""
-        prior = factor @ factor.T
-        prior *= 4 / np.trace(prior)
+    def of(cls, rows: _Rows, correlation: Floats, scales: Floats, reaches: tuple[float, ...]) -> Self:
+        """Return the posterior for the correlation `(p, p)` and the scales `(p,)` of the linear coefficients."""
+        root = np.sqrt(4 * scales / scales.sum())
+        prior = root[:, None] * correlation * root
         parts = [_Part.of(rows, prior, scales, reach) for reach in reaches]
         joint = np.array([part.evidence for part in parts])
         shares = softmax(joint)

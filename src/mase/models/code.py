@@ -7,7 +7,7 @@ from typing import Any
 
 from mase.errors import DataError
 
-__all__ = ["check_no_code", "check_no_detours", "refused"]
+__all__ = ["check_complete", "check_no_code", "check_no_detours", "refused"]
 
 # Implementations of attention and experts that are built into transformers. Any other name, such as "owner/name", may
 # be fetched from the hub and run.
@@ -53,19 +53,29 @@ def check_no_code(path: Path, config: dict[str, Any]) -> None:
                 raise refused(path, f"has {name} {unknown!r:.60}, which may be fetched and run")
 
 
-def check_no_detours(folder: Path, path: Path, config: dict[str, Any]) -> None:
+def check_no_detours(path: Path, config: dict[str, Any]) -> None:
     """Check that a configuration does not refer to unchecked files, and that its data types are names of number types.
 
     Raises
     ------
     DataError
-        If it does not pass, or the folder holds an adapter, or weights that only several processes can load together.
+        If it does not pass.
     """
     for name, value in _entries(config):
         if name in _DETOURS and value is not None:
             raise DataError(f"{path} has {name} {value!r:.60}, expected none: only standard model files are read")
         if name in ("dtype", "torch_dtype") and isinstance(value, str) and not _DTYPE.fullmatch(value):
             raise DataError(f"{path} has {name} {value!r:.60}, expected the name of a number type such as 'float32'")
+
+
+def check_complete(folder: Path) -> None:
+    """Check that a folder holds a complete model.
+
+    Raises
+    ------
+    DataError
+        If it holds a model with an adapter, or weights that only several processes can load together.
+    """
     if (folder / "adapter_config.json").exists():
         raise DataError(
             f"{folder} has an adapter_config.json, expected a complete model: load base and adapter with peft, then "

@@ -4,19 +4,21 @@ A model object of peft is used as it is. An adapter folder is merged into its ba
 """
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from mase.errors import CapabilityError, DataError, MissingDependencyError
 from mase.models.document import read_json
-from mase.models.pretrained import locate, read_classifier
+from mase.models.pretrained import ADAPTER, locate
 from mase.models.sizes import check_numbers, whole_number
 from mase.models.weights import tensors
 
-__all__ = ["is_adapter_folder", "is_peft", "read_adapted", "with_adapters"]
+__all__ = ["ReadBase", "Task", "is_peft", "read_adapted", "with_adapters"]
 
-_CONFIG, _WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
+Task = Literal["SEQ_CLS", "CAUSAL_LM", "SEQ_2_SEQ_LM"]
+ReadBase = Callable[[Path, Mapping[str, int]], tuple[Any, frozenset[str]]]
+_WEIGHTS, _TOKENIZER = "adapter_model.safetensors", "tokenizer_config.json"
 _HIGHEST_RANK = 4096
 # Settings that determine the weights, and settings that only describe the training. Any other setting must have peft's
 # default, because it may name code to import, or a pattern that takes forever to match.
@@ -52,25 +54,29 @@ def with_adapters(module: Any) -> Any:
     return module.get_base_model()
 
 
-def is_adapter_folder(folder: Path) -> bool:
-    """Return whether a folder holds an adapter without a model."""
-    return (folder / _CONFIG).is_file() and not (folder / "config.json").exists()
+def read_adapted(
+    folder: Path, task: Task, read: ReadBase, *, download: bool = False
+) -> tuple[Any, frozenset[str], Path]:
+    """Return a base model with a merged adapter, the names of weights that both lack, and the folder of the tokenizer.
 
-
-def read_adapted(folder: Path, *, download: bool = False) -> tuple[Any, frozenset[str], Path]:
-    """Return a base model with a merged adapter, the names of the weights that both lack, and the base's folder.
+    That is the folder of the adapter if it has a tokenizer, and else that of the base model.
 
     Parameters
     ----------
     folder
-        A folder that `PeftModel.save_pretrained` wrote for LoRA on a sequence classifier.
+        A folder that `PeftModel.save_pretrained` wrote for LoRA.
+    task
+        What the model is for, as peft calls it.
+    read
+        A function that reads the base model. It takes its folder, and the number of classes of a classifier with a new
+        head, as an argument of `from_pretrained`. It returns the model, and the names of the weights that are missing.
     download
         Whether the base model may be downloaded if it is not on this machine.
 
     Raises
     ------
     DataError
-        If the adapter or its base cannot be read, is beyond the limits, or is not LoRA on a sequence classifier.
+        If the adapter or its base cannot be read, is beyond the limits, or is not LoRA for this task.
     MissingDependencyError
         If peft is not installed.
     """
@@ -78,28 +84,34 @@ def read_adapted(folder: Path, *, download: bool = False) -> tuple[Any, frozense
         import peft
     except ImportError as error:
         raise MissingDependencyError("peft is not installed; run: pip install 'mase-xai[peft]'") from error
-    config = _checked_config(folder / _CONFIG, peft.LoraConfig().to_dict())
+    config = _checked_config(folder / ADAPTER, task, peft.LoraConfig().to_dict())
     shapes = tensors(folder / _WEIGHTS)
     base = locate(str(config["base_model_name_or_path"]), download=download)
-    module, missing = read_classifier(base, settings=_n_labels(shapes, config))
-    lora = peft.LoraConfig(task_type="SEQ_CLS", **{name: config[name] for name in _WEIGHT_SETTINGS if name in config})
+    module, missing = read(base, _n_labels(shapes, config))
+    lora = peft.LoraConfig(task_type=task, **{name: config[name] for name in _WEIGHT_SETTINGS if name in config})
     try:
         adapted = peft.PeftModel.from_pretrained(module, str(folder), config=lora, autocast_adapter_dtype=False)
         merged = adapted.merge_and_unload()
     except (ValueError, RuntimeError, LookupError, TypeError, AttributeError) as error:
         raise DataError(f"the adapter in {folder} does not fit {base}: {error}") from error
     stored = {name.removeprefix("base_model.model.") for name in shapes}
-    return merged, missing - stored, base
+    return merged, missing - stored, folder if (folder / _TOKENIZER).is_file() else base
 
 
-def _checked_config(path: Path, default: Mapping[str, Any]) -> dict[str, Any]:
+def _checked_config(path: Path, task: Task, default: Mapping[str, Any]) -> dict[str, Any]:
     config = read_json(path)
     if not isinstance(config, dict):
         raise DataError(f"{path} does not describe an adapter, expected an object")
-    if config.get("peft_type") != "LORA" or config.get("task_type") != "SEQ_CLS":
+    method, found = config.get("peft_type"), config.get("task_type")
+    if method != "LORA" or found != task:
+        is_classifier = found == "SEQ_CLS" != task
         raise DataError(
-            f"{path} has peft_type {config.get('peft_type')!r:.40} and task_type {config.get('task_type')!r:.40}, "
-            "expected 'LORA' and 'SEQ_CLS'; load the model with peft, and pass it and its tokenizer"
+            f"{path} has peft_type {method!r:.40} and task_type {found!r:.40}, expected 'LORA' and {task!r}; "
+            + (
+                "mase.explain (mase explain) explains classifiers"
+                if is_classifier
+                else "load the model with peft, and pass it and its tokenizer"
+            )
         )
     known = (*_WEIGHT_SETTINGS, *_TRAINING_SETTINGS)
     unexpected = next(

@@ -16,7 +16,7 @@ import transformers
 from transformers.models.auto.tokenization_auto import tokenizer_class_from_name
 
 from mase.errors import DataError, MaseError
-from mase.models.code import check_no_code, check_no_detours, refused
+from mase.models.code import check_complete, check_no_code, check_no_detours, refused
 from mase.models.document import is_folder, is_taken, read_json
 from mase.models.meter import metered
 from mase.models.sizes import check_numbers
@@ -24,11 +24,22 @@ from mase.models.tokenizer_file import STEPS, check_pipeline, check_tokenizer_co
 from mase.models.tokenizer_json import SAMPLE, check_built
 from mase.models.weights import stored, weight_files
 
-__all__ = ["LanguageKind", "locate", "read_classifier", "read_language_model", "read_tokenizer", "whole_text"]
+__all__ = [
+    "ADAPTER",
+    "LanguageKind",
+    "is_adapter_folder",
+    "locate",
+    "read_classifier",
+    "read_language_model",
+    "read_tokenizer",
+    "whole_text",
+]
 
 # A language model that continues its prompt, or one that reads the prompt with an encoder of its own.
 LanguageKind = Literal["causal", "seq2seq"]
 
+# The configuration of an adapter of peft.
+ADAPTER = "adapter_config.json"
 # Files at the top level of a repository that are downloaded. No other file is read.
 _SMALL, _CODE = ("*.json", "*.txt", "*.model", "*.jinja"), ("*.py",)
 _BELOW = "*/*"
@@ -65,6 +76,11 @@ def locate(source: str | os.PathLike[str], *, download: bool = False, trust_remo
         with _reading(f"cannot download the weights of {name!r} from the Hugging Face hub"):
             folder = _snapshot(name, (*small, *weight_files(folder)), download=True)
     return folder
+
+
+def is_adapter_folder(folder: Path) -> bool:
+    """Return whether a folder holds an adapter without a model."""
+    return (folder / ADAPTER).is_file() and not (folder / "config.json").exists()
 
 
 def read_classifier(
@@ -120,14 +136,15 @@ def _read(
             config = transformers.AutoConfig.from_pretrained(folder, **shared, **labels)
             with metered(sizes, str(folder / "config.json")), torch.random.fork_rng(devices=[]):
                 builder.from_config(config, trust_remote_code=False)
-        module, info = builder.from_pretrained(
-            folder, use_safetensors=True, dtype=torch.float32, output_loading_info=True, **shared, **settings
-        )
+        with _without_bar():
+            module, info = builder.from_pretrained(
+                folder, use_safetensors=True, dtype=torch.float32, output_loading_info=True, **shared, **settings
+            )
     return module, frozenset(info["missing_keys"])
 
 
 def read_tokenizer(source: str | os.PathLike[str], *, trust_remote_code: bool = False) -> Any:
-    """Return the tokenizer of a folder, or of a name in the local cache of the hub.
+    """Return the tokenizer of a folder of a model or an adapter, or of a name in the local cache of the hub.
 
     Raises
     ------
@@ -136,7 +153,8 @@ def read_tokenizer(source: str | os.PathLike[str], *, trust_remote_code: bool = 
         transformers would build a tokenizer with an empty vocabulary.
     """
     folder = locate(source)
-    _check_configuration(folder, trust_remote_code=trust_remote_code)
+    if not is_adapter_folder(folder):
+        _check_configuration(folder, trust_remote_code=trust_remote_code)
     _check_tokenizer(folder, trust_remote_code=trust_remote_code)
     with _reading(f"cannot load a tokenizer from {os.fspath(source)!r}"):
         tokenizer = transformers.AutoTokenizer.from_pretrained(
@@ -186,6 +204,19 @@ def _reading(message: str) -> Iterator[None]:
         raise DataError(f"{message}: {reason}; expected files as save_pretrained writes them") from error
 
 
+@contextmanager
+def _without_bar() -> Iterator[None]:
+    """Hide the bar of transformers over the weights, which it also shows where standard error is a file."""
+    log = transformers.utils.logging
+    shown = log.is_progress_bar_enabled()
+    log.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            log.enable_progress_bar()
+
+
 def _snapshot(name: str, files: tuple[str, ...], *, download: bool) -> Path:
     from huggingface_hub import snapshot_download
 
@@ -205,7 +236,8 @@ def _check_configuration(folder: Path, *, trust_remote_code: bool) -> None:
     if config.get("problem_type") not in _PROBLEMS:
         raise DataError(f"{path} has the problem_type {config['problem_type']!r:.60}, expected one of {_PROBLEMS[1:]}")
     check_numbers(path, config)
-    check_no_detours(folder, path, config)
+    check_complete(folder)
+    check_no_detours(path, config)
     if trust_remote_code:
         return
     check_no_code(path, config)
@@ -224,7 +256,7 @@ def _check_tokenizer(folder: Path, *, trust_remote_code: bool) -> None:
         config = read_json(path)
         if not isinstance(config, dict):
             raise DataError(f"{path} does not describe a tokenizer, expected a JSON object")
-        check_no_detours(folder, path, config)
+        check_no_detours(path, config)
         check_tokenizer_config(path, config)
         if not trust_remote_code:
             check_no_code(path, config)

@@ -1,8 +1,9 @@
 """Hugging Face sequence classifiers, perturbed after the embedding block or at the word vectors."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from inspect import signature
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -19,11 +20,11 @@ from mase.models.engine import Engine
 from mase.models.entry import entry_layer
 from mase.models.head import HeadOutputs, head_labels, head_scores
 from mase.models.locks import alone
-from mase.models.lora import is_adapter_folder, is_peft, read_adapted, with_adapters
+from mase.models.lora import is_peft, read_adapted, with_adapters
 from mase.models.origin import Loaded, Reopened, absolute
 from mase.models.outputs import class_scores
 from mase.models.packed import Packed
-from mase.models.pretrained import locate, read_classifier, read_tokenizer
+from mase.models.pretrained import is_adapter_folder, locate, read_classifier, read_tokenizer
 from mase.models.protocol import Binding
 from mase.models.tokenizer import Tokenizer, check_fast
 from mase.models.torch_module import predict_tokens, token_scores
@@ -239,6 +240,11 @@ def _reads_types(module: Any) -> bool:
     return "token_type_ids" in signature(getattr(module, "_orig_mod", module).forward).parameters
 
 
+def _read_base(folder: Path, n_labels: Mapping[str, int]) -> tuple[Any, frozenset[str]]:
+    """Return the base model of an adapter."""
+    return read_classifier(folder, settings=n_labels)
+
+
 def _loaded(model: Any, tokenizer: Any, *, download: bool, trust_remote_code: bool) -> tuple[Any, Any]:
     if is_peft(model):
         return with_adapters(model), tokenizer
@@ -250,9 +256,7 @@ def _loaded(model: Any, tokenizer: Any, *, download: bool, trust_remote_code: bo
         # Keep the random state: missing weights are initialised at random before the model is refused.
         with torch.random.fork_rng(devices=[]):
             if is_adapter_folder(folder):
-                module, missing, folder = read_adapted(
-                    folder, download=download
-                )  # from here on the folder of the base model
+                module, missing, folder = read_adapted(folder, "SEQ_CLS", _read_base, download=download)
             else:
                 module, missing = read_classifier(folder, trust_remote_code=trust_remote_code)
     except DataError as error:

@@ -14,7 +14,7 @@ __all__ = ["COLUMNS", "CsvTable", "cell"]
 COLUMNS = (
     "number", "response", "position", "field", "start", "end", "text", "score", "standard_error", "rank",
     "link", "value", "r2", "method", "model", "seed", "error", "against", "cited",
-    "r2_held_out",
+    "r2_held_out", "answer",
 )  # fmt: skip
 # Spreadsheets take a cell that begins with one of these for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -25,10 +25,10 @@ class CsvTable:
 
     `number` counts the texts from 1 and `position` the words of a text from 0. `start` and `end` are the span of the
     word in the text of `field`, and `rank` is its rank from 1. `response` is the explained class, `against` the class
-    that it is compared with, and `value` the explained number for the unmasked text. `cited` says of an answer whether
-    the word is a source of the part that the response explains. Text that a spreadsheet would take for a formula is
-    prefixed with an apostrophe. The heading is written before any result, so effects beside the score have no column;
-    JSON has them.
+    that it is compared with, and `value` the explained number for the unmasked text. `answer` is that of a language
+    model, and `cited` says whether the word is a source of the part of it that the response explains. Text that a
+    spreadsheet would take for a formula is prefixed with an apostrophe. The heading is written before any result, so
+    effects beside the score have no column; JSON has them.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -53,6 +53,7 @@ def _rows(result: Attribution | Failure) -> list[dict[str, Any]]:
     if isinstance(result, Failure):
         return [_failed(result)]
     named = {"method": result.method["name"], "model": result.model["name"], "seed": result.seed}
+    named["answer"] = None if result.answer is None else result.answer.text
     explained = {
         response.name: {name: getattr(response, name) for name in ("link", "value", "r2", "r2_held_out")}
         for response in result.responses

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from mase.arrays import Floats
 from mase.regression.laws import Laws
@@ -22,23 +23,34 @@ class Coefficients:
     centres
         What is subtracted from signs `(m, p)`: their means under the law if it has an intercept of its own, else those
         under all laws.
-    inverse
-        Twice the inverse of the covariance of the signs `(p, p)`: a coordinate is half of its sign.
+    precisions, between
+        The covariance of the signs is diagonal but for what differs between laws: its inverse is the diagonal of
+        `precisions` `(p,)` minus b'b for `between` `(m, p)`. A coordinate that never varies has the precision 0.
     """
 
     shares: Floats
     means: Floats
     centres: Floats
-    inverse: Floats
+    precisions: Floats
+    between: Floats
 
     @classmethod
     def of(cls, laws: Laws) -> Self:
         """Return the coefficients on rows of some laws, by their shares."""
         shares, means = laws.shares.mean(axis=1), 2 * laws.rates - 1
         centres = np.broadcast_to(shares @ means, means.shape) if laws.pooled else means
-        centred = means - centres
-        spread = np.diag(shares @ (1 - means**2)) + (centred.T * shares) @ centred
-        return cls(shares, means, centres, 2 * np.linalg.pinv(spread, hermitian=True))
+        variances = shares @ (1 - means**2)
+        precisions = np.divide(1, variances, out=np.zeros_like(variances), where=variances > 0)
+        apart = np.sqrt(shares)[:, None] * (means - centres)
+        inside = np.linalg.cholesky(np.eye(len(shares)) + (apart * precisions) @ apart.T)
+        return cls(shares, means, centres, precisions, solve_triangular(inside, apart * precisions, lower=True))
+
+    def solved(self, values: Floats) -> Floats:
+        """Return the coefficients `(n, p)` of responses whose covariances with the signs are `values` `(n, p)`.
+
+        They are twice the product with the inverse of the covariance of the signs: a coordinate is half of its sign.
+        """
+        return np.asarray(2 * (values * self.precisions - (values @ self.between.T) @ self.between))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +90,7 @@ class Interactions:
             factors = 1 + self.weights * means * signs
             product = share * np.exp(np.log(factors).sum(axis=1) - self.log_norm)
             found += ((means + self.weights * signs) / factors - centre) * product[:, None]
-        return np.asarray(found @ target.inverse - 2 * np.exp(-self.log_norm) * self.weights * signs)
+        return np.asarray(target.solved(found) - 2 * np.exp(-self.log_norm) * self.weights * signs)
 
     def of_coefficients(self, target: Coefficients) -> Floats:
         """Return the covariance `(p, p)` of the coefficients."""
@@ -92,4 +104,4 @@ class Interactions:
                 found += product * np.outer(first - centre, second - other_centre)
                 found += product * np.diag((one * other + self.weights) / factors - first * second)
         linear = 4 * np.exp(-self.log_norm) * np.diag(self.weights)
-        return np.asarray(target.inverse @ found @ target.inverse - linear)
+        return np.asarray(target.solved(target.solved(found).T) - linear)

@@ -65,7 +65,7 @@ class Stopping:
         """Return the total number of rows after the next round, at most `cap`.
 
         The first round has 1.5 rows per coordinate plus 12 (twice that with mirrored pairs). Later rounds extrapolate
-        the error, which falls like 1 / sqrt(n - p).
+        the error, which falls like 1 / sqrt(n - p). Without errors, all rows follow at once.
         """
         step = 2 if sample.paired else 1
         if self.never or not sample.divisible:
@@ -73,6 +73,8 @@ class Stopping:
         if solved is None:
             return min(cap, step * (int(1.5 * sample.coordinates.shape[1]) + 12))
         problem, estimate = solved
+        if _unknown(estimate):
+            return cap
         residual_dof = max(problem.n - problem.p - problem.n_intercepts, 2)
         needed = problem.p + problem.n_intercepts + residual_dof * self._excess(estimate) ** 2
         rows = int(np.ceil(np.clip(needed, _SMALLEST_GROWTH * problem.n, _LARGEST_GROWTH * problem.n)))
@@ -91,6 +93,10 @@ class Stopping:
         """Yield the notes for a budget that was spent before the rule was met."""
         if self.never or self.enough(estimate):
             return
+        if _unknown(estimate):
+            code, rule = ("top-unstable", "stable_top") if self.tolerance is None else ("tolerance-missed", "tolerance")
+            yield Note(code, f"these scores have no standard errors, so {rule} has no effect; use another method")
+            return
         if self.tolerance is not None and relative_error(estimate) > self.tolerance:
             yield Note(
                 "tolerance-missed",
@@ -106,6 +112,11 @@ class Stopping:
 
 
 NEVER = Stopping()
+
+
+def _unknown(estimate: Estimate) -> bool:
+    """Return whether the scores have no standard errors, so that no rule is ever met."""
+    return bool(np.isnan(estimate.variances).any())
 
 
 def relative_error(estimate: Estimate) -> float:

@@ -16,7 +16,7 @@ from mase.files import write_text
 from mase.render.facts import counted, origin
 from mase.render.legend import how_to_read, legend
 from mase.render.meanings import meaning
-from mase.render.pieces import inline, isolated
+from mase.render.pieces import isolated, model_name
 from mase.render.shades import shading
 from mase.render.templates import checksum, resource, templates
 from mase.render.views import View, view_of
@@ -206,6 +206,6 @@ def _are_answers(attributions: Sequence[Attribution]) -> bool:
 
 
 def _title(attributions: Sequence[Attribution]) -> str:
-    names = list(dict.fromkeys(inline(str(attribution.model.get("name"))) for attribution in attributions))
+    names = list(dict.fromkeys(model_name(attribution.model.get("name")) for attribution in attributions))
     noun = "answer" if _are_answers(attributions) else "text"
     return f"{counted(len(attributions), noun)} explained: {', '.join(names)}" if names else "Nothing to explain"

@@ -3,13 +3,14 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import PureWindowsPath
 from unicodedata import bidirectional
 
 from mase.attribution import Attribution, Field, Word
 from mase.document import Document
 from mase.text import Span
 
-__all__ = ["Piece", "inline", "isolated", "labelled", "pieces", "pieces_of_field", "visible"]
+__all__ = ["Piece", "inline", "isolated", "labelled", "model_name", "pieces", "pieces_of_field", "visible"]
 
 # Control characters except tab and line end; marks that change the reading direction; zero-width characters, which a
 # classifier reads but a person cannot see (except joiners, which scripts and emoji need); and surrogates, which cannot
@@ -48,6 +49,24 @@ def visible(text: str) -> str:
 def inline(text: str) -> str:
     """Return `text` visible (see `visible`) and on one line, for labels, names and single words."""
     return visible(text).replace("\n", "␊").replace("\t", "␉")
+
+
+def model_name(name: object) -> str:
+    """Return the name of a model for titles and headings: of a path to a folder or file the last part, on one line.
+
+    Two parts may be a name on the hub, and are kept, and so is a URL.
+
+    Examples
+    --------
+    >>> model_name("/home/ada/models/llama"), model_name("./llama/"), model_name("C:\\\\models\\\\llama")
+    ('llama', 'llama', 'llama')
+    >>> model_name("owner/llama"), model_name("https://models.example/v2/models/llama")
+    ('owner/llama', 'https://models.example/v2/models/llama')
+    """
+    text = str(name)
+    path = PureWindowsPath(text)  # it knows both separators
+    is_path = "://" not in text and (path.anchor or text.startswith(".") or len(path.parts) > 2)
+    return inline(path.name if is_path and path.name else text)
 
 
 def isolated(text: str) -> str:

@@ -38,7 +38,7 @@ from mase.render.palette import (
     scale_of,
     strongest,
 )
-from mase.render.pieces import Piece, inline, isolated, labelled, pieces
+from mase.render.pieces import Piece, inline, isolated, labelled, model_name, pieces
 from mase.render.windows import window_lines
 
 __all__ = ["HeatMap", "heat_map", "summary"]
@@ -253,7 +253,7 @@ def _headline(attribution: Attribution) -> str:
     if a.answer is not None:
         return headline(a).plain
     predicted = f"predicted {inline(a.prediction.label)} {stated(a.prediction)}"
-    return f"Attribution for {titled(a)} by {inline(str(a.model.get('name')))}: {predicted}"
+    return f"Attribution for {titled(a)} by {model_name(a.model.get('name'))}: {predicted}"
 
 
 def _closing(attribution: Attribution, shown: int) -> list[str]:

@@ -9,7 +9,9 @@ import numpy as np
 
 from mase.corpus.documents import fields_of
 from mase.corpus.opened import Run
+from mase.models.language.given import ANSWER
 from mase.render.pieces import inline, visible
+from mase.report.answers import CitedAnswer
 from mase.report.shading import Shading, shading
 from mase.report.units import Units, Words
 
@@ -72,7 +74,8 @@ class Entry:
     split_half, n_queries
         Agreement of two halves of the sample, and evaluations of the model.
     text
-        The start of the text as it is shown, without control characters. Its fields are on lines of their own.
+        The start of the text as it is shown, without control characters. Its fields are on lines of their own, without
+        that of an answer.
     n_characters
         Length of the whole text.
     given
@@ -87,6 +90,8 @@ class Entry:
         Type and message of the error of a text that failed.
     kept
         Values of the kept columns.
+    answer
+        The answer of a language model that is explained; None for another model, or if the text failed.
     """
 
     row: int
@@ -109,6 +114,7 @@ class Entry:
     error: str | None
     message: str | None
     kept: tuple[str | None, ...]
+    answer: CitedAnswer | None
 
 
 def entries(run: Run, flags: Flags) -> Iterator[Entry]:
@@ -132,7 +138,8 @@ def _entry(
 ) -> Entry:
     response = next((found for found in responses if found["response"] == text["prediction"]), None)
     response = response or next(iter(responses), {})
-    fields = fields_of(text["document"], text["row"])
+    given, answer = fields_of(text["document"], text["row"]), text["explained_answer"]
+    fields = [field for field in given if answer is None or field[0] != ANSWER]  # the answer is shown by itself
     content = "\n".join(field for _, field in fields)
     shown, words = _shown(content[:_LONGEST], units.of_text(text["row"], response.get("response"), fields))
     notes = tuple(
@@ -153,13 +160,18 @@ def _entry(
         n_queries=text["n_queries"],
         text=shown,
         n_characters=len(content),
-        given=content if len(fields) == 1 and len(content) <= _LONGEST else None,
+        given=content if len(given) == 1 and len(content) <= _LONGEST else None,
         shading=words,
         unsigned=not (words.words[:, 3] >= 0).any() or any(code == _UNSIGNED for code, _ in notes),
         notes=notes,
         error=_shortened(text["error"]),
         message=_shortened(text["message"], _LONGEST_MESSAGE),
         kept=tuple(_shortened(text[name], _LONGEST_VALUE) for name in kept),
+        answer=None
+        if answer is None
+        else CitedAnswer.of(
+            answer, units.sources(text["row"], fields), words.scale, named=units.n_fields(text["row"]) > 1
+        ),
     )
 
 

@@ -10,7 +10,9 @@ from markupsafe import Markup
 from mase.render.facts import counted, percent, percent_of_all
 from mase.render.legend import legend
 from mase.render.palette import FAINT_SHADES, SHADES
+from mase.render.pieces import model_name
 from mase.render.templates import checksum, resource, templates
+from mase.report.answers import CitedAnswer
 from mase.report.entries import FAILED, LOW_CONFIDENCE, NOTED, WRONG, Entry, shortened
 from mase.report.rows import Limits
 from mase.report.sections import class_sections, difference_lists, facts, rules, spreads, verdict
@@ -87,6 +89,7 @@ class _Text:
     facts: str
     href: str
     warnings: tuple[str, ...]
+    answer: CitedAnswer | None
 
 
 def _rendered(
@@ -97,6 +100,7 @@ def _rendered(
     )
     run = summary.run
     asked = run.manifest.asked
+    answers = any(view.answer is not None for view in first)
     content = (
         templates(_PACKAGE)
         .get_template("report.html")
@@ -106,7 +110,7 @@ def _rendered(
             style=Markup(style),
             style_hash=checksum(style),
             script=Markup(resource(_PACKAGE, "report.js")) if texts else "",
-            title=f"{shortened(summary.overview.model)} on {counted(len(run), 'text')}",
+            title=f"{shortened(model_name(summary.overview.model))} on {counted(len(run), 'text')}",
             verdict=verdict(summary),
             facts=facts(summary, texts=texts),
             spreads=spreads(summary.quality),
@@ -126,6 +130,7 @@ def _rendered(
             ][:_MOST_LINES],
             differences=difference_lists(summary, limits),
             settings=summary.settings,
+            probabilities=any(found.probability is not None for found in summary.predictions),
             group_column=shortened(summary.settings.group_column or ""),
             rules=[rule for rule in rules(summary) if rule],
             origin=list(_origin(summary)),
@@ -134,7 +139,9 @@ def _rendered(
             workbench=workbench,
             complete=summary.overview.n_texts == len(run),
             first=first,
-            legend=legend(_MARKS),
+            legend=legend(_MARKS, "answer" if answers else "class"),
+            answers=answers,
+            no_answer=CitedAnswer("", ()),
         )
     )
     # The nonce allows the script of the page, and the slices that it inserts. It cannot be foreseen by whoever wrote a
@@ -168,7 +175,7 @@ def _text(entry: Entry, workbench: Workbench | None) -> _Text:
     return _Text(
         number=f"{entry.row + 1:,}",
         id=entry.id,
-        prediction="" if entry.prediction is None else entry.prediction,
+        prediction=_outcome(entry),
         probability="" if entry.probability is None else percent(entry.probability),
         badges=tuple(name for flag, name in _BADGES if entry.flags & flag),
         snippet=" ".join(entry.text[:200].split()),
@@ -182,7 +189,15 @@ def _text(entry: Entry, workbench: Workbench | None) -> _Text:
             *(message for _, message in entry.notes),
             *([f"{entry.error}: {entry.message}"] if entry.error is not None else []),
         ),
+        answer=entry.answer,
     )
+
+
+def _outcome(entry: Entry) -> str:
+    """Return the predicted class of a text, or the beginning of the answer to a prompt; "" for a text that failed."""
+    if entry.answer is not None:
+        return shortened(entry.answer.text)
+    return "" if entry.prediction is None else entry.prediction
 
 
 def _pieces(entry: Entry) -> Iterator[Markup]:

@@ -183,7 +183,7 @@ const mase = (() => {
         const texts = await slice("texts", number);
         for (const position of bySlice.get(number)) {
           const text = texts[position - all.starts[number]];
-          if (matches.test(text.text) || matches.test(text.id)) hits.push(position);
+          if (matches.test(text.text) || matches.test(text.id) || (text.answer && matches.test(text.answer.text))) hits.push(position);
         }
         progress.value = ++done / numbers.length;
         if (job === mine && performance.now() - drawn > 250) {
@@ -264,7 +264,7 @@ const mase = (() => {
     const details = node.querySelector("details");
     details.dataset.position = position;
     get("id").textContent = text.id;
-    node.querySelector("bdi").textContent = text.prediction === null ? "" : text.prediction;
+    node.querySelector("bdi").textContent = text.answer ? text.answer.text.slice(0, 100) : text.prediction || "";
     get("probability").textContent = percent(all.probability[position]);
     for (const [flag, name] of BADGES) if (all.flags[position] & flag) addTo(get("badges"), "span", "badge", name);
     get("snippet").replaceChildren(...snippet(text.text, matches));
@@ -290,7 +290,8 @@ const mase = (() => {
   }
 
   function fill(node, text, position) {
-    const body = node.querySelector(".body"), content = body.querySelector(".text");
+    const body = node.querySelector(".body"), content = body.querySelector(".body > .text");
+    answered(body.querySelector(".answer"), text.answer);
     content.textContent = text.text;
     content.classList.toggle("plain", text.unsigned);
     const facts = [];
@@ -318,6 +319,29 @@ const mase = (() => {
     content.addEventListener("pointerover", (event) => tell(event.target, readout));
     content.addEventListener("focusin", (event) => tell(event.target, readout));
     content.addEventListener("keydown", (event) => walk(event, content));
+  }
+
+  // the answer to a prompt with the numbers of its sources, and the sources
+  function answered(place, answer) {
+    if (!answer) return void place.remove();
+    const [said, cited] = [place.querySelector(".said"), place.querySelector(".cited")];
+    said.textContent = answer.text;
+    if (!answer.sources.length) addTo(said, "sup", "unsourced", "no source");
+    answer.sources.forEach((source, i) => {
+      addTo(said, "sup", "", "[" + (i + 1) + "]");
+      const line = document.createElement("li");
+      line.append("[" + (i + 1) + "] ");
+      if (source.place) line.append(isolated("strong", source.place), " ");
+      line.append(isolated("span", source.text), " ");
+      addTo(line, "span", "soft", source.score);
+      cited.append(line);
+    });
+  }
+
+  function isolated(tag, text) {
+    const element = document.createElement(tag);
+    addTo(element, "bdi", "", text);
+    return element;
   }
 
   // where a text is explained again; "" if it is not known as the model got it

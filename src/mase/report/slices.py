@@ -143,6 +143,7 @@ def _text(entry: Entry) -> dict[str, Any]:
         "error": entry.error,
         "message": entry.message,
         "kept": entry.kept,
+        "answer": entry.answer,
     }
 
 

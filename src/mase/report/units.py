@@ -2,17 +2,20 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import isnan
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mase.arrays import Floats, Ints
+from mase.arrays import Bools, Floats, Ints
+from mase.attribution import Word
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["FieldText", "Units", "Words"]
 
+_MOST_SOURCES, _LARGEST_ERROR = 20, 1e300
 # Starts, ends, scores and standard errors, each `(w,)`.
 Words = tuple[Ints, Ints, Floats, Floats]
 # Name and text of a field of a document.
@@ -35,6 +38,7 @@ class Units:
     ends: Ints
     scores: Floats
     errors: Floats
+    cited: Bools
 
     @classmethod
     def of(cls, table: "pa.Table") -> "Units":
@@ -52,6 +56,7 @@ class Units:
             ends=_numbers(table, "end", 0)[order],
             scores=_floats(table, "score")[order],
             errors=_floats(table, "standard_error")[order],
+            cited=table.column("cited").fill_null(False).to_numpy()[order],
         )
 
     def of_text(self, row: int, response: str | None, fields: Sequence[FieldText]) -> Words:
@@ -76,6 +81,28 @@ class Units:
                     )
                 )
         return _joined(found)
+
+    def sources(self, row: int, fields: Sequence[FieldText]) -> list[Word]:
+        """Return the units of one text that are sources of its answer, or of a part of it, the strongest first.
+
+        There are at most `_MOST_SOURCES`, whatever a run of somebody else says.
+        """
+        first, last = np.searchsorted(self.rows, [row, row + 1])
+        places = first + np.flatnonzero(self.cited[first:last])
+        texts, found = dict(fields), dict[tuple[str, int, int], Word]()
+        for place in places[np.argsort(-self.scores[places], kind="stable")].tolist():
+            name, start, end = self.fields[self.field[place]] or "", int(self.starts[place]), int(self.ends[place])
+            error = None if isnan(self.errors[place]) else min(float(self.errors[place]), _LARGEST_ERROR)
+            word = Word(texts.get(name, "")[start:end], start, end, name, float(self.scores[place]), error)
+            found.setdefault((name, start, end), word)
+            if len(found) == _MOST_SOURCES:
+                break
+        return list(found.values())
+
+    def n_fields(self, row: int) -> int:
+        """Return the number of fields of one text that have units."""
+        first, last = np.searchsorted(self.rows, [row, row + 1])
+        return len(np.unique(self.field[first:last]))
 
 
 def _offsets(fields: Sequence[FieldText]) -> Iterator[tuple[int, int]]:

@@ -22,25 +22,33 @@ WHITE = ["gradient", "gradient-x-input", "integrated-gradients", "smoothgrad", "
 SEARCHES = ["greedy-search", "beam-search"]
 
 
+WITHOUT_ERRORS = ["random", "proxy-spex", *SEARCHES]
+
+
 BLACK = [
-    "lime", "lime-paper", "glime", "context-cite", "kernel-shap", "leverage-shap", "partition-shap", "occlusion",
-    *SEARCHES, "permutation-importance", "random",
+    "lime", "lime-paper", "glime", "context-cite", "proxy-spex", "kernel-shap", "leverage-shap", "partition-shap",
+    "occlusion", *SEARCHES, "permutation-importance", "random",
 ]  # fmt: skip
 
 
 BASELINES = [*WHITE, *BLACK]
 
 
+FASTER = {"proxy-spex": "boosted-trees(trees=40)"}
+
+
 @pytest.mark.parametrize("method", BASELINES)
 @pytest.mark.parametrize("link", ["probability", "margin"])
 def test_one_call_for_all(lstm, method, link):
-    first, second = (mase.Explainer(lstm, method=method, link=link, seed=5)(TEXT) for _ in range(2))
+    first, second = (
+        mase.Explainer(lstm, method=method, estimator=FASTER.get(method), link=link, seed=5)(TEXT) for _ in range(2)
+    )
     assert first == second
     assert len(first.scores) == 19
     assert first.link == link
     assert first.fit.n_queries + 2 * first.fit.n_gradients <= 1003  # a gradient costs about three evaluations
     assert (first.fit.n_gradients > 0) == (method in WHITE) == METHODS[method].needs_gradients
-    assert np.isfinite(first.standard_errors).all() == (method not in ("random", *SEARCHES))
+    assert np.isfinite(first.standard_errors).all() == (method not in WITHOUT_ERRORS)
     assert "nan" not in json.dumps(first.to_dict()).lower()
 
 

@@ -41,6 +41,7 @@ def test_a_run_holds_the_answers_that_were_generated(tmp_path):
     assert [(unit["field"], unit["text"], unit["rank"]) for unit in units] == [
         ("context", "Nobody came.", 2), ("context", "The dog ran.", 1),
     ]  # fmt: skip
+    assert [unit["cited"] for unit in units] == [False, True]
     assert made.manifest.asked.model["max_new_tokens"] == 128
     without = run(tmp_path / "without", fields=["context", "query"])
     assert [text["explained_answer"] for text in without.texts().to_pylist()] == [ANSWER, ANSWER, None, ANSWER]

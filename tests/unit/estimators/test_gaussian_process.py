@@ -97,6 +97,15 @@ def test_a_linear_model_is_found_exactly():
     assert found.dof == pytest.approx(P, abs=0.1)
 
 
+@pytest.mark.parametrize("p", [3, 10])
+def test_no_variance_is_negative_by_rounding(p):
+    design = Hadamard()
+    sample = design.draw(np.random.default_rng(0), 60, design.distribution(np.ones(p)))
+    found = GaussianProcess().fit(sample.problem(1e6 * sample.coordinates[:, 0], None))
+    assert (found.variances >= 0).all()
+    assert found.gamma == pytest.approx(1e6 * np.eye(p)[0], abs=1)
+
+
 def test_more_words_than_rows_and_constant_responses():
     rng, distribution = np.random.default_rng(0), Hadamard().distribution(np.ones(60))
     sample = Hadamard().draw(rng, 32, distribution)

@@ -10,14 +10,20 @@ peft = pytest.importorskip("peft")
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
+from tests.model_folders import edit  # noqa: E402
+from tests.unit.models.language.folders import causal_folder, seq2seq_folder, tokenizer  # noqa: E402
+
+import mase  # noqa: E402
 from mase import Explainer  # noqa: E402
 from mase.errors import CapabilityError, DataError  # noqa: E402
-from mase.models import load  # noqa: E402
+from mase.models import CausalLM, load  # noqa: E402
+from mase.models.language.loading import load_language_model  # noqa: E402
 
 # What peft asks of transformers.
 pytestmark = pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing. is deprecated:FutureWarning")
 TEXT = "a good film"
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "good", "film", "a"]
+ASKED = {"context": "the cat sat . the dog ran .", "query": "who sat ?", "answer": "the cat", "n_samples": 8}
 SIZES = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
 
 
@@ -117,3 +123,82 @@ def test_pairs_are_explained_as_by_the_merged_model(base, tmp_path):
         assert explainer.model.encode(pair).types == tuple(tokenizer(*pair)["token_type_ids"])
         np.testing.assert_allclose(explainer.model.predict([pair])[0], expected, rtol=1e-4)
     np.testing.assert_allclose(of_folder(pair).scores, merged.scores, rtol=1e-3, atol=1e-6)
+
+
+@pytest.fixture(scope="module")
+def llama(tmp_path_factory):
+    return causal_folder(tmp_path_factory.mktemp("language") / "llama")
+
+
+def adapted_language(llama, task="CAUSAL_LM", auto="AutoModelForCausalLM"):
+    """Return a language model with an adapter that changes something, and its tokenizer."""
+    model = getattr(transformers, auto).from_pretrained(llama)
+    torch.manual_seed(1)
+    lora = peft.LoraConfig(task_type=task, r=2, lora_alpha=8, init_lora_weights=False)
+    return peft.get_peft_model(model, lora).eval(), transformers.AutoTokenizer.from_pretrained(llama)
+
+
+@pytest.fixture
+def adapter(llama, tmp_path):
+    adapted_language(llama)[0].save_pretrained(tmp_path)
+    return tmp_path
+
+
+def cited(*model):
+    return mase.cite(*model, **ASKED).scores
+
+
+def test_language_models_are_explained_as_the_merged_one(llama, adapter):
+    model, its_tokenizer = adapted_language(llama)
+    of_objects = [cited(model, its_tokenizer), cited(CausalLM(model, its_tokenizer))]
+    merged = cited(model.merge_and_unload(), its_tokenizer)
+    for found in of_objects:
+        np.testing.assert_allclose(found, merged, rtol=1e-2, atol=1e-3)
+    np.testing.assert_array_equal(cited(adapter), merged)
+    np.testing.assert_array_equal(mase.Explainer(load(adapter), n_samples=8)("who sat ?").answer.generated, True)
+    assert not np.allclose(cited(llama), merged, rtol=0.05)
+    assert load_language_model(adapter).name == str(adapter)
+
+
+def test_an_adapter_of_an_encoder_and_a_decoder_is_one(tmp_path):
+    folder = seq2seq_folder(tmp_path / "t5")
+    adapted_language(folder, "SEQ_2_SEQ_LM", "AutoModelForSeq2SeqLM")[0].save_pretrained(tmp_path / "adapter")
+    assert type(load_language_model(tmp_path / "adapter")).__name__ == "Seq2Seq"
+
+
+def test_the_tokenizer_of_the_adapter_goes_before_that_of_its_base(adapter):
+    assert load_language_model(adapter).tokenizer.backend.chat_template is not None
+    tokenizer().save_pretrained(adapter)
+    assert load_language_model(adapter).tokenizer.backend.chat_template is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"task_type": "SEQ_CLS"}, "expected 'LORA' and 'CAUSAL_LM'; mase.explain"),
+        ({"task_type": ["CAUSAL_LM"]}, "expected 'LORA' and 'CAUSAL_LM'"),
+        ({"peft_type": "PROMPT_TUNING"}, "load the model with peft"),
+        ({"base_model_name_or_path": "no/such model"}, "hub"),
+        ({"r": 3}, "does not fit"),
+        ({"auto_mapping": {"base_model_class": "Popen", "parent_library": "subprocess"}}, "has auto_mapping"),
+    ],
+)
+def test_an_adapter_of_a_language_model_that_cannot_be_put_on_is_a_typed_error(adapter, changes, said):
+    edit(adapter, "adapter_config.json", **changes)
+    with pytest.raises(DataError, match=said):
+        load_language_model(adapter)
+
+
+def test_a_base_that_is_no_language_model_is_a_typed_error(llama, adapter, tmp_path):
+    folder = shutil.copytree(llama, tmp_path / "base")
+    edit(folder, architectures=["LlamaForSequenceClassification"])
+    edit(adapter, "adapter_config.json", base_model_name_or_path=str(folder))
+    with pytest.raises(DataError, match="base holds a LlamaForSequenceClassification, expected a language model"):
+        load_language_model(adapter)
+
+
+def test_learned_words_before_the_prompt_are_refused(llama):
+    model = transformers.AutoModelForCausalLM.from_pretrained(llama)
+    prompted = peft.get_peft_model(model, peft.PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=2))
+    with pytest.raises(CapabilityError, match="adapters of layers"):
+        mase.cite(prompted, tokenizer(), **ASKED)

@@ -19,6 +19,7 @@ from mase.errors import (
     UnknownNameError,
 )
 from mase.models import HuggingFace, bundled, load
+from mase.testing.look_up import FOLDER
 
 
 def test_loading_by_folder_and_by_name(small_bert, tmp_path):
@@ -44,6 +45,22 @@ def saved(small_bert, folder):
 def test_a_folder_in_half_precision_is_loaded_in_single(small_bert, tmp_path):
     folder = saved((copy.deepcopy(small_bert[0]).to(torch.bfloat16), small_bert[1]), tmp_path)
     assert {parameter.dtype for parameter in load(folder).module.parameters()} == {torch.float32}
+
+
+@pytest.mark.parametrize("shown", [True, False])
+def test_a_model_is_loaded_without_a_bar(small_bert, tmp_path, capsys, shown):
+    saved(small_bert, tmp_path)
+    log = transformers.utils.logging
+    before = log.is_progress_bar_enabled()
+    (log.enable_progress_bar if shown else log.disable_progress_bar)()
+    try:
+        capsys.readouterr()
+        load(tmp_path)
+        load(FOLDER)
+        assert capsys.readouterr() == ("", "")
+        assert log.is_progress_bar_enabled() == shown
+    finally:
+        (log.enable_progress_bar if before else log.disable_progress_bar)()
 
 
 def test_a_model_whose_head_was_never_trained_is_an_error(small_bert, tmp_path):

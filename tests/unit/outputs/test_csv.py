@@ -5,7 +5,7 @@ import io
 from dataclasses import replace
 
 import pytest
-from tests.answers import cited
+from tests.answers import ANSWER, cited
 from tests.attributions import attribution, two_fields
 
 import mase
@@ -54,10 +54,11 @@ def test_the_fit_is_told_on_all_and_on_held_out_rows():
     assert (row["r2"], row["r2_held_out"]) == ("0.75", "0.5")
 
 
-def test_the_sources_of_an_answer_are_told():
+def test_an_answer_and_its_sources_are_told():
     rows = table(cited(), two_fields())
     assert [row["cited"] for row in rows[:8]] == [""] * 4 + ["True", "False", "False", "False"]
-    assert {row["cited"] for row in rows[16:]} == {""}
+    assert {row["answer"] for row in rows[:16]} == {ANSWER}
+    assert {(row["cited"], row["answer"]) for row in rows[16:]} == {("", "")}
     assert [row["value"] for row in rows[::4]][:4] == ["2.0", "1.0", "0.0", "-1.0"]
 
 

@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 from urllib.parse import unquote
 
 import pytest
+from tests.answers import cited
 from tests.attributions import attribution
 from tests.runs import run_of
 from tests.summaries import example, summary, word
@@ -111,6 +112,29 @@ def test_the_first_texts_are_shaded(tmp_path):
     assert "<i c title=−0.125±0.020>dull</i>" in source
 
 
+def test_an_answer_stands_with_its_sources_above_the_prompt(tmp_path):
+    none = cited("No.", ((0, 3),), [[0.1] * 4])
+    source = made(tmp_path, [(cited(HOSTILE), ("pos", "web")), (none, ("pos", "web"))])
+    said = " ".join(Page(source).text.split())
+    assert '"the nonce" [1][2] [1] source 1 Paris is the capital of France. +7.50 ± 0.40[2] source 2' in said
+    assert "No.no source" in said
+    assert "What speaks for and against the answers" in said
+    assert "increases the probability of the answer" in said
+    assert Page(source).tags.count("script") == 1
+    plain = Page(made(tmp_path / "plain"))
+    assert "What speaks for and against each class" in plain.text
+    assert plain.tags.count("ol") == Page(source).tags.count("ol") - 2
+
+
+def test_a_model_without_probabilities_has_no_section_on_low_confidence(tmp_path):
+    found = summary(n=1)
+    values = tuple(replace(row, probability=None) for row in found.predictions)
+    for shown, predictions in ((True, found.predictions), (False, values)):
+        read = Page(made(tmp_path / str(shown), found=replace(found, predictions=predictions)))
+        assert ("low" in read.values("id"), "#low" in read.values("href")) == (shown, shown)
+        assert ("low" in read.values("value"), "unsure" in read.values("value")) == (shown, shown)
+
+
 @pytest.mark.parametrize("documents", [True, False])
 def test_a_page_without_texts_shows_none(tmp_path, documents):
     source = made(tmp_path, texts=False, documents=documents)
@@ -120,6 +144,13 @@ def test_a_page_without_texts_shows_none(tmp_path, documents):
     assert "this is a" not in read.text
     assert not [href for href in read.values("href") if "?" in href]
     assert "wonderful" in read.text
+
+
+def test_the_title_has_the_name_of_the_folder_of_the_model(tmp_path):
+    found = summary(n=1, model="/srv/models/look_up")
+    read = Page(made(tmp_path, found=found))
+    assert "look_up on 1 text" in read.text
+    assert read.text.count("/srv/models/look_up") == 1
 
 
 def test_without_true_classes_nothing_is_called_wrong(tmp_path):

@@ -114,12 +114,9 @@ def _cached(name: str) -> Path | None:
 def _silent() -> Iterator[None]:
     """Silence the warning of transformers that the head is new, which is intended here."""
     log = transformers.utils.logging
-    level, bar = log.get_verbosity(), log.is_progress_bar_enabled()
+    level = log.get_verbosity()
     log.set_verbosity_error()
-    log.disable_progress_bar()
     try:
         yield
     finally:
         log.set_verbosity(level)
-        if bar:
-            log.enable_progress_bar()

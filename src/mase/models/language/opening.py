@@ -21,6 +21,7 @@ def generates(model: object) -> bool:
     """Return whether an object is a language model of this library or of transformers, or a pipeline of one."""
     if isinstance(model, type):
         return False
+    model = _base(model)
     return isinstance(model, LanguageModel) or _is_pipeline(model) or _can_generate(model)
 
 
@@ -45,6 +46,7 @@ def language_model(model: Any, tokenizer: Any = None, *, name: str | None = None
         return model
     if _is_pipeline(model):
         return language_model(model.model, model.tokenizer, name=name)
+    model = _base(model)
     if not _can_generate(model):
         what = f"the class {model.__name__}" if isinstance(model, type) else f"of type {type(model).__name__}"
         raise OptionError(f"model is {what}, expected {_EXPECTED}")
@@ -57,6 +59,16 @@ def language_model(model: Any, tokenizer: Any = None, *, name: str | None = None
     from mase.models.language.causal import CausalLM
 
     return CausalLM(model, tokenizer, name=name)
+
+
+def _base(model: Any) -> Any:
+    """Return the model of transformers, with its adapted layers, inside a model of peft; any other object itself."""
+    peft = sys.modules.get("peft")
+    if peft is None or not isinstance(model, peft.PeftModel):
+        return model
+    from mase.models.lora import with_adapters
+
+    return with_adapters(model)
 
 
 def _can_generate(model: object) -> bool:

@@ -8,8 +8,9 @@ import torch
 
 from mase.errors import DataError
 from mase.models.document import is_taken
-from mase.models.language.kind import architecture, language_kind
-from mase.models.pretrained import LanguageKind, locate, read_language_model, read_tokenizer
+from mase.models.language.kind import TASKS, architecture, language_kind
+from mase.models.lora import read_adapted
+from mase.models.pretrained import LanguageKind, is_adapter_folder, locate, read_language_model, read_tokenizer
 
 __all__ = ["read_pretrained"]
 
@@ -29,7 +30,7 @@ def read_pretrained(
     Parameters
     ----------
     source
-        The folder or name.
+        The folder of a model, or of a LoRA adapter, which is merged into its base model; or a name.
     kind
         The kind of language model that is expected.
     tokenizer
@@ -48,10 +49,14 @@ def read_pretrained(
     name = os.fspath(source)
     try:
         folder = locate(source, download=download, trust_remote_code=trust_remote_code)
-        _check_kind(folder, kind)
         # Keep the random state: missing weights are initialised at random before the model is refused.
         with torch.random.fork_rng(devices=[]):
-            module, missing = read_language_model(folder, kind, trust_remote_code=trust_remote_code)
+            if is_adapter_folder(folder):
+                module, missing, folder = read_adapted(
+                    folder, TASKS[kind], lambda base, _: _read(base, kind), download=download
+                )
+            else:
+                module, missing = _read(folder, kind, trust_remote_code=trust_remote_code)
         tokenizer = tokenizer or read_tokenizer(folder, trust_remote_code=trust_remote_code)
     except DataError as error:
         if is_taken(name):
@@ -68,14 +73,20 @@ def read_pretrained(
     return module.eval(), tokenizer
 
 
+def _read(folder: Path, kind: LanguageKind, *, trust_remote_code: bool = False) -> tuple[Any, frozenset[str]]:
+    """Return the model in a folder, after a check of its kind, and the names of the weights that the folder lacks."""
+    _check_kind(folder, kind)
+    return read_language_model(folder, kind, trust_remote_code=trust_remote_code)
+
+
 def _check_kind(folder: Path, kind: LanguageKind) -> None:
     """Check that the configuration of a folder, if it names the class of its model, names one of this kind."""
     name, found = architecture(folder), language_kind(folder)
     if name is None or found == kind:
         return
     if found is not None:
-        raise DataError(f"it holds a {name}, expected one for {_ADAPTERS[kind]}; use {_ADAPTERS[found]}")
+        raise DataError(f"{folder} holds a {name}, expected one for {_ADAPTERS[kind]}; use {_ADAPTERS[found]}")
     raise DataError(
-        f"it holds a {name}, expected a language model, such as a LlamaForCausalLM or a T5ForConditionalGeneration; "
-        "mase.explain (mase explain) explains classifiers"
+        f"{folder} holds a {name}, expected a language model, such as a LlamaForCausalLM or a "
+        "T5ForConditionalGeneration; mase.explain (mase explain) explains classifiers"
     )

@@ -1,0 +1,87 @@
+"""Tests of the report of a corpus of prompts in a browser: with its script and without."""
+
+from dataclasses import replace
+
+import pytest
+
+from mase.report.folder import write_report
+from tests.answers import ANSWER, cited
+from tests.browser.conftest import AXE
+from tests.browser.test_html import RULES
+from tests.hostile.payloads import PAYLOADS
+from tests.runs import run_of
+from tests.summaries import summary
+
+SOURCES = "[1] source 1 Paris is the capital of France. +7.50 ± 0.40\n[2] source 2 The Seine flows through Paris. +4.50"
+
+
+@pytest.fixture
+def opened(chromium, tmp_path):
+    """A function that opens the report of a run of three answers, the last of which has no source."""
+    hostile = cited(PAYLOADS[0], ((0, len(PAYLOADS[0])),), [[6.0, 0.2, 3.0, -1.0]])
+    none = cited("It is unknown.", ((0, 14),), [[0.1, 0.2, -0.2, 0.1]])
+    run = run_of(tmp_path / "run", [(cited(), ()), (hostile, ()), (none, ())])
+    found = summary(n=3)
+    settings = replace(found.settings, low_confidence=None, label_column=None, group_column=None)
+    path = write_report(replace(found, run=run, settings=settings), tmp_path / "report")
+    contexts = []
+
+    def opened(**options):
+        contexts.append(chromium.new_context(**options))
+        tab = contexts[-1].new_page()
+        tab.errors = []
+        tab.on("pageerror", lambda error: tab.errors.append(str(error)))
+        tab.goto(path.as_uri())
+        return tab
+
+    yield opened
+    for context in contexts:
+        context.close()
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_an_answer_stands_with_its_sources_above_the_prompt(opened, script):
+    tab = opened(java_script_enabled=script)
+    if script:
+        tab.locator("#found", has_text="3 texts").wait_for()
+    rows = tab.locator(".texts > li")
+    assert rows.nth(0).locator("summary .class").inner_text().startswith(ANSWER)
+    for summary_ in tab.locator(".texts summary").all():
+        summary_.click()
+    assert rows.nth(0).locator(".said").inner_text() == f"{ANSWER}[1][2]"
+    assert rows.nth(0).locator(".cited").inner_text().startswith(SOURCES)
+    assert rows.nth(1).locator(".said").inner_text() == f"{PAYLOADS[0]}[1][2]"
+    assert rows.nth(2).locator(".said").inner_text() == "It is unknown.no source"
+    assert rows.nth(0).locator(".body > .text b").first.inner_text() == "Paris is the capital of France."
+    assert not tab.get_by_label("Predicted class").is_visible()
+    assert not tab.errors
+
+
+def test_answers_are_searched(opened):
+    tab = opened()
+    tab.get_by_label("Search in texts, answers and ids").fill("unknown")
+    tab.locator("#found", has_text="1 text with unknown").wait_for()
+    assert tab.locator(".texts .id").all_inner_texts() == ["id 2"]
+
+
+def test_lines_of_texts_and_of_words_are_as_wide_as_their_lists(opened):
+    tab = opened(viewport={"width": 1200, "height": 800})
+    tab.locator("#found", has_text="3 texts").wait_for()
+    lines = tab.locator("summary.item, summary.row")
+    assert lines.count() > 3
+    assert lines.evaluate_all("all => all.map(line => line.clientWidth - line.closest('li').clientWidth)") == (
+        [0] * lines.count()
+    )
+
+
+def test_axe_finds_nothing(opened):
+    if not AXE.is_file():
+        pytest.skip("axe-core is not installed: make browser")
+    tab = opened(bypass_csp=True, viewport={"width": 360, "height": 800})
+    tab.locator("#found", has_text="3 texts").wait_for()
+    for line in tab.locator(".texts summary").all():
+        line.click()
+    assert tab.evaluate("document.documentElement.scrollWidth") == 360
+    tab.add_script_tag(path=AXE)
+    found = tab.evaluate("rules => axe.run({ runOnly: rules, resultTypes: ['violations'] })", RULES)["violations"]
+    assert [f"{one['id']}: {node['html'][:200]}" for one in found for node in one["nodes"]] == []
