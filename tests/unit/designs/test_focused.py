@@ -68,3 +68,11 @@ def test_draws_of_the_coefficients_are_averaged():
     later = design.draw(np.random.default_rng(0), 4, design.distribution(np.ones(30)), np.stack([up, -up])[None])
     rates = 0.1 + 0.8 / (1 + np.exp((np.arange(30) - 10) / 4))
     assert later.laws.rates[0] == pytest.approx(1 - (rates + rates[::-1]) / 2)
+
+
+def test_chains_that_go_by_draws_find_a_linear_model():
+    truth = np.linspace(3, -3, 20)
+    found = run(linear(truth), "mase", n_samples=400, design="focused(chains=2, n_draws=5)")
+    assert found.estimate.gamma == pytest.approx(truth, abs=1e-8)
+    assert np.bincount(found.problem.chains).tolist() == [200, 200]
+    assert found.problem.n_intercepts == 1 + 4 * 2 * 2
