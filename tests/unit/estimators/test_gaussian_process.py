@@ -14,11 +14,11 @@ from mase.estimators.gaussian_process import GaussianProcess
 from mase.regression.laws import Laws
 from mase.regression.problem import Problem
 
-P = 9
+P = 8
 
 
 def smooth(seed, noise=0.0):
-    """Return a function of rows `(n, 9)`: strong units alone, in pairs, and saturating."""
+    """Return a function of rows `(n, 8)`: strong units alone, in pairs, and saturating."""
     rng = np.random.default_rng(seed)
     gamma = rng.standard_t(3, P)
     pairs = np.triu(rng.standard_normal((P, P)) * np.outer(np.abs(gamma), np.abs(gamma)), 1)
