@@ -8,7 +8,6 @@ from scipy.linalg import eigh, solve_triangular
 from scipy.special import expit, softmax
 
 from mase.arrays import Floats
-from mase.errors import OptionError
 from mase.estimators.empirical_bayes import EmpiricalBayes, correlations
 from mase.estimators.least_squares import LeastSquares
 from mase.regression.anova import Coefficients, Interactions
@@ -49,8 +48,8 @@ class GaussianProcess:
     responses is that of a Gaussian process. The scores are the posterior means of the coefficients that least squares
     has on all rows that the laws of the design can draw, each weighted by its probability.
 
-    So what is not linear is no noise here. It cancels where the rows are balanced, such as in mirrored pairs. What is
-    equal is not asked twice, and if all rows have been asked there is nothing left to estimate.
+    So what is not linear is no noise here. It cancels where the rows are balanced, as in a block of Hadamard rows and
+    its mirror image. Equal rows count once, and if all rows have been asked there is nothing left to estimate.
 
     Parameters
     ----------
@@ -75,8 +74,7 @@ class GaussianProcess:
     needs_gradients: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if not self.dof > 0:
-            raise OptionError(f"dof is {self.dof!r}, expected a number > 0")
+        EmpiricalBayes(self.dof)  # refuses the same
 
     def fit(self, problem: Problem) -> Estimate:
         """Return gamma `(p,)` with its posterior covariance."""
