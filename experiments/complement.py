@@ -127,7 +127,9 @@ over k = 1 ... 15. Below each figure: by how much `mase` is ahead on the same te
 bootstrap over texts); of sufficiency, lower is better. A method that explained fewer texts is compared on those. The
 BERTs are six-layer MiniLMs, explained in half precision, but for the rivals of BERT-IMDB and `mase (before)`. That is
 the default at commit cb3979a0, whose records this version cannot repeat. `experiments/complement.py` made this page;
-its first lines say how to repeat it. [The decision](../../docs/decisions/2026-11-23-kept-words.md) says what follows.
+its first lines say how to repeat it. The records of the rivals of LSTM-Reuters, of those of LSTM-IMDB with 150 or more
+texts, and of the BERTs come from an earlier script that is not committed.
+[The decision](../../docs/decisions/2026-11-23-kept-words.md) says what follows.
 """
 
 
