@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import numpy as np
-from scipy.linalg import eigh, solve_triangular
+from scipy.linalg import solve_triangular
 from scipy.special import expit, softmax
 
 from mase.arrays import Floats
@@ -87,15 +87,14 @@ class GaussianProcess:
         if rows.total <= _CONSTANT * float(problem.y @ problem.y):
             return Estimate(np.zeros(problem.p), no_scatter(problem.p), 0.0, prior=True)
         scales = np.ones(problem.p)
-        priors = (factor @ factor.T for factor in correlations(problem.p))
-        prior = max(priors, key=lambda one: _Fit.of(rows, one, scales, (_USUAL,)).evidence)
-        alike = found = _Fit.of(rows, prior, scales, _REACHES)
+        factor = max(correlations(problem.p), key=lambda one: _Fit.of(rows, one, scales, (_USUAL,)).evidence)
+        alike = found = _Fit.of(rows, factor, scales, _REACHES)
         for step in range(_STEPS):
             squares = (found.mean**2 + np.diag(found.covariance)) / found.prior
             scales = (self.dof + squares * scales) / (self.dof + 1)
             scales /= np.exp(np.log(scales).mean())
             reaches = (alike.reach,) if step < _STEPS - 1 else _REACHES
-            found = _Fit.of(rows, prior, scales, reaches)
+            found = _Fit.of(rows, factor, scales, reaches)
         # The scales are no more than an estimate: the covariance is averaged with that for equal scales.
         covariance = (alike.covariance + found.covariance) / 2
         known = np.diag(covariance) <= 0  # by rounding: the difference of two large numbers
@@ -105,22 +104,21 @@ class GaussianProcess:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """The different rows, as signs `(u, p)`, and the contrasts `(u, u - 1)` that do not depend on a constant.
+    """The different rows, as signs `(u, p)`, and what is known of the responses to them.
 
     Attributes
     ----------
-    signs, contrasts, target
+    signs, target
         See above, and the coefficients to be estimated.
     y
-        Contrasts of the mean responses of the rows `(u - 1,)`.
+        The mean response to each row `(u,)`, minus the mean over rows.
     total
         Sum of the squares of y.
     noise
-        Variance of the contrasts `(u - 1, u - 1)` by which equal rows differ, relative to that of the responses.
+        Variance of y `(u,)` by which equal rows differ, relative to that of the responses.
     """
 
     signs: Floats
-    contrasts: Floats
     target: Coefficients
     y: Floats
     total: float
@@ -133,11 +131,9 @@ class _Rows:
         means = np.bincount(group, problem.y) / counts
         within = float(np.sum((problem.y - means[group]) ** 2)) / max(problem.n - u, 1)
         noise = np.maximum(within / max(float(problem.y.var()), np.finfo(np.float64).tiny) / counts, u * _ROUNDING)
-        contrasts = np.linalg.qr(np.column_stack([np.ones(u), np.eye(u)[:, 1:]]))[0][:, 1:]
-        y = contrasts.T @ means
+        y = means - means.mean()
         signs = np.sign(rows - (problem.z.min() + problem.z.max()) / 2)
-        spread = (contrasts.T * noise) @ contrasts
-        return cls(signs, contrasts, Coefficients.of(laws), y, float(y @ y), spread)
+        return cls(signs, Coefficients.of(laws), y, float(y @ y), noise)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +162,13 @@ class _Fit:
     reach: float
 
     @classmethod
-    def of(cls, rows: _Rows, correlation: Floats, scales: Floats, reaches: tuple[float, ...]) -> Self:
-        """Return the posterior for the correlation `(p, p)` and the scales `(p,)` of the linear coefficients."""
-        root = np.sqrt(4 * scales / scales.sum())
-        prior = root[:, None] * correlation * root
-        parts = [_Part.of(rows, prior, scales, reach) for reach in reaches]
+    def of(cls, rows: _Rows, factor: Floats, scales: Floats, reaches: tuple[float, ...]) -> Self:
+        """Return the posterior for the scales `(p,)` of the linear coefficients.
+
+        Their correlation is factor factor', `(p, p)` each.
+        """
+        root = np.sqrt(4 * scales / scales.sum())[:, None] * factor
+        parts = [_Part.of(rows, root, scales, reach) for reach in reaches]
         joint = np.array([part.evidence for part in parts])
         shares = softmax(joint)
         means = np.array([part.mean for part in parts])
@@ -185,54 +183,81 @@ class _Fit:
 
 @dataclass(frozen=True, slots=True)
 class _Kernels:
-    """The kernels of the linear part and of the interactions, diagonalised together on the contrasts of the rows.
+    """The kernels of the linear part and of the interactions, diagonalised together on contrasts of the rows.
+
+    In d of the directions the linear part varies. In the others, `free - d` of them, there are only interactions.
 
     Attributes
     ----------
     ratios
-        Variance of the linear part in each of the r directions `(r,)`. That of the rest is 1.
-    y
-        The responses in these directions `(r,)`.
+        Variance of the linear part in each direction `(d,)`. That of the rest is 1.
+    free
+        Number of all directions.
     log_scale
         Logarithm of the determinant of the change to these directions.
-    linear, rest
-        Covariance of the linear part and of the rest of the coefficients with the directions, each `(r, p)`.
-    signs
-        The rows in these directions `(r, p)`.
+    y, linear, rest, signs
+        In the first d directions: the responses `(d,)`, the covariance of the linear part and of the rest of the
+        coefficients with them `(d, p)`, and the rows `(d, p)`.
+    other_y, other_rest
+        In the other directions: the sum of the squares of the responses, and their products with the covariance of the
+        rest of the coefficients `(p,)`.
+    other_squares
+        In the other directions: the products of the covariances of the rest of the coefficients `(p, p)`.
     spread
         Covariance of the rest of the coefficients `(p, p)`.
     """
 
     ratios: Floats
-    y: Floats
+    free: int
     log_scale: float
+    y: Floats
     linear: Floats
     rest: Floats
     signs: Floats
+    other_y: float
+    other_rest: Floats
+    other_squares: Floats
     spread: Floats
 
     @classmethod
-    def of(cls, rows: _Rows, prior: Floats, weights: Floats) -> Self:
-        """Return the kernels for a covariance `(p, p)` of the linear coefficients and weights `(p,)` of coordinates."""
-        signs, contrasts, interactions = rows.signs, rows.contrasts, Interactions.of(weights)
+    def of(cls, rows: _Rows, root: Floats, weights: Floats) -> Self:
+        """Return the kernels for a covariance of the linear coefficients and weights `(p,)` of coordinates.
+
+        The covariance is root root', `(p, p)` each.
+        """
+        signs, interactions = rows.signs, Interactions.of(weights)
+        (u, p), kernel = signs.shape, interactions.between(signs)
         # Where one coordinate has nearly all weight the kernel is a small difference of large numbers.
-        rounding = len(signs) * _CANCELLED * float(np.exp(-interactions.log_norm))
-        rest = contrasts.T @ interactions.between(signs) @ contrasts + rows.noise + rounding * np.eye(len(rows.y))
-        linear = contrasts.T @ (signs @ prior @ signs.T) @ contrasts / 4
-        lower = np.linalg.cholesky(rest)
-        whitened = solve_triangular(lower, linear, lower=True)
-        ratios, vectors = eigh(solve_triangular(lower, whitened.T, lower=True))
-        root = solve_triangular(lower, vectors, lower=True, trans="T").T
-        to_rows = root @ contrasts.T
+        rounding = u * _CANCELLED * float(np.exp(-interactions.log_norm))
+        kernel[np.diag_indices(u)] += rows.noise + rounding
+        lower = np.linalg.cholesky(kernel)
+        columns = np.column_stack([np.ones(u), rows.y, signs / 2, interactions.with_coefficients(signs, rows.target)])
+        constant, *white = np.split(solve_triangular(lower, columns, lower=True), [1, 2, 2 + p], axis=1)
+        length = float(np.linalg.norm(constant))
+        y, halves, rest = (_reflected(one, constant[:, 0], length) for one in white)
+        basis, values, vectors = np.linalg.svd(halves @ root, full_matrices=False)
+        own_y, own_rest = basis.T @ y, basis.T @ rest
+        other_y, other_rest = y - basis @ own_y, rest - basis @ own_rest
         return cls(
-            np.maximum(ratios, 0.0),
-            root @ rows.y,
-            float(np.log(np.diag(lower)).sum()),
-            to_rows @ (signs @ prior) / 2,
-            to_rows @ interactions.with_coefficients(signs, rows.target),
-            to_rows @ signs / 2,
+            values**2,
+            u - 1,
+            float(np.log(np.diag(lower)).sum() + np.log(length) - np.log(u) / 2),
+            own_y[:, 0],
+            values[:, None] * (vectors @ root.T),
+            own_rest,
+            basis.T @ halves,
+            float(np.sum(other_y**2)),
+            (other_rest.T @ other_y)[:, 0],
+            other_rest.T @ other_rest,
             interactions.of_coefficients(rows.target),
         )
+
+
+def _reflected(columns: Floats, constant: Floats, length: float) -> Floats:
+    """Return columns `(u, k)` in an orthonormal basis `(u - 1,)` of what is orthogonal to a constant `(u,)`."""
+    mirror = constant.copy()
+    mirror[0] += np.copysign(length, mirror[0])
+    return np.asarray((columns - np.outer(mirror, (2 / (mirror @ mirror)) * (mirror @ columns)))[1:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,28 +271,29 @@ class _Part:
     evidence: float
 
     @classmethod
-    def of(cls, rows: _Rows, prior: Floats, scales: Floats, reach: float) -> Self:
-        """Return the posterior for a covariance `(p, p)` of the linear coefficients, under which rows have variance 1.
+    def of(cls, rows: _Rows, root: Floats, scales: Floats, reach: float) -> Self:
+        """Return the posterior for a covariance of the linear coefficients, under which rows have variance 1.
 
-        Each array over the grid has a row for each linear share.
+        It is root root', `(p, p)` each. Each array over the grid has a row for each linear share.
         """
         weights = np.full(len(scales), _MOST) if np.isinf(reach) else np.minimum(reach * scales / scales.sum(), _MOST)
-        kernels = _Kernels.of(rows, prior, weights)
-        precision = 1 / (np.outer(_LINEAR, kernels.ratios) + _REST[:, None])
-        free = len(kernels.y)
-        squares = np.maximum(precision @ kernels.y**2, _LEAST * rows.total)
-        likelihood = -0.5 * (free * np.log(squares / rows.total) - np.log(precision).sum(axis=1))
+        kernels = _Kernels.of(rows, root, weights)
+        precision, free = 1 / (np.outer(_LINEAR, kernels.ratios) + _REST[:, None]), kernels.free
+        squares = np.maximum(precision @ kernels.y**2 + kernels.other_y / _REST, _LEAST * rows.total)
+        log_determinant = np.log(precision).sum(axis=1) - (free - len(kernels.y)) * np.log(_REST)
+        likelihood = -0.5 * (free * np.log(squares / rows.total) - log_determinant)
         joint = likelihood - kernels.log_scale + _LOG_PRIOR
         chosen = softmax(joint)
         fitted = precision * kernels.y
         means = _LINEAR[:, None] * (fitted @ kernels.linear) + _REST[:, None] * (fitted @ kernels.rest)
+        means += kernels.other_rest
         mean = np.asarray(chosen @ means)
         between = (means - mean) * np.sqrt(chosen)[:, None]
         # The mean of the variance over its posterior, which is inverse gamma.
         scale = chosen * squares / max(free - 2, 1)
-        parts = ((_LINEAR, kernels.linear, prior), (_REST, kernels.rest, kernels.spread))
+        parts = ((_LINEAR, kernels.linear, root @ root.T), (_REST, kernels.rest, kernels.spread))
         before = sum((scale @ share) * spread for share, _, spread in parts)
-        covariance, used = between.T @ between + before, 0.0
+        covariance, used = between.T @ between + before - (scale @ _REST) * kernels.other_squares, 0.0
         for share, one, _ in parts:
             used += float(np.sum(((chosen * share) @ precision) @ (one * kernels.signs)))
             for other_share, other, _ in parts:

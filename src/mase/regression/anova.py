@@ -85,23 +85,23 @@ class Interactions:
 
     def with_coefficients(self, signs: Floats, target: Coefficients) -> Floats:
         """Return the covariance `(u, p)` of the values at rows of signs `(u, p)` with the coefficients."""
-        found = np.zeros(signs.shape)
-        for share, means, centre in zip(target.shares, target.means, target.centres, strict=True):
-            factors = 1 + self.weights * means * signs
-            product = share * np.exp(np.log(factors).sum(axis=1) - self.log_norm)
-            found += ((means + self.weights * signs) / factors - centre) * product[:, None]
-        return np.asarray(target.solved(found) - 2 * np.exp(-self.log_norm) * self.weights * signs)
+        means, weights = target.means, self.weights
+        # Factors 1 + rho m s and their derivatives are linear in a sign s.
+        up, down = 1 + weights * means, 1 - weights * means
+        logs = np.log(up * down).sum(axis=1) / 2 + signs @ (np.log(up / down) / 2).T
+        products = target.shares * np.exp(logs - self.log_norm)
+        above, below = (means + weights) / up, (means - weights) / down
+        found = products @ ((above + below) / 2 - target.centres) + signs * (products @ ((above - below) / 2))
+        return np.asarray(target.solved(found) - 2 * np.exp(-self.log_norm) * weights * signs)
 
     def of_coefficients(self, target: Coefficients) -> Floats:
         """Return the covariance `(p, p)` of the coefficients."""
-        p = len(self.weights)
-        found, laws = np.zeros((p, p)), list(zip(target.shares, target.means, target.centres, strict=True))
-        for share, one, centre in laws:
-            for other_share, other, other_centre in laws:
-                factors = 1 + self.weights * one * other
-                product = share * other_share * np.exp(np.log(factors).sum() - self.log_norm)
-                first, second = (one + self.weights * other) / factors, (other + self.weights * one) / factors
-                found += product * np.outer(first - centre, second - other_centre)
-                found += product * np.diag((one * other + self.weights) / factors - first * second)
-        linear = 4 * np.exp(-self.log_norm) * np.diag(self.weights)
-        return np.asarray(target.solved(target.solved(found).T) - linear)
+        means, weights = target.means, self.weights
+        one, other = (index.ravel() for index in np.indices((len(means), len(means))))
+        factors = 1 + weights * means[one] * means[other]
+        products = np.exp(np.log(factors).sum(axis=1) - self.log_norm) * target.shares[one] * target.shares[other]
+        first, second = (means[one] + weights * means[other]) / factors, (means[other] + weights * means[one]) / factors
+        crossed = (products[:, None] * (first - target.centres[one])).T @ (second - target.centres[other])
+        own = products @ ((means[one] * means[other] + weights) / factors - first * second)
+        linear = 4 * np.exp(-self.log_norm) * weights
+        return np.asarray(target.solved(target.solved(crossed + np.diag(own)).T) - np.diag(linear))
