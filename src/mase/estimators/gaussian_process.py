@@ -1,13 +1,13 @@
 """Regression with interactions as a random part: what rows of zeros and ones leave open is what was not asked."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import expit, softmax
 
-from mase.arrays import Floats
+from mase.arrays import Floats, Ints
 from mase.estimators.empirical_bayes import EmpiricalBayes, correlations
 from mase.estimators.least_squares import LeastSquares
 from mase.regression.anova import Coefficients, Interactions
@@ -36,8 +36,12 @@ _CANCELLED = 4e-15
 _CONSTANT = 1e-24
 # The least share of the squares of responses that is not linear.
 _LEAST = 1e-15
-# Steps of the EM algorithm for the scales.
-_STEPS = 8
+# Steps of the EM algorithm for the scales, and those of a rough estimate.
+_STEPS, _ROUGH_STEPS = 8, 1
+# Of more rows, so many tune the prior.
+_MOST_TUNED = 256
+# Of more rows least squares has hardly any error, and this estimate would take long.
+_MOST_ROWS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,28 +82,126 @@ class GaussianProcess:
 
     def fit(self, problem: Problem) -> Estimate:
         """Return gamma `(p,)` with its posterior covariance."""
-        if problem.unlimited:
-            return LeastSquares().fit(problem)
-        laws = problem.laws
-        if laws is None or np.ptp(problem.weights) > 0 or not 1 < problem.p <= MOST_CORRELATED:
-            return EmpiricalBayes(self.dof).fit(problem)
-        rows = _Rows.of(problem, laws)
-        if rows.total <= _CONSTANT * float(problem.y @ problem.y):
+        other = self._other(problem)
+        if other is not None:
+            return other.fit(problem)
+        assert problem.laws is not None
+        rows = _Rows.of(problem, problem.laws)
+        if rows.constant:
             return Estimate(np.zeros(problem.p), no_scatter(problem.p), 0.0, prior=True)
-        scales = np.ones(problem.p)
-        factor = max(correlations(problem.p), key=lambda one: _Fit.of(rows, one, scales, (_USUAL,)).evidence)
-        alike = found = _Fit.of(rows, factor, scales, _REACHES)
-        for step in range(_STEPS):
-            squares = (found.mean**2 + np.diag(found.covariance)) / found.prior
-            scales = (self.dof + squares * scales) / (self.dof + 1)
-            scales /= np.exp(np.log(scales).mean())
-            reaches = (alike.reach,) if step < _STEPS - 1 else _REACHES
-            found = _Fit.of(rows, factor, scales, reaches)
+        few = rows
+        if problem.n > _MOST_TUNED:
+            chosen = np.sort(np.random.default_rng(0).permutation(problem.n)[:_MOST_TUNED])
+            few = _Rows.of(problem.rows(chosen), problem.laws)
+        few = rows if few.constant else few
+        prior, alike, found = self._tuned(few)
+        if few is not rows:
+            alike = _Fit.of(rows, _Prior.of(prior.factor), alike.reaches[:1])
+            prior = self._updated(prior, _Fit.of(rows, prior, found.reaches[:1]))
+            found = _Fit.of(rows, prior, found.reaches[:2])
         # The scales are no more than an estimate: the covariance is averaged with that for equal scales.
         covariance = (alike.covariance + found.covariance) / 2
+        if problem.chains is not None:
+            covariance[np.diag_indices(problem.p)] += _between(problem, problem.chains, rows, prior, found)
         known = np.diag(covariance) <= 0  # by rounding: the difference of two large numbers
         covariance[known] = covariance[:, known] = 0.0
-        return Estimate(found.mean, covariance, found.used, prior=True)
+        return Estimate(found.mean, covariance, found.used, prior=True, changes=_changes(rows, prior, found))
+
+    def rough(self, problem: Problem) -> Estimate:
+        """Return a cheaper estimate, from equal scales and one step of EM, without correlations."""
+        other = self._other(problem)
+        if other is not None:
+            return other.fit(problem)
+        assert problem.laws is not None
+        rows = _Rows.of(problem, problem.laws)
+        if rows.constant:
+            return Estimate(np.zeros(problem.p), no_scatter(problem.p), 0.0, prior=True)
+        prior = _Prior.of(np.eye(problem.p))
+        for _ in range(_ROUGH_STEPS):
+            prior = self._updated(prior, _Fit.of(rows, prior, (_USUAL,)))
+        found = _Fit.of(rows, prior, (_USUAL,))
+        return Estimate(found.mean, found.covariance, found.used, prior=True)
+
+    def _other(self, problem: Problem) -> "EmpiricalBayes | LeastSquares | None":
+        """Return the estimator of problems that this one is not for; None if it is."""
+        if problem.unlimited or (problem.n > _MOST_ROWS and problem.n > 2 * problem.p):
+            return LeastSquares()
+        if problem.laws is None or np.ptp(problem.weights) > 0 or not 1 < problem.p <= MOST_CORRELATED:
+            return EmpiricalBayes(self.dof)
+        return None
+
+    def _tuned(self, rows: "_Rows") -> tuple["_Prior", "_Fit", "_Fit"]:
+        """Return the prior that fits the responses, and the posteriors for equal scales and for those of the prior."""
+        priors = [_Prior.of(factor) for factor in correlations(rows.signs.shape[1])]
+        prior = max(priors, key=lambda one: _Fit.of(rows, one, (_USUAL,)).evidence)
+        alike = found = _Fit.of(rows, prior, _REACHES)
+        for step in range(_STEPS):
+            prior = self._updated(prior, found)
+            found = _Fit.of(rows, prior, alike.reaches[:1] if step < _STEPS - 1 else _REACHES)
+        return prior, alike, found
+
+    def _updated(self, prior: "_Prior", found: "_Fit") -> "_Prior":
+        """Return the prior with the scales of a step of EM."""
+        squares = (found.mean**2 + np.diag(found.covariance)) / found.prior
+        scales = (self.dof + squares * prior.scales) / (self.dof + 1)
+        return _Prior(prior.factor, scales / np.exp(np.log(scales).mean()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Prior:
+    """The correlation of the linear coefficients factor factor', `(p, p)` each, and their scales `(p,)`."""
+
+    factor: Floats
+    scales: Floats
+
+    @classmethod
+    def of(cls, factor: Floats) -> Self:
+        """Return equal scales."""
+        return cls(factor, np.ones(len(factor)))
+
+    @property
+    def root(self) -> Floats:
+        """A root `(p, p)` of the covariance of the linear coefficients, under which a row has variance 1."""
+        return np.asarray(np.sqrt(4 * self.scales / self.scales.sum())[:, None] * self.factor)
+
+    def weights(self, reach: float) -> Floats:
+        """Return the weights `(p,)` of the coordinates in the kernel of interactions."""
+        if np.isinf(reach):
+            return np.full(len(self.scales), _MOST)
+        return np.asarray(np.minimum(reach * self.scales / self.scales.sum(), _MOST))
+
+
+def _between(problem: Problem, chains: Ints, rows: "_Rows", prior: _Prior, found: "_Fit") -> Floats:
+    """Return the variances `(p,)` of the mean of the coefficients under the laws of each chain.
+
+    They are a share of the squared coefficients: a mean over the coefficients, weighted by the cube of their magnitude.
+    """
+    assert problem.laws is not None
+    laws = [problem.laws.rows(chains == chain) for chain in np.unique(chains)]
+    of_chains = (replace(rows, target=Coefficients.of(own)) for own in laws)
+    means = np.stack([_Fit.of(one, prior, found.reaches[:1]).mean for one in of_chains])
+    weights = np.abs(found.mean)
+    spread = float(weights @ means.var(axis=0, ddof=1)) / len(means)
+    return np.asarray(spread / max(float((weights**3).sum()), np.finfo(np.float64).tiny) * weights**2)
+
+
+def _changes(rows: "_Rows", prior: _Prior, found: "_Fit") -> Floats:
+    """Return what each row, with all equal to it, adds to the coefficients `(n, p)`, with the prior as it is."""
+    interactions, root = Interactions.of(prior.weights(found.reaches[0])), prior.root
+    kernel, linear, rest = interactions.between(rows.signs), found.share, 1 - found.share
+    kernel[np.diag_indices(len(kernel))] += rows.variances(interactions)
+    inverse = solve_triangular(np.linalg.cholesky(kernel), np.eye(len(kernel)), lower=True)
+    constant = inverse.sum(axis=1)
+    white = _reflected(inverse, constant, float(np.linalg.norm(constant)))
+    basis, values, vectors = np.linalg.svd(white @ rows.signs / 2 @ root, full_matrices=False)
+    inside = basis.T @ white
+    outside = white - basis @ inside
+    spread = 1 / (linear * values**2 + rest)
+    precision = (inside.T * spread) @ inside + outside.T @ outside / rest
+    errors = precision @ rows.y / np.diag(precision)
+    pulls = (inside.T * (spread * linear * values)) @ (vectors @ root.T)
+    pulls += precision @ (rest * interactions.with_coefficients(rows.signs, rows.target))
+    return np.asarray((errors[:, None] * pulls)[rows.group])
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +218,10 @@ class _Rows:
         Sum of the squares of y.
     noise
         Variance of y `(u,)` by which equal rows differ, relative to that of the responses.
+    group
+        The different row that each row `(n,)` is.
+    constant
+        Whether all responses are the same up to rounding.
     """
 
     signs: Floats
@@ -123,6 +229,8 @@ class _Rows:
     y: Floats
     total: float
     noise: Floats
+    group: Ints
+    constant: bool
 
     @classmethod
     def of(cls, problem: Problem, laws: Laws) -> Self:
@@ -133,7 +241,14 @@ class _Rows:
         noise = np.maximum(within / max(float(problem.y.var()), np.finfo(np.float64).tiny) / counts, u * _ROUNDING)
         y = means - means.mean()
         signs = np.sign(rows - (problem.z.min() + problem.z.max()) / 2)
-        return cls(signs, Coefficients.of(laws), y, float(y @ y), noise)
+        total = float(y @ y)
+        constant = total <= _CONSTANT * float(problem.y @ problem.y)
+        return cls(signs, Coefficients.of(laws), y, total, noise, group, constant)
+
+    def variances(self, interactions: Interactions) -> Floats:
+        """Return the variance `(u,)` that is added to the kernel of the interactions."""
+        # Where one coordinate has nearly all weight the kernel is a small difference of large numbers.
+        return self.noise + len(self.y) * _CANCELLED * float(np.exp(-interactions.log_norm))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +265,10 @@ class _Fit:
         Effective number of coefficients.
     evidence
         The logarithm of the probability of the responses, up to a constant.
-    reach
-        The most probable reach.
+    reaches
+        The reaches, the most probable one first.
+    share
+        The most probable share that is linear, of the most probable reach.
     """
 
     mean: Floats
@@ -159,16 +276,13 @@ class _Fit:
     prior: Floats
     used: float
     evidence: float
-    reach: float
+    reaches: tuple[float, ...]
+    share: float
 
     @classmethod
-    def of(cls, rows: _Rows, factor: Floats, scales: Floats, reaches: tuple[float, ...]) -> Self:
-        """Return the posterior for the scales `(p,)` of the linear coefficients.
-
-        Their correlation is factor factor', `(p, p)` each.
-        """
-        root = np.sqrt(4 * scales / scales.sum())[:, None] * factor
-        parts = [_Part.of(rows, root, scales, reach) for reach in reaches]
+    def of(cls, rows: _Rows, prior: _Prior, reaches: tuple[float, ...]) -> Self:
+        """Return the posterior for a prior of the linear coefficients."""
+        parts = [_Part.of(rows, prior, reach) for reach in reaches]
         joint = np.array([part.evidence for part in parts])
         shares = softmax(joint)
         means = np.array([part.mean for part in parts])
@@ -177,8 +291,10 @@ class _Fit:
         within = sum(share * part.covariance for share, part in zip(shares, parts, strict=True))
         unknown = shares @ [part.prior for part in parts]
         used = float(shares @ [part.used for part in parts])
-        evidence, best = float(np.logaddexp.reduce(joint)), reaches[int(joint.argmax())]
-        return cls(mean, np.asarray(within + between.T @ between), unknown, used, evidence, best)
+        order = np.argsort(-joint, kind="stable")
+        best = tuple(reaches[index] for index in order)
+        evidence, share = float(np.logaddexp.reduce(joint)), parts[order[0]].share
+        return cls(mean, np.asarray(within + between.T @ between), unknown, used, evidence, best, share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,9 +343,7 @@ class _Kernels:
         """
         signs, interactions = rows.signs, Interactions.of(weights)
         (u, p), kernel = signs.shape, interactions.between(signs)
-        # Where one coordinate has nearly all weight the kernel is a small difference of large numbers.
-        rounding = u * _CANCELLED * float(np.exp(-interactions.log_norm))
-        kernel[np.diag_indices(u)] += rows.noise + rounding
+        kernel[np.diag_indices(u)] += rows.variances(interactions)
         lower = np.linalg.cholesky(kernel)
         columns = np.column_stack([np.ones(u), rows.y, signs / 2, interactions.with_coefficients(signs, rows.target)])
         constant, *white = np.split(solve_triangular(lower, columns, lower=True), [1, 2, 2 + p], axis=1)
@@ -269,15 +383,13 @@ class _Part:
     prior: Floats
     used: float
     evidence: float
+    share: float
 
     @classmethod
-    def of(cls, rows: _Rows, root: Floats, scales: Floats, reach: float) -> Self:
-        """Return the posterior for a covariance of the linear coefficients, under which rows have variance 1.
-
-        It is root root', `(p, p)` each. Each array over the grid has a row for each linear share.
-        """
-        weights = np.full(len(scales), _MOST) if np.isinf(reach) else np.minimum(reach * scales / scales.sum(), _MOST)
-        kernels = _Kernels.of(rows, root, weights)
+    def of(cls, rows: _Rows, prior: _Prior, reach: float) -> Self:
+        """Return the posterior for a prior. Each array over the grid has a row for each linear share."""
+        root = prior.root
+        kernels = _Kernels.of(rows, root, prior.weights(reach))
         precision, free = 1 / (np.outer(_LINEAR, kernels.ratios) + _REST[:, None]), kernels.free
         squares = np.maximum(precision @ kernels.y**2 + kernels.other_y / _REST, _LEAST * rows.total)
         log_determinant = np.log(precision).sum(axis=1) - (free - len(kernels.y)) * np.log(_REST)
@@ -298,4 +410,5 @@ class _Part:
             used += float(np.sum(((chosen * share) @ precision) @ (one * kernels.signs)))
             for other_share, other, _ in parts:
                 covariance -= (one.T * ((scale * share * other_share) @ precision)) @ other
-        return cls(mean, covariance, np.diag(before), used, float(np.logaddexp.reduce(joint)))
+        share = float(_LINEAR[chosen.argmax()])
+        return cls(mean, covariance, np.diag(before), used, float(np.logaddexp.reduce(joint)), share)

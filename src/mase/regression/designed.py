@@ -10,7 +10,7 @@ from mase.errors import OptionError
 from mase.regression.covariance import no_scatter
 from mase.regression.diagnostics import adjusted_r2, coefficients, condition, constant, quality_notes, split_half
 from mase.regression.estimate import Estimate
-from mase.regression.estimator import Estimator
+from mase.regression.estimator import Estimator, Planner
 from mase.regression.held_out import held_out_r2
 from mase.regression.interactions import interactions
 from mase.regression.oracle import Oracle
@@ -155,11 +155,17 @@ class Regression:
     def _so_far(self, problem: Problem, rng: np.random.Generator) -> Floats:
         """Return the coefficients `(p,)`, or d draws of those of each of k chains `(k, d, p)`."""
         n_draws = self.design.n_draws if isinstance(self.design, ChainedDesign) else 0
+        fit = self.estimator.rough if isinstance(self.estimator, Planner) else self.estimator.fit
         if n_draws:
-            return np.stack([self.estimator.fit(chain).draws(rng, n_draws) for chain in problem.by_chain()])
+            return np.stack([fit(chain).draws(rng, n_draws) for chain in problem.by_chain()])
         if problem.chains is not None:
-            return np.stack([coefficients(self.estimator, chain)[None] for chain in problem.by_chain()])
-        return coefficients(self.estimator, problem)
+            return np.stack([self._planned(chain)[None] for chain in problem.by_chain()])
+        return self._planned(problem)
+
+    def _planned(self, problem: Problem) -> Floats:
+        """Return the coefficients `(p,)` by which the next round is planned."""
+        rough = self.estimator.rough(problem).gamma if isinstance(self.estimator, Planner) else None
+        return coefficients(self.estimator, problem) if rough is None else rough
 
     def _tell(self, oracle: Oracle, sample: Sample, responses: Floats, problem: Problem) -> None:
         """Offer the solution so far, if somebody follows; it is computed if it is wanted."""

@@ -19,6 +19,7 @@ class Estimate:
     variances `(p,)`, and covariances count as 0. It is NaN if gamma estimates nothing. `fallback` is a sentence that
     says why the estimator fell back to another one; None if it did not. With a `prior` there may be few rows.
     `leverages` `(n,)` are the changes of z.gamma with the row's own centred response; None if they are unknown.
+    `changes` `(n, p)` are gamma minus what it would be without the row and all rows equal to it; None if unknown.
     """
 
     gamma: Floats
@@ -27,6 +28,7 @@ class Estimate:
     fallback: str | None = None
     prior: bool = False
     leverages: Floats | None = None
+    changes: Floats | None = None
 
     @property
     def variances(self) -> Floats:

@@ -6,7 +6,7 @@ from mase.arrays import Floats
 from mase.regression.estimate import Estimate
 from mase.regression.problem import Problem
 
-__all__ = ["Estimator", "Solver"]
+__all__ = ["Estimator", "Planner", "Solver"]
 
 
 class Estimator(Protocol):
@@ -34,4 +34,13 @@ class Solver(Protocol):
 
     def solve(self, problem: Problem) -> Floats:
         """Return the same gamma `(p,)` as `fit`."""
+        ...
+
+
+@runtime_checkable
+class Planner(Protocol):
+    """An estimator with a cheaper one of the same coefficients, by which a design plans its next round."""
+
+    def rough(self, problem: Problem) -> Estimate:
+        """Return gamma `(p,)` with its covariance."""
         ...

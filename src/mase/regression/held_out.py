@@ -37,7 +37,9 @@ def held_out_r2(
     groups = _groups(problem.z * turned[:, None])
     if groups.max() < 2 * _FOLDS:
         return None
-    if estimate.leverages is None or _spread_over_intercepts(problem, groups):
+    if estimate.changes is not None:
+        errors = _changed(problem, estimate.gamma, estimate.changes, groups)
+    elif estimate.leverages is None or _spread_over_intercepts(problem, groups):
         errors = _refitted(problem, estimator, groups)
     else:
         errors = _left_out(problem, estimate.gamma, estimate.leverages, groups, turned)
@@ -87,6 +89,27 @@ def _left_out(problem: Problem, gamma: Floats, leverages: Floats, groups: Ints, 
     rest = 1 - np.bincount(groups, leverages)[groups]
     rest = np.where(rest > _UNDETERMINED, rest, np.nan)
     return np.asarray(residuals + leverages / problem.weights * pulled / rest)
+
+
+def _changed(problem: Problem, gamma: Floats, changes: Floats, groups: Ints) -> Floats:
+    """Return the errors `(n,)` of predictions without each group of equal rows; NaN where no other row remains.
+
+    Without them the coefficients are gamma minus the `changes` `(n, p)`, and the intercept is that of the other rows.
+    """
+    labels = np.zeros(problem.n, dtype=np.int64) if problem.groups is None else problem.groups
+    columns = np.column_stack([np.ones(problem.n), problem.y - problem.z @ gamma, problem.z])
+    others = _sums(columns, labels) - _sums(columns, labels * (groups.max() + 1) + groups)
+    n = np.where(others[:, 0] > 0, others[:, 0], np.nan)
+    apart = columns[:, 1:] - others[:, 1:] / n[:, None]
+    return np.asarray(apart[:, 0] + np.einsum("np,np->n", apart[:, 1:], changes))
+
+
+def _sums(columns: Floats, labels: Ints) -> Floats:
+    """Return for each row the sum of the rows `(n, k)` that have its label."""
+    _, index = np.unique(labels, return_inverse=True)
+    sums = np.zeros((index.max() + 1, columns.shape[1]))
+    np.add.at(sums, index, columns)
+    return np.asarray(sums[index])
 
 
 def _refitted(problem: Problem, estimator: Estimator, groups: Ints) -> Floats:
