@@ -39,7 +39,7 @@ _LEAST = 1e-15
 # Steps of the EM algorithm for the scales, and those of a rough estimate.
 _STEPS, _ROUGH_STEPS = 8, 1
 # Of more rows, so many tune the prior.
-_MOST_TUNED = 256
+_MOST_TUNED = 128
 # Of more rows least squares has hardly any error, and this estimate would take long.
 _MOST_ROWS = 2_000
 
@@ -100,7 +100,8 @@ class GaussianProcess:
             prior = self._updated(prior, _Fit.of(rows, prior, found.reaches[:1]))
             found = _Fit.of(rows, prior, found.reaches[:2])
         # The scales are no more than an estimate: the covariance is averaged with that for equal scales.
-        covariance = (alike.covariance + found.covariance) / 2
+        unsure = min(1.0, _MOST_TUNED / problem.n) / 2
+        covariance = unsure * alike.covariance + (1 - unsure) * found.covariance
         if problem.chains is not None:
             covariance[np.diag_indices(problem.p)] += _between(problem, problem.chains, rows, prior, found)
         known = np.diag(covariance) <= 0  # by rounding: the difference of two large numbers

@@ -8,7 +8,7 @@ import numpy as np
 from mase.arrays import Floats
 from mase.errors import OptionError
 from mase.regression.covariance import no_scatter
-from mase.regression.diagnostics import adjusted_r2, coefficients, condition, constant, quality_notes, split_half
+from mase.regression.diagnostics import adjusted_r2, coefficients, condition, constant, planned, quality_notes, split_half
 from mase.regression.estimate import Estimate
 from mase.regression.estimator import Estimator, Planner
 from mase.regression.held_out import held_out_r2
@@ -159,13 +159,8 @@ class Regression:
         if n_draws:
             return np.stack([fit(chain).draws(rng, n_draws) for chain in problem.by_chain()])
         if problem.chains is not None:
-            return np.stack([self._planned(chain)[None] for chain in problem.by_chain()])
-        return self._planned(problem)
-
-    def _planned(self, problem: Problem) -> Floats:
-        """Return the coefficients `(p,)` by which the next round is planned."""
-        rough = self.estimator.rough(problem).gamma if isinstance(self.estimator, Planner) else None
-        return coefficients(self.estimator, problem) if rough is None else rough
+            return np.stack([planned(self.estimator, chain)[None] for chain in problem.by_chain()])
+        return planned(self.estimator, problem)
 
     def _tell(self, oracle: Oracle, sample: Sample, responses: Floats, problem: Problem) -> None:
         """Offer the solution so far, if somebody follows; it is computed if it is wanted."""

@@ -7,7 +7,7 @@ import numpy as np
 from mase.arrays import Bools, Floats
 from mase.attribution import LISTED, Note
 from mase.regression.estimate import Estimate
-from mase.regression.estimator import Estimator, Solver
+from mase.regression.estimator import Estimator, Planner, Solver
 from mase.regression.oracle import Oracle
 from mase.regression.problem import Problem, Sample
 
@@ -16,6 +16,7 @@ __all__ = [
     "coefficients",
     "condition",
     "constant",
+    "planned",
     "quality_notes",
     "share_explained",
     "split_half",
@@ -77,6 +78,11 @@ def coefficients(estimator: Estimator, problem: Problem) -> Floats:
     return estimator.solve(problem) if isinstance(estimator, Solver) else estimator.fit(problem).gamma
 
 
+def planned(estimator: Estimator, problem: Problem) -> Floats:
+    """Return gamma `(p,)` as a design plans by it: roughly, if the estimator can."""
+    return estimator.rough(problem).gamma if isinstance(estimator, Planner) else coefficients(estimator, problem)
+
+
 def split_half(problem: Problem, estimator: Estimator, gamma: Floats) -> float | None:
     """Return how well estimates from the even and the odd rows recover the strongest of the scores `(p,)`.
 
@@ -91,7 +97,7 @@ def split_half(problem: Problem, estimator: Estimator, gamma: Floats) -> float |
     strength = np.abs(gamma[first])
     if not strength.any():
         return None
-    halves = [coefficients(estimator, problem.rows(slice(start, None, 2))) for start in (0, 1)]
+    halves = [planned(estimator, problem.rows(slice(start, None, 2))) for start in (0, 1)]
     return float(np.mean([strength[_in_top(half, k)[first]].sum() / strength.sum() for half in halves]))
 
 
