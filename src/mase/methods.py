@@ -22,8 +22,8 @@ DEFAULT = "mase"
 
 _TABLE: dict[str, dict[str, Any]] = {
     "mase": {
-        "summary": "The default: words are masked in rounds that focus on high-scoring words, least squares",
-        "space": "token-mask", "design": "focused", "estimator": "least-squares", "link": "margin",
+        "summary": "The default: words are masked in rounds that focus on high-scoring words, Gaussian process",
+        "space": "token-mask", "design": "focused", "estimator": "gaussian-process", "link": "margin",
         "n_samples": "auto",
     },
     "mase-cite": {

@@ -39,7 +39,7 @@ class Focused:
         Number of words that are masked most of the time, at most a third of the words of the text.
     p_high, p_low
         Mask rates of the highest and the lowest words of a long text. Short texts do not reach them: of nine words the
-        highest is masked with probability 0.64 and the lowest with 0.28.
+        highest is masked with probability 0.75 and the lowest with 0.16.
     softness
         Number of ranks over which the mask rate falls (the scale of a logistic curve).
     complement
@@ -57,10 +57,10 @@ class Focused:
     n_top: int = 15
     p_high: float = 0.9
     p_low: float = 0.1
-    softness: float = 4.0
+    softness: float = 2.0
     complement: float = 0.25
-    chains: int = 1
-    n_draws: int = 0
+    chains: int = 2
+    n_draws: int = 50
 
     def __post_init__(self) -> None:
         for name in ("rounds", "n_top", "chains"):

@@ -81,6 +81,8 @@ def _between(q: Floats, root: Floats, chains: Ints, gamma: Floats) -> float:
     the coefficients, weighted by the cube of their magnitude.
     """
     sums = np.stack([q[chains == chain].sum(axis=0) for chain in np.unique(chains)]) @ root.T
+    if len(sums) == 1:
+        return 0.0
     excess = len(sums) * sums.var(axis=0, ddof=1) - np.einsum("np,np->p", q @ root.T, q @ root.T)
     weights = np.abs(gamma)
     return max(0.0, float(weights @ excess) / max(float((weights**3).sum()), np.finfo(np.float64).tiny))

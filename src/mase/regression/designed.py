@@ -160,7 +160,7 @@ class Regression:
             return np.stack([fit(chain).draws(rng, n_draws) for chain in problem.by_chain()])
         if problem.chains is not None:
             return np.stack([planned(self.estimator, chain)[None] for chain in problem.by_chain()])
-        return planned(self.estimator, problem)
+        return coefficients(self.estimator, problem)
 
     def _tell(self, oracle: Oracle, sample: Sample, responses: Floats, problem: Problem) -> None:
         """Offer the solution so far, if somebody follows; it is computed if it is wanted."""

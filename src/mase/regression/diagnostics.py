@@ -79,7 +79,7 @@ def coefficients(estimator: Estimator, problem: Problem) -> Floats:
 
 
 def planned(estimator: Estimator, problem: Problem) -> Floats:
-    """Return gamma `(p,)` as a design plans by it: roughly, if the estimator can."""
+    """Return gamma `(p,)` as a design with chains goes by it: roughly, if the estimator can."""
     return estimator.rough(problem).gamma if isinstance(estimator, Planner) else coefficients(estimator, problem)
 
 
@@ -88,7 +88,8 @@ def split_half(problem: Problem, estimator: Estimator, gamma: Floats) -> float |
 
     Take the k scores of largest magnitude. For each half, compute the share of their summed magnitude that belongs to
     coordinates which are also among the k strongest of that half (ties included). The result is the mean over both
-    halves. It is None if a half is too small or all scores are 0.
+    halves. It is None if a half is too small or all scores are 0. Rows of several chains are solved as they are for the
+    next round.
     """
     if problem.n // 2 < problem.p + 3 or problem.p < 3:
         return None
@@ -97,7 +98,8 @@ def split_half(problem: Problem, estimator: Estimator, gamma: Floats) -> float |
     strength = np.abs(gamma[first])
     if not strength.any():
         return None
-    halves = [planned(estimator, problem.rows(slice(start, None, 2))) for start in (0, 1)]
+    solved = coefficients if problem.chains is None else planned
+    halves = [solved(estimator, problem.rows(slice(start, None, 2))) for start in (0, 1)]
     return float(np.mean([strength[_in_top(half, k)[first]].sum() / strength.sum() for half in halves]))
 
 

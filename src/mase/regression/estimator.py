@@ -39,7 +39,7 @@ class Solver(Protocol):
 
 @runtime_checkable
 class Planner(Protocol):
-    """An estimator with a cheaper one of the same coefficients, by which a design plans its next round."""
+    """An estimator with a cheaper one of the same coefficients, by which a design with chains plans its next round."""
 
     def rough(self, problem: Problem) -> Estimate:
         """Return gamma `(p,)` with its covariance."""
