@@ -40,8 +40,9 @@ from mase_paper.experiments.configurations import parse
 from mase_paper.experiments.selection import Chosen, choose
 from mase_paper.experiments.testbeds import TARGETS
 
-METHODS = ["mase", "mase-mask+link=margin"]
-FEWEST_WORDS, TOP, Z, DIGITS = 12, 5, 1.96, 6
+BEFORE = "mase+design=focused(chains=1, n_draws=0, softness=4)+estimator=least-squares"
+METHODS = ["mase", BEFORE]
+FEWEST_WORDS, SKIPPED, TOP, Z, DIGITS = 12, 12, 5, 1.96, 6
 HERE = Path(__file__).with_suffix("")
 RECORDS = Path(__file__).parents[1] / "build" / "coverage"
 
@@ -61,7 +62,7 @@ def explain(target: str, args: argparse.Namespace) -> None:
     done = {(one["method"], one["row"], one["seed"]) for one in records(path)}
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as file:
-        for chosen in islice(texts, args.n_texts):
+        for chosen in islice(texts, args.skip, args.skip + args.n_texts):
             for name in args.methods:
                 for seed in range(args.n_seeds):
                     if (name, chosen.row, seed) not in done:
@@ -181,6 +182,7 @@ def main() -> None:
     parser.add_argument("target", nargs="?", choices=list(TARGETS), help="whose texts are explained")
     parser.add_argument("--methods", nargs="+", default=METHODS)
     parser.add_argument("--n-texts", type=int, default=12)
+    parser.add_argument("--skip", type=int, default=SKIPPED, help="texts that are left out, as settings saw them")
     parser.add_argument("--n-seeds", type=int, default=60)
     parser.add_argument("--precision", choices=["float32", "bfloat16"], default="float32")
     parser.add_argument("--records", type=Path, default=RECORDS)
