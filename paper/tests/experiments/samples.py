@@ -38,10 +38,10 @@ HEADER = {
 }  # fmt: skip
 
 
-def write(folder, target, name, flips, *, header=HEADER, **changed):
-    """Write a journal whose texts 0, 1, ... have these flips (integers) under the first operator and none elsewhere."""
+def write(folder, target, name, flips, *, header=HEADER, first=0, **changed):
+    """Write a journal whose texts from `first` on have these flips (integers) under the first operator only."""
     file = Journal(folder, header | {"target": target, "spec": name})
-    for number, bits in enumerate(flips):
+    for number, bits in enumerate(flips, start=first):
         file.append(record(number, (bits, 0, 0), **changed))
     file.close()
 

@@ -11,7 +11,8 @@ from mase_paper.experiments.registration import registration
 
 REGISTERED = HEADER | {"data": HEADER["data"] | {"split": "test-later"}, "text_seed": 22}
 ALL = bits(*range(1, 16))
-SCOPE = Scope(("lstm-imdb",), n_texts=60)
+SKIP = registration().skip["lstm-imdb"]
+SCOPE = Scope(("lstm-imdb",), n_texts=SKIP + 60)
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def folder(tmp_path):
         "kernel-shap": {"eraser": (0.5, 0.0, -2.0), "areas": (0.2, 0.9)},
     }
     for name in ("mase", "lime", "kernel-shap", "glime", "random"):
-        write(tmp_path, "lstm-imdb", name, flips.get(name, flips["mase"]), header=REGISTERED,
+        write(tmp_path, "lstm-imdb", name, flips.get(name, flips["mase"]), header=REGISTERED, first=SKIP,
               **measures.get(name, measures["mase"]))  # fmt: skip
     return tmp_path
 
@@ -61,14 +62,22 @@ def test_the_correction_is_for_all_comparisons_of_a_measure_on_a_target(folder):
 
 def test_other_texts_are_not_passed_off_as_the_registered_ones(tmp_path):
     for name in ("mase", "lime"):
-        write(tmp_path, "lstm-imdb", name, [ALL] * 3, areas=(0.1, 0.2))
+        write(tmp_path, "lstm-imdb", name, [ALL] * 3, first=SKIP, areas=(0.1, 0.2))
     report = CONFIRMATION.report(SCOPE, tmp_path)
     assert not report.data["registered"]
     assert "This is not the registered run" in report.page
+
+
+def test_texts_of_an_earlier_confirmation_do_not_count(folder):
+    write(folder, "lstm-imdb", "occlusion", [ALL] * SKIP, header=REGISTERED, areas=(0.1, 0.2))
+    report = CONFIRMATION.report(SCOPE, folder)
+    assert "occlusion" not in {one["other"] for one in report.data["comparisons"]}
+    assert {one["n"] for one in report.data["comparisons"]} == {60}
 
 
 def test_works_are_the_registered_ones():
     works = CONFIRMATION.works(Scope())
     assert len(works) == len(registration().methods) * len(registration().n_texts)
     assert {(work.target.name, work.n_texts) for work in works} == set(registration().n_texts.items())
+    assert {(work.target.name, work.skip) for work in works} == set(registration().skip.items())
     assert {dataclasses.replace(work.configuration, seed=0) for work in works} == set(registration().methods)

@@ -29,9 +29,9 @@ def test_another_machine_adds_a_header(compacted, tmp_path):
     assert [header["hardware"]["processor"] for header in found.headers] == ["p", "q"]
     assert found.by_number[0].flips == (1, 0, 0)  # the first record of a text counts
     assert set(found.by_number) == {0, 1}
-    (outcomes,) = gather(tmp_path, "lstm-imdb", {parse("mase"): 5}).values()
+    (outcomes,) = gather(tmp_path, "lstm-imdb", {parse("mase"): range(5)}).values()
     assert [(one["n_texts"], one["hardware"]["processor"]) for one in outcomes.made_on] == [(1, "p"), (1, "q")]
-    (first,) = gather(tmp_path, "lstm-imdb", {parse("mase"): 1}).values()
+    (first,) = gather(tmp_path, "lstm-imdb", {parse("mase"): range(1)}).values()
     assert [one["hardware"]["processor"] for one in first.made_on] == ["p"]
 
 

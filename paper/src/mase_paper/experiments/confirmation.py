@@ -75,9 +75,9 @@ class Confirmation:
         """Return the registered methods on the registered number of texts of each target."""
         registered = registration()
         return [
-            Work(target, configuration, scope.texts(registered.n_texts[target.name]))
+            Work(target, one, scope.texts(registered.n_texts[target.name]), skip=registered.skip[target.name])
             for target in scope.chosen_targets(tuple(registered.n_texts))
-            for configuration in scope.chosen_configurations(registered.methods)
+            for one in scope.chosen_configurations(registered.methods)
         ]
 
     def report(self, scope: Scope, records: Path) -> Report:
@@ -177,7 +177,7 @@ def _others(one: Outcomes) -> Floats:
 
 _READING = """\
 The texts, the methods and the rules were
-[registered](../../docs/decisions/2026-11-23-registered-confirmation.md) before the run. A lead is by how much
+[registered](../../docs/decisions/2026-11-23-second-confirmation.md) before the run. A lead is by how much
 `{subject}` is better than another method, whichever direction of the measure is better. Its 95 % interval is paired.
 Holm's correction is for all comparisons of one measure on one target. The margin is {margin}. `{floor}` is not counted.
 """

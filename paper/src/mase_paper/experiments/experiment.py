@@ -113,10 +113,10 @@ def collected(works: Sequence[Work], records: Path) -> dict[Target, dict[Configu
     DataError
         If two configurations of a target were run on different texts, weights or operators.
     """
-    n_texts: dict[Target, dict[Configuration, int]] = {}
+    texts: dict[Target, dict[Configuration, range]] = {}
     for work in works:
-        n_texts.setdefault(work.target, {})[work.configuration] = work.n_texts
-    by_target = {target: gather(records, target.name, by_configuration) for target, by_configuration in n_texts.items()}
+        texts.setdefault(work.target, {})[work.configuration] = range(work.skip, work.n_texts)
+    by_target = {target: gather(records, target.name, by_configuration) for target, by_configuration in texts.items()}
     for target, outcomes in by_target.items():
         _check_comparable(target, outcomes)
     return {target: outcomes for target, outcomes in by_target.items() if outcomes}

@@ -33,6 +33,7 @@ class Registration:
     methods: tuple[Configuration, ...]
     margin: float
     significance: float
+    skip: Mapping[str, int]
     n_texts: Mapping[str, int]
 
     def standing(self, lead: Difference, adjusted: float) -> Standing:

@@ -82,18 +82,18 @@ class Outcomes:
         return here.astype(np.int64), there.astype(np.int64)
 
 
-def gather(folder: Path, target: str, n_texts: Mapping[Configuration, int]) -> dict[Configuration, Outcomes]:
-    """Return the outcomes of each configuration on its first `n_texts[configuration]` texts, if it has records of any.
+def gather(folder: Path, target: str, texts: Mapping[Configuration, range]) -> dict[Configuration, Outcomes]:
+    """Return the outcomes of each configuration on the texts of the numbers `texts[configuration]` that it explained.
 
     Raises
     ------
     DataError
         If a file does not hold records.
     """
-    known, outcomes = read(folder, target, {str(configuration) for configuration in n_texts}), {}
-    for configuration, n in n_texts.items():
+    known, outcomes = read(folder, target, {str(configuration) for configuration in texts}), {}
+    for configuration, numbers in texts.items():
         records = known.get(str(configuration), Records())
-        chosen = [record for number, record in sorted(records.by_number.items()) if number < n]
+        chosen = [record for number, record in sorted(records.by_number.items()) if number in numbers]
         if chosen:
             headers = [records.headers[records.header_of[record.number]] for record in chosen]
             outcomes[configuration] = _outcomes(headers, chosen)

@@ -32,7 +32,7 @@ __all__ = ["ProgressListener", "Settings", "Work", "run"]
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Explain the first `n_texts` texts of a target by one configuration.
+    """Explain the first `n_texts` texts of a target by one configuration, without the first `skip` of them.
 
     This version cannot run a `retired` configuration. Only its records are reported, if there are any.
     """
@@ -41,6 +41,7 @@ class Work:
     configuration: Configuration
     n_texts: int
     retired: bool = False
+    skip: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +96,8 @@ def run(works: Sequence[Work], settings: Settings, listener: ProgressListener) -
     """
     works = [work for work in works if not work.retired]
     for target in dict.fromkeys(work.target for work in works):
-        n_texts = {work.configuration: work.n_texts for work in works if work.target == target}
-        _run_target(target, n_texts, settings, listener)
+        texts = {work.configuration: range(work.skip, work.n_texts) for work in works if work.target == target}
+        _run_target(target, texts, settings, listener)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,19 +118,19 @@ class _Task:
 
 
 def _run_target(
-    target: Target, n_texts: Mapping[Configuration, int], settings: Settings, listener: ProgressListener
+    target: Target, texts: Mapping[Configuration, range], settings: Settings, listener: ProgressListener
 ) -> None:
-    setup = _Setup(target.name, tuple(n_texts), settings.precision, settings.device, settings.models)
+    setup = _Setup(target.name, tuple(texts), settings.precision, settings.device, settings.models)
     trial, split = _trial(setup), target.split(settings.split, settings.data_dir)
     for configuration, reason in trial.refusals.items():
         listener.refuse(target, configuration, reason)
-    served = [configuration for configuration in n_texts if configuration not in trial.refusals]
+    served = [configuration for configuration in texts if configuration not in trial.refusals]
     journals = _journals(served, trial, target, split, settings)
-    longest = min(max(n_texts.values()), len(split))
-    n_done = sum(all(n in file.done or n >= n_texts[key] for key, file in journals.items()) for n in range(longest))
-    listener.begin(target, n_done, longest)
-    if n_done < longest:
-        tasks = _tasks(islice(choose(trial.model, split, settings.text_seed), longest), n_texts, journals)
+    every = range(min(one.start for one in texts.values()), min(max(one.stop for one in texts.values()), len(split)))
+    n_done = sum(all(n in file.done or n not in texts[key] for key, file in journals.items()) for n in every)
+    listener.begin(target, n_done, len(every))
+    if n_done < len(every):
+        tasks = _tasks(islice(choose(trial.model, split, settings.text_seed), every.stop), texts, journals)
         _record(setup, tasks, journals, settings.jobs, target, listener)
     compact(settings.records, target.name)
 
@@ -153,17 +154,17 @@ def _journals(
 
 
 def _tasks(
-    texts: Iterable[Chosen], n_texts: Mapping[Configuration, int], journals: Mapping[Configuration, Journal]
+    every: Iterable[Chosen], texts: Mapping[Configuration, range], journals: Mapping[Configuration, Journal]
 ) -> Iterator[_Task]:
     """Yield each text with the configurations that have no record of it.
 
     Journals are looked up lazily, because those of refused configurations are removed during the run.
     """
-    for chosen in texts:
+    for chosen in every:
         missing = tuple(
             configuration
             for configuration, journal in journals.items()
-            if chosen.number < n_texts[configuration] and chosen.number not in journal.done
+            if chosen.number in texts[configuration] and chosen.number not in journal.done
         )
         if missing:
             yield _Task(chosen, missing)
