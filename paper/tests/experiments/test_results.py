@@ -14,7 +14,9 @@ from mase_paper.experiments.tables import TABLE1
 
 def test_outcomes_are_the_records_as_arrays(tmp_path):
     write(tmp_path, "lstm-imdb", "mase", [0b101, 0, 0b10])
-    (one,) = gather(tmp_path, "lstm-imdb", {Configuration("mase"): range(2), Configuration("random"): range(2)}).values()
+    (one,) = gather(
+        tmp_path, "lstm-imdb", {Configuration("mase"): range(2), Configuration("random"): range(2)}
+    ).values()
     assert one.flips.shape == (2, 3, DEPTH)
     assert one.flips[0, 0, :4].tolist() == [True, False, True, False]
     assert one.flips.sum() == 2
@@ -36,7 +38,9 @@ def test_records_of_other_texts_or_weights_are_not_compared(tmp_path, changed):
 def test_only_the_same_texts_are_paired(tmp_path):
     write(tmp_path, "lstm-imdb", "mase", [1, 2, 3])
     write(tmp_path, "lstm-imdb", "lime", [1, 2, 3], row=8)
-    one, other = gather(tmp_path, "lstm-imdb", {Configuration("mase"): range(9), Configuration("lime"): range(9)}).values()
+    one, other = gather(
+        tmp_path, "lstm-imdb", {Configuration("mase"): range(9), Configuration("lime"): range(9)}
+    ).values()
     here, there = one.common(other)
     assert len(here) == len(there) == 0
     here, there = one.common(one)
