@@ -96,12 +96,28 @@ class Interactions:
 
     def of_coefficients(self, target: Coefficients) -> Floats:
         """Return the covariance `(p, p)` of the coefficients."""
+        first, second, own = self._of_covariances(target)
+        linear = 4 * np.exp(-self.log_norm) * self.weights
+        return np.asarray(target.solved(target.solved(first.T @ second + np.diag(own)).T) - np.diag(linear))
+
+    def variances(self, target: Coefficients) -> Floats:
+        """Return the variances `(p,)` of the coefficients."""
+        first, second, own = self._of_covariances(target)
+        low, high = target.between, target.precisions
+        crossed = (target.solved(first) * target.solved(second)).sum(axis=0)
+        mixed = high - 2 * np.square(low).sum(axis=0)
+        alone = 4 * (own * high * mixed + (((low * own) @ low.T @ low) * low).sum(axis=0))
+        return np.asarray(crossed + alone - 4 * np.exp(-self.log_norm) * self.weights)
+
+    def _of_covariances(self, target: Coefficients) -> tuple[Floats, Floats, Floats]:
+        """Return the covariance A'B + diag(c) of the values' covariances with the signs: `(k, p)` twice and `(p,)`.
+
+        There are k pairs of laws.
+        """
         means, weights = target.means, self.weights
         one, other = (index.ravel() for index in np.indices((len(means), len(means))))
         factors = 1 + weights * means[one] * means[other]
         products = np.exp(np.log(factors).sum(axis=1) - self.log_norm) * target.shares[one] * target.shares[other]
         first, second = (means[one] + weights * means[other]) / factors, (means[other] + weights * means[one]) / factors
-        crossed = (products[:, None] * (first - target.centres[one])).T @ (second - target.centres[other])
         own = products @ ((means[one] * means[other] + weights) / factors - first * second)
-        linear = 4 * np.exp(-self.log_norm) * weights
-        return np.asarray(target.solved(target.solved(crossed + np.diag(own)).T) - np.diag(linear))
+        return products[:, None] * (first - target.centres[one]), second - target.centres[other], own
