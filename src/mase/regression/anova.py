@@ -78,10 +78,16 @@ class Interactions:
 
     def between(self, signs: Floats) -> Floats:
         """Return the covariance `(u, u)` of the values at rows of signs `(u, p)`."""
-        both, one = np.log1p(self.weights), np.log1p(-self.weights)
+        largest = int(self.weights.argmax())
+        first = 1 + self.weights[largest] * np.outer(signs[:, largest], signs[:, largest])
+        rest, signs = np.delete(self.weights, largest), np.delete(signs, largest, axis=1)
+        both, one = np.log1p(rest), np.log1p(-rest)
         logs = (signs * ((both - one) / 2)) @ signs.T + (both + one).sum() / 2
-        linear = 1 + (signs * self.weights) @ signs.T
-        return np.asarray(np.exp(logs - self.log_norm) - np.exp(-self.log_norm) * linear)
+        linear = (signs * rest) @ signs.T
+        if self.log_norm > 0:
+            return np.asarray(np.exp(logs - self.log_norm) * first - np.exp(-self.log_norm) * (first + linear))
+        # Without the factor of the largest weight, which may be near 1, what is subtracted is as small as the rest.
+        return np.asarray(np.exp(-self.log_norm) * (first * np.expm1(logs) - linear))
 
     def with_coefficients(self, signs: Floats, target: Coefficients) -> Floats:
         """Return the covariance `(u, p)` of the values at rows of signs `(u, p)` with the coefficients."""

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mase.designs.close_up import CloseUp
+from mase.designs.focused import Focused
 from mase.designs.hadamard import Hadamard
 from mase.designs.placement import subsets
 from mase.errors import OptionError
@@ -126,3 +127,12 @@ def test_without_laws_what_is_not_linear_is_noise():
 def test_other_degrees_of_freedom_are_refused(dof):
     with pytest.raises(OptionError, match="dof"):
         GaussianProcess(dof=dof)
+
+
+@pytest.mark.parametrize("design", [Hadamard(), Focused()])
+def test_a_response_that_depends_on_one_word_alone(design):
+    distribution = design.distribution(np.ones(37))
+    sample = design.draw(np.random.default_rng(0), 150, distribution)
+    found = GaussianProcess().fit(sample.problem(3 * sample.coordinates[:, 5], None))
+    assert found.gamma == pytest.approx(3 * np.eye(37)[5], abs=1e-3)
+    assert np.sqrt(found.variances).max() < 1e-3
