@@ -56,8 +56,12 @@ class GaussianProcess:
     interactions are averaged over their posterior.
 
     Of more than 128 rows, a random 128 tune the prior, and a last step of EM is on all rows. From 2,000 rows on, the
-    estimate is a mean over random blocks of 1,000 to 2,000 rows, so that time grows in proportion to the rows. Each
-    chain of the design has laws, and so coefficients, of its own: the covariance has the variance of their mean.
+    estimate is a mean over random blocks of 1,000 to 2,000 rows, so that time grows in proportion to the rows.
+
+    Up to 128 rows the covariance is that of the posterior, a mean of those for the scales that were found and for equal
+    scales. With ever more rows it is that of the jackknife, which leaves out one row after the other, and does not take
+    the response for a Gaussian process. Each chain of the design has laws, and so coefficients, of its own: the
+    variance of their mean is added.
 
     Of a design without known laws, of rows with unequal weights and of more than 2,000 coordinates, the estimate is
     that of `EmpiricalBayes`, which takes for noise what is not linear. Of all rows that there are, it is that of
@@ -82,27 +86,29 @@ class GaussianProcess:
         blocks = [Rows.of(problem.rows(block), problem.laws) for block in chosen]
         if all(rows.constant for rows in blocks):
             return Estimate(np.zeros(problem.p), no_scatter(problem.p), 0.0, prior=True)
+        if any(rows.constant for rows in blocks):
+            return LeastSquares().fit(problem)
         few = Rows.of(problem.rows(np.sort(shuffled[:_MOST_TUNED])), problem.laws)
-        few = next(rows for rows in (few, *blocks) if not rows.constant)
-        prior, alike, found = self._tuned(few, whole=problem.n <= _MOST_TUNED)
+        few = blocks[0] if few.constant else few
+        share = min(1.0, _MOST_TUNED / problem.n)
+        prior, alike, found = self._tuned(few, whole=share == 1)
         pairs = [(alike, found)]
-        if problem.n > _MOST_TUNED:
+        if share < 1:
             prior = self._updated(prior, Posterior.of(blocks[0], prior, found.reaches[:1], whole=False))
             equal, first, best = Prior.of(prior.factor), alike.reaches[:1], found.reaches[:2]
             pairs = [(Posterior.of(rows, equal, first), Posterior.of(rows, prior, best)) for rows in blocks]
-        # The scales are no more than an estimate: the covariance is averaged with that for equal scales.
-        unsure, found = min(1.0, _MOST_TUNED / problem.n) / 2, pairs[0][1]
-        spreads = [unsure * alike.covariance + (1 - unsure) * own.covariance for alike, own in pairs]
-        mean, covariance = (np.mean(some, axis=0) for some in ([own.mean for _, own in pairs], spreads))
-        covariance /= n_blocks
+        changes, covariance = np.empty((problem.n, problem.p)), np.zeros((problem.p, problem.p))
+        for block, rows, (alike, found) in zip(chosen, blocks, pairs, strict=True):
+            changed = _changes(rows, prior, found) / n_blocks
+            changes[block] = changed[rows.group]
+            posterior = (alike.covariance + found.covariance) / 2 / n_blocks**2
+            covariance += share * posterior + (1 - share) * changed.T @ changed
         if problem.chains is not None:
-            covariance[np.diag_indices(problem.p)] += _between(problem, problem.chains, blocks[0], prior, found)
+            covariance[np.diag_indices(problem.p)] += _between(problem, problem.chains, blocks[0], prior, pairs[0][1])
         known = np.diag(covariance) <= 0  # by rounding: the difference of two large numbers
         covariance[known] = covariance[:, known] = 0.0
-        changes = np.empty((problem.n, problem.p))
-        for block, rows in zip(chosen, blocks, strict=True):
-            changes[block] = _changes(rows, prior, found) / n_blocks
-        return Estimate(mean, covariance, float(np.mean([own.used for _, own in pairs])), prior=True, changes=changes)
+        mean, used = (np.mean([getattr(own, name) for _, own in pairs], axis=0) for name in ("mean", "used"))
+        return Estimate(mean, covariance, float(used), prior=True, changes=changes)
 
     def rough(self, problem: Problem) -> Estimate:
         """Return a cheaper estimate, from equal scales and one step of EM, without correlations."""
@@ -161,7 +167,7 @@ def _between(problem: Problem, chains: Ints, rows: Rows, prior: Prior, found: Po
 
 
 def _changes(rows: Rows, prior: Prior, found: Posterior) -> Floats:
-    """Return what each row, with all equal to it, adds to the coefficients `(n, p)`, with the prior as it is."""
+    """Return what each of the different rows adds to the coefficients `(u, p)`, with the prior as it is."""
     interactions, root = Interactions.of(prior.weights(found.reaches[0])), prior.root
     kernel, linear, rest = interactions.between(rows.signs), found.share, 1 - found.share
     kernel[np.diag_indices(len(kernel))] += rows.variances(interactions)
@@ -176,4 +182,4 @@ def _changes(rows: Rows, prior: Prior, found: Posterior) -> Floats:
     errors = precision @ rows.y / np.diag(precision)
     pulls = (inside.T * (spread * linear * values)) @ (vectors @ root.T)
     pulls += precision @ (rest * interactions.with_coefficients(rows.signs, rows.target))
-    return np.asarray((errors[:, None] * pulls)[rows.group])
+    return np.asarray(errors[:, None] * pulls)
