@@ -86,7 +86,7 @@ def test_rounds_are_mixed_with_the_mask_rates_of_exact_scores():
             above, below = above + share * effects, below + share * out * (1 - out)
         gamma = above / below
         rank = np.argsort(np.argsort(-gamma))
-        out = 0.1 + 0.8 / (1 + np.exp((rank - 4 / 3) / 4))
+        out = 0.1 + 0.8 / (1 + np.exp((rank - 4 / 3) / 2))
         laws = [(0.75, out), (0.25, 1 - out)]
     found = run(probe, "mase", n_samples=16, design="focused(rounds=3)")
     assert found.estimate.gamma == pytest.approx(gamma, abs=1e-12)

@@ -171,7 +171,7 @@ def test_what_differs_between_rounds_does_not_count_as_explained():
     probe = FunctionProbe(lambda c: c.sum(axis=1) + 3 * np.sin(50 * c @ np.arange(40.0)), 40)
     found = measure(probe, resolve("mase", link="logit", n_samples=500), 0, np.random.default_rng(0))
     problem = found.problem
-    assert problem.n_intercepts == 9
+    assert problem.n_intercepts == 1 + 4 * 2 * 2
     errors = problem.y - problem.z @ found.estimate.gamma
     assert found.r2_held_out < found.r2 < 1 - errors.var() / problem.y.var() - 0.02
 

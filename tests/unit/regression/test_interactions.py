@@ -72,7 +72,7 @@ def test_rounds_average_the_differences_of_differences_over_their_rows():
         gram = sum((z.T * weights) @ z for weights, z in centred)
         gamma = np.linalg.solve(gram, sum(z.T @ (weights * y) for weights, z in centred))
         rank = np.argsort(np.argsort(-gamma))
-        out = 0.1 + 0.8 / (1 + np.exp((rank - 2) / 4))
+        out = 0.1 + 0.8 / (1 + np.exp((rank - 2) / 2))
         for share, masked in ((0.75, out), (0.25, 1 - out)):
             laws.append((share, np.prod(np.where(rows == 1, 1 - masked, masked), axis=1)))
     for pair in exact.interactions:
