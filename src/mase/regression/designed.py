@@ -8,7 +8,15 @@ import numpy as np
 from mase.arrays import Floats
 from mase.errors import OptionError
 from mase.regression.covariance import no_scatter
-from mase.regression.diagnostics import adjusted_r2, coefficients, condition, constant, planned, quality_notes, split_half
+from mase.regression.diagnostics import (
+    adjusted_r2,
+    coefficients,
+    condition,
+    constant,
+    planned,
+    quality_notes,
+    split_half,
+)
 from mase.regression.estimate import Estimate
 from mase.regression.estimator import Estimator, Planner
 from mase.regression.held_out import held_out_r2
