@@ -254,10 +254,15 @@ def test_bad_options_name_themselves(lstm_model, options, match):
         mase.Explainer(lstm_model, **({"n_samples": 40} | options))(TEXTS[0])
 
 
-@pytest.mark.parametrize("n_samples", [2, 3, 4, 5, 10])
-def test_very_few_samples_answer_or_say_why_not(lstm_model, n_samples):
+@pytest.mark.parametrize(
+    ("estimator", "n_samples"),
+    [("gaussian-process", 2), ("gaussian-process", 3), ("gaussian-process", 4), ("gaussian-process", 7),
+     ("least-squares", 2), ("least-squares", 10)],
+)  # fmt: skip
+def test_very_few_samples_answer_or_say_why_not(lstm_model, estimator, n_samples):
+    """Eight words."""
     try:
-        found = mase.Explainer(lstm_model, n_samples=n_samples)(TEXTS[1])
+        found = mase.Explainer(lstm_model, n_samples=n_samples, estimator=estimator)(TEXTS[1])
     except OptionError as error:
         assert "n_samples" in str(error)  # noqa: PT017
         assert n_samples < 4

@@ -49,7 +49,7 @@ def test_the_rest_stays_in_place():
         return [[0.5, 0.5 + 0.01 * len(text)] for text in texts]
 
     model = mase.models.Callable(watch, ["a", "b"], outputs="logits")
-    explainer = mase.Explainer(model, units="sentence", zoom=1, n_samples=32)
+    explainer = mase.Explainer(model, units="sentence", zoom=1, n_samples=64)
     explainer("One two. A much longer sentence than that.")
     assert "One two. A longer sentence than that." in seen
     assert not any("two" in text and "One" not in text for text in seen)

@@ -77,15 +77,19 @@ class EmpiricalBayes:
         for _ in range(_STEPS):
             scales = (self.dof + posterior.squares() * scales) / (self.dof + 1)
             scales /= np.exp(np.log(scales).mean())
-            posterior = _Posterior.of(rows, np.sqrt(scales)[:, None] * factor)
+            posterior = _Posterior.of(rows, (np.sqrt(scales) * factor.T).T)
         return alike.estimate(rows), posterior.estimate(rows)
 
 
 def correlations(p: int) -> Iterator[Floats]:
-    """Yield a factor L `(p, p)` of each correlation matrix LL' that is compared."""
-    yield np.eye(p)
+    """Yield a factor L `(p, p)` of each correlation matrix LL' that is compared.
+
+    For more than `MOST_CORRELATED` coefficients there is only the diagonal `(p,)` of L = I.
+    """
     if p > MOST_CORRELATED:
+        yield np.ones(p)
         return
+    yield np.eye(p)
     distances = np.abs(np.subtract.outer(np.arange(p), np.arange(p)))
     for share in _SHARES:
         for reach in _RANGES:
@@ -135,7 +139,7 @@ class _Posterior:
     Attributes
     ----------
     factor, directions
-        L `(p, p)`, and the directions V `(p, r)`.
+        L `(p, p)`, or its diagonal `(p,)`, and the directions V `(p, r)`.
     weights
         The probability of each lambda `(m,)`.
     scale
@@ -162,7 +166,7 @@ class _Posterior:
 
     @classmethod
     def of(cls, rows: _Rows, factor: Floats) -> "_Posterior":
-        u, s, vt = np.linalg.svd(rows.z @ factor, full_matrices=False)
+        u, s, vt = np.linalg.svd(_times(rows.z, factor), full_matrices=False)
         projected = u.T @ rows.y
         rest = rows.rest + max(float(rows.y @ rows.y - projected @ projected), 0.0)
         ratios = np.exp(_LOG_ODDS)[:, None] * rows.free / max(float(s @ s), _NONE)
@@ -187,18 +191,22 @@ class _Posterior:
 
     def estimate(self, rows: _Rows) -> Estimate:
         """Return the mean of gamma `(p,)` and its covariance; the leverages take the prior as given."""
-        to_gamma = self.factor @ self.directions
-        mean = self.weights @ self.means
+        to_gamma, mean = self._to_gamma, self.weights @ self.means
         covariance = scatter((to_gamma @ self._root(mean)).T) + self._undetermined(to_gamma)
         leverages = (rows.whole @ to_gamma) ** 2 @ self.pulls
         return Estimate(to_gamma @ mean, covariance, float(self.used.sum()), prior=True, leverages=leverages)
 
     def squares(self) -> Floats:
         """Return the posterior mean of gamma^2 `(p,)`, relative to its prior variance."""
-        to_gamma, mean = self.factor @ self.directions, self.weights @ self.means
-        prior, determined = (np.einsum("pr,pr->p", root, root) for root in (self.factor, to_gamma))
+        to_gamma, mean = self._to_gamma, self.weights @ self.means
+        prior, determined = (np.square(root).reshape(len(root), -1).sum(axis=1) for root in (self.factor, to_gamma))
         within = np.square(to_gamma @ self._root(mean)).sum(axis=1) + self.scale * (prior - determined)
         return np.asarray(((to_gamma @ mean) ** 2 + within) / (self.scale * prior))
+
+    @property
+    def _to_gamma(self) -> Floats:
+        """LV `(p, r)`."""
+        return _times(self.directions.T, self.factor.T).T
 
     def _root(self, mean: Floats) -> Floats:
         """Return a factor `(r, r + m)` of the covariance of V'g: within each lambda, and of the means over lambda."""
@@ -209,4 +217,9 @@ class _Posterior:
         """Return the prior covariance of gamma in the directions in which no row varies."""
         if self.directions.shape[1] == len(self.factor):
             return no_scatter(len(self.factor))
-        return np.asarray(self.scale * (scatter(self.factor.T) - scatter(to_gamma.T)))
+        return np.asarray(self.scale * (scatter(np.atleast_2d(self.factor.T)) - scatter(to_gamma.T)))
+
+
+def _times(rows: Floats, factor: Floats) -> Floats:
+    """Return the product of rows `(n, p)` and a factor `(p, p)`, or the diagonal `(p,)` of one."""
+    return rows * factor if factor.ndim == 1 else rows @ factor

@@ -4,15 +4,14 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from mase.arrays import Floats, Ints
 from mase.estimators.empirical_bayes import EmpiricalBayes, correlations
 from mase.estimators.least_squares import LeastSquares
-from mase.estimators.random_function import Posterior, Prior, Rows, reflected
-from mase.regression.anova import Coefficients, Interactions
 from mase.regression.covariance import MOST_CORRELATED, no_scatter
+from mase.regression.distinct_rows import DistinctRows
 from mase.regression.estimate import Estimate
+from mase.regression.posterior import Posterior, Prior
 from mase.regression.problem import Problem
 
 __all__ = ["GaussianProcess"]
@@ -26,7 +25,7 @@ _USUAL = 2.0
 _STEPS, _ROUGH_STEPS = 8, 1
 # Of more rows, so many tune the prior.
 _MOST_TUNED = 128
-# More than twice as many rows are split into blocks of at least so many.
+# Twice as many rows and more are split into blocks of at least so many.
 _BLOCK = 1_000
 
 
@@ -55,8 +54,9 @@ class GaussianProcess:
     all integrals are exact (Bayesian quadrature, O'Hagan 1991). The share that is linear and the reach of the
     interactions are averaged over their posterior.
 
-    Of more than 128 rows, a random 128 tune the prior, and a last step of EM is on all rows. From 2,000 rows on, the
-    estimate is a mean over random blocks of 1,000 to 2,000 rows, so that time grows in proportion to the rows.
+    Of more than 128 different rows, a random 128 tune the prior, and a last step of EM is on more. From 2,000 different
+    rows on, the estimate is a mean over random blocks of 1,000 to 2,000 of them, so that time grows in proportion to
+    the rows. Where equal rows have different answers, the variance of these is noise.
 
     Up to 128 rows the covariance is that of the posterior, a mean of those for the scales that were found and for equal
     scales. With ever more rows it is that of the jackknife, which leaves out one row after the other, and does not take
@@ -81,34 +81,34 @@ class GaussianProcess:
         if other is not None:
             return other.fit(problem)
         assert problem.laws is not None
-        shuffled, n_blocks = np.random.default_rng(0).permutation(problem.n), max(1, problem.n // _BLOCK)
-        chosen = [np.sort(block) for block in np.array_split(shuffled, n_blocks)]
-        blocks = [Rows.of(problem.rows(block), problem.laws) for block in chosen]
-        if all(rows.constant for rows in blocks):
+        some, *chosen = _drawn(problem.z)
+        few, *blocks = (DistinctRows.of(problem.rows(each), problem.laws) for each in (some, *chosen))
+        varied = [rows for rows in blocks if not rows.constant]
+        if not varied:
             return Estimate(np.zeros(problem.p), no_scatter(problem.p), 0.0, prior=True)
-        if any(rows.constant for rows in blocks):
-            return LeastSquares().fit(problem)
-        few = Rows.of(problem.rows(np.sort(shuffled[:_MOST_TUNED])), problem.laws)
-        few = blocks[0] if few.constant else few
-        share = min(1.0, _MOST_TUNED / problem.n)
-        prior, alike, found = self._tuned(few, whole=share == 1)
+        tuned = len(some) == problem.n
+        prior, alike, found = self._tuned(varied[0] if few.constant else few, whole=tuned)
         pairs = [(alike, found)]
-        if share < 1:
-            prior = self._updated(prior, Posterior.of(blocks[0], prior, found.reaches[:1], whole=False))
-            equal, first, best = Prior.of(prior.factor), alike.reaches[:1], found.reaches[:2]
-            pairs = [(Posterior.of(rows, equal, first), Posterior.of(rows, prior, best)) for rows in blocks]
-        changes, covariance = np.empty((problem.n, problem.p)), np.zeros((problem.p, problem.p))
-        for block, rows, (alike, found) in zip(chosen, blocks, pairs, strict=True):
-            changed = _changes(rows, prior, found) / n_blocks
-            changes[block] = changed[rows.group]
-            posterior = (alike.covariance + found.covariance) / 2 / n_blocks**2
-            covariance += share * posterior + (1 - share) * changed.T @ changed
+        if not tuned:
+            prior = self._updated(prior, varied[0], Posterior.of(varied[0], prior, found.reaches[:1], whole=False))
+            equal, first, best = replace(prior, scales=np.ones(problem.p)), alike.reaches[:1], found.reaches[:2]
+            pairs = [(Posterior.of(rows, equal, first), Posterior.of(rows, prior, best)) for rows in varied]
+        posterior = np.sum([(alike.covariance + own.covariance) / 2 for alike, own in pairs], axis=0) / len(blocks) ** 2
+        changes, jackknife = np.zeros((problem.n, problem.p)), np.zeros((problem.p, problem.p))
+        for block, rows in zip(chosen, blocks, strict=True):
+            if not rows.constant:
+                changed = pairs[0][1].changes(rows, prior) / len(blocks)
+                changes[block] = changed[rows.group]
+                jackknife += changed.T @ changed
+        n_distinct = sum(len(rows.y) for rows in blocks)
+        share, unasked = len(few.y) / n_distinct, 1 - n_distinct * 2.0**-problem.p
+        covariance = share * posterior + (1 - share) * unasked * jackknife
         if problem.chains is not None:
-            covariance[np.diag_indices(problem.p)] += _between(problem, problem.chains, blocks[0], prior, pairs[0][1])
+            covariance[np.diag_indices(problem.p)] += _between(problem, problem.chains, varied[0], prior, pairs[0][1])
         known = np.diag(covariance) <= 0  # by rounding: the difference of two large numbers
         covariance[known] = covariance[:, known] = 0.0
-        mean, used = (np.mean([getattr(own, name) for _, own in pairs], axis=0) for name in ("mean", "used"))
-        return Estimate(mean, covariance, float(used), prior=True, changes=changes)
+        mean = np.sum([own.mean for _, own in pairs], axis=0) / len(blocks)
+        return Estimate(mean, covariance, float(np.mean([own.used for _, own in pairs])), prior=True, changes=changes)
 
     def rough(self, problem: Problem) -> Estimate:
         """Return a cheaper estimate, from equal scales and one step of EM, without correlations."""
@@ -116,14 +116,17 @@ class GaussianProcess:
         if other is not None:
             return other.fit(problem)
         assert problem.laws is not None
-        rows = Rows.of(problem, problem.laws)
-        if rows.constant:
+        blocks = [DistinctRows.of(problem.rows(each), problem.laws) for each in _drawn(problem.z)[1:]]
+        varied = [rows for rows in blocks if not rows.constant]
+        if not varied:
             return Estimate(np.zeros(problem.p), no_scatter(problem.p), 0.0, prior=True)
-        prior = Prior.of(np.eye(problem.p))
+        prior = Prior.of(np.eye(problem.p), varied[0])
         for _ in range(_ROUGH_STEPS):
-            prior = self._updated(prior, Posterior.of(rows, prior, (_USUAL,), whole=False))
-        found = Posterior.of(rows, prior, (_USUAL,), whole=False)
-        return Estimate(found.mean, found.covariance, found.used, prior=True)
+            prior = self._updated(prior, varied[0], Posterior.of(varied[0], prior, (_USUAL,), whole=False))
+        found = [Posterior.of(rows, prior, (_USUAL,), whole=False) for rows in varied]
+        mean = np.sum([one.mean for one in found], axis=0) / len(blocks)
+        covariance = np.sum([one.covariance for one in found], axis=0) / len(blocks) ** 2
+        return Estimate(mean, covariance, float(np.mean([one.used for one in found])), prior=True)
 
     def _other(self, problem: Problem) -> "EmpiricalBayes | LeastSquares | None":
         """Return the estimator of problems that this one is not for; None if it is."""
@@ -133,24 +136,35 @@ class GaussianProcess:
             return EmpiricalBayes(self.dof)
         return None
 
-    def _tuned(self, rows: Rows, *, whole: bool) -> tuple[Prior, Posterior, Posterior]:
+    def _tuned(self, rows: DistinctRows, *, whole: bool) -> tuple[Prior, Posterior, Posterior]:
         """Return the prior that fits the responses, and the posteriors for equal scales and for those of the prior."""
-        priors = [Prior.of(factor) for factor in correlations(rows.signs.shape[1])]
+        priors = [Prior.of(factor, rows) for factor in correlations(rows.signs.shape[1])]
         prior = max(priors, key=lambda one: Posterior.of(rows, one, (_USUAL,), whole=False).evidence)
+        for _ in range(_STEPS if rows.noisy else 0):
+            prior = prior.updated(prior.scales, rows, Posterior.of(rows, prior, (_USUAL,), whole=False).rest)
         alike = found = Posterior.of(rows, prior, _REACHES, whole=whole)
         for step in range(_STEPS):
-            prior, last = self._updated(prior, found), step == _STEPS - 1
+            prior, last = self._updated(prior, rows, found), step == _STEPS - 1
             found = Posterior.of(rows, prior, _REACHES if last else alike.reaches[:1], whole=whole and last)
         return prior, alike, found
 
-    def _updated(self, prior: Prior, found: Posterior) -> Prior:
-        """Return the prior with the scales of a step of EM."""
+    def _updated(self, prior: Prior, rows: DistinctRows, found: Posterior) -> Prior:
+        """Return the prior after a step of EM for the scales."""
         squares = (found.mean**2 + found.variances) / found.prior
         scales = (self.dof + squares * prior.scales) / (self.dof + 1)
-        return Prior(prior.factor, scales / np.exp(np.log(scales).mean()))
+        return prior.updated(scales / np.exp(np.log(scales).mean()), rows, found.rest)
 
 
-def _between(problem: Problem, chains: Ints, rows: Rows, prior: Prior, found: Posterior) -> Floats:
+def _drawn(z: Floats) -> list[Ints]:
+    """Return the indices of the rows `(n, p)` that tune the prior, and of those in each block; equal rows together."""
+    shuffled = np.random.default_rng(0).permutation(len(z))
+    _, first, number = np.unique(z[shuffled], axis=0, return_index=True, return_inverse=True)
+    number, numbers = np.argsort(np.argsort(first))[number.ravel()], np.arange(len(first))
+    blocks = np.array_split(numbers, max(1, len(first) // _BLOCK))
+    return [np.sort(shuffled[np.isin(number, some)]) for some in (numbers[:_MOST_TUNED], *blocks)]
+
+
+def _between(problem: Problem, chains: Ints, rows: DistinctRows, prior: Prior, found: Posterior) -> Floats:
     """Return the variances `(p,)` of the mean of the coefficients under the laws of each chain.
 
     They are a share of the squared coefficients: a mean over the coefficients, weighted by the cube of their magnitude.
@@ -159,27 +173,7 @@ def _between(problem: Problem, chains: Ints, rows: Rows, prior: Prior, found: Po
     laws = [problem.laws.rows(chains == chain) for chain in np.unique(chains)]
     if len(laws) == 1:
         return np.zeros(problem.p)
-    of_chains = (replace(rows, target=Coefficients.of(own)) for own in laws)
-    means = np.stack([Posterior.of(one, prior, found.reaches[:1], whole=False).mean for one in of_chains])
+    means = np.stack([Posterior.of(rows.under(own), prior, found.reaches[:1], whole=False).mean for own in laws])
     weights = np.abs(found.mean)
     spread = float(weights @ means.var(axis=0, ddof=1)) / len(means)
     return np.asarray(spread / max(float((weights**3).sum()), np.finfo(np.float64).tiny) * weights**2)
-
-
-def _changes(rows: Rows, prior: Prior, found: Posterior) -> Floats:
-    """Return what each of the different rows adds to the coefficients `(u, p)`, with the prior as it is."""
-    interactions, root = Interactions.of(prior.weights(found.reaches[0])), prior.root
-    kernel, linear, rest = interactions.between(rows.signs), found.share, 1 - found.share
-    kernel[np.diag_indices(len(kernel))] += rows.variances(interactions)
-    inverse = solve_triangular(np.linalg.cholesky(kernel), np.eye(len(kernel)), lower=True)
-    constant = inverse.sum(axis=1)
-    white = reflected(inverse, constant, float(np.linalg.norm(constant)))
-    basis, values, vectors = np.linalg.svd(white @ rows.signs / 2 @ root, full_matrices=False)
-    inside = basis.T @ white
-    outside = white - basis @ inside
-    spread = 1 / (linear * values**2 + rest)
-    precision = (inside.T * spread) @ inside + outside.T @ outside / rest
-    errors = precision @ rows.y / np.diag(precision)
-    pulls = (inside.T * (spread * linear * values)) @ (vectors @ root.T)
-    pulls += precision @ (rest * interactions.with_coefficients(rows.signs, rows.target))
-    return np.asarray(errors[:, None] * pulls)

@@ -12,17 +12,20 @@ from mase.designs.placement import subsets
 from mase.errors import OptionError
 from mase.estimators.empirical_bayes import EmpiricalBayes
 from mase.estimators.gaussian_process import GaussianProcess
+from mase.estimators.least_squares import LeastSquares
+from mase.regression.covariance import Covariance
 from mase.regression.laws import Laws
 from mase.regression.problem import Problem
+from mase.regression.rounds import shares
 
 P = 8
 
 
-def smooth(seed, noise=0.0):
-    """Return a function of rows `(n, 8)`: strong units alone, in pairs, and saturating."""
+def smooth(seed, noise=0.0, p=P):
+    """Return a function of rows `(n, p)`: strong units alone, in pairs, and saturating."""
     rng = np.random.default_rng(seed)
-    gamma = rng.standard_t(3, P)
-    pairs = np.triu(rng.standard_normal((P, P)) * np.outer(np.abs(gamma), np.abs(gamma)), 1)
+    gamma = rng.standard_t(3, p)
+    pairs = np.triu(rng.standard_normal((p, p)) * np.outer(np.abs(gamma), np.abs(gamma)), 1)
 
     def function(kept):
         linear = kept @ gamma + 0.3 * np.einsum("np,pq,nq->n", kept, pairs, kept)
@@ -37,10 +40,16 @@ def problem(design, n, seed, function):
     if design.rounds == 1:
         sample = design.draw(rng, n, distribution)
     else:
-        first = round(design.shares[0] * n)
+        first = round(shares(design)[0] * n)
         sample = design.draw(rng, first, distribution)
         sample = sample.joined(design.draw(rng, n - first, distribution, np.arange(float(P))))
     return sample.problem(function(sample.coordinates), None)
+
+
+def coins(function, n, p, seed=0):
+    """Return the problem of n rows of fair coins."""
+    kept, covariance = np.random.default_rng(seed).integers(0, 2, (n, p)), Covariance(np.full(p, 0.5))
+    return Problem(kept - 0.5, function(kept), np.ones(n), None, True, covariance, laws=Laws.one(n, np.full(p, 0.5)))
 
 
 def long_run(laws, function):
@@ -127,6 +136,105 @@ def test_without_laws_what_is_not_linear_is_noise():
 def test_other_degrees_of_freedom_are_refused(dof):
     with pytest.raises(OptionError, match="dof"):
         GaussianProcess(dof=dof)
+
+
+def test_many_rows_are_covered_and_more_rows_err_less():
+    """Of 300 rows 128 tune the prior, and 2,200 rows are two blocks."""
+    covered, errors, rows, function = [], [], subsets(16), smooth(0, p=16)
+    truth = (2 * rows - 1).T @ function(rows) / 2**15
+    for n in (300, 1_000, 2_200):
+        some = coins(function, n, 16)
+        found, rough = GaussianProcess().fit(some), GaussianProcess().rough(some)
+        covered.append(np.abs(found.gamma - truth) < 1.96 * np.sqrt(found.variances))
+        errors.append(np.sum((found.gamma - truth) ** 2))
+        assert np.sum((rough.gamma - found.gamma) ** 2) < errors[-1]
+        assert found.variances.sum() < 6 * errors[-1]  # the jackknife is wide for a function as smooth as this one
+    assert np.mean(covered) > 0.9
+    assert errors[2] < 0.8 * errors[1] < 0.4 * errors[0]
+
+
+def test_rough_estimates_are_close():
+    for seed in range(5):
+        rows = coins(smooth(seed, p=20), 100, 20)
+        found, rough = GaussianProcess().fit(rows), GaussianProcess().rough(rows)
+        assert np.linalg.norm(rough.gamma - found.gamma) < 0.25 * np.linalg.norm(found.gamma)
+        assert 0.5 < np.sqrt(rough.variances.sum() / found.variances.sum()) < 2
+
+
+def test_errors_on_the_rows_of_rounds_are_smaller_than_those_of_least_squares():
+    for chains in (1, 2):
+        squares = np.zeros(2)
+        for seed in range(8):
+            function = smooth(seed)
+            rows = problem(Focused(chains=chains), 80, seed, function)
+            truth = long_run(rows.laws, function)
+            for index, estimator in enumerate((GaussianProcess(), LeastSquares())):
+                squares[index] += np.sum((estimator.fit(rows).gamma - truth) ** 2)
+        assert squares[0] < 0.3 * squares[1]
+
+
+def chained(rates):
+    """Return the problem of 400 rows of two chains with rates `(2, 8)` of their own."""
+    rng, chains, function = np.random.default_rng(4), np.arange(400) % 2, smooth(4)
+    kept = (rng.random((400, P)) < np.array(rates)[chains]).astype(float)
+    laws = Laws(np.equal.outer([0, 1], chains).astype(float), np.array(rates))
+    covariance = Covariance(np.full(P, 0.5))
+    return Problem(kept - 0.5, function(kept), np.ones(400), None, True, covariance, laws=laws, chains=chains)
+
+
+def test_what_the_coefficients_of_chains_differ_by_widens_errors():
+    """The share of their squares that the mean of two chains varies by."""
+    rows = chained([[0.2, 0.8] * 4, [0.8, 0.2] * 4])
+    alone = GaussianProcess().fit(replace(rows, chains=None))
+    added = GaussianProcess().fit(rows).covariance - alone.covariance
+    truths = np.array([long_run(rows.laws.rows(rows.chains == chain), smooth(4)) for chain in (0, 1)])
+    weights = np.abs(alone.gamma)
+    share = weights @ (truths[0] - truths[1]) ** 2 / 4 / (weights**3).sum()
+    assert share > 0.01
+    assert added == pytest.approx(share * np.diag(alone.gamma**2), rel=0.1)
+
+
+@pytest.mark.parametrize("chains", [np.zeros(400, dtype=int), np.arange(400) % 2], ids=["one", "alike"])
+def test_one_chain_or_chains_alike_add_nothing(chains):
+    rows = chained([[0.4] * P] * 2)
+    alone, found = (GaussianProcess().fit(replace(rows, chains=some)) for some in (None, chains))
+    assert found.gamma.tolist() == alone.gamma.tolist()
+    assert found.covariance == pytest.approx(alone.covariance, abs=1e-12)
+
+
+def test_errors_cover_answers_that_differ():
+    """Four words: 200 rows are at most 16, and a score has the error of a difference of two means."""
+    rng, rows = np.random.default_rng(0), coins(lambda kept: kept @ np.arange(1.0, 5) + kept[:, 0] * kept[:, 1], 200, 4)
+    errors = []
+    for _ in range(20):
+        found = GaussianProcess().fit(replace(rows, y=rows.y + 0.3 * rng.standard_normal(200)))
+        errors.append(found.gamma - [1.5, 2.5, 3, 4])
+        assert np.sqrt(found.variances) == pytest.approx(2 * 0.3 / np.sqrt(200), rel=0.4)
+    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(2 * 0.3 / np.sqrt(200), rel=0.3)
+
+
+def test_equal_rows_are_in_one_block_and_change_the_same():
+    rows = coins(smooth(5), 2_400, P)
+    found, (_, first, number) = (
+        GaussianProcess().fit(rows),
+        np.unique(rows.z, axis=0, return_index=True, return_inverse=True),
+    )
+    assert len(first) == 2**P
+    assert np.sqrt(found.variances).max() < 0.01
+    assert found.changes == pytest.approx(found.changes[first][number.ravel()], abs=1e-12)
+    assert GaussianProcess().fit(rows.rows(first)).gamma == pytest.approx(found.gamma, abs=1e-3)
+
+
+def test_one_response_of_many_that_differs():
+    """One of two blocks is constant."""
+    n, differs = 2_100, np.random.default_rng(0).permutation(2_100)[0]  # one of those that tune the prior
+    rows = replace(coins(len, n, 24), y=1.0 * (np.arange(n) == differs))
+    fine, rough = GaussianProcess().fit(rows), GaussianProcess().rough(rows)
+    for found in (fine, rough):
+        assert 0 < np.abs(found.gamma).max() < 0.01
+        assert (found.variances > 0).all()
+    assert fine.changes[differs].any()
+    assert np.isfinite(fine.changes).all()
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -1,12 +1,15 @@
 """Tests of `mase.regression.designed`: where all subsets of the words can be asked, the answer is exact."""
 
+from dataclasses import dataclass, field
 from itertools import product
+from typing import ClassVar
 
 import numpy as np
 import pytest
 from tests.regressions import run
 
 import mase
+from mase.estimators.least_squares import LeastSquares
 from mase.measure import measure
 from mase.methods import resolve
 from mase.regression.designed import Regression
@@ -86,7 +89,7 @@ def test_rounds_are_mixed_with_the_mask_rates_of_exact_scores():
             above, below = above + share * effects, below + share * out * (1 - out)
         gamma = above / below
         rank = np.argsort(np.argsort(-gamma))
-        out = 0.1 + 0.8 / (1 + np.exp((rank - 4 / 3) / 4))
+        out = 0.1 + 0.8 / (1 + np.exp((rank - 4 / 3) / 2))
         laws = [(0.75, out), (0.25, 1 - out)]
     found = run(probe, "mase", n_samples=16, design="focused(rounds=3)")
     assert found.estimate.gamma == pytest.approx(gamma, abs=1e-12)
@@ -123,3 +126,39 @@ def test_one_subset_more_than_the_samples_is_not_exact():
 def test_words_without_effect_score_exactly_zero():
     found = run(FunctionProbe(lambda c: np.tanh(c[:, 0] - 0.7 * c[:, 3]), 5), "mase-mask", n_samples=32)
     assert found.estimate.gamma[[1, 2, 4]].tolist() == [0.0, 0.0, 0.0]
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Least squares that counts how often it is asked for what."""
+
+    fits: list[int] = field(default_factory=list)
+    plans: list[int] = field(default_factory=list)
+    needs_base: ClassVar[bool] = False
+    needs_gradients: ClassVar[bool] = False
+
+    def fit(self, problem):
+        self.fits.append(problem.n)
+        return LeastSquares().fit(problem)
+
+    def rough(self, problem):
+        self.plans.append(problem.n)
+        return LeastSquares().fit(problem)
+
+
+@pytest.mark.parametrize(
+    ("design", "plans", "halves"),
+    [
+        ("focused(rounds=3)", [50, 50, 100, 100], 2),
+        ("focused(rounds=3, n_draws=0)", [50, 50, 100, 100], 2),
+        ("focused(rounds=3, chains=1)", [100, 200], 0),
+        ("focused(rounds=3, chains=1, n_draws=0)", [], 0),
+        ("independent", [], 0),
+    ],
+)
+def test_chains_and_draws_are_planned_roughly_and_scores_are_not(design, plans, halves):
+    """So are the halves of rows of chains."""
+    estimator = Counting()
+    run(smooth(20), "mase", n_samples=300, design=design, estimator=estimator)
+    assert estimator.plans == plans + [150] * halves
+    assert estimator.fits.count(300) == 1

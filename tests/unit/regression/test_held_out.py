@@ -7,8 +7,10 @@ import pytest
 from tests.regressions import run
 
 from mase.designs import DESIGNS
+from mase.designs.focused import Focused
 from mase.designs.placement import single
 from mase.estimators import ESTIMATORS
+from mase.estimators.gaussian_process import GaussianProcess
 from mase.estimators.least_squares import LeastSquares
 from mase.measure import measure
 from mase.methods import resolve
@@ -19,6 +21,13 @@ from mase.regression.problem import Distribution
 from mase.testing import FunctionProbe, linear, smooth
 
 COINS = Distribution(0.5, Covariance(np.full(6, 0.5)))
+
+
+def rounds(p, n, seed):
+    """Return n rows of two rounds, the second of which masks the last words most."""
+    rng, design = np.random.default_rng(seed), Focused(chains=1)
+    distribution = design.distribution(np.ones(p))
+    return design.draw(rng, n // 2, distribution).joined(design.draw(rng, n // 2, distribution, np.arange(float(p))))
 
 
 def told(sample, y, estimator):
@@ -133,6 +142,23 @@ def test_it_is_that_of_fresh_rows(estimator):
     assert np.mean(found) == pytest.approx(np.mean(fresh), abs=0.08)
 
 
+@pytest.mark.parametrize(("p", "n"), [(20, 80), (6, 100), (20, 300)])
+def test_what_rows_change_tells_as_much_as_fits_without_a_fifth_of_them(p, n):
+    """With 6 words many rows are equal; of 300 rows some tune the prior."""
+    by_changes, by_fits, fresh = [], [], []
+    for seed in range(2):
+        sample, more = rounds(p, n, seed), rounds(p, 2_000, 100 + seed)
+        y, answers = curved(sample.coordinates), curved(more.coordinates)
+        problem, others = sample.problem(y, None), more.problem(answers, None)
+        estimate = GaussianProcess().fit(problem)
+        by_changes.append(held_out_r2(sample, y, problem, GaussianProcess(), estimate))
+        by_fits.append(held_out_r2(sample, y, problem, GaussianProcess(), replace(estimate, changes=None)))
+        left = others.squares(others.y - others.z @ estimate.gamma) / others.squares(others.y)
+        fresh.append(1 - left)
+    assert np.mean(by_changes) == pytest.approx(np.mean(by_fits), abs=0.05)
+    assert np.mean(by_changes) == pytest.approx(np.mean(fresh), abs=0.06)
+
+
 def test_a_row_that_alone_determines_a_coefficient_is_not_counted():
     kept = coins(40)
     kept[:, 0] = 1
@@ -171,7 +197,7 @@ def test_what_differs_between_rounds_does_not_count_as_explained():
     probe = FunctionProbe(lambda c: c.sum(axis=1) + 3 * np.sin(50 * c @ np.arange(40.0)), 40)
     found = measure(probe, resolve("mase", link="logit", n_samples=500), 0, np.random.default_rng(0))
     problem = found.problem
-    assert problem.n_intercepts == 9
+    assert problem.n_intercepts == 1 + 4 * 2 * 2
     errors = problem.y - problem.z @ found.estimate.gamma
     assert found.r2_held_out < found.r2 < 1 - errors.var() / problem.y.var() - 0.02
 

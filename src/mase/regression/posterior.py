@@ -1,45 +1,51 @@
-"""A response as a random function of zeros and ones: the posterior of its coefficients under the laws of rows."""
+"""The posterior of the coefficients if the response is a Gaussian random function of zeros and ones."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import expit, softmax
 
-from mase.arrays import Floats, Ints
-from mase.regression.anova import Coefficients, Interactions
-from mase.regression.laws import Laws
-from mase.regression.problem import Problem
+from mase.arrays import Floats
+from mase.regression.anova import Interactions
+from mase.regression.distinct_rows import DistinctRows
 
-__all__ = ["Posterior", "Prior", "Rows", "reflected"]
+__all__ = ["Posterior", "Prior"]
 
 # Shares of the variance of the responses that is linear, a priori uniform, on a grid of their log-odds.
 _LOG_ODDS = np.concatenate([np.arange(-4.0, 8.0, 1.0), np.arange(8.0, 27.0, 3.0)])
 _LINEAR, _REST = expit(_LOG_ODDS), expit(-_LOG_ODDS)
 _LOG_PRIOR = np.log(_LINEAR * _REST * np.gradient(_LOG_ODDS))
 _MOST = 1 - 1e-9  # weight of a coordinate
-# Variance of rounding, relative to that of the responses, per row.
-_ROUNDING = 1e-13
-# The same of the kernel of interactions, before it is divided by its variance.
-_CANCELLED = 4e-15
-# Squares of centred responses below this share of those of the responses are rounding.
-_CONSTANT = 1e-24
 # The least share of the squares of responses that is not linear.
 _LEAST = 1e-15
 
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """The correlation of the linear coefficients factor factor', `(p, p)` each, and their scales `(p,)`."""
+    """What is taken for known of the random function.
+
+    Attributes
+    ----------
+    factor, scales
+        The correlation of the linear coefficients is factor factor', `(p, p)` each, and their scales are `(p,)`.
+    noise
+        The variance of different answers to one row, relative to that of the interactions.
+    """
 
     factor: Floats
     scales: Floats
+    noise: float
 
     @classmethod
-    def of(cls, factor: Floats) -> Self:
-        """Return equal scales."""
-        return cls(factor, np.ones(len(factor)))
+    def of(cls, factor: Floats, rows: DistinctRows) -> Self:
+        """Return equal scales, and the noise as if all that rows differ by were interactions."""
+        return cls(factor, np.ones(len(factor)), rows.within / rows.variance if rows.noisy else 0.0)
+
+    def updated(self, scales: Floats, rows: DistinctRows, rest: float) -> Self:
+        """Return the prior with other scales, and the noise that rows have beside interactions of variance `rest`."""
+        return replace(self, scales=scales, noise=rows.within / rest if rows.noisy else self.noise)
 
     @property
     def root(self) -> Floats:
@@ -51,54 +57,6 @@ class Prior:
         if np.isinf(reach):
             return np.full(len(self.scales), _MOST)
         return np.asarray(np.minimum(reach * self.scales / self.scales.sum(), _MOST))
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """The different rows, as signs `(u, p)`, and what is known of the responses to them.
-
-    Attributes
-    ----------
-    signs, target
-        See above, and the coefficients to be estimated.
-    y
-        The mean response to each row `(u,)`, minus the mean over rows.
-    total
-        Sum of the squares of y.
-    noise
-        Variance of y `(u,)` by which equal rows differ, relative to that of the responses.
-    group
-        The different row that each row `(n,)` is.
-    constant
-        Whether all responses are the same up to rounding.
-    """
-
-    signs: Floats
-    target: Coefficients
-    y: Floats
-    total: float
-    noise: Floats
-    group: Ints
-    constant: bool
-
-    @classmethod
-    def of(cls, problem: Problem, laws: Laws) -> Self:
-        """Return the rows of a problem; the coefficients are those under the laws."""
-        rows, group, counts = np.unique(problem.z, axis=0, return_inverse=True, return_counts=True)
-        group, u = group.ravel(), len(rows)
-        means = np.bincount(group, problem.y) / counts
-        within = float(np.sum((problem.y - means[group]) ** 2)) / max(problem.n - u, 1)
-        noise = np.maximum(within / max(float(problem.y.var()), np.finfo(np.float64).tiny) / counts, u * _ROUNDING)
-        y = means - means.mean()
-        signs = np.sign(rows - (problem.z.min() + problem.z.max()) / 2)
-        total = float(y @ y)
-        constant = total <= _CONSTANT * float(problem.y @ problem.y)
-        return cls(signs, Coefficients.of(laws), y, total, noise, group, constant)
-
-    def variances(self, interactions: Interactions) -> Floats:
-        """Return the variance `(u,)` that is added to the kernel of the interactions."""
-        # Where one coordinate has nearly all weight the kernel is a small difference of large numbers.
-        return self.noise + len(self.y) * _CANCELLED * float(np.exp(-interactions.log_norm))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +77,8 @@ class Posterior:
         The reaches, the most probable one first.
     share
         The most probable share that is linear, of the most probable reach.
+    rest
+        Variance of the interactions.
     """
 
     mean: Floats
@@ -128,6 +88,7 @@ class Posterior:
     evidence: float
     reaches: tuple[float, ...]
     share: float
+    rest: float
 
     @property
     def variances(self) -> Floats:
@@ -135,8 +96,8 @@ class Posterior:
         return self.covariance if self.covariance.ndim == 1 else np.diag(self.covariance)
 
     @classmethod
-    def of(cls, rows: Rows, prior: Prior, reaches: tuple[float, ...], *, whole: bool = True) -> Self:
-        """Return the posterior for a prior of the linear coefficients."""
+    def of(cls, rows: DistinctRows, prior: Prior, reaches: tuple[float, ...], *, whole: bool = True) -> Self:
+        """Return the posterior for a prior and some reaches: sums of the weights of all coordinates."""
         parts = [_Part.of(rows, prior, reach, whole=whole) for reach in reaches]
         joint = np.array([part.evidence for part in parts])
         shares = softmax(joint)
@@ -149,8 +110,29 @@ class Posterior:
         order = np.argsort(-joint, kind="stable")
         best = tuple(reaches[index] for index in order)
         evidence, share = float(np.logaddexp.reduce(joint)), parts[order[0]].share
+        rest = float(shares @ [part.rest for part in parts])
         covariance = np.asarray(within + _product(between, between, whole=whole))
-        return cls(mean, covariance, unknown, used, evidence, best, share)
+        return cls(mean, covariance, unknown, used, evidence, best, share, rest)
+
+    def changes(self, rows: DistinctRows, prior: Prior) -> Floats:
+        """Return what each of the different rows adds to the coefficients `(u, p)`.
+
+        The prior, the most probable reach and the share that is linear are held.
+        """
+        interactions, root = Interactions.of(prior.weights(self.reaches[0])), prior.root
+        kernel, linear, rest = rows.kernel(interactions, prior.noise), self.share, 1 - self.share
+        inverse = solve_triangular(np.linalg.cholesky(kernel), np.eye(len(kernel)), lower=True)
+        constant = inverse.sum(axis=1)
+        white = _reflected(inverse, constant, float(np.linalg.norm(constant)))
+        basis, values, vectors = np.linalg.svd(white @ rows.signs / 2 @ root, full_matrices=False)
+        inside = basis.T @ white
+        outside = white - basis @ inside
+        spread = 1 / (linear * values**2 + rest)
+        precision = (inside.T * spread) @ inside + outside.T @ outside / rest
+        errors = precision @ rows.y / np.diag(precision)
+        pulls = (inside.T * (spread * linear * values)) @ (vectors @ root.T)
+        pulls += precision @ (rest * interactions.with_coefficients(rows.signs, rows.target))
+        return np.asarray(errors[:, None] * pulls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,19 +175,15 @@ class _Kernels:
     spread: Floats
 
     @classmethod
-    def of(cls, rows: Rows, root: Floats, weights: Floats, *, whole: bool) -> Self:
-        """Return the kernels for a covariance of the linear coefficients and weights `(p,)` of coordinates.
-
-        The covariance is root root', `(p, p)` each.
-        """
-        signs, interactions = rows.signs, Interactions.of(weights)
-        (u, p), kernel = signs.shape, interactions.between(signs)
-        kernel[np.diag_indices(u)] += rows.variances(interactions)
-        lower = np.linalg.cholesky(kernel)
+    def of(cls, rows: DistinctRows, prior: Prior, reach: float, *, whole: bool) -> Self:
+        """Return the kernels for a prior and a sum of the weights of coordinates."""
+        signs, root, interactions = rows.signs, prior.root, Interactions.of(prior.weights(reach))
+        u, p = signs.shape
+        lower = np.linalg.cholesky(rows.kernel(interactions, prior.noise))
         columns = np.column_stack([np.ones(u), rows.y, signs / 2, interactions.with_coefficients(signs, rows.target)])
         constant, *white = np.split(solve_triangular(lower, columns, lower=True), [1, 2, 2 + p], axis=1)
         length = float(np.linalg.norm(constant))
-        y, halves, rest = (reflected(one, constant[:, 0], length) for one in white)
+        y, halves, rest = (_reflected(one, constant[:, 0], length) for one in white)
         ratios, basis, linear = _diagonal(halves @ root)
         own_y, own_rest = basis.T @ y, basis.T @ rest
         other_y, other_rest = y - basis @ own_y, rest - basis @ own_rest
@@ -241,7 +219,7 @@ def _product(one: Floats, other: Floats, *, whole: bool) -> Floats:
     return np.asarray(one.T @ other if whole else (one * other).sum(axis=0))
 
 
-def reflected(columns: Floats, constant: Floats, length: float) -> Floats:
+def _reflected(columns: Floats, constant: Floats, length: float) -> Floats:
     """Return columns `(u, k)` in an orthonormal basis `(u - 1,)` of what is orthogonal to a constant `(u,)`."""
     mirror = constant.copy()
     mirror[0] += np.copysign(length, mirror[0])
@@ -258,12 +236,12 @@ class _Part:
     used: float
     evidence: float
     share: float
+    rest: float
 
     @classmethod
-    def of(cls, rows: Rows, prior: Prior, reach: float, *, whole: bool) -> Self:
+    def of(cls, rows: DistinctRows, prior: Prior, reach: float, *, whole: bool) -> Self:
         """Return the posterior for a prior. Each array over the grid has a row for each linear share."""
-        root = prior.root
-        kernels = _Kernels.of(rows, root, prior.weights(reach), whole=whole)
+        root, kernels = prior.root, _Kernels.of(rows, prior, reach, whole=whole)
         precision, free = 1 / (np.outer(_LINEAR, kernels.ratios) + _REST[:, None]), kernels.free
         squares = np.maximum(precision @ kernels.y**2 + kernels.other_y / _REST, _LEAST * rows.total)
         log_determinant = np.log(precision).sum(axis=1) - (free - len(kernels.y)) * np.log(_REST)
@@ -288,6 +266,6 @@ class _Part:
             used += float(np.sum(((chosen * share) @ precision) @ (one * kernels.signs)))
             for other_share, other, _ in parts:
                 covariance -= _product(((scale * share * other_share) @ precision)[:, None] * one, other, whole=whole)
-        share = float(_LINEAR[chosen.argmax()])
+        share, rest = float(_LINEAR[chosen.argmax()]), float(scale @ _REST)
         unknown = np.diag(before) if whole else before
-        return cls(mean, covariance, unknown, used, float(np.logaddexp.reduce(joint)), share)
+        return cls(mean, covariance, unknown, used, float(np.logaddexp.reduce(joint)), share, rest)

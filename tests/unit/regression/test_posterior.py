@@ -1,0 +1,102 @@
+"""Tests of `mase.regression.posterior`: the same with dense matrices."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.linalg import null_space
+from scipy.special import expit, softmax
+
+from mase.regression.anova import Interactions
+from mase.regression.covariance import Covariance
+from mase.regression.distinct_rows import DistinctRows
+from mase.regression.laws import Laws
+from mase.regression.posterior import Posterior, Prior
+from mase.regression.problem import Problem
+
+P, N = 5, 30
+ODDS = np.concatenate([np.arange(-4.0, 8.0, 1.0), np.arange(8.0, 27.0, 3.0)])
+FACTOR = np.linalg.cholesky(0.5 * np.eye(P) + 0.5)
+SCALES = np.array([0.5, 1.0, 2.0, 1.0, 1.5])
+
+
+def distinct(noise=0.0, seed=0):
+    """Return the different rows of two laws, some of them asked more than once."""
+    rng, law = np.random.default_rng(seed), np.repeat([0, 1], N // 2)
+    rates = np.array([[0.5] * P, [0.2, 0.8, 0.4, 0.6, 0.9]])
+    z = (rng.random((N, P)) < rates[law]) - 0.5
+    y = np.tanh(z @ np.arange(1.0, P + 1)) + z[:, 0] * z[:, 1] + noise * rng.standard_normal(N)
+    laws = Laws(np.equal.outer([0, 1], law).astype(float), rates)
+    rows = DistinctRows.of(Problem(z, y, np.ones(N), None, True, Covariance(np.full(P, 0.5)), laws=laws), laws)
+    assert 15 < len(rows.y) < N
+    return rows
+
+
+def dense(rows, prior, reach, linear):
+    """Return the covariance of the responses, of coefficients with them, and of coefficients, `(u, u)` to `(p, p)`."""
+    interactions, rest = Interactions.of(prior.weights(reach)), expit(-np.log(linear / (1 - linear)))
+    halves, own = rows.signs / 2 @ prior.root, prior.root @ prior.root.T
+    kernel = linear * halves @ halves.T + rest * rows.kernel(interactions, prior.noise)
+    crossed = linear * rows.signs / 2 @ own + rest * interactions.with_coefficients(rows.signs, rows.target)
+    return kernel, crossed, linear * own + rest * interactions.of_coefficients(rows.target)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.5])
+def test_it_is_the_posterior_with_an_unknown_constant_averaged_over_the_linear_share(noise):
+    rows = distinct()
+    prior, contrasts = Prior(FACTOR, SCALES, noise), null_space(np.ones((1, len(rows.y))))
+    y, joint, means, covariances, free = contrasts.T @ rows.y, [], [], [], len(rows.y) - 1
+    for odds, width in zip(ODDS, np.gradient(ODDS), strict=True):
+        kernel, crossed, own = dense(rows, prior, 2.0, expit(odds))
+        inside, crossed = contrasts.T @ kernel @ contrasts, contrasts.T @ crossed
+        squares = y @ np.linalg.solve(inside, y)
+        likelihood = -(free * np.log(squares) + np.linalg.slogdet(inside)[1]) / 2
+        joint.append(likelihood + np.log(expit(odds) * expit(-odds) * width))
+        means.append(crossed.T @ np.linalg.solve(inside, y))
+        left = own - crossed.T @ np.linalg.solve(inside, crossed)
+        covariances.append(squares / (free - 2) * left)
+    found, shares = Posterior.of(rows, prior, (2.0,)), softmax(joint)
+    assert found.mean == pytest.approx(shares @ means, abs=1e-8)
+    apart = (means - shares @ means) * np.sqrt(shares)[:, None]
+    expected = np.einsum("s,spq->pq", shares, covariances) + apart.T @ apart
+    assert found.covariance == pytest.approx(expected, abs=1e-8)
+    assert found.share == pytest.approx(expit(ODDS[np.argmax(joint)]))
+
+
+def test_reaches_are_averaged_by_their_probability():
+    rows, prior = distinct(), Prior(FACTOR, SCALES, 0.0)
+    parts = [Posterior.of(rows, prior, (reach,)) for reach in (1.0, np.inf)]
+    both = Posterior.of(rows, prior, (1.0, np.inf))
+    shares = softmax([part.evidence for part in parts])
+    assert both.mean == pytest.approx(shares @ [part.mean for part in parts])
+    assert both.reaches == ((1.0, np.inf) if shares[0] > 0.5 else (np.inf, 1.0))
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.5])
+def test_changes_are_those_of_a_posterior_without_the_row_and_all_equal_to_it(noise):
+    rows = distinct(noise)
+    prior = Prior(FACTOR, SCALES, noise)
+    found = Posterior.of(rows, prior, (2.0,))
+
+    def mean(kept):
+        kernel, crossed, _ = dense(rows, prior, 2.0, found.share)
+        ones = np.ones(kept.sum())
+        solved = np.linalg.solve(kernel[np.ix_(kept, kept)], np.column_stack([rows.y[kept], ones]))
+        return crossed[kept].T @ (solved[:, 0] - solved[:, 1] * (ones @ solved[:, 0]) / (ones @ solved[:, 1]))
+
+    every = np.ones(len(rows.y), dtype=bool)
+    by_row = np.array([mean(every) - mean(np.arange(len(every)) != left_out) for left_out in range(len(every))])
+    assert np.abs(by_row).max() > 0.05
+    assert found.changes(rows, prior) == pytest.approx(by_row, abs=1e-9)
+
+
+def test_a_step_takes_noise_from_rows_with_different_answers_only():
+    same, apart = distinct(), distinct(0.3)
+    assert (same.noisy, apart.noisy) == (False, True)
+    prior = Prior.of(FACTOR, apart)
+    assert prior.noise == pytest.approx(apart.within / apart.variance)
+    assert prior.updated(SCALES, apart, 0.5).noise == pytest.approx(apart.within / 0.5)
+    assert Prior.of(FACTOR, same).updated(SCALES, same, 0.5).noise == 0
+    assert replace(prior, scales=SCALES).root @ replace(prior, scales=SCALES).root.T == pytest.approx(
+        4 / SCALES.sum() * np.sqrt(np.outer(SCALES, SCALES)) * (0.5 * np.eye(P) + 0.5)
+    )
