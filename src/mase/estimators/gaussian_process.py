@@ -58,10 +58,10 @@ class GaussianProcess:
     rows on, the estimate is a mean over random blocks of 1,000 to 2,000 of them, so that time grows in proportion to
     the rows. Where equal rows have different answers, the variance of these is noise.
 
-    Up to 128 rows the covariance is that of the posterior, a mean of those for the scales that were found and for equal
-    scales. With ever more rows it is that of the jackknife, which leaves out one row after the other, and does not take
-    the response for a Gaussian process. Each chain of the design has laws, and so coefficients, of its own: the
-    variance of their mean is added.
+    The covariance is that of the posterior. Where rows change a coefficient more, or less, when they are left out than
+    a Gaussian process would let expect, it is rescaled. The scales of few rows are no more than an estimate: up to 128
+    rows the covariance is instead a mean with that for equal scales, and in between to 256 rows it is a mixture. Each
+    chain of the design has laws, and so coefficients, of its own: the variance of their mean is added.
 
     Of a design without known laws, of rows with unequal weights and of more than 2,000 coordinates, the estimate is
     that of `EmpiricalBayes`, which takes for noise what is not linear. Of all rows that there are, it is that of
@@ -88,27 +88,29 @@ class GaussianProcess:
             return Estimate(np.zeros(problem.p), no_scatter(problem.p), 0.0, prior=True)
         tuned = len(some) == problem.n
         prior, alike, found = self._tuned(varied[0] if few.constant else few, whole=tuned)
-        pairs = [(alike, found)]
+        equal = replace(prior, scales=np.ones(problem.p))
         if not tuned:
             prior = self._updated(prior, varied[0], Posterior.of(varied[0], prior, found.reaches[:1], whole=False))
-            equal, first, best = replace(prior, scales=np.ones(problem.p)), alike.reaches[:1], found.reaches[:2]
-            pairs = [(Posterior.of(rows, equal, first), Posterior.of(rows, prior, best)) for rows in varied]
-        posterior = np.sum([(alike.covariance + own.covariance) / 2 for alike, own in pairs], axis=0) / len(blocks) ** 2
-        changes, jackknife = np.zeros((problem.n, problem.p)), np.zeros((problem.p, problem.p))
+        unsure = float(np.clip(2 * _MOST_TUNED / sum(len(rows.y) for rows in blocks) - 1, 0, 1))
+        solved, changes, covariance = [], np.zeros((problem.n, problem.p)), np.zeros((problem.p, problem.p))
         for block, rows in zip(chosen, blocks, strict=True):
-            if not rows.constant:
-                changed = pairs[0][1].changes(rows, prior) / len(blocks)
-                changes[block] = changed[rows.group]
-                jackknife += changed.T @ changed
-        n_distinct = sum(len(rows.y) for rows in blocks)
-        share, unasked = len(few.y) / n_distinct, 1 - n_distinct * 2.0**-problem.p
-        covariance = share * posterior + (1 - share) * unasked * jackknife
+            if rows.constant:
+                continue
+            own = found if tuned else Posterior.of(rows, prior, found.reaches[:2])
+            changed, expected = own.changes(rows, prior)
+            changes[block] = changed[rows.group] / len(blocks)
+            spread = (1 - unsure) * _rescaled(own.covariance, changed, expected)
+            if unsure:
+                alike = alike if tuned else Posterior.of(rows, equal, alike.reaches[:1])
+                spread += unsure * (own.covariance + alike.covariance) / 2
+            covariance += spread / len(blocks) ** 2
+            solved.append(own)
         if problem.chains is not None:
-            covariance[np.diag_indices(problem.p)] += _between(problem, problem.chains, varied[0], prior, pairs[0][1])
+            covariance[np.diag_indices(problem.p)] += _between(problem, problem.chains, varied[0], prior, solved[0])
         known = np.diag(covariance) <= 0  # by rounding: the difference of two large numbers
         covariance[known] = covariance[:, known] = 0.0
-        mean = np.sum([own.mean for _, own in pairs], axis=0) / len(blocks)
-        return Estimate(mean, covariance, float(np.mean([own.used for _, own in pairs])), prior=True, changes=changes)
+        mean = np.sum([own.mean for own in solved], axis=0) / len(blocks)
+        return Estimate(mean, covariance, float(np.mean([own.used for own in solved])), prior=True, changes=changes)
 
     def rough(self, problem: Problem) -> Estimate:
         """Return a cheaper estimate, from equal scales and one step of EM, without correlations."""
@@ -162,6 +164,13 @@ def _drawn(z: Floats) -> list[Ints]:
     number, numbers = np.argsort(np.argsort(first))[number.ravel()], np.arange(len(first))
     blocks = np.array_split(numbers, max(1, len(first) // _BLOCK))
     return [np.sort(shuffled[np.isin(number, some)]) for some in (numbers[:_MOST_TUNED], *blocks)]
+
+
+def _rescaled(covariance: Floats, changed: Floats, expected: Floats) -> Floats:
+    """Return a covariance `(p, p)` that agrees with what rows change `(u, p)` where the squares to expect do not."""
+    squares, before = np.square(changed).sum(axis=0), expected.sum(axis=0)
+    ratios = np.sqrt(np.divide(squares, before, out=np.ones_like(squares), where=before > 0))
+    return np.asarray(covariance * np.outer(ratios, ratios))
 
 
 def _between(problem: Problem, chains: Ints, rows: DistinctRows, prior: Prior, found: Posterior) -> Floats:

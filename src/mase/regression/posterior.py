@@ -114,10 +114,11 @@ class Posterior:
         covariance = np.asarray(within + _product(between, between, whole=whole))
         return cls(mean, covariance, unknown, used, evidence, best, share, rest)
 
-    def changes(self, rows: DistinctRows, prior: Prior) -> Floats:
-        """Return what each of the different rows adds to the coefficients `(u, p)`.
+    def changes(self, rows: DistinctRows, prior: Prior) -> tuple[Floats, Floats]:
+        """Return what each of the different rows adds to the coefficients `(u, p)`, and the expected squares `(u, p)`.
 
-        The prior, the most probable reach and the share that is linear are held.
+        The prior, the most probable reach and the share that is linear are held. The squares are those to expect if
+        the response is such a random function.
         """
         interactions, root = Interactions.of(prior.weights(self.reaches[0])), prior.root
         kernel, linear, rest = rows.kernel(interactions, prior.noise), self.share, 1 - self.share
@@ -129,10 +130,11 @@ class Posterior:
         outside = white - basis @ inside
         spread = 1 / (linear * values**2 + rest)
         precision = (inside.T * spread) @ inside + outside.T @ outside / rest
-        errors = precision @ rows.y / np.diag(precision)
+        solved, known = precision @ rows.y, np.diag(precision)
         pulls = (inside.T * (spread * linear * values)) @ (vectors @ root.T)
         pulls += precision @ (rest * interactions.with_coefficients(rows.signs, rows.target))
-        return np.asarray(errors[:, None] * pulls)
+        variances = float(rows.y @ solved) / max(len(known) - 1, 1) / known
+        return (solved / known)[:, None] * pulls, variances[:, None] * pulls**2
 
 
 @dataclass(frozen=True, slots=True)
