@@ -61,8 +61,13 @@ def write_run(
     target: str | None = None,
     **settings: Any,
 ) -> Path:
-    """Explain texts and write a complete run of them; an empty text fails. Return its folder."""
-    explainer = mase.Explainer(predict, seed=seed, **{"n_samples": 60} | settings)
+    """Explain texts and write a complete run of them; an empty text fails. Return its folder.
+
+    The default method would take more time, and its scores depend on the rank of all words.
+    """
+    explainer = mase.Explainer(
+        predict, seed=seed, **{"method": "mase-mask", "link": "margin", "n_samples": 60} | settings
+    )
     folder = Folder(storage_of(place))
     asked = Asked(
         model={"name": "predict"}, method={"name": "mase"}, seed=seed, target=target, input={"texts": list(texts)},

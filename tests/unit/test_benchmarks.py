@@ -170,8 +170,8 @@ def test_python_calls_do_not_grow_with_the_rows():
         probe = FunctionProbe(linear(gamma).function, 64, batch_size=batch_size)
         return python_calls(lambda: explained(probe, n_samples=n))
 
-    calls(1000, 200)  # imports
-    assert calls(4000, 800) < 1.2 * calls(1000, 200)
+    calls(400, 80)  # imports
+    assert calls(1600, 320) < 1.2 * calls(400, 80)
 
 
 # What makes the counts possible gives the same answers.

@@ -54,7 +54,7 @@ def test_memory_is_linear_in_the_words(method):
 def test_a_note_says_that_so_many_words_cannot_be_told_apart():
     text = " ".join(f"w{number}" for number in range(300))
     notes = {note.code: note.message for note in mase.Explainer(truth, n_samples=100)(text).notes}
-    enough = {note.code for note in mase.Explainer(truth, n_samples=2000)(text).notes}
+    enough = {note.code for note in mase.Explainer(truth, n_samples=400)(text).notes}
     assert "300" in notes["few-samples"]
     assert "few-samples" not in enough
 

@@ -91,7 +91,7 @@ class Focused:
             rates = np.full((self.chains, p), 0.5)
         else:
             by_chain = np.broadcast_to(gamma, (self.chains, *gamma.shape[-2:])) if gamma.ndim < 3 else gamma
-            rates = np.stack([np.mean([self._rates(p, one) for one in own.reshape(-1, p)], axis=0) for own in by_chain])
+            rates = np.stack([self._rates(own.reshape(-1, p)).mean(axis=0) for own in by_chain])
         n_complement = 0 if gamma is None else round(self.complement * n)
         complement = np.arange(n) >= n - n_complement
         masked = np.concatenate([rates, 1 - rates])
@@ -103,7 +103,8 @@ class Focused:
 
     def exhaustive(self, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return all rows of a round, weighted by their probabilities in it."""
-        rates = self._rates(distribution.covariance.size, gamma)
+        p = distribution.covariance.size
+        rates = np.full(p, 0.5) if gamma is None else self._rates(gamma[None])[0]
         kept = subsets(len(rates))
         kinds = [(1.0, 1 - rates)] if gamma is None else [(1 - self.complement, 1 - rates), (self.complement, rates)]
         by_law = [share * np.where(kept == 1, keep, 1 - keep).prod(axis=1) for share, keep in kinds]
@@ -111,12 +112,17 @@ class Focused:
         laws = Laws(np.stack(by_law) / weights, np.stack([keep for _, keep in kinds]))
         return replace(every_row(kept, weights, distribution), laws=laws.rows(slice(None)))
 
-    def _rates(self, p: int, gamma: Floats | None) -> Floats:
-        """Return the probability `(p,)` of each word to be masked, given the coefficients `(p,)` so far."""
-        if gamma is None:
-            return np.full(p, 0.5)
+    def _rates(self, gamma: Floats) -> Floats:
+        """Return the probability of each word to be masked `(d, p)` for d rankings, by coefficients `(d, p)`."""
+        d, p = gamma.shape
         by_rank = expit((min(self.n_top, p / 3) - np.arange(p)) / self.softness)
-        rounded = np.round(-gamma / (np.abs(gamma).max() or 1.0), _DIGITS)
-        _, group, size = np.unique(rounded, return_inverse=True, return_counts=True)
-        share = np.add.reduceat(by_rank, np.cumsum(size) - size) / size
-        return np.asarray(self.p_low + (self.p_high - self.p_low) * share[group])
+        largest = np.abs(gamma).max(axis=1, keepdims=True)
+        rounded = np.round(-gamma / np.where(largest > 0, largest, 1.0), _DIGITS)
+        order = np.argsort(rounded, axis=1)
+        ranked = np.take_along_axis(rounded, order, axis=1)
+        # Equal ones form a group, in which a new ranking begins as well.
+        group = np.cumsum(np.diff(ranked, axis=1, prepend=np.inf).ravel() != 0) - 1
+        share = (np.bincount(group, np.tile(by_rank, d)) / np.bincount(group))[group].reshape(d, p)
+        rates = np.empty((d, p))
+        np.put_along_axis(rates, order, self.p_low + (self.p_high - self.p_low) * share, axis=1)
+        return rates

@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 from tests.labelled_texts import LABELS, TEXTS, predict
-from tests.unit.cli.runs import NUMBERED
+from tests.unit.cli.runs import FAST, NUMBERED
 
 import mase
 from mase.cli import main
@@ -30,7 +30,7 @@ def cli(monkeypatch, tmp_path):
     monkeypatch.setattr("mase.models.load", lambda *_a, **_k: model)
 
     def run(*arguments, **settings):
-        return CliRunner().invoke(main, ["explain", "--n-samples", "20", "-q", *arguments], **settings)
+        return CliRunner().invoke(main, ["explain", *FAST, "-q", *arguments], **settings)
 
     return run
 

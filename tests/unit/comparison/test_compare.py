@@ -29,7 +29,7 @@ def runs(tmp_path_factory):
 
 
 def explained(seed):
-    explainer = mase.Explainer(classifier(WEIGHTS), n_samples=60, seed=seed)
+    explainer = mase.Explainer(classifier(WEIGHTS), method="mase-mask", link="margin", n_samples=60, seed=seed)
     return [explainer(text, target="1") for text in TEXTS[:10]]
 
 
@@ -55,8 +55,8 @@ def test_agreement_is_that_of_the_metrics(runs):
 
 def test_two_seeds_differ_by_noise_alone(tmp_path):
     """At a rate of 0.05 none or one of the five pairs of seeds has a false discovery."""
-    model = classifier(WEIGHTS)
-    folders = [write_run(tmp_path / str(seed), TEXTS[:10], model, seed=seed, n_samples=50) for seed in range(6)]
+    settings = {"predict": classifier(WEIGHTS), "method": "mase", "n_samples": 50}
+    folders = [write_run(tmp_path / str(seed), TEXTS[:10], seed=seed, **settings) for seed in range(6)]
     found = [mase.compare(folders[0], other, min_texts=5) for other in folders[1:]]
     assert sum(one.predictions.flipped for one in found) == 0
     assert sum(one.reasons.noise.words_tested for one in found) == 5 * 10 * 7

@@ -1,7 +1,7 @@
 """Tests of how the driver finds a text at which workers die, with an engine whose workers only seem to die."""
 
 import pytest
-from tests.unit.corpus.runs import TEXTS, files, run
+from tests.unit.corpus.runs import FAST, TEXTS, files, run
 
 from mase.corpus.columns import COMPARED
 from mase.corpus.engines import ENGINES
@@ -97,7 +97,7 @@ def test_an_input_that_shrinks_ends_the_run(tmp_path):
         def items(self, start=0):
             return (item for item in self.source.items(start) if item.row < 7)
 
-    recipe = Recipe(opening(judge, None, {"n_samples": 8}))
+    recipe = Recipe(opening(judge, None, FAST))
     with pytest.raises(DataError, match="ended early"):
         execute(Shrinking(open_source(TEXTS)), tmp_path / "run", recipe, Settings("here", part_size=4))
     assert run(tmp_path / "run").is_complete

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 
 import pytest
 from tests.unit.corpus.classifiers import judge
-from tests.unit.corpus.runs import TEXTS, files, run
+from tests.unit.corpus.runs import FAST, TEXTS, files, run
 
 import mase
 from mase.corpus.engines import ENGINES
@@ -30,7 +30,7 @@ class LastFirst(Here):
 
 def test_tables_are_those_of_the_explainer(tmp_path):
     made = run(tmp_path / "run")
-    explainer = mase.Explainer(judge, n_samples=8)
+    explainer = mase.Explainer(judge, **FAST)
     assert made.is_complete
     assert made.texts()["row"].to_pylist() == list(range(len(TEXTS)))
     scores = [score for text in TEXTS for score in explainer(text).scores.tolist()]
@@ -43,7 +43,7 @@ def test_tables_are_those_of_the_explainer(tmp_path):
 
 def test_the_test_of_the_best_units_is_kept(tmp_path):
     tested = run(tmp_path / "tested", TEXTS[:2], n_samples=32, evidence=2)
-    explainer = mase.Explainer(judge, n_samples=32, evidence=2)
+    explainer = mase.Explainer(judge, **FAST | {"n_samples": 32}, evidence=2)
     expected = [explainer(text).to_dict()["evidence"] for text in TEXTS[:2]]
     assert [json.loads(found) for found in tested.texts()["evidence"].to_pylist()] == expected
     assert expected[0]["without"]
@@ -248,7 +248,7 @@ def test_a_function_that_cannot_be_sent_runs_here(tmp_path, expected):
 
 
 def test_an_explainer_is_run_as_it_is(tmp_path, expected):
-    mase.run(TEXTS, tmp_path / "run", model=mase.Explainer(judge, n_samples=8), engine="here", part_size=4)
+    mase.run(TEXTS, tmp_path / "run", model=mase.Explainer(judge, **FAST), engine="here", part_size=4)
     assert files(tmp_path / "run") == expected
     assert open_run(tmp_path / "run").manifest.asked.method["n_samples"] == 8
 
@@ -280,7 +280,7 @@ def test_a_run_is_not_continued_with_changed_code(tmp_path):
 
 def test_every_response_is_kept(tmp_path):
     made = run(tmp_path / "run", TEXTS[:2], target="all")
-    found = [mase.Explainer(judge, n_samples=8)(text, target="all") for text in TEXTS[:2]]
+    found = [mase.Explainer(judge, **FAST)(text, target="all") for text in TEXTS[:2]]
     responses = [response for one in found for response in one.responses]
     assert made.responses()["response"].to_pylist() == [response.name for response in responses]
     assert made.responses()["split_half"].to_pylist() == [response.split_half for response in responses]

@@ -140,17 +140,21 @@ def test_other_degrees_of_freedom_are_refused(dof):
 
 def test_many_rows_are_covered_and_more_rows_err_less():
     """Of 300 rows 128 tune the prior, and 2,200 rows are two blocks."""
-    covered, errors, rows, function = [], [], subsets(16), smooth(0, p=16)
+    covered, errors, stated, moved, rows, function = [], [], [], [], subsets(16), smooth(0, p=16)
     truth = (2 * rows - 1).T @ function(rows) / 2**15
     for n in (300, 1_000, 2_200):
         some = coins(function, n, 16)
         found, rough = GaussianProcess().fit(some), GaussianProcess().rough(some)
         covered.append(np.abs(found.gamma - truth) < 1.96 * np.sqrt(found.variances))
         errors.append(np.sum((found.gamma - truth) ** 2))
+        stated.append(found.variances.sum())
+        moved.append(np.abs(found.changes).mean())
         assert np.sum((rough.gamma - found.gamma) ** 2) < errors[-1]
         assert found.variances.sum() < 6 * errors[-1]  # the jackknife is wide for a function as smooth as this one
     assert np.mean(covered) > 0.9
     assert errors[2] < 0.8 * errors[1] < 0.4 * errors[0]
+    assert 0.25 < stated[2] / stated[1] < 0.7
+    assert 0.25 < moved[2] / moved[1] < 0.7
 
 
 def test_rough_estimates_are_close():

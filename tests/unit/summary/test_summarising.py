@@ -28,7 +28,7 @@ def run(tmp_path_factory):
     texts = planted(rng, N_TEXTS)
     texts[1] = texts[0]  # a repeated text
     texts[2] = ""  # has no words
-    explainer = mase.Explainer(LogisticClassifier(WEIGHTS), n_samples=32)
+    explainer = mase.Explainer(LogisticClassifier(WEIGHTS), method="mase-mask", link="margin", n_samples=32)
     kept = [(str(rng.integers(2)), str(rng.choice(["a", "b", "c"]))) for _ in texts]
     return corpora.write(tmp_path_factory.mktemp("planted") / "run", explainer, texts, kept)
 
@@ -101,7 +101,7 @@ def test_examples_are_in_context(summary, run):
 @pytest.mark.parametrize(("k", "method"), [(2, "mase"), (4, "occlusion")])
 def test_a_model_that_answers_at_random_has_empty_lists(tmp_path, k, method):
     rng = np.random.default_rng(k)
-    texts = corpora.texts(rng, 150)
+    texts = corpora.texts(rng, 80)
     kept = [(str(label), None) for label in rng.integers(0, k, len(texts))]
     run = corpora.write(
         tmp_path / "run", mase.Explainer(corpora.hashed(k, 5), method=method, n_samples=40), texts, kept
@@ -128,7 +128,7 @@ def test_a_phrase_is_listed_if_it_says_more_than_its_words(tmp_path):
         ]
         return [[1 / (1 + np.exp(odd)), 1 / (1 + np.exp(-odd))] for odd in odds]
 
-    explainer = mase.Explainer(model, n_samples=32)
+    explainer = mase.Explainer(model, method="mase-mask", link="margin", n_samples=32)
     summary = mase.summarise(corpora.write(tmp_path / "run", explainer, texts), min_texts=10)
     assert {row.phrase for row in summary.phrases} == {"not good"}
     for row in summary.phrases:
@@ -150,7 +150,9 @@ def test_words_behind_wrong_and_low_confidence_predictions(tmp_path):
         # The model takes "trap" for a reason, which it is not; in one group it does not occur.
         kept.append(("1" if good and not trap else "0", "a"))
     model = LogisticClassifier({"trap": 1.5, "good": 1.5, "bad": -1.2, FILLERS[0]: 0.01})
-    run = corpora.write(tmp_path / "run", mase.Explainer(model, n_samples=32), texts, kept)
+    run = corpora.write(
+        tmp_path / "run", mase.Explainer(model, method="mase-mask", link="margin", n_samples=32), texts, kept
+    )
     summary = mase.summarise(run, label_column="label", min_texts=10)
     wrong = [row for row in summary.wrong if row.prediction == "1"]
     assert [row.word for row in wrong] == ["trap"]
@@ -174,7 +176,9 @@ def test_words_whose_effect_differs_between_groups(tmp_path):
         odds = [2.0 * ("good" in text) + 2.0 * ("word" in text) * ("loud" in text) for text in inputs]
         return [[1 / (1 + np.exp(odd)), 1 / (1 + np.exp(-odd))] for odd in odds]
 
-    run = corpora.write(tmp_path / "run", mase.Explainer(model, n_samples=32), texts, kept)
+    run = corpora.write(
+        tmp_path / "run", mase.Explainer(model, method="mase-mask", link="margin", n_samples=32), texts, kept
+    )
     summary = mase.summarise(run, group_column="group")
     assert summary.settings.groups == ("a", "b")
     first = next(row for row in summary.groups if row.word == "word")

@@ -11,7 +11,8 @@ from mase.errors import CapabilityError, OptionError, UnknownNameError
 from mase.io.json import dumps, loads
 
 TEXT = long_text()
-OPTIONS = {"long": "windows", "n_samples": 120, "link": "margin"}
+PLAIN = {"method": "mase-mask", "n_samples": 120, "link": "margin"}
+OPTIONS = {"long": "windows"} | PLAIN
 
 
 def number(word):
@@ -43,7 +44,7 @@ def test_an_additive_model_gets_its_amounts_back_in_every_window(pooling):
 
 
 def test_a_pair_of_words_of_one_window_is_found():
-    found = mase.Explainer(paired(64, 66), method="mase-mask", **OPTIONS | {"n_samples": 400})(TEXT, target="yes")
+    found = mase.Explainer(paired(64, 66), **OPTIONS | {"n_samples": 400})(TEXT, target="yes")
     assert len(found.windows) > 3
     (pair,) = found.interactions
     assert [number(found.words[unit]) for unit in pair.units] == [64, 66]
@@ -71,7 +72,7 @@ def test_a_score_is_that_of_the_window_in_which_the_unit_is_farthest_from_a_cut(
 def test_each_window_is_a_plain_explanation_of_its_text():
     model = additive(slope=0.25)
     found = mase.Explainer(model, **OPTIONS)(TEXT, target="yes")
-    plain = mase.Explainer(model, n_samples=120, link="margin")
+    plain = mase.Explainer(model, **PLAIN)
     alone = [plain(TEXT[window.start : window.end], target="yes") for window in found.windows]
     scores = {
         (window.start + start, score)
