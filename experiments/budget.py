@@ -233,6 +233,8 @@ samples, or all 2^p subsets of its units if they are fewer: the scores are then 
 decides itself, it is at most 1,000. Other methods keep the number that belongs to their definition; `mase methods NAME`
 shows it.
 
+The figures are of least squares, the default of `mase` until 2026-11-23.
+
 The rule is the one with the fewest samples, of all with multiples of 50 and whole numbers per unit, that loses at most
 .01 Delta Accuracy against 1,000 samples on the validation texts of each classifier with at least {enough} texts below.
 Delta Accuracy is here the mean over k = 1 ... 15 of the share of predictions that flip without the k best units, masked

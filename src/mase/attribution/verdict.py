@@ -22,8 +22,9 @@ CAUTIONS = frozenset({"constant", "few-samples", "poor-fit", "unstable"})
 _LEAST = 0.9
 _JUDGED = 5
 _DRAWS = 400
-# Round to 9 digits before ranking, so that floating-point noise does not order words.
-_DIGITS = 9
+# Round to 6 digits before ranking: a difference below rounding, or below the least error of a Gaussian process, orders
+# no words.
+_DIGITS = 6
 _TINY = np.finfo(np.float64).tiny
 
 
