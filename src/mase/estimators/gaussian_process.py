@@ -58,10 +58,12 @@ class GaussianProcess:
     rows on, the estimate is a mean over random blocks of 1,000 to 2,000 of them, so that time grows in proportion to
     the rows. Where equal rows have different answers, the variance of these is noise.
 
-    The covariance is that of the posterior. Where rows change a coefficient more, or less, when they are left out than
-    a Gaussian process would let expect, it is rescaled. The scales of few rows are no more than an estimate: up to 128
-    rows the covariance is instead a mean with that for equal scales, and in between to 256 rows it is a mixture. Each
-    chain of the design has laws, and so coefficients, of its own: the variance of their mean is added.
+    The posterior covariance is right if the response is a Gaussian process. Leaving rows out shows whether it is. So
+    the covariance is a mean of two: that of the posterior, rescaled where rows change a coefficient more, or less, than
+    it expects, and that of the jackknife. The scales of few rows are no more than an estimate: up to 128 rows it is
+    instead a mean of the posterior covariances for the scales that were found and for equal scales, and up to 256 rows
+    a mixture of both. Each chain of the design has laws, and so coefficients, of its own: twice the variance of their
+    mean is added.
 
     Of a design without known laws, of rows with unequal weights and of more than 2,000 coordinates, the estimate is
     that of `EmpiricalBayes`, which takes for noise what is not linear. Of all rows that there are, it is that of
@@ -99,7 +101,7 @@ class GaussianProcess:
             own = found if tuned else Posterior.of(rows, prior, found.reaches[:2])
             changed, expected = own.changes(rows, prior)
             changes[block] = changed[rows.group] / len(blocks)
-            spread = (1 - unsure) * _rescaled(own.covariance, changed, expected)
+            spread = (1 - unsure) * _checked(own.covariance, changed, expected)
             if unsure:
                 alike = alike if tuned else Posterior.of(rows, equal, alike.reaches[:1])
                 spread += unsure * (own.covariance + alike.covariance) / 2
@@ -166,17 +168,22 @@ def _drawn(z: Floats) -> list[Ints]:
     return [np.sort(shuffled[np.isin(number, some)]) for some in (numbers[:_MOST_TUNED], *blocks)]
 
 
-def _rescaled(covariance: Floats, changed: Floats, expected: Floats) -> Floats:
-    """Return a covariance `(p, p)` that agrees with what rows change `(u, p)` where the squares to expect do not."""
+def _checked(covariance: Floats, changed: Floats, expected: Floats) -> Floats:
+    """Return the covariance `(p, p)` of a posterior, which is only right for a Gaussian process, after a check.
+
+    It is rescaled by the squares of what rows change `(u, p)` over those to expect, and averaged with the sum of these
+    squares, the jackknife.
+    """
     squares, before = np.square(changed).sum(axis=0), expected.sum(axis=0)
     ratios = np.sqrt(np.divide(squares, before, out=np.ones_like(squares), where=before > 0))
-    return np.asarray(covariance * np.outer(ratios, ratios))
+    return np.asarray((covariance * np.outer(ratios, ratios) + changed.T @ changed) / 2)
 
 
 def _between(problem: Problem, chains: Ints, rows: DistinctRows, prior: Prior, found: Posterior) -> Floats:
     """Return the variances `(p,)` of the mean of the coefficients under the laws of each chain.
 
     They are a share of the squared coefficients: a mean over the coefficients, weighted by the cube of their magnitude.
+    It is doubled, because the posterior shrinks what differs between the chains.
     """
     assert problem.laws is not None
     laws = [problem.laws.rows(chains == chain) for chain in np.unique(chains)]
@@ -184,5 +191,5 @@ def _between(problem: Problem, chains: Ints, rows: DistinctRows, prior: Prior, f
         return np.zeros(problem.p)
     means = np.stack([Posterior.of(rows.under(own), prior, found.reaches[:1], whole=False).mean for own in laws])
     weights = np.abs(found.mean)
-    spread = float(weights @ means.var(axis=0, ddof=1)) / len(means)
+    spread = 2 * float(weights @ means.var(axis=0, ddof=1)) / len(means)
     return np.asarray(spread / max(float((weights**3).sum()), np.finfo(np.float64).tiny) * weights**2)

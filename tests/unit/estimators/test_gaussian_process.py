@@ -187,13 +187,13 @@ def chained(rates):
 
 
 def test_what_the_coefficients_of_chains_differ_by_widens_errors():
-    """The share of their squares that the mean of two chains varies by."""
+    """Twice the share of their squares that the mean of two chains varies by."""
     rows = chained([[0.2, 0.8] * 4, [0.8, 0.2] * 4])
     alone = GaussianProcess().fit(replace(rows, chains=None))
     added = GaussianProcess().fit(rows).covariance - alone.covariance
     truths = np.array([long_run(rows.laws.rows(rows.chains == chain), smooth(4)) for chain in (0, 1)])
     weights = np.abs(alone.gamma)
-    share = weights @ (truths[0] - truths[1]) ** 2 / 4 / (weights**3).sum()
+    share = weights @ (truths[0] - truths[1]) ** 2 / 2 / (weights**3).sum()
     assert share > 0.01
     assert added == pytest.approx(share * np.diag(alone.gamma**2), rel=0.1)
 
