@@ -172,11 +172,12 @@ def _checked(covariance: Floats, changed: Floats, expected: Floats) -> Floats:
     """Return the covariance `(p, p)` of a posterior, which is only right for a Gaussian process, after a check.
 
     It is rescaled by the squares of what rows change `(u, p)` over those to expect, and averaged with the sum of these
-    squares, the jackknife.
+    squares, the jackknife, for the share of all subsets that were not asked.
     """
     squares, before = np.square(changed).sum(axis=0), expected.sum(axis=0)
     ratios = np.sqrt(np.divide(squares, before, out=np.ones_like(squares), where=before > 0))
-    return np.asarray((covariance * np.outer(ratios, ratios) + changed.T @ changed) / 2)
+    unasked = 1 - len(changed) * 2.0 ** -len(squares)
+    return np.asarray((covariance * np.outer(ratios, ratios) + unasked * changed.T @ changed) / 2)
 
 
 def _between(problem: Problem, chains: Ints, rows: DistinctRows, prior: Prior, found: Posterior) -> Floats:

@@ -106,9 +106,9 @@ class Regression:
         """Evaluate rows until the stopping rule is met or `cap` rows are reached, and fit them.
 
         Whenever the rule wants more rows, all rounds of the design are asked once more. So each round has its share of
-        the rows wherever the rule stops, and fewer rows estimate the same quantity, but for mask rates that are averaged
-        over draws of the coefficients: the fewer rows, the more they differ. As soon as at least 2^p rows are
-        wanted, evaluate all subsets of the words instead.
+        the rows wherever the rule stops, and fewer rows estimate the same quantity, but for mask rates that are means
+        over draws of the coefficients: the fewer rows, the more they differ. As soon as at least 2^p rows are wanted,
+        evaluate all subsets of the words instead.
         """
         if self.design.rounds == 1:
             cap = len(sample.coordinates)

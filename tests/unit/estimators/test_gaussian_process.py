@@ -153,7 +153,7 @@ def test_many_rows_are_covered_and_more_rows_err_less():
         assert found.variances.sum() < 6 * errors[-1]  # the jackknife is wide for a function as smooth as this one
     assert np.mean(covered) > 0.9
     assert errors[2] < 0.8 * errors[1] < 0.4 * errors[0]
-    assert 0.25 < stated[2] / stated[1] < 0.7
+    assert 0.25 < stated[2] / stated[1] < 0.8
     assert 0.25 < moved[2] / moved[1] < 0.7
 
 
