@@ -78,7 +78,7 @@ class GaussianProcess:
         EmpiricalBayes(self.dof)  # refuses the same
 
     def fit(self, problem: Problem) -> Estimate:
-        """Return gamma `(p,)` with its posterior covariance."""
+        """Return gamma `(p,)` with its covariance."""
         other = self._other(problem)
         if other is not None:
             return other.fit(problem)

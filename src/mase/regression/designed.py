@@ -18,7 +18,7 @@ from mase.regression.diagnostics import (
     split_half,
 )
 from mase.regression.estimate import Estimate
-from mase.regression.estimator import Estimator, Planner
+from mase.regression.estimator import Estimator
 from mase.regression.held_out import held_out_r2
 from mase.regression.interactions import interactions
 from mase.regression.oracle import Oracle
@@ -164,11 +164,10 @@ class Regression:
     def _so_far(self, problem: Problem, rng: np.random.Generator) -> Floats:
         """Return the coefficients `(p,)`, or d draws of those of each of k chains `(k, d, p)`."""
         n_draws = self.design.n_draws if isinstance(self.design, ChainedDesign) else 0
-        fit = self.estimator.rough if isinstance(self.estimator, Planner) else self.estimator.fit
         if n_draws:
-            return np.stack([fit(chain).draws(rng, n_draws) for chain in problem.by_chain()])
+            return np.stack([planned(self.estimator, chain).draws(rng, n_draws) for chain in problem.by_chain()])
         if problem.chains is not None:
-            return np.stack([planned(self.estimator, chain)[None] for chain in problem.by_chain()])
+            return np.stack([planned(self.estimator, chain).gamma[None] for chain in problem.by_chain()])
         return coefficients(self.estimator, problem)
 
     def _tell(self, oracle: Oracle, sample: Sample, responses: Floats, problem: Problem) -> None:

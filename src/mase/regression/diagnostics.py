@@ -78,9 +78,9 @@ def coefficients(estimator: Estimator, problem: Problem) -> Floats:
     return estimator.solve(problem) if isinstance(estimator, Solver) else estimator.fit(problem).gamma
 
 
-def planned(estimator: Estimator, problem: Problem) -> Floats:
-    """Return gamma `(p,)` as a design with chains goes by it: roughly, if the estimator can."""
-    return estimator.rough(problem).gamma if isinstance(estimator, Planner) else coefficients(estimator, problem)
+def planned(estimator: Estimator, problem: Problem) -> Estimate:
+    """Return the estimate by which a design with chains goes: a rough one, if the estimator has it."""
+    return estimator.rough(problem) if isinstance(estimator, Planner) else estimator.fit(problem)
 
 
 def split_half(problem: Problem, estimator: Estimator, gamma: Floats) -> float | None:
@@ -98,8 +98,8 @@ def split_half(problem: Problem, estimator: Estimator, gamma: Floats) -> float |
     strength = np.abs(gamma[first])
     if not strength.any():
         return None
-    solved = coefficients if problem.chains is None else planned
-    halves = [solved(estimator, problem.rows(slice(start, None, 2))) for start in (0, 1)]
+    rows, chained = [problem.rows(slice(start, None, 2)) for start in (0, 1)], problem.chains is not None
+    halves = [planned(estimator, half).gamma if chained else coefficients(estimator, half) for half in rows]
     return float(np.mean([strength[_in_top(half, k)[first]].sum() / strength.sum() for half in halves]))
 
 
