@@ -23,8 +23,9 @@ from mase.method import Method
 from mase.models import load
 from mase.models.protocol import Model
 from mase.models.runtime import configure
+from mase.regression.design import Design
 from mase.regression.designed import Regression
-from mase.regression.problem import Design, Distribution, Sample
+from mase.regression.problem import Distribution, Sample
 from mase_paper.experiments.selection import choose
 from mase_paper.experiments.testbeds import TARGETS
 

@@ -25,10 +25,11 @@ from mase.methods import resolve, with_reference
 from mase.models import load
 from mase.models.protocol import Model
 from mase.models.runtime import configure
+from mase.regression.design import Design
 from mase.regression.designed import Regression
 from mase.regression.oracle import Oracle
 from mase.regression.precision import AUTO
-from mase.regression.problem import Design, Distribution, Sample
+from mase.regression.problem import Distribution, Sample
 from mase.regression.rounds import shares
 from mase.regression.strategy import Solution
 from mase.target import Question

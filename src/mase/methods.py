@@ -12,8 +12,8 @@ from mase.errors import OptionError, PluginError
 from mase.estimators import ESTIMATORS
 from mase.method import Method, describe, with_reference
 from mase.registry import Registry
+from mase.regression.design import Design
 from mase.regression.designed import Regression
-from mase.regression.problem import Design
 from mase.spaces import SPACES
 
 __all__ = ["DEFAULT", "METHODS", "Method", "describe", "resolve", "with_reference"]

@@ -8,9 +8,9 @@ from mase.registry import Registry
 if TYPE_CHECKING:
     from mase.designs.placement import Gaussian as Gaussian
     from mase.regression.covariance import Covariance as Covariance
-    from mase.regression.problem import Design as Design
+    from mase.regression.design import Design as Design
+    from mase.regression.design import ExhaustiveDesign as ExhaustiveDesign
     from mase.regression.problem import Distribution as Distribution
-    from mase.regression.problem import ExhaustiveDesign as ExhaustiveDesign
     from mase.regression.problem import Sample as Sample
 
 __all__ = ["DESIGNS", "Covariance", "Design", "Distribution", "ExhaustiveDesign", "Gaussian", "Sample"]

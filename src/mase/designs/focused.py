@@ -1,12 +1,13 @@
 """Masking in rounds: later rounds mask high-scoring words more often, which reveals redundant evidence."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import expit
 
 from mase.arrays import Floats
-from mase.designs.placement import every_row, single, subsets
+from mase.designs.placement import every_under, single
 from mase.errors import OptionError
 from mase.regression.covariance import Covariance
 from mase.regression.laws import Laws
@@ -16,6 +17,8 @@ __all__ = ["Focused"]
 
 # Round to 6 digits before ranking, so that the noise of float32 does not order words.
 _DIGITS = 6
+# The share of fair coins among the rows that scores stand for.
+_COINS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,10 @@ class Focused:
     The coefficients are the average effect of a word in rows where most of the other strong words are masked. If
     several words carry redundant evidence, rows close to the full text rarely show the effect of any of them, because
     another one is still kept.
+
+    Which words are masked together depends on the rows that were drawn first. So the coefficients of `GaussianProcess`,
+    and its exact ones, are those of ever more rows that all go by these coefficients themselves: a tenth are fair
+    coins, and the rest are rows of later rounds. Other estimators take the rows as they are.
 
     Parameters
     ----------
@@ -46,8 +53,8 @@ class Focused:
         The share of the rows of later rounds that mask each word with the complementary probability: they mostly keep
         the words with high scores, and mask the others.
     chains
-        Number of chains. Rows take turns; the ranking of a chain knows the responses to its own rows only. So the
-        differences between chains show how much the scores depend on the rankings.
+        Number of chains. The rows of later rounds take turns; the ranking of a chain knows the responses to the first
+        round and to its own rows only. So one misleading ranking does not decide what all rows show.
     n_draws
         Number of rankings over which the mask rates of a round are averaged: each ranks scores that are drawn from
         normal distributions about the scores so far, with their standard errors. 0 ranks the scores so far themselves.
@@ -84,33 +91,48 @@ class Focused:
     def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return n rows; given coefficients gamma so far, mask words with high coefficients more often.
 
-        They are `(p,)`, or with chains or draws `(chains, draws, p)`.
+        They are `(p,)`, or with chains or draws `(chains, draws, p)`; what is known to all chains is `(1, draws, p)`.
         """
-        p, chain = distribution.covariance.size, np.arange(n) % self.chains
+        p = distribution.covariance.size
+        chain = np.full(n, -1) if gamma is None else np.arange(n) % self.chains
         if gamma is None:
             rates = np.full((self.chains, p), 0.5)
         else:
-            by_chain = np.broadcast_to(gamma, (self.chains, *gamma.shape[-2:])) if gamma.ndim < 3 else gamma
-            rates = np.stack([self._rates(own.reshape(-1, p)).mean(axis=0) for own in by_chain])
+            rates = np.stack([self._rates(draws).mean(axis=0) for draws in self._by_chain(gamma)])
         n_complement = 0 if gamma is None else round(self.complement * n)
         complement = np.arange(n) >= n - n_complement
         masked = np.concatenate([rates, 1 - rates])
-        law = (0 if gamma is None else chain) + complement * self.chains
+        law = np.maximum(chain, 0) + complement * self.chains
         kept = (rng.random((n, p)) >= masked[law]).astype(np.float64)
         laws = Laws(np.equal.outer(np.arange(len(masked)), law).astype(np.float64), np.concatenate([1 - rates, rates]))
         sample = single(kept - distribution.center, distribution)
-        return replace(sample, laws=laws.rows(slice(None)), chains=chain if self.chains > 1 else None)
+        chains = chain if self.chains > 1 else None
+        return replace(sample, laws=laws.rows(slice(None)), chains=chains, aim=self.aim)
+
+    def _by_chain(self, gamma: Floats) -> Iterable[Floats]:
+        """Return draws of the coefficients `(d, p)` for each chain. Chains take turns with draws for all of them."""
+        draws = gamma.reshape(-1, *gamma.shape[-2:]) if gamma.ndim == 3 else gamma.reshape(1, 1, -1)
+        if len(draws) == self.chains:
+            return draws
+        (common,) = draws
+        turns = self.chains if len(common) >= self.chains else 1
+        return [common[chain % turns :: turns] for chain in range(self.chains)]
 
     def exhaustive(self, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return all rows of a round, weighted by their probabilities in it."""
         p = distribution.covariance.size
         rates = np.full(p, 0.5) if gamma is None else self._rates(gamma[None])[0]
-        kept = subsets(len(rates))
-        kinds = [(1.0, 1 - rates)] if gamma is None else [(1 - self.complement, 1 - rates), (self.complement, rates)]
-        by_law = [share * np.where(kept == 1, keep, 1 - keep).prod(axis=1) for share, keep in kinds]
-        weights = np.sum(by_law, axis=0)
-        laws = Laws(np.stack(by_law) / weights, np.stack([keep for _, keep in kinds]))
-        return replace(every_row(kept, weights, distribution), laws=laws.rows(slice(None)))
+        if gamma is None:
+            return every_under(Laws.one(1, rates), distribution)
+        shares = np.array([[1 - self.complement], [self.complement]])
+        return every_under(Laws(shares, np.stack([1 - rates, rates])), distribution)
+
+    def aim(self, gamma: Floats) -> Laws:
+        """Return the laws that scores gamma `(p,)` stand for, each with its share of a row."""
+        rates = self._rates(gamma[None])[0]
+        shares = np.array([[_COINS], [(1 - _COINS) * (1 - self.complement)], [(1 - _COINS) * self.complement]])
+        laws = Laws(shares, np.stack([np.full(len(rates), 0.5), 1 - rates, rates]))
+        return laws.rows(slice(None))
 
     def _rates(self, gamma: Floats) -> Floats:
         """Return the probability of each word to be masked `(d, p)` for d rankings, by coefficients `(d, p)`."""

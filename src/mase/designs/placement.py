@@ -15,6 +15,7 @@ __all__ = [
     "Gaussian",
     "coins",
     "every_row",
+    "every_under",
     "exchangeable",
     "mirrored",
     "pair_count",
@@ -88,6 +89,15 @@ def every_row(kept: Floats, weights: Floats, distribution: Distribution) -> Samp
     """Return the sample of all rows `(2^p, p)`, with weights that are proportional to `weights` `(2^p,)`."""
     sample = single(kept - distribution.center, distribution)
     return replace(sample, weights=weights / weights.mean(), divisible=False, exhaustive=True)
+
+
+def every_under(laws: Laws, distribution: Distribution) -> Sample:
+    """Return the sample of all rows, weighted by their probabilities under laws that each have a share of a row."""
+    kept = subsets(laws.rates.shape[1])
+    by_law = laws.shares * np.where(kept == 1, laws.rates[:, None], 1 - laws.rates[:, None]).prod(axis=2)
+    weights = by_law.sum(axis=0)
+    own = replace(laws, shares=by_law / weights).rows(slice(None))
+    return replace(every_row(kept, weights, distribution), laws=own)
 
 
 def coins(sample: Sample, rates: float | Floats = 0.5, *, independent: bool = True, pooled: bool = False) -> Sample:

@@ -77,13 +77,14 @@ def _jackknifed(residuals: Floats, leverages: Floats, problem: Problem) -> Float
 def _between(q: Floats, root: Floats, chains: Ints, gamma: Floats) -> float:
     """Return the variance of coefficients between chains beyond that of independent rows, as a share of their squares.
 
-    What a chain adds to the coefficients is the sum of the influences `q root'` of its rows. The share is a mean over
-    the coefficients, weighted by the cube of their magnitude.
+    What a chain adds to the coefficients is the sum of the influences `q root'` of its rows, but for rows of all
+    chains. The share is a mean over the coefficients, weighted by the cube of their magnitude.
     """
-    sums = np.stack([q[chains == chain].sum(axis=0) for chain in np.unique(chains)]) @ root.T
-    if len(sums) == 1:
+    pulls, own = (q @ root.T)[chains >= 0], chains[chains >= 0]
+    sums = [pulls[own == chain].sum(axis=0) for chain in np.unique(own)]
+    if len(sums) < 2:
         return 0.0
-    excess = len(sums) * sums.var(axis=0, ddof=1) - np.einsum("np,np->p", q @ root.T, q @ root.T)
+    excess = len(sums) * np.var(sums, axis=0, ddof=1) - np.square(pulls).sum(axis=0)
     weights = np.abs(gamma)
     return max(0.0, float(weights @ excess) / max(float((weights**3).sum()), np.finfo(np.float64).tiny))
 

@@ -91,14 +91,29 @@ class Interactions:
 
     def with_coefficients(self, signs: Floats, target: Coefficients) -> Floats:
         """Return the covariance `(u, p)` of the values at rows of signs `(u, p)` with the coefficients."""
+        products, even, odd = self._with_values(signs, target)
+        found = products @ even + signs * (products @ odd)
+        return np.asarray(target.solved(found) - 2 * np.exp(-self.log_norm) * self.weights * signs)
+
+    def pulled(self, signs: Floats, target: Coefficients, pulls: Floats) -> Floats:
+        """Return the sum over rows `(p,)` of these covariances, times numbers `(u,)`."""
+        products, even, odd = self._with_values(signs, target)
+        products *= pulls[:, None]
+        found = products.sum(axis=0) @ even + ((products.T @ signs) * odd).sum(axis=0)
+        return np.asarray(target.solved(found[None])[0] - 2 * np.exp(-self.log_norm) * self.weights * (pulls @ signs))
+
+    def _with_values(self, signs: Floats, target: Coefficients) -> tuple[Floats, Floats, Floats]:
+        """Return what the covariance `(u, p)` of values at rows with signs under the laws is made of.
+
+        It is P A + s (P B), with P `(u, m)`, and A and B `(m, p)`.
+        """
         means, weights = target.means, self.weights
         # Factors 1 + rho m s and their derivatives are linear in a sign s.
         up, down = 1 + weights * means, 1 - weights * means
         logs = np.log(up * down).sum(axis=1) / 2 + signs @ (np.log(up / down) / 2).T
-        products = target.shares * np.exp(logs - self.log_norm)
         above, below = (means + weights) / up, (means - weights) / down
-        found = products @ ((above + below) / 2 - target.centres) + signs * (products @ ((above - below) / 2))
-        return np.asarray(target.solved(found) - 2 * np.exp(-self.log_norm) * weights * signs)
+        products = target.shares * np.exp(logs - self.log_norm)
+        return products, (above + below) / 2 - target.centres, (above - below) / 2
 
     def of_coefficients(self, target: Coefficients) -> Floats:
         """Return the covariance `(p, p)` of the coefficients."""

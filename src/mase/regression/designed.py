@@ -6,8 +6,10 @@ from typing import ClassVar
 import numpy as np
 
 from mase.arrays import Floats
+from mase.designs.placement import every_under
 from mase.errors import OptionError
 from mase.regression.covariance import no_scatter
+from mase.regression.design import AimedDesign, ChainedDesign, Design, ExhaustiveDesign
 from mase.regression.diagnostics import (
     adjusted_r2,
     coefficients,
@@ -18,11 +20,12 @@ from mase.regression.diagnostics import (
     split_half,
 )
 from mase.regression.estimate import Estimate
-from mase.regression.estimator import Estimator
+from mase.regression.estimator import Aimer, Estimator
 from mase.regression.held_out import held_out_r2
 from mase.regression.interactions import interactions
+from mase.regression.laws import Laws, settled
 from mase.regression.oracle import Oracle
-from mase.regression.problem import ChainedDesign, Design, Distribution, ExhaustiveDesign, Problem, Sample
+from mase.regression.problem import Distribution, Problem, Sample
 from mase.regression.rounds import cycle, ends, shares
 from mase.regression.stopping import Stopping
 from mase.regression.strategy import Answered, Solution
@@ -147,7 +150,10 @@ class Regression:
             self._tell(oracle, head, responses, problem)
 
     def _exhausted(self, oracle: Oracle, design: ExhaustiveDesign, distribution: Distribution) -> _Fitted:
-        """Evaluate all rows and fit them; a design with several rounds gets the coefficients of each round exactly."""
+        """Evaluate all rows and fit them; a design with several rounds gets the coefficients of each round exactly.
+
+        Scores that stand for laws that follow from them get those under such laws.
+        """
         sample = design.exhaustive(distribution)
         scores = oracle.scores(sample.coordinates)
         responses = oracle.respond(scores)
@@ -157,6 +163,14 @@ class Regression:
         for share in later:
             round_sample = design.exhaustive(distribution, coefficients(self.estimator, problem))
             sample = sample.mixed(round_sample.scaled(share * design.rounds))
+            problem = sample.problem(responses, None)
+        if isinstance(design, AimedDesign) and isinstance(self.estimator, Aimer) and self.estimator.aims:
+
+            def under(laws: Laws) -> Floats:
+                return coefficients(self.estimator, every_under(laws, distribution).problem(responses, None))
+
+            laws = settled(design.aim, under, coefficients(self.estimator, problem))
+            sample = every_under(laws, distribution)
             problem = sample.problem(responses, None)
         estimate = self._fit(oracle, sample, responses, problem)
         return _Fitted(Answered(sample, scores, None), responses, problem, estimate)

@@ -6,7 +6,7 @@ from mase.arrays import Floats
 from mase.regression.estimate import Estimate
 from mase.regression.problem import Problem
 
-__all__ = ["Estimator", "Planner", "Solver"]
+__all__ = ["Aimer", "Estimator", "Planner", "Solver"]
 
 
 class Estimator(Protocol):
@@ -44,3 +44,16 @@ class Planner(Protocol):
     def rough(self, problem: Problem) -> Estimate:
         """Return gamma `(p,)` with its covariance."""
         ...
+
+
+@runtime_checkable
+class Aimer(Protocol):
+    """An estimator whose scores stand for the laws that a design aims at, whichever rows were drawn.
+
+    Attributes
+    ----------
+    aims
+        Whether they do.
+    """
+
+    aims: ClassVar[bool]

@@ -1,5 +1,6 @@
 """The laws that rows of zeros and ones stand for."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -8,7 +9,7 @@ from scipy.linalg import block_diag
 
 from mase.arrays import Bools, Floats, Ints
 
-__all__ = ["Laws"]
+__all__ = ["Aim", "Laws", "settled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,3 +63,23 @@ class Laws:
         rates = np.concatenate([self.rates, other.rates])
         independent, pooled = self.independent and other.independent, self.pooled or other.pooled
         return replace(self, shares=shares, rates=rates, independent=independent, pooled=pooled)
+
+
+# Returns the laws that scores `(p,)` stand for.
+Aim = Callable[[Floats], Laws]
+
+# Steps to the laws that follow from their own scores.
+_STEPS = 20
+
+
+def settled(aim: Aim, under: Callable[[Laws], Floats], scores: Floats) -> Laws:
+    """Return the laws that follow from the scores `under` them, beginning with the laws for some `scores` `(p,)`.
+
+    The laws of a step are the mean of those for the scores of all steps before (fictitious play, Brown 1951). So where
+    two words change places with each step, both get the mean.
+    """
+    laws = aim(scores)
+    for step in range(2, _STEPS + 1):
+        more = aim(under(laws))
+        laws = replace(laws, rates=laws.rates + (more.rates - laws.rates) / step)
+    return laws

@@ -11,7 +11,7 @@ from mase.arrays import Floats
 from mase.regression.anova import Interactions
 from mase.regression.distinct_rows import DistinctRows
 
-__all__ = ["Posterior", "Prior"]
+__all__ = ["Posterior", "Prior", "on_contrasts"]
 
 # Shares of the variance of the responses that is linear, a priori uniform, on a grid of their log-odds.
 _LOG_ODDS = np.concatenate([np.arange(-4.0, 8.0, 1.0), np.arange(8.0, 27.0, 3.0)])
@@ -114,28 +114,6 @@ class Posterior:
         covariance = np.asarray(within + _product(between, between, whole=whole))
         return cls(mean, covariance, unknown, used, evidence, best, share, rest)
 
-    def changes(self, rows: DistinctRows, prior: Prior) -> tuple[Floats, Floats]:
-        """Return what each of the different rows adds to the coefficients `(u, p)`, and the expected squares `(u, p)`.
-
-        The prior, the most probable reach and the share that is linear are held. The squares are those to expect if
-        the response is such a random function.
-        """
-        interactions, root = Interactions.of(prior.weights(self.reaches[0])), prior.root
-        kernel, linear, rest = rows.kernel(interactions, prior.noise), self.share, 1 - self.share
-        inverse = solve_triangular(np.linalg.cholesky(kernel), np.eye(len(kernel)), lower=True)
-        constant = inverse.sum(axis=1)
-        white = _reflected(inverse, constant, float(np.linalg.norm(constant)))
-        basis, values, vectors = np.linalg.svd(white @ rows.signs / 2 @ root, full_matrices=False)
-        inside = basis.T @ white
-        outside = white - basis @ inside
-        spread = 1 / (linear * values**2 + rest)
-        precision = (inside.T * spread) @ inside + outside.T @ outside / rest
-        solved, known = precision @ rows.y, np.diag(precision)
-        pulls = (inside.T * (spread * linear * values)) @ (vectors @ root.T)
-        pulls += precision @ (rest * interactions.with_coefficients(rows.signs, rows.target))
-        variances = float(rows.y @ solved) / max(len(known) - 1, 1) / known
-        return (solved / known)[:, None] * pulls, variances[:, None] * pulls**2
-
 
 @dataclass(frozen=True, slots=True)
 class _Kernels:
@@ -185,7 +163,7 @@ class _Kernels:
         columns = np.column_stack([np.ones(u), rows.y, signs / 2, interactions.with_coefficients(signs, rows.target)])
         constant, *white = np.split(solve_triangular(lower, columns, lower=True), [1, 2, 2 + p], axis=1)
         length = float(np.linalg.norm(constant))
-        y, halves, rest = (_reflected(one, constant[:, 0], length) for one in white)
+        y, halves, rest = (on_contrasts(one, constant[:, 0], length) for one in white)
         ratios, basis, linear = _diagonal(halves @ root)
         own_y, own_rest = basis.T @ y, basis.T @ rest
         other_y, other_rest = y - basis @ own_y, rest - basis @ own_rest
@@ -221,7 +199,7 @@ def _product(one: Floats, other: Floats, *, whole: bool) -> Floats:
     return np.asarray(one.T @ other if whole else (one * other).sum(axis=0))
 
 
-def _reflected(columns: Floats, constant: Floats, length: float) -> Floats:
+def on_contrasts(columns: Floats, constant: Floats, length: float) -> Floats:
     """Return columns `(u, k)` in an orthonormal basis `(u - 1,)` of what is orthogonal to a constant `(u,)`."""
     mirror = constant.copy()
     mirror[0] += np.copysign(length, mirror[0])

@@ -1,16 +1,15 @@
-"""The values that designs, estimators and strategies exchange, and the protocols of designs."""
+"""The values that designs, estimators and strategies exchange."""
 
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from mase.arrays import Bools, Floats, Ints
 from mase.regression.covariance import Covariance
 from mase.regression.intercepts import centred
-from mase.regression.laws import Laws
+from mase.regression.laws import Aim, Laws
 
-__all__ = ["ChainedDesign", "Design", "Distribution", "ExhaustiveDesign", "Problem", "Sample"]
+__all__ = ["Distribution", "Problem", "Sample"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +53,10 @@ class Sample:
     laws
         The laws of rows of zeros and ones; None if they are not known, or rows do not count alike.
     chains
-        `(n,)`: the chain of each row, in a design whose rows depend on responses to rows of their own chain only; None
-        if there is only one.
+        `(n,)`: the chain of each row, in a design whose rows depend on responses to rows of their own chain only, and
+        to rows of all chains, which are -1; None if there is only one chain.
+    aim
+        Returns the laws that scores `(p,)` stand for, each with its share of a row; None for those of the rows.
     """
 
     coordinates: Floats
@@ -70,6 +71,7 @@ class Sample:
     starts: tuple[int, ...] = (0,)
     laws: Laws | None = None
     chains: Ints | None = None
+    aim: Aim | None = None
 
     def head(self, n: int) -> "Sample":
         """Return the sample of the first n rows; n must be even if rows are paired."""
@@ -132,7 +134,8 @@ class Sample:
         laws = None if self.paired or self.laws is None else self.laws.rows(slice(m, None))
         chains = None if self.paired or self.chains is None else self.chains[m:]
         problem = Problem(
-            z[m:], y[m:], weights[m:], base, intercept, self.covariance, slopes, exact, self.exhaustive, laws, chains
+            *(z[m:], y[m:], weights[m:], base, intercept, self.covariance, slopes, exact, self.exhaustive),
+            *(laws, chains, self.aim),
         )
         return problem if laws is None or laws.pooled else problem.split()
 
@@ -161,7 +164,9 @@ class Problem:
     laws
         The laws of the rows; None if they are not known, and for half differences of mirrored rows.
     chains
-        The chain of each row `(n,)`; None if there is only one.
+        The chain of each row `(n,)`, -1 for rows of all chains; None if there is only one.
+    aim
+        Returns the laws that scores `(p,)` stand for; None for those of the rows.
     """
 
     z: Floats
@@ -175,6 +180,7 @@ class Problem:
     exhaustive: bool = False
     laws: Laws | None = None
     chains: Ints | None = None
+    aim: Aim | None = None
 
     @property
     def n(self) -> int:
@@ -210,10 +216,13 @@ class Problem:
         return replace(self, z=z, y=y, weights=weights, gradients=slopes, laws=laws, chains=chains)
 
     def by_chain(self) -> "list[Problem]":
-        """Return the problems of the rows of each chain."""
+        """Return the problems of the rows of each chain, each with the rows of all chains."""
         if self.chains is None:
             return [self]
-        return [replace(self.rows(self.chains == chain), chains=None) for chain in np.unique(self.chains)]
+        common, own = self.chains < 0, np.unique(self.chains[self.chains >= 0])
+        if len(own) == 0:
+            return [replace(self, chains=None)]
+        return [replace(self.rows(common | (self.chains == chain)), chains=None) for chain in own]
 
     def split(self) -> "Problem":
         """Return the problem in which a row of several laws is several rows, each of one law."""
@@ -238,62 +247,3 @@ class Problem:
             return z, y
         root = np.sqrt(self.weights)
         return z * root[:, None], y * root
-
-
-class Design(Protocol):
-    """The sampling scheme: draws n points in one or several rounds.
-
-    The rows of all rounds form one regression about the centre of the distribution.
-    """
-
-    @property
-    def rounds(self) -> int:
-        """Number of rounds, whose sizes are in `mase.regression.rounds`; 1 if no row depends on responses."""
-        ...
-
-    def distribution(self, scale: Floats) -> Distribution:
-        """Return the distribution of the rows.
-
-        `scale` holds the standard deviations of the coordinates per unit of sigma. Coordinates with scale 0 have no
-        effect and get no column, so p is the number of the others.
-        """
-        ...
-
-    def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
-        """Return a sample of at most n rows from the distribution.
-
-        After the first round, `gamma` `(p,)` holds the coefficients estimated from all rows so far. A `ChainedDesign`
-        may get `(k, d, p)`.
-        """
-        ...
-
-
-@runtime_checkable
-class ChainedDesign(Design, Protocol):
-    """A design in rounds that may have several chains, or go by draws of the coefficients.
-
-    With k chains or d draws it gets `gamma` `(k, d, p)`: for each chain the coefficients that are estimated from its
-    rows so far, or draws from their distribution.
-
-    Attributes
-    ----------
-    n_draws
-        Number of draws; 0 for the coefficients themselves.
-    """
-
-    @property
-    def n_draws(self) -> int:
-        """Number of draws."""
-        ...
-
-
-@runtime_checkable
-class ExhaustiveDesign(Design, Protocol):
-    """A design of zeros and ones that knows the sample to which its samples converge as n grows."""
-
-    def exhaustive(self, distribution: Distribution, gamma: Floats | None = None) -> Sample:
-        """Return all 2^p rows, each weighted by its probability in `draw` times its weight in a sample.
-
-        The rows and the sum of the weights are the same for every `gamma`, so that rounds can be mixed.
-        """
-        ...

@@ -4,7 +4,7 @@ import math
 from itertools import accumulate
 from typing import Protocol, runtime_checkable
 
-from mase.regression.problem import Design
+from mase.regression.design import Design
 
 __all__ = ["UnevenDesign", "cycle", "ends", "shares"]
 

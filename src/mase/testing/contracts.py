@@ -17,9 +17,10 @@ from mase.models import Callable
 from mase.models.protocol import Model
 from mase.outputs.protocol import Output
 from mase.regression.covariance import covariance
+from mase.regression.design import Design, ExhaustiveDesign
 from mase.regression.estimator import Estimator
 from mase.regression.laws import Laws
-from mase.regression.problem import Design, Distribution, ExhaustiveDesign, Problem, Sample
+from mase.regression.problem import Distribution, Problem, Sample
 from mase.regression.strategy import Strategy
 from mase.spaces import SPACES
 from mase.spaces.protocol import Noise, Space

@@ -92,8 +92,21 @@ def test_rounds_are_mixed_with_the_mask_rates_of_exact_scores():
         rank = np.argsort(np.argsort(-gamma))
         out = 0.1 + 0.8 / (1 + np.exp((rank - 4 / 3) / 2))
         laws = [(0.75, out), (0.25, 1 - out)]
-    found = run(probe, "mase", n_samples=16, design="focused(rounds=3)")
+    found = run(probe, "mase", n_samples=16, design="focused(rounds=3)", estimator="least-squares")
     assert found.estimate.gamma == pytest.approx(gamma, abs=1e-12)
+
+
+def test_exact_scores_are_those_of_the_laws_that_they_aim_at():
+    probe, rows = smooth(6, seed=2), every_subset(6)
+    y, found = probe.function(rows), run(probe, "mase", n_samples=64).estimate.gamma
+    rank = np.argsort(np.argsort(-found))
+    out = 0.1 + 0.8 / (1 + np.exp((rank - 2) / 2))
+    above = below = 0.0
+    for share, masked in [(0.1, np.full(6, 0.5)), (0.675, out), (0.225, 1 - out)]:
+        chance = np.prod(np.where(rows == 1, 1 - masked, masked), axis=1)
+        effects = np.array([chance @ (y * (rows[:, word] - 1 + masked[word])) for word in range(6)])
+        above, below = above + share * effects, below + share * masked * (1 - masked)
+    assert found == pytest.approx(above / below, abs=1e-12)
 
 
 def test_words_that_do_the_same_score_the_same():
@@ -150,8 +163,8 @@ class Counting:
 @pytest.mark.parametrize(
     ("design", "plans", "halves"),
     [
-        ("focused(rounds=3)", [50, 50, 100, 100], 2),
-        ("focused(rounds=3, n_draws=0)", [50, 50, 100, 100], 2),
+        ("focused(rounds=3)", [100, 150, 150], 2),
+        ("focused(rounds=3, n_draws=0)", [100, 150, 150], 2),
         ("focused(rounds=3, chains=1)", [100, 200], 0),
         ("focused(rounds=3, chains=1, n_draws=0)", [], 0),
         ("independent", [], 0),

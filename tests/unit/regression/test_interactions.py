@@ -65,7 +65,7 @@ def test_all_subsets_give_the_exact_banzhaf_interactions():
 def test_rounds_average_the_differences_of_differences_over_their_rows():
     """Each round weighs a pair by the variances of its coins; the exact means are those of very many rows."""
     probe, rows = smooth(6, seed=3), subsets(6)
-    exact = run(probe, "mase", n_samples=64)
+    exact = run(probe, "mase", n_samples=64, estimator="least-squares")
     y, laws = probe.function(rows), [(1.0, np.full(64, 1 / 64))]
     for _ in range(4):
         centred = [(share * law, rows - law @ rows) for share, law in laws]

@@ -1,8 +1,12 @@
 """Tests of `mase.regression.laws`."""
 
 import numpy as np
+import pytest
 
-from mase.regression.laws import Laws
+from mase.designs.placement import every_under
+from mase.regression.covariance import Covariance
+from mase.regression.laws import Laws, settled
+from mase.regression.problem import Distribution
 
 
 def test_joined_rows_have_the_laws_of_both_and_some_rows_only_their_own():
@@ -19,3 +23,23 @@ def test_mixed_rows_are_due_to_both_laws_by_their_weights():
     mixed = first.mixed(np.array([1.0, 3.0]), second, np.array([1.0, 1.0]))
     assert mixed.shares.tolist() == [[0.5, 0.75], [0.5, 0.25]]
     assert mixed.rates[:, 0].tolist() == [0.5, 0.2]
+
+
+def test_laws_that_follow_from_their_scores_are_a_mean_where_words_change_places():
+    """Two words, of which the one that is kept less often has the lower score."""
+
+    def aim(scores):
+        return Laws.one(1, np.where(np.arange(2) == scores.argmax(), 0.2, 0.8))
+
+    found = settled(aim, lambda laws: laws.rates[0], np.array([1.0, 0.0]))
+    assert found.rates[0] == pytest.approx([0.5, 0.5], abs=0.02)
+
+
+def test_all_rows_have_their_probabilities_under_laws():
+    distribution = Distribution(0.5, Covariance(np.full(3, 0.5)))
+    laws = Laws(np.array([[0.25], [0.75]]), np.array([[0.5, 0.5, 0.5], [0.2, 0.9, 0.4]]))
+    every = every_under(laws, distribution)
+    assert every.weights.sum() == pytest.approx(8)
+    assert every.weights @ every.coordinates / 8 == pytest.approx([0.275, 0.8, 0.425])
+    own = every.weights * every.laws.shares[1] / 8
+    assert own @ (every.coordinates[:, 0] * every.coordinates[:, 1]) == pytest.approx(0.75 * 0.2 * 0.9)

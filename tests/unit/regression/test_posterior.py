@@ -10,6 +10,7 @@ from scipy.special import expit, softmax
 from mase.regression.anova import Interactions
 from mase.regression.covariance import Covariance
 from mase.regression.distinct_rows import DistinctRows
+from mase.regression.influence import Influence
 from mase.regression.laws import Laws
 from mase.regression.posterior import Posterior, Prior
 from mase.regression.problem import Problem
@@ -87,8 +88,25 @@ def test_changes_are_those_of_a_posterior_without_the_row_and_all_equal_to_it(no
     every = np.ones(len(rows.y), dtype=bool)
     by_row = np.array([mean(every) - mean(np.arange(len(every)) != left_out) for left_out in range(len(every))])
     assert np.abs(by_row).max() > 0.05
-    changed, _ = found.changes(rows, prior)
+    changed, _ = Influence.of(rows, prior, found).changes(rows.target)
     assert changed == pytest.approx(by_row, abs=1e-9)
+
+
+def test_the_mean_under_other_laws_is_that_of_a_posterior_for_them():
+    """With one reach, and the share that is linear as good as known."""
+    rows, rng = distinct(), np.random.default_rng(5)
+    signs = np.sign(rng.standard_normal((300, P)))
+    y = signs @ np.arange(1.0, P + 1) + 4 * signs[:, 0] * signs[:, 1]
+    covariance = Covariance(np.full(P, 0.5))
+    laws = Laws.one(300, np.full(P, 0.5))
+    rows = DistinctRows.of(Problem(signs / 2, y, np.ones(300), None, True, covariance, laws=laws), laws)
+    prior = Prior(FACTOR, SCALES, 0.0)
+    found = Posterior.of(rows, prior, (2.0,))
+    other = rows.under(Laws(np.array([[0.3], [0.7]]), rng.uniform(0.1, 0.9, (2, P))))
+    wanted, influence = Posterior.of(other, prior, (2.0,)).mean, Influence.of(rows, prior, found)
+    assert np.abs(wanted - found.mean).max() > 1
+    assert influence.mean(other.target) == pytest.approx(wanted, abs=0.01)
+    assert influence.mean(rows.target) == pytest.approx(found.mean, abs=0.01)
 
 
 def test_a_step_takes_noise_from_rows_with_different_answers_only():
