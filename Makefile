@@ -144,7 +144,7 @@ corpora: $(STAMP)
 			> experiments/corpora/lstm-$$name.txt || exit 1; \
 	done
 
-# Compare methods as registered (docs/decisions/2026-11-23-second-confirmation.md), with models that are trained here
+# Compare methods as registered (docs/decisions/2026-11-23-third-confirmation.md), with models that are trained here
 # first. A second call goes on where the first one was stopped.
 confirmation: $(STAMP)
 	for name in cnn-imdb-rating cnn-reuters-groups tfidf-imdb-rating tfidf-reuters-groups; do \
@@ -152,7 +152,7 @@ confirmation: $(STAMP)
 			$(BIN)/mase train $$name --data-dir $(MASE_DATA) -o confirmation-models/$$name || exit 1; \
 	done
 	$(BIN)/mase reproduce confirmation --split test-later --text-seed 22 --data-dir $(MASE_DATA) \
-		--models confirmation-models --output experiments/second-confirmation
+		--models confirmation-models --output experiments/third-confirmation
 
 # Put known faults into copies of src/ and see the tests find each of them: for whoever changes tests.
 planted: $(STAMP)
