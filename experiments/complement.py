@@ -22,13 +22,11 @@ from typing import Any
 
 import numpy as np
 
-from mase.datasets import load as load_split
 from mase.method import Method
 from mase.methods import resolve
 from mase.metrics import METRICS
 from mase.metrics.evaluator import Evaluator
 from mase.metrics.intervals import paired_mean
-from mase.models import load
 from mase.models.runtime import configure
 from mase_paper.experiments.configurations import parse
 from mase_paper.experiments.selection import choose
@@ -56,8 +54,8 @@ def method_of(name: str) -> Method:
 
 def explain(target: str, args: argparse.Namespace) -> None:
     """Write the records of a target that its file lacks."""
-    model = load(target)
-    split = load_split(TARGETS[target].dataset, "validation", args.data_dir)
+    model = TARGETS[target].load(args.models)
+    split = TARGETS[target].split("validation", args.data_dir)
     texts = list(islice(choose(model, split, 0), args.n_texts))
     metrics: dict[str, Any] = {"Delta Accuracy": METRICS["delta-accuracy"](ks=KS)}
     metrics |= {name: METRICS[name]() for name in list(SHOWN)[1:]}
@@ -148,6 +146,7 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", default=["mase", *CANDIDATES, *RIVALS])
     parser.add_argument("--n-texts", type=int, default=200)
     parser.add_argument("--precision", choices=["float32", "bfloat16"], default="float32")
+    parser.add_argument("--models", type=Path, default=Path("confirmation-models"), help="of `make confirmation`")
     parser.add_argument("--records", type=Path, default=HERE / "records")
     args = parser.parse_args()
     configure(1)
