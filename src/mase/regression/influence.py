@@ -22,10 +22,12 @@ class Influence:
     ----------
     rows, interactions
         The different rows, and the interactions of the prior.
-    precision
-        The inverse `(u, u)` of the covariance of the responses, with a variance of 1, for any mean.
-    solved
-        Its product with the responses `(u,)`.
+    inside, outside, spread
+        The inverse of the covariance of the responses, with a variance of 1 and for any mean, is inside' diag(spread)
+        inside plus outside' outside over `rest`: `(d, u)`, `(u - 1, u)` and `(d,)`. In d directions the linear part
+        varies.
+    solved, known
+        The product of this inverse with the responses `(u,)`, and its diagonal `(u,)`.
     linear
         What each response adds to the linear coefficients `(u, p)`.
     rest
@@ -34,8 +36,11 @@ class Influence:
 
     rows: DistinctRows
     interactions: Interactions
-    precision: Floats
+    inside: Floats
+    outside: Floats
+    spread: Floats
     solved: Floats
+    known: Floats
     linear: Floats
     rest: float
 
@@ -51,9 +56,10 @@ class Influence:
         inside = basis.T @ white
         outside = white - basis @ inside
         spread = 1 / (linear * values**2 + rest)
-        precision = (inside.T * spread) @ inside + outside.T @ outside / rest
+        solved = inside.T @ (spread * (inside @ rows.y)) + outside.T @ (outside @ rows.y) / rest
+        known = spread @ inside**2 + np.square(outside).sum(axis=0) / rest
         pulls = (inside.T * (spread * linear * values)) @ (vectors @ root.T)
-        return cls(rows, interactions, precision, precision @ rows.y, pulls, rest)
+        return cls(rows, interactions, inside, outside, spread, solved, known, pulls, rest)
 
     def mean(self, target: Coefficients) -> Floats:
         """Return the mean of the coefficients `(p,)` under any laws."""
@@ -65,9 +71,10 @@ class Influence:
 
         The squares are those to expect if the response is such a random function.
         """
-        known = np.diag(self.precision)
-        pulls = self.linear + self.precision @ (
-            self.rest * self.interactions.with_coefficients(self.rows.signs, target)
+        own = self.interactions.with_coefficients(self.rows.signs, target)
+        apart = (self.inside.T * (self.rest * self.spread)) @ (self.inside @ own) + self.outside.T @ (
+            self.outside @ own
         )
-        variances = float(self.rows.y @ self.solved) / max(len(known) - 1, 1) / known
-        return (self.solved / known)[:, None] * pulls, variances[:, None] * pulls**2
+        pulls = self.linear + apart
+        variances = float(self.rows.y @ self.solved) / max(len(self.known) - 1, 1) / self.known
+        return (self.solved / self.known)[:, None] * pulls, variances[:, None] * pulls**2
