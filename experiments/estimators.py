@@ -62,7 +62,7 @@ def problems(model: Model, method: Method, text: str) -> Iterator[Problem]:
         recorded = Recorded()
         strategy = Regression(Kept(method.strategy.design, design.kept), recorded)
         mase.Explainer(model, method=replace(first, strategy=strategy), seed=seed)(text)
-        yield replace(recorded.problems[0], chains=None)
+        yield replace(recorded.problems[0], chains=None, aim=None)
 
 
 def joined(several: list[Problem]) -> Problem:
