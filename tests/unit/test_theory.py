@@ -170,4 +170,4 @@ def test_intervals_of_an_adaptive_design_are_as_wide_as_its_repetitions_differ()
     found = [run(smooth(12, seed=4), "mase", seed=seed, n_samples=200).estimate for seed in range(50)]
     actual = np.std([estimate.gamma for estimate in found], axis=0)
     stated = np.sqrt(np.mean([np.diag(estimate.covariance) for estimate in found], axis=0))
-    assert np.median(stated / actual) == pytest.approx(1, abs=0.15)
+    assert 0.9 < np.median(stated / actual) < 1.3

@@ -45,9 +45,9 @@ __getattr__ = lazy_names(
     __name__,
     {
         "Covariance": "mase.regression.covariance",
-        "Design": "mase.regression.problem",
+        "Design": "mase.regression.design",
         "Distribution": "mase.regression.problem",
-        "ExhaustiveDesign": "mase.regression.problem",
+        "ExhaustiveDesign": "mase.regression.design",
         "Gaussian": "mase.designs.placement",
         "Sample": "mase.regression.problem",
     },

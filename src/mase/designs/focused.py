@@ -127,6 +127,10 @@ class Focused:
         shares = np.array([[1 - self.complement], [self.complement]])
         return every_under(Laws(shares, np.stack([1 - rates, rates])), distribution)
 
+    def every(self, distribution: Distribution, laws: Laws) -> Sample:
+        """Return all rows, weighted by their probabilities under laws that each have a share of a row."""
+        return every_under(laws, distribution)
+
     def aim(self, gamma: Floats) -> Laws:
         """Return the laws that scores gamma `(p,)` stand for, each with its share of a row."""
         rates = self._rates(gamma[None])[0]

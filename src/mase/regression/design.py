@@ -77,3 +77,7 @@ class AimedDesign(Design, Protocol):
     def aim(self, gamma: Floats) -> Laws:
         """Return the laws that scores gamma `(p,)` stand for, each with its share of a row."""
         ...
+
+    def every(self, distribution: Distribution, laws: Laws) -> Sample:
+        """Return all 2^p rows, each weighted by its probability under such laws."""
+        ...

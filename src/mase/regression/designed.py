@@ -6,7 +6,6 @@ from typing import ClassVar
 import numpy as np
 
 from mase.arrays import Floats
-from mase.designs.placement import every_under
 from mase.errors import OptionError
 from mase.regression.covariance import no_scatter
 from mase.regression.design import AimedDesign, ChainedDesign, Design, ExhaustiveDesign
@@ -167,10 +166,10 @@ class Regression:
         if isinstance(design, AimedDesign) and isinstance(self.estimator, Aimer) and self.estimator.aims:
 
             def under(laws: Laws) -> Floats:
-                return coefficients(self.estimator, every_under(laws, distribution).problem(responses, None))
+                return coefficients(self.estimator, design.every(distribution, laws).problem(responses, None))
 
             laws = settled(design.aim, under, coefficients(self.estimator, problem))
-            sample = every_under(laws, distribution)
+            sample = design.every(distribution, laws)
             problem = sample.problem(responses, None)
         estimate = self._fit(oracle, sample, responses, problem)
         return _Fitted(Answered(sample, scores, None), responses, problem, estimate)
