@@ -26,6 +26,11 @@ _TABLE: dict[str, dict[str, Any]] = {
         "space": "token-mask", "design": "focused", "estimator": "gaussian-process", "link": "margin",
         "n_samples": "auto",
     },
+    "mase-rationale": {
+        "summary": "For words that suffice without the rest: as the default, but half of the later rows keep the best words",
+        "space": "token-mask", "design": "focused(complement=0.5)", "estimator": "gaussian-process", "link": "margin",
+        "n_samples": "auto",
+    },
     "mase-cite": {
         "summary": "The default of mase.cite, for few evaluations: orthogonal rows, strongest words, Gaussian process",
         "space": "token-mask", "design": "close-up", "estimator": "gaussian-process", "link": "logit",

@@ -32,7 +32,7 @@ _MOST_TUNED = 128
 _BLOCK = 1_000
 # Draws of the scores that show how much they vary with the laws that they aim at, and how often that variance counts:
 # the posterior knows less of other seeds than there is to know. Chosen on validation texts.
-_DRAWS, _AIMED = 50, 3
+_DRAWS, _AIMED = 50, 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +71,8 @@ class GaussianProcess:
     a mixture of both.
 
     A design may have an aim: laws that follow from the scores, whichever rows were drawn. The scores are those under
-    their own laws. Three times what they vary by, if the laws follow from draws of the scores instead, is added to the
-    variances.
+    their own laws. Six times what they vary by, if the laws follow from draws of the scores instead, is added to the
+    variances. The jackknife leaves out all rows of a law at once, as they went by the same scores.
 
     Of a design without known laws, of rows with unequal weights and of more than 2,000 coordinates, the estimate is
     that of `EmpiricalBayes`, which takes for noise what is not linear. Of all rows that there are, it is that of
@@ -118,7 +118,8 @@ class GaussianProcess:
         for block, rows, one, influence in zip(asked, varied, own, influences, strict=True):
             changed, expected = influence.changes(rows.target)
             changes[block] = changed[rows.group] / len(blocks)
-            spread = (1 - unsure) * _checked(one.covariance, changed, expected)
+            clusters = _clusters(problem.rows(block), rows)
+            spread = (1 - unsure) * _checked(one.covariance, changed, expected, clusters)
             if unsure:
                 if not (tuned and problem.aim is None):
                     alike = Posterior.of(rows, equal, alike.reaches if tuned else alike.reaches[:1])
@@ -198,13 +199,31 @@ def _aimed(aim: Aim, influences: list[Influence], found: list[Posterior], n_bloc
     return laws, _AIMED * np.var([under(aim(mean + spread * one)) for one in noise], axis=0)
 
 
-def _checked(covariance: Floats, changed: Floats, expected: Floats) -> Floats:
+def _clusters(problem: Problem, rows: DistinctRows) -> Ints:
+    """Return the cluster of each of the different rows `(u,)`.
+
+    Rows that went by the scores so far are one with the others of their law, as these went by the same scores. Other
+    rows are clusters of their own.
+    """
+    assert problem.laws is not None
+    u = len(rows.y)
+    if problem.aim is None or len(problem.laws.shares) == 1:
+        return np.arange(u)
+    first = np.unique(rows.group, return_index=True)[1]
+    return np.unique(problem.laws.shares.argmax(axis=0)[first], return_inverse=True)[1].ravel()
+
+
+def _checked(covariance: Floats, changed: Floats, expected: Floats, clusters: Ints) -> Floats:
     """Return the covariance `(p, p)` of a posterior, which is only right for a Gaussian process, after a check.
 
-    It is rescaled by the squares of what rows change `(u, p)` over those to expect, and averaged with the sum of these
-    squares, the jackknife, for the share of all subsets that were not asked.
+    It is rescaled by the squares of what rows change `(u, p)` over those to expect, and averaged with the sum of the
+    squares of what clusters of rows `(u,)` change, the jackknife, for the share of all subsets that were not asked.
     """
     squares, before = np.square(changed).sum(axis=0), expected.sum(axis=0)
     ratios = np.sqrt(np.divide(squares, before, out=np.ones_like(squares), where=before > 0))
     unasked = 1 - len(changed) * 2.0 ** -len(squares)
-    return np.asarray((covariance * np.outer(ratios, ratios) + unasked * changed.T @ changed) / 2)
+    number = int(clusters.max()) + 1
+    together = np.zeros((number, len(squares)))
+    np.add.at(together, clusters, changed)
+    jackknife = unasked * number / max(number - 1, 1) * together.T @ together
+    return np.asarray((covariance * np.outer(ratios, ratios) + jackknife) / 2)
