@@ -27,7 +27,7 @@ _TABLE: dict[str, dict[str, Any]] = {
         "n_samples": "auto",
     },
     "mase-rationale": {
-        "summary": "For words that suffice without the rest: as the default, but half of the later rows keep the best words",
+        "summary": "For words that suffice without the rest: as the default, but half of later rows keep the best ones",
         "space": "token-mask", "design": "focused(complement=0.5)", "estimator": "gaussian-process", "link": "margin",
         "n_samples": "auto",
     },
