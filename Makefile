@@ -15,7 +15,7 @@ DOCS_STAMP := $(DOCS)/.installed
 SMOLLM2 := $(VENV)/.smollm2
 
 .PHONY: demo cite-demo docs notebooks test lowest lowest-core keras planted pin lint format browser browser-tools hostile \
-	confirmation faults corpora bench bench-peers bench-inputs docs-peers pages dist clean
+	confirmation confirmation-models rationale faults corpora bench bench-peers bench-inputs docs-peers pages dist clean
 
 $(STAMP): pyproject.toml paper/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -146,13 +146,26 @@ corpora: $(STAMP)
 
 # Compare methods as registered (docs/decisions/2026-11-23-third-confirmation.md), with models that are trained here
 # first. A second call goes on where the first one was stopped.
-confirmation: $(STAMP)
+confirmation: confirmation-models
+	$(BIN)/mase reproduce confirmation $(CONFIRMATION) --output experiments/third-confirmation
+
+# The same for `mase-rationale` (docs/decisions/2026-11-23-rationale.md). Records of the others are not made again.
+rationale: confirmation-models
+	mkdir -p experiments/rationale
+	cp -rn experiments/third-confirmation/records experiments/rationale/
+	$(BIN)/mase reproduce confirmation $(CONFIRMATION) --output experiments/rationale --n-texts 210 --targets \
+		cnn-imdb-rating,cnn-reuters-groups,lstm-imdb,lstm-reuters,tfidf-imdb-rating,tfidf-reuters-groups \
+		--methods mase-rationale,mase,$(RIVALS)
+
+RIVALS := lime,lime+link=margin,kernel-shap,kernel-shap+link=margin,partition-shap,partition-shap+link=margin
+RIVALS := $(RIVALS),leverage-shap,glime,context-cite,greedy-search,beam-search,occlusion,random
+CONFIRMATION := --split test-later --text-seed 22 --data-dir $(MASE_DATA) --models confirmation-models
+
+confirmation-models: $(STAMP)
 	for name in cnn-imdb-rating cnn-reuters-groups tfidf-imdb-rating tfidf-reuters-groups; do \
 		test -f confirmation-models/$$name/model.safetensors || \
 			$(BIN)/mase train $$name --data-dir $(MASE_DATA) -o confirmation-models/$$name || exit 1; \
 	done
-	$(BIN)/mase reproduce confirmation --split test-later --text-seed 22 --data-dir $(MASE_DATA) \
-		--models confirmation-models --output experiments/third-confirmation
 
 # Put known faults into copies of src/ and see the tests find each of them: for whoever changes tests.
 planted: $(STAMP)

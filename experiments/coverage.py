@@ -152,7 +152,7 @@ a 95 % interval over texts), *worst text* is the lowest share of a text, *shown*
 explanation shows as the highest, and *others* are all but the highest. *Error* is the root mean square of the standard
 errors over the standard deviation of the scores across seeds. `experiments/coverage.py` made this page; its first lines
 say how to repeat it. The first {SKIPPED} texts of each target are left out, because the errors were chosen on some of
-those of the LSTMs.
+those.
 """
 
 
