@@ -104,3 +104,21 @@ def test_redundant_words_are_found_among_others(n_redundant, least):
     probe = FunctionProbe(lambda c: 4 * (1 - np.prod(1 - c[:, :n_redundant], axis=1)) + c @ others, 60)
     scores = [run(probe, "mase", n_samples=1000, seed=seed).estimate.gamma for seed in range(4)]
     assert np.mean([np.argsort(-gamma)[:n_redundant] < n_redundant for gamma in scores]) >= least
+
+
+def test_a_rationale_is_of_words_that_suffice():
+    """Each of three words is enough for 2, three others are needed together for 4; four words may be kept."""
+    others = 0.1 * np.random.default_rng(1).standard_normal(40)
+    others[:6] = 0
+
+    def response(kept):
+        return 2 * kept[:, :3].max(axis=1) + 4 * kept[:, 3:6].prod(axis=1) + kept @ others
+
+    alone = {}
+    for method in ("mase", "mase-rationale"):
+        found = run(FunctionProbe(response, 40), method, n_samples=500).estimate
+        kept = np.zeros((1, 40))
+        kept[0, np.argsort(-found.gamma)[:4]] = 1
+        alone[method] = response(kept)[0]
+    assert alone["mase"] == pytest.approx(2, abs=0.3)
+    assert alone["mase-rationale"] == pytest.approx(6, abs=0.3)

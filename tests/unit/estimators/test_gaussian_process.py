@@ -48,6 +48,16 @@ def problem(design, n, seed, function):
     return sample.problem(function(sample.coordinates), None)
 
 
+def rounds_of_other_rankings(n, p, seed):
+    """Return n rows of a design whose nine rounds go by random rankings."""
+    design, rng = Focused(rounds=9), np.random.default_rng(seed)
+    distribution = design.distribution(np.ones(p))
+    sample = design.draw(rng, n // 9, distribution)
+    for _ in range(8):
+        sample = sample.joined(design.draw(rng, n // 9, distribution, rng.standard_normal((2, 50, p))))
+    return sample
+
+
 def coins(function, n, p, seed=0):
     """Return the problem of n rows of fair coins."""
     kept, covariance = np.random.default_rng(seed).integers(0, 2, (n, p)), Covariance(np.full(p, 0.5))
@@ -205,6 +215,21 @@ def test_an_uncertain_ranking_widens_errors():
     assert (added[0] > -1e-9).all()
     assert added[0].max() > 1e-4
     assert np.abs(added[1]).max() < 1e-9
+
+
+def test_rows_of_one_law_may_differ_together():
+    """The first word has another effect in each law: a score varies with the laws, not with the rows alone."""
+    rng, scores, variances = np.random.default_rng(0), [], []
+    for seed in range(30):
+        sample = rounds_of_other_rankings(360, 20, seed)
+        law = sample.laws.shares.argmax(axis=0)
+        slopes = 1 + rng.standard_normal(law.max() + 1)
+        first, second = sample.coordinates[:, 0], sample.coordinates[:, 1]
+        responses = slopes[law] * first + 0.3 * second + 0.3 * rng.standard_normal(len(law))
+        found = GaussianProcess().fit(sample.problem(responses, None))
+        scores.append(found.gamma[0])
+        variances.append(found.variances[0])
+    assert 0.7 < np.sqrt(np.mean(variances)) / np.std(scores, ddof=1) < 1.3
 
 
 def test_errors_cover_answers_that_differ():
