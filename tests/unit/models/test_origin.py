@@ -69,7 +69,8 @@ def test_a_model_that_was_trained_since_it_was_loaded_is_pickled_by_its_weights(
     trained(model)
     again = pickle.loads(pickle.dumps(model))
     assert before != again.sha256 == model.sha256
-    assert again.predict([TEXT]).tolist() == model.predict([TEXT]).tolist()
+    # Not equal: sums of other places in memory may be rounded in another order.
+    assert again.predict([TEXT]) == pytest.approx(model.predict([TEXT]), abs=1e-7)
     assert copy.deepcopy(model).sha256 == copy.copy(model).sha256 == model.sha256
 
 
