@@ -25,14 +25,15 @@ _COINS = 0.1
 class Focused:
     """Bernoulli rows in rounds, the later of which mask high-scoring words more often.
 
-    The first round masks every word with probability 1/2. After each round the words are ranked by their scores so far.
-    In the next round, the word of rank r (from 0) is masked with probability
-    p_low + (p_high - p_low) / (1 + exp((r - n_top) / softness)). Words with equal scores share the mean of their
-    probabilities. All rounds together form one regression.
+    Half of the first round masks every word with probability 1/2, and the other half with probability p_high. After
+    each round the words are ranked by their scores so far. In the next round, the word of rank r (from 0) is masked
+    with probability p_low + (p_high - p_low) / (1 + exp((r - n_top) / softness)). Words with equal scores share the
+    mean of their probabilities. All rounds together form one regression.
 
     The coefficients are the average effect of a word in rows where most of the other strong words are masked. If
     several words carry redundant evidence, rows close to the full text rarely show the effect of any of them, because
-    another one is still kept.
+    another one is still kept. Fair coins keep one of six such words in all rows but one of 64; that is what the other
+    half of the first round is for.
 
     Which words are masked together depends on the rows that were drawn first. So the coefficients of `GaussianProcess`,
     and its exact ones, are those of ever more rows that all go by these coefficients themselves: a tenth are fair
@@ -52,6 +53,8 @@ class Focused:
     complement
         The share of the rows of later rounds that mask each word with the complementary probability: they mostly keep
         the words with high scores, and mask the others.
+    sparse
+        The share of the rows of the first round that mask every word with the probability `p_high` instead of 1/2.
     chains
         Number of chains. The rows of later rounds take turns; the ranking of a chain knows the responses to the first
         round and to its own rows only. So one misleading ranking does not decide what all rows show.
@@ -66,6 +69,7 @@ class Focused:
     p_low: float = 0.1
     softness: float = 2.0
     complement: float = 0.25
+    sparse: float = 0.5
     chains: int = 2
     n_draws: int = 50
 
@@ -78,8 +82,9 @@ class Focused:
                 f"rounds is {self.rounds}, n_top is {self.n_top}, chains is {self.chains} and softness is "
                 f"{self.softness}, expected rounds >= 1, n_top >= 1, chains >= 1 and softness > 0"
             )
-        if not 0 <= self.complement <= 1:
-            raise OptionError(f"complement is {self.complement}, expected a number from 0 to 1")
+        for name in ("complement", "sparse"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise OptionError(f"{name} is {getattr(self, name)}, expected a number from 0 to 1")
         if not 0 < self.p_low <= self.p_high < 1:
             raise OptionError(f"p_low is {self.p_low} and p_high is {self.p_high}, expected 0 < p_low <= p_high < 1")
 
@@ -93,21 +98,24 @@ class Focused:
 
         They are `(p,)`, or with chains or draws `(chains, draws, p)`; what is known to all chains is `(1, draws, p)`.
         """
-        p = distribution.covariance.size
-        chain = np.full(n, -1) if gamma is None else np.arange(n) % self.chains
         if gamma is None:
-            rates = np.full((self.chains, p), 0.5)
+            # Whoever takes the first rows alone, or draws few at a time, gets the same share.
+            law = np.diff(np.floor(np.arange(n + 1) * self.sparse + rng.random())).astype(np.int64)
+            chain, kept_rates = np.full(n, -1), self._first(distribution.covariance.size)
         else:
+            chain = np.arange(n) % self.chains
             rates = np.stack([self._rates(draws).mean(axis=0) for draws in self._by_chain(gamma)])
-        n_complement = 0 if gamma is None else round(self.complement * n)
-        complement = np.arange(n) >= n - n_complement
-        masked = np.concatenate([rates, 1 - rates])
-        law = np.maximum(chain, 0) + complement * self.chains
-        kept = (rng.random((n, p)) >= masked[law]).astype(np.float64)
-        laws = Laws(np.equal.outer(np.arange(len(masked)), law).astype(np.float64), np.concatenate([1 - rates, rates]))
+            law = chain + (np.arange(n) >= n - round(self.complement * n)) * self.chains
+            kept_rates = np.concatenate([1 - rates, rates])
+        kept = (rng.random((n, kept_rates.shape[1])) >= 1 - kept_rates[law]).astype(np.float64)
+        laws = Laws(np.equal.outer(np.arange(len(kept_rates)), law).astype(np.float64), kept_rates)
         sample = single(kept - distribution.center, distribution)
         chains = chain if self.chains > 1 else None
         return replace(sample, laws=laws.rows(slice(None)), chains=chains, aim=self.aim)
+
+    def _first(self, p: int) -> Floats:
+        """Return the probabilities `(2, p)` that words are kept in the two laws of the first round."""
+        return np.outer([0.5, 1 - self.p_high], np.ones(p))
 
     def _by_chain(self, gamma: Floats) -> Iterable[Floats]:
         """Return draws of the coefficients `(d, p)` for each chain. Chains take turns with draws for all of them."""
@@ -120,12 +128,12 @@ class Focused:
 
     def exhaustive(self, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return all rows of a round, weighted by their probabilities in it."""
-        p = distribution.covariance.size
-        rates = np.full(p, 0.5) if gamma is None else self._rates(gamma[None])[0]
         if gamma is None:
-            return every_under(Laws.one(1, rates), distribution)
-        shares = np.array([[1 - self.complement], [self.complement]])
-        return every_under(Laws(shares, np.stack([1 - rates, rates])), distribution)
+            share, kept_rates = self.sparse, self._first(distribution.covariance.size)
+        else:
+            rates = self._rates(gamma[None])[0]
+            share, kept_rates = self.complement, np.stack([1 - rates, rates])
+        return every_under(Laws(np.array([[1 - share], [share]]), kept_rates), distribution)
 
     def every(self, distribution: Distribution, laws: Laws) -> Sample:
         """Return all rows, weighted by their probabilities under laws that each have a share of a row."""

@@ -19,7 +19,10 @@ def test_adaptive_rounds_turn_to_the_words_with_high_scores():
     found = run(linear(truth), "mase", n_samples=5000, estimator="least-squares")
     assert found.estimate.gamma == pytest.approx(truth, abs=1e-8)
     rows = 0.5 - found.problem.z.reshape(5, 1000, 30)
-    assert rows[0].mean(axis=0) == pytest.approx(0.5, abs=0.06)
+    sparse = rows[0].mean(axis=1) > 0.75
+    assert np.count_nonzero(sparse) == pytest.approx(500, abs=20)
+    assert rows[0][sparse].mean(axis=0) == pytest.approx(0.9, abs=0.06)
+    assert rows[0][~sparse].mean(axis=0) == pytest.approx(0.5, abs=0.08)
     expected = 0.1 + 0.8 / (1 + np.exp((np.arange(30) - 10) / 2))
     for later in rows[1:]:
         assert later[:750].mean(axis=0) == pytest.approx(expected, abs=0.06)
@@ -34,10 +37,22 @@ def test_what_differs_between_rounds_is_no_effect_of_a_word():
     assert LeastSquares().fit(drawn.problem(kinds, None)).gamma == pytest.approx(np.zeros(6), abs=1e-12)
 
 
-@pytest.mark.parametrize("complement", [-0.1, 1.5])
-def test_the_complement_is_a_share(complement):
-    with pytest.raises(OptionError, match="expected a number from 0 to 1"):
-        Focused(complement=complement)
+@pytest.mark.parametrize("value", [-0.1, 1.5])
+@pytest.mark.parametrize("name", ["complement", "sparse"])
+def test_shares_are_from_0_to_1(name, value):
+    with pytest.raises(OptionError, match=f"{name} is .*expected a number from 0 to 1"):
+        Focused(**{name: value})
+
+
+def test_the_first_round_has_sparse_rows():
+    """Whatever number of rows is drawn at once, and whichever of them come first."""
+    design, rng = Focused(sparse=0.25), np.random.default_rng(0)
+    distribution = design.distribution(np.ones(400))
+    whole = design.draw(rng, 400, distribution).coordinates.mean(axis=1)
+    singly = np.array([design.draw(rng, 1, distribution).coordinates.mean() for _ in range(400)])
+    for kept in (whole, whole[:40], singly):
+        assert ((kept < 0.2) | (abs(kept - 0.5) < 0.15)).all()
+        assert np.mean(kept < 0.2) == pytest.approx(0.25, abs=0.06)
 
 
 def test_redundant_words_show_in_an_adaptive_design_only():
@@ -53,7 +68,7 @@ def test_the_rows_of_a_chain_go_by_its_own_coefficients():
     design = Focused(chains=2)
     distribution, up = design.distribution(np.ones(30)), np.arange(30.0)
     first = design.draw(np.random.default_rng(0), 400, distribution)
-    assert (len(first.laws.shares), set(first.chains)) == (1, {-1})  # the first round is for both
+    assert (len(first.laws.shares), set(first.chains)) == (2, {-1})  # the first round is for both
     assert design.draw(np.random.default_rng(0), 9, distribution, up).chains[:4].tolist() == [0, 1, 0, 1]
     later = design.draw(np.random.default_rng(0), 4000, distribution, np.stack([up, -up])[:, None])
     masked, half = 1 - later.coordinates, np.arange(4000) < 3000
@@ -83,7 +98,7 @@ def test_chains_that_go_by_draws_find_a_linear_model():
     found = run(linear(truth), "mase", n_samples=400, design="focused(chains=2, n_draws=5)")
     assert found.estimate.gamma == pytest.approx(truth, abs=1e-8)
     assert np.unique(found.problem.chains, return_counts=True)[1].tolist() == [80, 160, 160]
-    assert found.problem.n_intercepts == 1 + 4 * 2 * 2
+    assert found.problem.n_intercepts == 2 + 4 * 2 * 2
 
 
 def test_scores_stand_for_laws_that_follow_from_them():
@@ -96,7 +111,7 @@ def test_scores_stand_for_laws_that_follow_from_them():
     assert sample.problem(np.arange(20.0), None).aim(up).rates == pytest.approx(laws.rates)
 
 
-@pytest.mark.parametrize(("n_redundant", "least"), [(4, 1.0), (5, 0.9)])
+@pytest.mark.parametrize(("n_redundant", "least"), [(5, 1.0), (8, 0.9)])
 def test_redundant_words_are_found_among_others(n_redundant, least):
     """Any one of them is enough, and each of the other words has a small effect of its own."""
     others = 0.3 * np.random.default_rng(1).standard_normal(60)

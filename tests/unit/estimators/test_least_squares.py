@@ -14,7 +14,7 @@ from mase.testing import FunctionProbe
 
 RNG = np.random.default_rng(11)
 # One chain, whose laws have few intercepts.
-FOCUSED = {"design": "focused(chains=1, n_draws=0)", "estimator": "least-squares"}
+FOCUSED = {"design": "focused(chains=1, n_draws=0, sparse=0)", "estimator": "least-squares"}
 
 
 def test_weighted_least_squares_and_hc3_follow_their_formulas():

@@ -65,11 +65,11 @@ def test_a_random_function_is_told_and_no_error_is_zero(method, text):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_errors_of_a_random_function_cover_its_scores(method):
-    # Its long-run scores are all 0: of many seeds about one in twenty is beyond two standard errors. LIME's ridge
-    # shrinks.
+    # Its long-run scores are all 0: of many seeds about one in twenty is beyond two standard errors. LIME and `mase`
+    # shrink scores.
     ratios = [mase.explain(TEXT, random_answers(seed), method=method, n_samples=200) for seed in range(12)]
     squares = np.concatenate([(a.scores / a.standard_errors) ** 2 for a in ratios])
-    assert 0.3 < squares.mean() < 3
+    assert 0.1 < squares.mean() < 3
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -81,7 +81,7 @@ def test_a_text_of_few_words_is_explained_exactly(method, p):
 def test_rounds_are_mixed_with_the_mask_rates_of_exact_scores():
     """A score is the mean effect of a word within each law of the rows, weighted by the variance of its coin there."""
     probe, rows = smooth(4, seed=2), every_subset(4)
-    y, laws = probe.function(rows), [(1.0, np.full(4, 0.5))]
+    y, laws = probe.function(rows), [(0.5, np.full(4, 0.5)), (0.5, np.full(4, 0.9))]
     above = below = 0.0
     for _ in range(3):
         for share, out in laws:

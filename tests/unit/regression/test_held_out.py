@@ -156,7 +156,7 @@ def test_what_rows_change_tells_as_much_as_fits_without_a_fifth_of_them(p, n):
         left = others.squares(others.y - others.z @ estimate.gamma) / others.squares(others.y)
         fresh.append(1 - left)
     assert np.mean(by_changes) == pytest.approx(np.mean(by_fits), abs=0.05)
-    assert np.mean(by_changes) == pytest.approx(np.mean(fresh), abs=0.06)
+    assert np.mean(by_changes) == pytest.approx(np.mean(fresh), abs=0.08)
 
 
 def test_a_row_that_alone_determines_a_coefficient_is_not_counted():
@@ -197,7 +197,7 @@ def test_what_differs_between_rounds_does_not_count_as_explained():
     probe = FunctionProbe(lambda c: c.sum(axis=1) + 3 * np.sin(50 * c @ np.arange(40.0)), 40)
     found = measure(probe, resolve("mase", link="logit", n_samples=500), 0, np.random.default_rng(0))
     problem = found.problem
-    assert problem.n_intercepts == 1 + 4 * 2 * 2
+    assert problem.n_intercepts == 2 + 4 * 2 * 2
     errors = problem.y - problem.z @ found.estimate.gamma
     assert found.r2_held_out < found.r2 < 1 - errors.var() / problem.y.var() - 0.02
 

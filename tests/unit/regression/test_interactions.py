@@ -42,7 +42,7 @@ def test_known_pairs_are_found_and_no_others(method):
     assert all(abs(pair.score - truth[pair.units]) <= pair.half_width + 1e-9 for pair in found.interactions)
     first, second = found.interactions
     assert first.share > second.share > 0.01
-    assert found.r2 + first.share + second.share == pytest.approx(1, abs=0.08)
+    assert found.r2 + first.share + second.share == pytest.approx(1, abs=0.1)
 
 
 def test_all_subsets_give_the_exact_banzhaf_interactions():
@@ -66,7 +66,8 @@ def test_rounds_average_the_differences_of_differences_over_their_rows():
     """Each round weighs a pair by the variances of its coins; the exact means are those of very many rows."""
     probe, rows = smooth(6, seed=3), subsets(6)
     exact = run(probe, "mase", n_samples=64, estimator="least-squares")
-    y, laws = probe.function(rows), [(1.0, np.full(64, 1 / 64))]
+    few = np.prod(np.where(rows == 1, 0.1, 0.9), axis=1)
+    y, laws = probe.function(rows), [(0.5, np.full(64, 1 / 64)), (0.5, few)]
     for _ in range(4):
         centred = [(share * law, rows - law @ rows) for share, law in laws]
         gram = sum((z.T * weights) @ z for weights, z in centred)
@@ -138,7 +139,7 @@ def test_a_stopping_rule_finds_them_too():
     assert found.problem.n < 2000
     (pair,) = found.interactions
     assert pair.units == (0, 1)
-    assert abs(pair.score + 2) <= pair.half_width < 1.8
+    assert abs(pair.score + 2) <= pair.half_width < 2
 
 
 def test_words_that_equal_the_reference_keep_their_places():
