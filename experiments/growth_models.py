@@ -2,12 +2,12 @@
 
 import json
 import time
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
+from growth_family import Family
 from safetensors.torch import save_file
 
 from mase.datasets import load, split_off
@@ -20,27 +20,27 @@ from mase_paper.training.examples import Examples, encode, learned_vocabulary
 from mase_paper.training.lstm import accuracy, fit, reproducible
 from mase_paper.training.recipe import LSTM_REUTERS, Epoch, Recipe
 
-__all__ = ["EPOCHS", "GROWN", "MIDDLE", "Grown"]
+__all__ = ["EPOCHS", "LSTMS", "MIDDLE"]
 
-WIDTHS, SEEDS, EPOCHS = (32, 128, 256), (0, 1), 6
+SIZES, SEEDS, EPOCHS = {32: "quarter", 128: "bundled size", 256: "twice"}, (0, 1), 6
 
 
 @dataclass(frozen=True, slots=True)
-class Grown:
+class GrownLSTM:
     """One training: the width of the embedding and of the LSTM, and the seed."""
 
-    width: int
+    size: int
     seed: int
 
     @property
     def name(self) -> str:
         """Name of the model and of its folder."""
-        return f"width-{self.width}-seed-{self.seed}"
+        return f"width-{self.size}-seed-{self.seed}"
 
     @property
     def recipe(self) -> Recipe:
         """The recipe of the bundled model, with other widths and fewer epochs."""
-        return replace(LSTM_REUTERS, embedding_width=self.width, hidden_width=self.width, epochs=EPOCHS)
+        return replace(LSTM_REUTERS, embedding_width=self.size, hidden_width=self.size, epochs=EPOCHS)
 
     def trained(self, models: Path, data_dir: str) -> dict[str, Any]:
         """Return what the training came to; train first if the folder lacks it."""
@@ -72,7 +72,7 @@ class Grown:
         epochs: list[dict[str, Any]] = []
         start, cpu = time.perf_counter(), time.process_time()
         with reproducible(self.seed):
-            shape = LSTMShape(len(vocabulary), len(labels), self.width, self.width, recipe.pool)
+            shape = LSTMShape(len(vocabulary), len(labels), self.size, self.size, recipe.pool)
             module = LSTMClassifier(shape, recipe.dropout, recipe.embedding_dropout)
 
             def keep(epoch: Epoch) -> None:
@@ -103,18 +103,12 @@ class Grown:
         write_text(folder / "vocabulary.txt", vocabulary.dumps())
         config = {
             "name": f"{self.name}-epoch-{epoch}", "labels": labels, "max_length": recipe.max_length,
-            "keep": recipe.keep, "embedding_width": self.width, "hidden_width": self.width, "pool": recipe.pool,
+            "keep": recipe.keep, "embedding_width": self.size, "hidden_width": self.size, "pool": recipe.pool,
         }  # fmt: skip
         write_text(folder / "config.json", json.dumps(config, indent=2) + "\n")
         state = {name: tensor.detach().to(torch.float16) for name, tensor in module.state_dict().items()}
         save_file(state, folder / "model.safetensors")
 
 
-def _all() -> Iterator[Grown]:
-    for seed in SEEDS:
-        for width in WIDTHS:
-            yield Grown(width, seed)
-
-
-GROWN = tuple(_all())
-MIDDLE = Grown(128, 0)
+MIDDLE = GrownLSTM(128, 0)
+LSTMS = Family("growth", tuple(GrownLSTM(width, seed) for seed in SEEDS for width in SIZES), SIZES, MIDDLE.size)
