@@ -109,7 +109,7 @@ def explain(part: Part, data_dir: str, records: Path) -> None:
                 for seed in range(part.seeds):
                     if (text, method, n_samples, seed) in done:
                         continue
-                    explainer = mase.Explainer(model, method=method, units="wordpunct", n_samples=n_samples, seed=seed)
+                    explainer = mase.Explainer(model, method=method, n_samples=n_samples, seed=seed)
                     with suppress(TooFewSamplesError):  # occlusion asks once for each word
                         file.write(dumps(explainer(text)) + "\n")
                         file.flush()
