@@ -4,6 +4,7 @@ import os
 from importlib.util import find_spec
 from pathlib import Path
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # of NumPy's linear algebra, read when it is imported
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("KERAS_BACKEND", "torch")  # read when Keras is imported; `make keras` runs the others

@@ -40,7 +40,7 @@ from mase_paper.experiments.configurations import parse
 from mase_paper.experiments.selection import Chosen, choose
 from mase_paper.experiments.testbeds import TARGETS
 
-BEFORE = "mase+design=focused(chains=1, n_draws=0, softness=4)+estimator=least-squares"
+BEFORE = "mase+design=focused(chains=1, n_draws=0, softness=4, sparse=0)+estimator=least-squares"
 METHODS = ["mase", BEFORE]
 FEWEST_WORDS, SKIPPED, TOP, Z, DIGITS = 12, 80, 5, 1.96, 6
 HERE = Path(__file__).with_suffix("")

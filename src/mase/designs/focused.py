@@ -89,7 +89,7 @@ class Focused:
             raise OptionError(f"p_low is {self.p_low} and p_high is {self.p_high}, expected 0 < p_low <= p_high < 1")
 
     def distribution(self, scale: Floats) -> Distribution:
-        """Return the distribution of the first round: Bernoulli with mask rate 1/2."""
+        """Return fair coins. The deviations of all rows are from their mean; `laws` says how each row was drawn."""
         p = np.count_nonzero(scale)
         return Distribution(0.5, Covariance(np.full(p, 0.5)))
 

@@ -254,7 +254,8 @@ class Regression:
                 "without gradients; use design='bernoulli' or space='token-scale'"
             )
         uneven = not sample.exhaustive and np.ptp(sample.weights) > 0
-        if self.estimator.needs_base and (self.design.rounds > 1 or uneven):
+        mixed = sample.laws is not None and np.ptp(sample.laws.shares, axis=1).any()
+        if self.estimator.needs_base and (self.design.rounds > 1 or uneven or mixed):
             raise OptionError(
                 f"method {oracle.method!r} draws rows with unequal weights or from several distributions, for which a "
                 "closed-form moment is biased, expected a regression; use estimator='least-squares'"

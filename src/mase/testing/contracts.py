@@ -7,6 +7,7 @@ from typing import BinaryIO
 
 import numpy as np
 
+from mase.arrays import Floats
 from mase.attribution import Attribution
 from mase.explainer import Explainer
 from mase.io.json import Failure
@@ -44,7 +45,7 @@ _WORTH = {"superb": 0.2, "plot": -0.02, "dull": -0.11, "cast": 0.06, "all": 0.03
 def check_design(design: Design, *, n: int = 400, p: int = 7, distribution: Distribution | None = None) -> None:
     """Check a design: shapes, row budget, first two moments, mirrored rows, and equal rows from equal generators.
 
-    Of a design that knows the sample to which its samples converge, check that it has each of the 2^p rows once.
+    The moments are those of its distribution, or of the laws of its rows. Of a design that knows the sample to which its samples converge, check that it has each of the 2^p rows once.
     """
     target = distribution or design.distribution(np.ones(p))
     sample = design.draw(np.random.default_rng(3), n, target)
@@ -62,7 +63,11 @@ def check_design(design: Design, *, n: int = 400, p: int = 7, distribution: Dist
         _check_laws(sample.laws, rows, p)
     if sample.paired:
         assert np.array_equal(sample.deviations[0::2], -sample.deviations[1::2]), "rows are not mirrored"
-    _check_moments(design.draw(np.random.default_rng(4), 20_000, target), target)
+    many = design.draw(np.random.default_rng(4), 20_000, target)
+    if many.laws is None:
+        _check_moments(many, target)
+    else:
+        _check_rates(many.coordinates, many.laws)
     if isinstance(design, ExhaustiveDesign):
         _check_exhaustive(design.exhaustive(target), design.exhaustive(target, np.arange(float(p))))
 
@@ -98,6 +103,17 @@ def _check_moments(sample: Sample, distribution: Distribution) -> None:
         assert (np.abs(share @ z) < 0.05 * spread).all(), "the mean is off"
     relative = ((z * share[:, None]).T @ z - distribution.covariance.matrix()) / np.outer(spread, spread)
     assert np.abs(relative).max() < 0.05, "the covariance is off"
+
+
+def _check_rates(coordinates: Floats, laws: Laws) -> None:
+    """Check that the rows of each law are independent coins of its rates."""
+    for share, rates in zip(laws.shares, laws.rates, strict=True):
+        rows = coordinates[share > 0]
+        if len(rows):
+            spread = np.sqrt(rates * (1 - rates))
+            z = (rows - rates) / spread
+            assert np.abs(z.mean(axis=0)).max() < 0.05, "the rates are off"
+            assert np.abs(z.T @ z / len(z) - np.eye(len(rates))).max() < 0.1, "the covariance is off"
 
 
 def check_estimator(

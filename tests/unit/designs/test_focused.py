@@ -55,6 +55,14 @@ def test_the_first_round_has_sparse_rows():
         assert np.mean(kept < 0.2) == pytest.approx(0.25, abs=0.06)
 
 
+def test_a_closed_form_moment_needs_rows_of_one_law():
+    truth = np.array([2.0, -1.0, 0.5, 0.0, 1.5, -0.25, 0.1])
+    with pytest.raises(OptionError, match="regression"):
+        run(linear(truth), "mase", n_samples=50, estimator="moment", design=Focused(rounds=1))
+    found = run(linear(truth), "mase", n_samples=120, estimator="moment", design=Focused(rounds=1, sparse=0))
+    assert found.estimate.gamma == pytest.approx(truth, abs=1.5)
+
+
 def test_redundant_words_show_in_an_adaptive_design_only():
     """Four words that say the same: a model that needs one of them hides all four from a sample of fair coins."""
     probe = FunctionProbe(lambda c: 3 * c[:, :6].max(axis=1) + 0.3 * c[:, 6:8].sum(axis=1), 40)
