@@ -45,7 +45,8 @@ _WORTH = {"superb": 0.2, "plot": -0.02, "dull": -0.11, "cast": 0.06, "all": 0.03
 def check_design(design: Design, *, n: int = 400, p: int = 7, distribution: Distribution | None = None) -> None:
     """Check a design: shapes, row budget, first two moments, mirrored rows, and equal rows from equal generators.
 
-    The moments are those of its distribution, or of the laws of its rows. Of a design that knows the sample to which its samples converge, check that it has each of the 2^p rows once.
+    The moments are those of its distribution, or of the laws of its rows. Of a design that knows the sample to which
+    its samples converge, check that it has each of the 2^p rows once.
     """
     target = distribution or design.distribution(np.ones(p))
     sample = design.draw(np.random.default_rng(3), n, target)
