@@ -1,4 +1,4 @@
-"""Update the figures that README.md and docs/ quote from the pages in `results/`: `make pages`.
+"""Update the figures that README.md and docs/ quote from pages of results: `make pages`.
 
 Between `<!-- rows:begin -->` and `<!-- rows:end -->` a page quotes tables that `mase reproduce` wrote. Each row there
 is replaced by the row of the same name in the table with the same head and caption. Captions and the counts of
@@ -14,7 +14,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 QUOTING = ("README.md", "docs/results.md")
-PAGES = tuple(f"experiments/results/{name}.md" for name in ("faithfulness", "table1", "table2"))
+NAMES = ("results/faithfulness", "results/table1", "results/table2", "fourth-confirmation/confirmation")
+PAGES = tuple(f"experiments/{name}.md" for name in NAMES)
 BLOCK = re.compile(r"(?<=<!-- rows:begin -->\n).*?(?=<!-- rows:end -->)", re.DOTALL)
 COUNT = re.compile(r"^(Of|Without this library's own methods).* comparisons \(target.*$", re.MULTILINE)
 

@@ -293,10 +293,11 @@ def test_measured_rows_stand_in_a_page_of_results(page):
 
 def refreshed(root: Path, block: str, page: str) -> subprocess.CompletedProcess[str]:
     """Run experiments/refresh.py below `root`, where README.md quotes `block` and one page has tables."""
-    for name in ("faithfulness", "table1", "table2"):
-        path = root / "experiments" / "results" / f"{name}.md"
+    names = ("results/faithfulness", "results/table1", "results/table2", "fourth-confirmation/confirmation")
+    for name in names:
+        path = root / "experiments" / f"{name}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(page if name == "table1" else "", encoding="utf-8")
+        path.write_text(page if name == "results/table1" else "", encoding="utf-8")
     (root / "docs").mkdir(exist_ok=True)
     (root / "docs" / "results.md").write_text("", encoding="utf-8")
     (root / "README.md").write_text(f"<!-- rows:begin -->\n{block}<!-- rows:end -->\n", encoding="utf-8")

@@ -48,6 +48,8 @@ def test_every_comparison_gets_its_standing(folder):
     others = {measure: found[measure, "unk", None, "kernel-shap"] for measure in ("sufficiency", "insertion")}
     assert others == {"sufficiency": "lost", "insertion": "lost"}
     assert "Behind or lost in" in report.page
+    for row in ("| method | LSTM-IMDB (60) |", "| `mase` | 0.667 |", "| `lime` | +0.500 won |", "| `random` | 0.667 |"):
+        assert row in report.page
     assert "not the registered run" not in report.page
 
 

@@ -1,4 +1,4 @@
-"""The confirmation: frozen settings on new texts, and on models and tasks with which no setting was chosen."""
+"""The confirmation: frozen settings on new texts, compared with rivals as registered before the run."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -93,9 +93,10 @@ class Confirmation:
         ]
         tables = {target: by_operator(target, outcomes, scope.batches, KS) for target, outcomes in by_target.items()}
         parts = [
-            f"# Confirmation: `{subject}` with frozen settings on new texts, models and tasks",
+            f"# Confirmation: `{subject}` with frozen settings on new texts",
             warning,
             _reading(registered, subject),
+            _overview(by_target, every),
             _summary(every),
             _behind(every),
             *(
@@ -186,6 +187,29 @@ Holm's correction is for all comparisons of one measure on one target. The margi
 def _reading(registered: Registration, subject: Configuration) -> str:
     meanings = "\n".join(f"- *{name}*: {meaning}." for name, meaning in STANDINGS.items())
     return f"{_READING.format(subject=subject, margin=registered.margin, floor=_FLOOR)}\n{meanings}"
+
+
+def _overview(by_target: Mapping[Target, Mapping[Configuration, Outcomes]], every: Sequence[Comparison]) -> str:
+    """Return the leads over each method, by target, in mean Delta Accuracy by the first operator."""
+    shown = {target: found for target, outcomes in by_target.items() if (found := explainers(outcomes))}
+    if not shown:
+        return ""
+    first = {target.name: next(iter(found.values())).header["operators"][0] for target, found in shown.items()}
+    leads = {(one.target, one.other): one for one in every if (one.measure, one.operator) == (_MEAN, first[one.target])}
+    names = dict.fromkeys(name for found in shown.values() for name in found)
+    rows = [
+        [f"`{name}`", *(_in_short(found.get(name), leads.get((target.name, name))) for target, found in shown.items())]
+        for name in names
+    ]
+    head = [f"{target.title} ({max(map(len, found.values())):,})" for target, found in shown.items()]
+    caption = "Mean over k = 1..15, masked by the model's own token: of the first method, and its lead over the others."
+    return f"## Delta Accuracy in short\n\n{caption}\n\n{markdown.table(['method', *head], rows)}"
+
+
+def _in_short(one: Outcomes | None, comparison: Comparison | None) -> str:
+    if comparison is not None:
+        return f"{markdown.signed(comparison.lead.mean)} {comparison.standing}"
+    return "" if one is None else f"{one.flips[:, 0].mean():.3f}"
 
 
 def _summary(every: Sequence[Comparison]) -> str:
