@@ -7,6 +7,7 @@ comparisons are replaced as well.
 
 import re
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 from operator import itemgetter
@@ -17,7 +18,12 @@ QUOTING = ("README.md", "docs/results.md")
 NAMES = ("results/faithfulness", "results/table1", "results/table2", "fourth-confirmation/confirmation")
 PAGES = tuple(f"experiments/{name}.md" for name in NAMES)
 BLOCK = re.compile(r"(?<=<!-- rows:begin -->\n).*?(?=<!-- rows:end -->)", re.DOTALL)
-COUNT = re.compile(r"^(Of|Without this library's own methods).* comparisons \(target.*$", re.MULTILINE)
+# A paragraph, in one line or in several.
+COUNT = re.compile(
+    r"^(Of|Without this library's own methods)(?:(?!\n\n)[\s\S])*?\scomparisons\s\(target(?:(?!\n\n)[\s\S])*",
+    re.MULTILINE,
+)
+WIDTH = 120
 
 
 def name_of(row: str) -> str:
@@ -54,11 +60,18 @@ def captions(text: str) -> dict[str, str]:
     return {name_of(f"# {heading}"): f"**{heading}**, {first[:1].lower()}{first[1:]}" for heading, first in headings}
 
 
+def wrapped(paragraph: str) -> str:
+    """Return a paragraph in lines of at most 120 characters, without the end of the last one."""
+    return textwrap.fill(" ".join(paragraph.split()), WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
 def refreshed(block: str, rows: Mapping[tuple[str, str], Mapping[str, str]], named: Mapping[str, str]) -> str:
     """Return a block of quoted tables with the current rows and captions. A unique head needs no caption."""
-    lines = []
+    lines, replaced = [], False
     for line, table in located(block):
         name = name_of(line)
+        if replaced and table is None and line:
+            continue  # the rest of a caption of several lines
         if table is not None:
             sources = [
                 known for (caption, head), known in rows.items() if head == table[1] and table[0] in ("", caption)
@@ -66,9 +79,8 @@ def refreshed(block: str, rows: Mapping[tuple[str, str], Mapping[str, str]], nam
             if len(sources) != 1 or name not in sources[0]:
                 raise SystemExit(f"expected exactly one row {name} in one table {table[0]} with the head {table[1]}")
             line = sources[0][name]
-        elif line.startswith("**"):
-            line = named.get(name, line)
-        lines.append(line)
+        replaced = table is None and line.startswith("**") and name in named
+        lines.append(wrapped(named[name]) if replaced else line)
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -81,7 +93,7 @@ def main(root: Path) -> int:
     for name in QUOTING:
         path = root / name
         text = BLOCK.sub(lambda match: refreshed(match.group(), rows, named), path.read_text(encoding="utf-8"))
-        path.write_text(COUNT.sub(lambda match: counts[match.group(1)], text), encoding="utf-8")
+        path.write_text(COUNT.sub(lambda match: wrapped(counts[match.group(1)]), text), encoding="utf-8")
     return 0
 
 
