@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from mase.arrays import Floats
+from mase.budget import DEFAULT
 from mase.errors import OptionError
 from mase.regression.covariance import no_scatter
 from mase.regression.design import AimedDesign, ChainedDesign, Design, ExhaustiveDesign
@@ -71,6 +72,12 @@ class Regression:
         """Whether the estimator uses gradients."""
         return self.estimator.needs_gradients
 
+    @property
+    def _aimed(self) -> AimedDesign | None:
+        """The design if the scores stand for laws that follow from them, else None."""
+        aims = isinstance(self.estimator, Aimer) and self.estimator.aims
+        return self.design if aims and isinstance(self.design, AimedDesign) else None
+
     def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
         """Return the solution from at most `budget` rows.
 
@@ -108,20 +115,22 @@ class Regression:
         """Evaluate rows until the stopping rule is met or `cap` rows are reached, and fit them.
 
         Whenever the rule wants more rows, all rounds of the design are asked once more. So each round has its share of
-        the rows wherever the rule stops, and fewer rows estimate the same quantity, but for mask rates that are means
-        over draws of the coefficients: the fewer rows, the more they differ. As soon as at least 2^p rows are wanted,
-        evaluate all subsets of the words instead.
+        the rows wherever the rule stops. Scores that stand for laws that follow from them differ from those of many
+        more rows by more than their errors as long as the rows are few. So no rule ends their run before it has the
+        rows that a text of so many words gets by default. As soon as at least 2^p rows are wanted, evaluate
+        all subsets of the words instead.
         """
+        fewest = 0 if self._aimed is None else DEFAULT.samples(oracle.size)
         if self.design.rounds == 1:
             cap = len(sample.coordinates)
         else:
-            sample = sample.head(cycle(self.design, 0, stopping.goal(sample, cap, None))[0])
+            sample = sample.head(cycle(self.design, 0, stopping.goal(sample, cap, None, fewest))[0])
         at_base = self._base(oracle, sample)
         base = self._at_base(oracle, at_base)
         scores, slopes = np.empty((0, oracle.start.shape[1])), np.empty((0, oracle.size))
         solved: tuple[Problem, Estimate] | None = None
         while True:
-            wanted = stopping.goal(sample, cap, solved)
+            wanted = stopping.goal(sample, cap, solved, fewest)
             if isinstance(self.design, ExhaustiveDesign) and oracle.answers is not None and wanted >= 2**oracle.size:
                 return self._exhausted(oracle, self.design, distribution)
             gamma = None
@@ -163,13 +172,13 @@ class Regression:
             round_sample = design.exhaustive(distribution, coefficients(self.estimator, problem))
             sample = sample.mixed(round_sample.scaled(share * design.rounds))
             problem = sample.problem(responses, None)
-        if isinstance(design, AimedDesign) and isinstance(self.estimator, Aimer) and self.estimator.aims:
+        if (aimed := self._aimed) is not None:
 
             def under(laws: Laws) -> Floats:
-                return coefficients(self.estimator, design.every(distribution, laws).problem(responses, None))
+                return coefficients(self.estimator, aimed.every(distribution, laws).problem(responses, None))
 
-            laws = settled(design.aim, under, coefficients(self.estimator, problem))
-            sample = design.every(distribution, laws)
+            laws = settled(aimed.aim, under, coefficients(self.estimator, problem))
+            sample = aimed.every(distribution, laws)
             problem = sample.problem(responses, None)
         estimate = self._fit(oracle, sample, responses, problem)
         return _Fitted(Answered(sample, scores, None), responses, problem, estimate)

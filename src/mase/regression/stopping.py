@@ -21,7 +21,8 @@ _LARGEST_GROWTH, _SMALLEST_GROWTH = 2.0, 1.1
 class Stopping:
     """A stopping rule.
 
-    If both conditions are given, both must hold. If none is given, all rows are evaluated.
+    If both conditions are given, both must hold. If none is given, all rows are evaluated. The default method does not
+    stop before it has as many rows as `n_samples="auto"` gives a text without a rule.
 
     Parameters
     ----------
@@ -61,17 +62,17 @@ class Stopping:
         stable = self.stable_top is None or top_margin(estimate, self.stable_top, self.confidence) >= 1
         return precise and stable
 
-    def goal(self, sample: Sample, cap: int, solved: tuple[Problem, Estimate] | None) -> int:
-        """Return the total number of rows after the next round, at most `cap`.
+    def goal(self, sample: Sample, cap: int, solved: tuple[Problem, Estimate] | None, fewest: int = 0) -> int:
+        """Return the total number of rows when the rule is asked next, at most `cap`.
 
-        The first round has 1.5 rows per coordinate plus 12 (twice that with mirrored pairs). Later rounds extrapolate
-        the error, which falls like 1 / sqrt(n - p). Without errors, all rows follow at once.
+        First that is after 1.5 rows per coordinate plus 12 (twice that with mirrored pairs), or after `fewest` rows.
+        Then the error is extrapolated, which falls like 1 / sqrt(n - p). Without errors, all rows follow at once.
         """
         step = 2 if sample.paired else 1
         if self.never or not sample.divisible:
             return cap
         if solved is None:
-            return min(cap, step * (int(1.5 * sample.coordinates.shape[1]) + 12))
+            return min(cap, max(fewest, step * (int(1.5 * sample.coordinates.shape[1]) + 12)))
         problem, estimate = solved
         if _unknown(estimate):
             return cap
