@@ -201,7 +201,7 @@ def _overview(by_target: Mapping[Target, Mapping[Configuration, Outcomes]], ever
         [f"`{name}`", *(_in_short(found.get(name), leads.get((target.name, name))) for target, found in shown.items())]
         for name in names
     ]
-    head = [f"{target.title} ({max(map(len, found.values())):,})" for target, found in shown.items()]
+    head = [f"{target.heading} ({max(map(len, found.values())):,})" for target, found in shown.items()]
     caption = "Mean over k = 1..15, masked by the model's own token: of the first method, and its lead over the others."
     return f"## Delta Accuracy in short\n\n{caption}\n\n{markdown.table(['method', *head], rows)}"
 
