@@ -175,6 +175,7 @@ planted: $(STAMP)
 # the cache.
 bench: $(STAMP)
 	$(BIN)/python benchmarks/core.py
+	env -u OMP_NUM_THREADS $(BIN)/python benchmarks/threads.py
 	$(BIN)/python benchmarks/breakdown.py
 	$(BIN)/python benchmarks/bert.py
 	$(BIN)/python benchmarks/onnx_runtime.py

@@ -86,7 +86,8 @@ def provenance(command: str, rounds: int | Mapping[str, int]) -> dict[str, Any]:
 def write(name: str, result: Mapping[str, Any], table: str) -> None:
     """Write benchmarks/results/NAME.json and NAME.md, with hardware and total time, and print the table."""
     result = {"wall_seconds": round(time.perf_counter() - BEGAN), **result}
-    hardware = f"{result['hardware']['processor']}, {result['threads']} thread per process"
+    threads = "1 thread" if result["threads"] == 1 else f"{result['threads']} threads"
+    hardware = f"{result['hardware']['processor']}, {threads} per process"
     table += f"\nMeasured on {hardware}; more in the JSON file.\n"
     folder = Path(__file__).parent / "results"
     folder.mkdir(exist_ok=True)

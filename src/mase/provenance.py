@@ -6,7 +6,6 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from mase.lazy import require
 from mase.platforms import processor_name, vector_instructions
 
 __all__ = ["environment", "installed"]
@@ -30,11 +29,6 @@ def environment(model: object = None) -> dict[str, str | int]:
     - for a torch model: `device` ("cpu" or "cuda"), `torch_threads`, `torch_capability` (instructions that torch uses),
       `matmul_precision` and, on a GPU, `gpu` (its name), `cuda` and `cudnn` (versions);
     - for a function or an estimator: the version of its package by its name, such as `sklearn`.
-
-    Raises
-    ------
-    MissingDependencyError
-        If threadpoolctl is not installed.
     """
     machine: dict[str, str | int] = {
         "system": platform.system(),
@@ -63,7 +57,6 @@ def _package(name: str | None) -> dict[str, str]:
 
 def _blas() -> dict[str, str | int]:
     """Return the libraries of NumPy and SciPy for linear algebra and their threads, which decide the order of sums."""
-    require("threadpoolctl", "corpora")
     import numpy as np
     import scipy.linalg  # noqa: F401 (SciPy may load another library than NumPy)
     from threadpoolctl import threadpool_info

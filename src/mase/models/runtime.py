@@ -39,13 +39,7 @@ def single_thread() -> Iterator[None]:
     """Use one thread in NumPy, SciPy and torch during the block; restore their numbers of threads afterwards.
 
     Sums of several threads are added in another order, which changes the last bits of scores.
-
-    Raises
-    ------
-    MissingDependencyError
-        If threadpoolctl is not installed.
     """
-    require("threadpoolctl", "corpora")
     import scipy.linalg  # noqa: F401 (loads the libraries that are limited)
     from threadpoolctl import threadpool_limits
 

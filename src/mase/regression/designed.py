@@ -24,6 +24,7 @@ from mase.regression.estimator import Aimer, Estimator
 from mase.regression.held_out import held_out_r2
 from mase.regression.interactions import interactions
 from mase.regression.laws import Laws, settled
+from mase.regression.one_thread import one_thread
 from mase.regression.oracle import Oracle
 from mase.regression.problem import Distribution, Problem, Sample
 from mase.regression.rounds import cycle, ends, shares
@@ -183,6 +184,7 @@ class Regression:
         estimate = self._fit(oracle, sample, responses, problem)
         return _Fitted(Answered(sample, scores, None), responses, problem, estimate)
 
+    @one_thread
     def _so_far(self, problem: Problem, rng: np.random.Generator) -> Floats:
         """Return the coefficients `(p,)`, or d draws of those of each of k chains `(k, d, p)`."""
         n_draws = self.design.n_draws if isinstance(self.design, ChainedDesign) else 0
@@ -204,6 +206,7 @@ class Regression:
 
             oracle.solved(so_far)
 
+    @one_thread
     def _fit(self, oracle: Oracle, sample: Sample, responses: Floats, problem: Problem) -> Estimate:
         """Return the estimate: zeros if no response differs, and no sampling error if the sample is exhaustive."""
         estimate = self.estimator.fit(problem)
@@ -216,6 +219,7 @@ class Regression:
         gamma = np.where(np.abs(estimate.gamma) <= rounding, 0.0, estimate.gamma)
         return replace(estimate, gamma=gamma, covariance=no_scatter(problem.p))
 
+    @one_thread
     def _assessed(self, oracle: Oracle, fitted: _Fitted, stopping: Stopping) -> Solution:
         """Return the solution with the quality of its fit and the notes that follow from it."""
         sample, estimate, responses = fitted.answered.sample, fitted.estimate, fitted.responses

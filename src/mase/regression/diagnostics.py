@@ -8,6 +8,7 @@ from mase.arrays import Bools, Floats
 from mase.attribution import LISTED, Note
 from mase.regression.estimate import Estimate
 from mase.regression.estimator import Estimator, Planner, Solver
+from mase.regression.one_thread import one_thread
 from mase.regression.oracle import Oracle
 from mase.regression.problem import Problem, Sample
 
@@ -73,6 +74,7 @@ def share_explained(left: float, total: float, responses: Floats) -> float | Non
     return 1 - left / total if total > (_NOISE * float(np.abs(responses).max())) ** 2 else None
 
 
+@one_thread
 def coefficients(estimator: Estimator, problem: Problem) -> Floats:
     """Return gamma `(p,)`, without its covariance if the estimator can skip it."""
     return estimator.solve(problem) if isinstance(estimator, Solver) else estimator.fit(problem).gamma
