@@ -178,7 +178,7 @@ class Regression:
             def under(laws: Laws) -> Floats:
                 return coefficients(self.estimator, aimed.every(distribution, laws).problem(responses, None))
 
-            laws = settled(aimed.aim, under, coefficients(self.estimator, problem))
+            laws = settled(aimed.aim, under, oracle.size)
             sample = aimed.every(distribution, laws)
             problem = sample.problem(responses, None)
         estimate = self._fit(oracle, sample, responses, problem)

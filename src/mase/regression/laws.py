@@ -69,16 +69,17 @@ class Laws:
 Aim = Callable[[Floats], Laws]
 
 # Steps to the laws that follow from their own scores.
-_STEPS = 20
+_STEPS = 8
 
 
-def settled(aim: Aim, under: Callable[[Laws], Floats], scores: Floats) -> Laws:
-    """Return the laws that follow from the scores `under` them, beginning with the laws for some `scores` `(p,)`.
+def settled(aim: Aim, under: Callable[[Laws], Floats], p: int) -> Laws:
+    """Return the laws that follow from the scores `(p,)` under them, beginning with those for p equal scores.
 
     The laws of a step are the mean of those for the scores of all steps before (fictitious play, Brown 1951). So where
-    two words change places with each step, both get the mean.
+    two words change places with each step, both get the mean. Several laws may follow from their own scores. From equal
+    scores on, words that may be exchanged keep equal ones.
     """
-    laws = aim(scores)
+    laws = aim(np.zeros(p))
     for step in range(2, _STEPS + 1):
         more = aim(under(laws))
         laws = replace(laws, rates=laws.rates + (more.rates - laws.rates) / step)

@@ -31,8 +31,18 @@ def test_laws_that_follow_from_their_scores_are_a_mean_where_words_change_places
     def aim(scores):
         return Laws.one(1, np.where(np.arange(2) == scores.argmax(), 0.2, 0.8))
 
-    found = settled(aim, lambda laws: laws.rates[0], np.array([1.0, 0.0]))
+    found = settled(aim, lambda laws: laws.rates[0], 2)
     assert found.rates[0] == pytest.approx([0.5, 0.5], abs=0.02)
+
+
+def test_laws_begin_with_those_of_equal_scores():
+    """Two words that need each other: whichever is kept more often has the lower score."""
+
+    def aim(scores):
+        rates = np.array([0.2, 0.8])[np.argsort(np.argsort(-scores))]
+        return Laws.one(1, np.full(2, rates.mean()) if np.ptp(scores) == 0 else rates)
+
+    assert settled(aim, lambda laws: laws.rates[0][::-1], 2).rates[0] == pytest.approx([0.5, 0.5])
 
 
 def test_all_rows_have_their_probabilities_under_laws():
