@@ -74,14 +74,12 @@ class Focused:
     n_draws: int = 50
 
     def __post_init__(self) -> None:
-        for name in ("rounds", "n_top", "chains"):
-            if not isinstance(getattr(self, name), int):
-                raise OptionError(f"{name} is {getattr(self, name)!r}, expected an integer")
-        if min(self.rounds, self.n_top, self.chains) < 1 or not self.softness > 0:
-            raise OptionError(
-                f"rounds is {self.rounds}, n_top is {self.n_top}, chains is {self.chains} and softness is "
-                f"{self.softness}, expected rounds >= 1, n_top >= 1, chains >= 1 and softness > 0"
-            )
+        for name, least in (("rounds", 1), ("n_top", 1), ("chains", 1), ("n_draws", 0)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise OptionError(f"{name} is {value!r}, expected an integer >= {least}")
+        if not 0 < self.softness < np.inf:
+            raise OptionError(f"softness is {self.softness}, expected a finite number > 0")
         for name in ("complement", "sparse"):
             if not 0 <= getattr(self, name) <= 1:
                 raise OptionError(f"{name} is {getattr(self, name)}, expected a number from 0 to 1")

@@ -66,11 +66,13 @@ class Shapley:
 def coalition_sample(coalitions: Floats, weights: Floats, distribution: Distribution, *, exhaustive: bool) -> Sample:
     """Return the text and the reference, then each of the coalitions `(m, p)` with its complement.
 
-    `weights` `(m + 1,)` are those of the pairs, beginning with that of text and reference, which does not count.
+    `weights` `(m + 1,)` are those of the pairs, beginning with that of text and reference, which does not count unless
+    there is no other.
     """
     rows = np.concatenate([np.ones((1, coalitions.shape[1])), coalitions])
     sample = mirrored(rows - 0.5, Distribution(0.5, distribution.covariance))
-    return replace(sample, weights=np.repeat(weights, 2), divisible=False, exhaustive=exhaustive, n_exact=1)
+    n_exact = int(len(coalitions) > 0)
+    return replace(sample, weights=np.repeat(weights, 2), divisible=False, exhaustive=exhaustive, n_exact=n_exact)
 
 
 def size_weights(p: int) -> Floats:

@@ -55,8 +55,8 @@ class EmpiricalBayes:
     needs_gradients: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if not self.dof > 0:
-            raise OptionError(f"dof is {self.dof!r}, expected a number > 0")
+        if not 0 < self.dof < np.inf:
+            raise OptionError(f"dof is {self.dof!r}, expected a finite number > 0")
 
     def fit(self, problem: Problem) -> Estimate:
         """Return gamma `(p,)` with its posterior covariance."""

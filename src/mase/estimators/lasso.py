@@ -69,7 +69,12 @@ class Lasso:
 
 
 def jackknifed(z: Floats, y: Floats, solve: Callable[[Floats, Floats], Floats]) -> Floats:
-    """Return the covariance of `solve(z, y)` for centred rows `(n, p)` and `(n,)`: a delete-a-group jackknife."""
+    """Return the covariance of `solve(z, y)` for centred rows `(n, p)` and `(n,)`: a delete-a-group jackknife.
+
+    It is NaN for a single row.
+    """
+    if len(y) < 2:
+        return np.full((z.shape[1], z.shape[1]), np.nan)
     folds = min(_FOLDS, len(y))
     group = np.arange(len(y)) % folds
     left_out = np.array([solve(z[group != fold], y[group != fold]) for fold in range(folds)])

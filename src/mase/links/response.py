@@ -16,6 +16,8 @@ __all__ = ["FLOOR", "floored", "function_of", "predictions", "probabilities", "r
 # The smallest probability whose logarithm is taken, for models that return probabilities. It is below the small
 # probabilities that models produce, and so high that a probability rounded to 0 does not outweigh all others.
 FLOOR = 1e-9
+# Squares and products of larger responses overflow in float64.
+_LARGEST = 1e75
 _OR_PROBABILITY = ", or use link='probability'"
 
 
@@ -89,14 +91,14 @@ def respond(scores: Floats, output: Output, link: str | Contrast, target: int) -
     CapabilityError
         If the scores are no class scores, and the link is none of theirs.
     NonFiniteError
-        If a response is NaN or infinite.
+        If a response is NaN, infinite or beyond 1e75.
     """
     response: Floats = function_of(link, output).respond(scores, output, target, _NumPy())
-    bad = np.flatnonzero(~np.isfinite(response))
+    bad = np.flatnonzero(~(np.abs(response) <= _LARGEST))
     if len(bad):
         raise NonFiniteError(
             f"{link} of the target is {response[bad[0]]} for {len(bad)} of {len(response)} evaluations, expected "
-            f"finite numbers; check the model's outputs{_OR_PROBABILITY if output.has_classes else ''}"
+            f"finite numbers of at most {_LARGEST:g}; check the model's outputs{_OR_PROBABILITY if output.has_classes else ''}"
         )
     return response
 

@@ -98,7 +98,9 @@ class Stopping:
             code, rule = ("top-unstable", "stable_top") if self.tolerance is None else ("tolerance-missed", "tolerance")
             yield Note(code, f"these scores have no standard errors, so {rule} has no effect; use another method")
             return
-        if self.tolerance is not None and relative_error(estimate) > self.tolerance:
+        # Scores of 0 without errors are no sampling error, and more samples would not change them.
+        certain = not estimate.gamma.any() and not estimate.variances.any()
+        if self.tolerance is not None and relative_error(estimate) > self.tolerance and not certain:
             yield Note(
                 "tolerance-missed",
                 f"the relative standard error is {relative_error(estimate):.3g}, above the tolerance of "
@@ -121,12 +123,12 @@ def _unknown(estimate: Estimate) -> bool:
 
 
 def relative_error(estimate: Estimate) -> float:
-    """Return sqrt(sum of squared standard errors) / |gamma|; infinite if gamma is 0 but its errors are not."""
+    """Return sqrt(sum of squared standard errors) / |gamma|; infinite if gamma is 0.
+
+    Rows with equal responses say nothing of how much others would differ, so scores of 0 are never certain.
+    """
     norm = float(np.linalg.norm(estimate.gamma))
-    error = float(np.sqrt(estimate.variances.sum()))
-    if norm == 0:
-        return 0.0 if error == 0 else np.inf
-    return error / norm
+    return float(np.sqrt(estimate.variances.sum())) / norm if norm else np.inf
 
 
 def top_margin(estimate: Estimate, k: int, confidence: float) -> float:

@@ -205,15 +205,42 @@ def test_scores_stand_for_the_laws_that_they_aim_at():
 
 
 def test_an_uncertain_ranking_widens_errors():
-    """Scores that change with the laws vary by them, those of a linear function do not."""
-    added = []
-    for function in (smooth(4), lambda kept: kept @ np.arange(1.0, P + 1)):
-        rows = problem(Focused(), 60, 0, function)
-        fixed = rows.aim(GaussianProcess().fit(rows).gamma)
-        known = GaussianProcess().fit(replace(rows, aim=lambda gamma, fixed=fixed: fixed))
-        added.append((GaussianProcess().fit(rows).variances - known.variances) / known.gamma**2)
-    assert added[0].mean() > 1e-3
-    assert np.abs(added[1]).max() < 1e-9
+    """Scores that change with the laws vary by them, those of a linear function do not.
+
+    Which of two equal words leads decides how often others are kept, and with it what two that need each other add.
+    """
+
+    def aim(gamma):
+        rates = np.full(P, 0.5)
+        rates[2:4] = np.where(gamma[0] > gamma[1], 0.8, 0.2)
+        return Laws.one(1, rates)
+
+    for pair in (1.0, 0.0):
+
+        def response(kept, pair=pair):
+            return kept[:, 0] + kept[:, 1] + pair * kept[:, 2] * kept[:, 3]
+
+        rows = problem(Focused(rounds=1), 60, 0, response)
+        found = GaussianProcess().fit(replace(rows, aim=aim))
+        known = GaussianProcess().fit(replace(rows, aim=lambda gamma: Laws.one(1, np.full(P, 0.5))))
+        added = np.sqrt(np.maximum(found.variances - known.variances, 0))
+        assert (added[2:4] >= 0.3 * pair).all()
+        assert np.delete(added, [2, 3]).max() < 0.1
+
+
+@pytest.mark.parametrize("together", [np.logical_and, np.logical_xor])
+def test_words_that_need_each_other_or_cancel_score_the_same_with_every_seed(together):
+    """Several laws follow from their own scores: of two such words, whichever leads stays ahead."""
+
+    def function(kept):
+        return 2.0 * together(kept[:, 1] > 0.5, kept[:, 3] > 0.5) + 0.1 * kept[:, 5]
+
+    exact = run(FunctionProbe(function, 10), "mase", n_samples=1024).estimate.gamma
+    assert exact[1] == pytest.approx(exact[3], abs=1e-9)
+    for seed in range(6):
+        found = run(FunctionProbe(function, 10), "mase", n_samples=450, seed=seed).estimate
+        assert found.gamma == pytest.approx(exact, abs=0.02)
+        assert (np.abs(found.gamma - exact) < 1.96 * np.sqrt(found.variances) + 1e-6).all()
 
 
 def test_rows_of_one_law_may_differ_together():

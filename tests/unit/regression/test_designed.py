@@ -55,7 +55,7 @@ def test_exact_scores_are_those_of_very_many_samples(method):
     errors = np.sqrt(many.estimate.variances)
     assert errors.max() < 0.02
     assert np.abs(many.estimate.gamma - exact.estimate.gamma).max() < 4 * errors.max()
-    assert many.r2 == pytest.approx(exact.r2, abs=0.01)
+    assert many.r2 == pytest.approx(exact.r2, abs=0.02)  # that of `mase` is of the laws of its rows
 
 
 @pytest.mark.parametrize("estimator", ["ridge", "sparse(tol='auto')", "lasso", "moment", "fixed-ridge"])
@@ -97,16 +97,20 @@ def test_rounds_are_mixed_with_the_mask_rates_of_exact_scores():
 
 
 def test_exact_scores_are_those_of_the_laws_that_they_aim_at():
+    """They begin with equal mask rates, and each step ranks the scores under the mean of the rates so far."""
     probe, rows = smooth(6, seed=2), every_subset(6)
     y, found = probe.function(rows), run(probe, "mase", n_samples=64).estimate.gamma
-    rank = np.argsort(np.argsort(-found))
-    out = 0.1 + 0.8 / (1 + np.exp((rank - 2) / 2))
-    above = below = 0.0
-    for share, masked in [(0.1, np.full(6, 0.5)), (0.675, out), (0.225, 1 - out)]:
-        chance = np.prod(np.where(rows == 1, 1 - masked, masked), axis=1)
-        effects = np.array([chance @ (y * (rows[:, word] - 1 + masked[word])) for word in range(6)])
-        above, below = above + share * effects, below + share * masked * (1 - masked)
-    assert found == pytest.approx(above / below, abs=1e-12)
+    by_rank = 0.1 + 0.8 / (1 + np.exp((np.arange(6) - 2) / 2))
+    out = np.full(6, by_rank.mean())
+    for step in range(1, 9):
+        above = below = 0.0
+        for share, masked in [(0.1, np.full(6, 0.5)), (0.675, out), (0.225, 1 - out)]:
+            chance = np.prod(np.where(rows == 1, 1 - masked, masked), axis=1)
+            effects = np.array([chance @ (y * (rows[:, word] - 1 + masked[word])) for word in range(6)])
+            above, below = above + share * effects, below + share * masked * (1 - masked)
+        scores = above / below
+        out = (step * out + by_rank[np.argsort(np.argsort(-scores))]) / (step + 1)
+    assert found == pytest.approx(scores, abs=1e-12)
 
 
 def test_words_that_do_the_same_score_the_same():
