@@ -21,7 +21,8 @@ class PermutationImportance:
     """gamma_i = F(text) - mean_r F(text with word i replaced by word pi_r(i)), over random permutations pi_r.
 
     One word is replaced at a time and all others are kept. Every pi_r is a single cycle through all words (Sattolo), so
-    that no word replaces itself. The budget allows n_samples / p permutations.
+    that no word replaces itself. The budget allows n_samples / (p + 1) permutations: each is compared with an answer to
+    the text of its own, in case the model does not give the same one twice.
 
     Notes
     -----
@@ -43,7 +44,7 @@ class PermutationImportance:
             If the budget is smaller than one permutation.
         """
         p = oracle.size
-        rounds = budget // p
+        rounds = budget // (p + 1) or budget // p
         if not rounds:
             raise TooFewSamplesError(
                 f"n_samples is {budget}, expected at least {p} for one permutation of {p} words; use a larger n_samples"
@@ -51,14 +52,15 @@ class PermutationImportance:
         if p == 1:
             fallback = "the text has a single word, so there is no other word to replace it with; use another method"
             return Solution.of(oracle, Estimate(np.zeros(1), np.zeros((1, 1)), 1.0, fallback))
-        sources = np.tile(np.arange(p), (rounds, p, 1))
         words = np.arange(p)
+        sources = np.tile(words, (rounds, p + 1, 1))  # the last row of each permutation is the text
         for r in range(rounds):
             sources[r, words, words] = _cycle(rng, p)
-        drops = oracle.text - oracle.exchanged(sources.reshape(-1, p)).reshape(rounds, p)
+        responses = oracle.exchanged(sources.reshape(-1, p)).reshape(rounds, p + 1)
+        drops = responses[:, -1:] - responses[:, :-1]
         spread = drops - drops.mean(axis=0)
         covariance = scatter(spread) / (rounds * max(rounds - 1, 1))
-        unknown_errors = f"with one permutation the standard errors are unknown; use n_samples >= {2 * p}"
+        unknown_errors = f"with one permutation the standard errors are unknown; use n_samples >= {2 * (p + 1)}"
         estimate = Estimate(drops.mean(axis=0), covariance, float(p), unknown_errors if rounds == 1 else None)
         return Solution.of(oracle, estimate)
 

@@ -96,9 +96,10 @@ def respond(scores: Floats, output: Output, link: str | Contrast, target: int) -
     response: Floats = function_of(link, output).respond(scores, output, target, _NumPy())
     bad = np.flatnonzero(~(np.abs(response) <= _LARGEST))
     if len(bad):
+        other = _OR_PROBABILITY if output.has_classes else ""
         raise NonFiniteError(
             f"{link} of the target is {response[bad[0]]} for {len(bad)} of {len(response)} evaluations, expected "
-            f"finite numbers of at most {_LARGEST:g}; check the model's outputs{_OR_PROBABILITY if output.has_classes else ''}"
+            f"finite numbers of at most {_LARGEST:g}; check the model's outputs{other}"
         )
     return response
 

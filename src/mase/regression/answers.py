@@ -22,8 +22,9 @@ class Answers:
         return len(self._scores)
 
     def with_text(self, start: Floats, p: int) -> Self:
-        """Add the scores `(1, k)` of the text itself, a row of p ones, and return self."""
+        """Add the scores `(1, k)` of the text itself, a row of p ones or of 0 to p - 1, and return self."""
         self.add(np.ones((1, p)), start)
+        self.add(np.arange(p)[None], start)
         return self
 
     def add(self, rows: Floats | Ints, scores: Floats) -> None:

@@ -133,7 +133,7 @@ class Consistency:
         """
         if self.kind is None or not len(estimate.gamma):
             return False
-        errors = np.sqrt(np.maximum(estimate.variances, 0.0))
+        errors = np.sqrt(np.maximum(np.nan_to_num(estimate.variances), 0.0))
         largest = float(np.abs(estimate.gamma).max())
         rounding = max(_SCORE_ROUNDING * largest, _RESPONSE_ROUNDING * abs(self.alone))
         return 2 * self.difference > max(float(errors.min()), rounding)

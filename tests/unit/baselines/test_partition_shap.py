@@ -43,6 +43,18 @@ def test_partition_shap_keeps_its_budget_and_the_sum(n):
     assert n - 2 * PartitionShap().per_round <= found.cost.n_queries - probe.n_setup - 1 <= n
 
 
+@pytest.mark.parametrize("p", [2, 3, 6, 7, 19])
+def test_errors_are_unknown_where_words_share_the_value_of_a_part(p):
+    probe = smooth(p)
+    few = run(probe, "partition-shap", n_samples=2)
+    assert np.isnan(few.estimate.variances).all()
+    enough = int(few.estimate.fallback.split("n_samples >= ")[1].split(",")[0])
+    assert np.isnan(run(probe, "partition-shap", n_samples=enough - 1).estimate.variances).all()
+    found = run(probe, "partition-shap", n_samples=enough).estimate
+    assert not found.variances.any()
+    assert found.fallback is None
+
+
 def test_partition_shap_cuts_where_most_is_at_stake():
     gamma = np.zeros(16)
     gamma[5] = 1.0  # the budget of 16 is spent on the way to this word, not on words of no weight

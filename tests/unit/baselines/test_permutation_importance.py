@@ -32,6 +32,26 @@ def test_permutation_importance_is_its_definition(lstm_model):
     assert found.standard_errors == pytest.approx(spread / 2 / np.sqrt(39), rel=0.2)
 
 
+def test_errors_include_the_noise_of_the_answer_to_the_text():
+    """All permutations are compared with an answer to the text of their own."""
+    rng, scores, errors = np.random.default_rng(0), [], []
+
+    def answer(texts):
+        p = np.array([0.5 + 0.15 * text.split().count("good") for text in texts]) + 0.02 * rng.standard_normal(
+            len(texts)
+        )
+        return np.column_stack([1 - p, p])
+
+    model = mase.models.Callable(answer, ["a", "b"])
+    for seed in range(40):
+        found = mase.explain(
+            "a good film with a bad end", model, target="b", method="permutation-importance", n_samples=200, seed=seed
+        )
+        scores.append(found.scores)
+        errors.append(found.standard_errors)
+    assert 0.75 < np.mean(np.std(scores, axis=0) / np.mean(errors, axis=0)) < 1.2
+
+
 def test_permutation_importance_of_one_word_and_of_too_many(lstm_model):
     one = mase.Explainer(lstm_model, method="permutation-importance")("good")
     assert one.scores.tolist() == [0.0]

@@ -44,6 +44,13 @@ def test_shares_are_from_0_to_1(name, value):
         Focused(**{name: value})
 
 
+@pytest.mark.parametrize("value", [-1, 2.5, True])
+@pytest.mark.parametrize("name", ["rounds", "n_top", "chains", "n_draws"])
+def test_numbers_are_integers(name, value):
+    with pytest.raises(OptionError, match=f"{name} is {value!r}, expected an integer"):
+        Focused(**{name: value})
+
+
 def test_the_first_round_has_sparse_rows():
     """Whatever number of rows is drawn at once, and whichever of them come first."""
     design, rng = Focused(sparse=0.25), np.random.default_rng(0)

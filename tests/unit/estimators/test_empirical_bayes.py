@@ -91,7 +91,7 @@ def test_it_copes_with_what_the_rows_do_not_tell():
     assert np.isfinite(two.covariance).all()
 
 
-@pytest.mark.parametrize("dof", [0, -1.0])
+@pytest.mark.parametrize("dof", [0, -1.0, np.inf, np.nan])
 def test_other_degrees_of_freedom_are_refused(dof):
     with pytest.raises(OptionError, match="dof"):
         EmpiricalBayes(dof=dof)

@@ -48,6 +48,14 @@ def test_a_response_that_is_not_finite_is_an_error():
         respond(np.array([[-np.inf, 1.0]]), Output(), "log-probability", 0)
 
 
+@pytest.mark.parametrize("value", [1e76, -1e200, np.nan])
+def test_a_response_whose_square_overflows_is_an_error(value):
+    scores = np.array([[1e74], [value], [2.0]])
+    assert respond(scores[::2], Output("values"), "value", 0).tolist() == [1e74, 2.0]
+    with pytest.raises(NonFiniteError, match="1 of 3 evaluations"):
+        respond(scores, Output("values"), "value", 0)
+
+
 def test_unknown_link():
     for answer in (
         lambda: respond(LOGITS, Output(), "odds", 0),

@@ -78,6 +78,14 @@ def test_a_text_of_few_words_is_explained_exactly(method, p):
     assert {note.code for note in found.notes} <= {"constant"}
 
 
+@pytest.mark.parametrize("design", ["bernoulli", "shapley", "leverage", "hadamard", "close-up", "focused"])
+@pytest.mark.parametrize("estimator", ["least-squares", "ridge", "lasso", "penalised-lasso", "gaussian-process"])
+def test_a_single_word_has_the_effect_that_it_has(design, estimator):
+    found = run(FunctionProbe(lambda c: 0.3 + 1.5 * c[:, 0], 1), "mase-mask", design=design, estimator=estimator)
+    assert found.estimate.gamma == pytest.approx([1.5], abs=0.76)  # bounds and penalties halve it
+    assert np.isfinite(found.estimate.gamma).all()
+
+
 def test_rounds_are_mixed_with_the_mask_rates_of_exact_scores():
     """A score is the mean effect of a word within each law of the rows, weighted by the variance of its coin there."""
     probe, rows = smooth(4, seed=2), every_subset(4)

@@ -33,6 +33,13 @@ def test_errors_cover_the_scores_of_the_expected_answers(method):
     assert 0.3 < np.mean(ratios) < 1.8
 
 
+@pytest.mark.parametrize("method", ["proxy-spex", "partition-shap"])
+def test_noise_is_told_where_errors_are_unknown(method):
+    found = run(noisy(12, 0), method, n_samples=60)
+    assert np.isnan(found.estimate.variances).all()
+    assert "not-deterministic" in {note.code for note in found.notes}
+
+
 # After a try that finds the noise: 200 rows, each asked whenever it is drawn; or ten times four words and the text.
 @pytest.mark.parametrize(("method", "n_noisy"), [("mase", 200), ("occlusion", 4 + 10 * 5)])
 def test_subsets_are_asked_again_within_the_samples_and_counted(method, n_noisy):

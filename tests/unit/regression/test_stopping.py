@@ -48,6 +48,21 @@ def test_a_linear_model_needs_one_round():
     assert found.cost.n_queries == 2 + 2 * (15 + 12)
 
 
+@pytest.mark.parametrize("method", ["mase-mask", "context-cite", "lime-paper"])
+def test_rows_that_were_all_answered_alike_do_not_meet_a_tolerance(method):
+    """Five words of twelve must be kept: of the first rows, hardly any has them all."""
+    probe = FunctionProbe(lambda kept: 1.0 * (kept[:, :5] > 0.5).all(axis=1), 12)
+    for seed in range(6):
+        tolerant = resolve(method, link="logit", n_samples=1000)
+        found = measure(probe, tolerant, 0, np.random.default_rng(seed), stopping=Stopping(tolerance=0.1))
+        assert found.estimate.gamma[:5].min() > 0
+
+
+def test_a_constant_is_not_said_to_miss_a_tolerance():
+    found = run(FunctionProbe(lambda kept: np.ones(len(kept)), 12), Stopping(tolerance=0.1), n_samples=200)
+    assert {note.code for note in found.notes} == {"constant"}
+
+
 def test_stable_top_is_the_true_top():
     probe, truth = smooth(15, seed=2), true_coefficients(2)
     hits = 0
