@@ -37,7 +37,8 @@ class Focused:
 
     Which words are masked together depends on the rows that were drawn first. So the coefficients of `GaussianProcess`,
     and its exact ones, are those of ever more rows that all go by these coefficients themselves: a tenth are fair
-    coins, and the rest are rows of later rounds. Other estimators take the rows as they are.
+    coins, and the rest are rows of later rounds. Where several rankings would confirm themselves, it is a mean over
+    them. Other estimators take the rows as they are.
 
     Parameters
     ----------
