@@ -6,6 +6,8 @@ STAMP := $(VENV)/.installed
 PEERS := .venv-bench
 # One thread per process: two were several times slower when both cores are busy.
 export OMP_NUM_THREADS ?= 1
+# Tests start hundreds of processes, each of which would compile the package again.
+unexport PYTHONDONTWRITEBYTECODE
 
 # The documentation, as pages that work without a network.
 DOCS := .venv-docs

@@ -165,10 +165,20 @@ that of 2026-11-23, before half of the first round [kept few words](../../docs/d
 """
 
 
+EARLIER = """\
+These texts were explained before 2026-11-24, when the laws of scores became [a mean over
+many](../../docs/decisions/2026-11-24-many-ways-to-the-laws.md).
+"""
+
+
 def report(args: argparse.Namespace) -> None:
-    """Write the page, and the figures of each text."""
-    found = {target: list(by_text(records(args.records / f"{target}.jsonl"))) for target in TARGETS}
-    lines = [INTRODUCTION, *(line for target, texts in found.items() if texts for line in table(target, texts))]
+    """Write the page, and the figures of each text. Those of targets without records stay, as earlier ones."""
+    earlier, found, lines = records(HERE / "texts.jsonl"), {}, [INTRODUCTION]
+    for target in TARGETS:
+        now = list(by_text(records(args.records / f"{target}.jsonl")))
+        kept = [{key: one[key] for key in one if key != "target"} for one in earlier if one["target"] == target]
+        found[target] = now or kept
+        lines += [*table(target, found[target]), *([] if now else [EARLIER])] if found[target] else []
     rows = {target: records(HERE / "records" / f"{target}.jsonl") for target in TARGETS}
     lines += [FAITHFULNESS, *(line for target, some in rows.items() if some for line in compared(target, some))]
     HERE.mkdir(exist_ok=True)
