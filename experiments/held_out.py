@@ -1,7 +1,7 @@
 """Compare R2 and the held-out R2 with the R2 of fresh rows. The table goes to `experiments/held_out/held_out.md`.
 
-Validation texts are explained. Then the model is asked about fresh rows that are drawn as those of each round were,
-and the scores predict its answers. The fresh rows of the first round alone are fair coins in `mase`, `mase-mask` and
+Validation texts are explained. Then the model is asked about fresh rows that are drawn under the laws of the others,
+and the scores predict its answers. The fresh rows of the first law alone are fair coins in `mase`, `mase-mask` and
 `mase-cite`. Further rows mask a tenth of the words.
 
     python experiments/held_out.py DATA_DIR
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mase.arrays import Floats
+from mase.arrays import Bools, Floats
 from mase.bound_text import BoundText
 from mase.datasets import load as load_split
 from mase.designs.placement import single
@@ -25,7 +25,7 @@ from mase.methods import resolve, with_reference
 from mase.models import load
 from mase.models.protocol import Model
 from mase.models.runtime import configure
-from mase.regression.design import Design
+from mase.regression.design import ChainedDesign, Design
 from mase.regression.designed import Regression
 from mase.regression.oracle import Oracle
 from mase.regression.precision import AUTO
@@ -46,10 +46,15 @@ FEWEST_WORDS = 12  # All subsets of fewer words are asked, and no rows are left 
 NEAR, N_NEAR = 0.1, 500
 POOR = 0.5
 
+Fresh = tuple[Bools, Sample]
+
 
 @dataclass(frozen=True)
 class Recorded:
-    """A design that records the coefficients and the number of rows of each round, to draw rows like them again."""
+    """A design that records the coefficients and the number of rows of each round, to draw rows like them again.
+
+    It has no laws that follow from the scores, and no chains. Rows of a design with these are drawn by their laws.
+    """
 
     inner: Design
     drawn: list[tuple[int, Floats | None]] = field(default_factory=list)
@@ -103,8 +108,8 @@ class Predicted:
 class Found:
     """R2 of one explanation: as it is told, and on fresh rows.
 
-    `pooled` is of the fresh rows of all rounds together, `within` of the same rows within rounds, `first` of those of
-    the first round, and `near` of rows near the text.
+    `pooled` is of the fresh rows of all laws together, `within` of the same rows within laws, `first` of those of the
+    first law, and `near` of rows near the text.
     """
 
     r2: float
@@ -115,23 +120,40 @@ class Found:
     near: float
 
 
-def explained(rounds: list[Predicted]) -> float:
-    """Return R2 within rounds."""
-    return 1 - sum(one.left for one in rounds) / sum(one.total for one in rounds)
+def explained(laws: list[Predicted]) -> float:
+    """Return R2 within laws."""
+    return 1 - sum(one.left for one in laws) / sum(one.total for one in laws)
 
 
-def together(rounds: list[Predicted]) -> Predicted:
-    """Return all rows as if they were of one round."""
-    columns = ([getattr(one, name) for one in rounds] for name in ("responses", "predictions", "weights"))
+def together(laws: list[Predicted]) -> Predicted:
+    """Return all rows as if they were of one law."""
+    columns = ([getattr(one, name) for one in laws] for name in ("responses", "predictions", "weights"))
     return Predicted(*map(np.concatenate, columns))
 
 
-def predicted(oracle: Oracle, solution: Solution, sample: Sample) -> Predicted:
-    """Ask the model about rows, and return what it answers beside the predictions of the regression."""
+def fresh(design: Design, fitted: Sample, rng: np.random.Generator, distribution: Distribution) -> Iterator[Fresh]:
+    """Yield the fitted rows of each intercept, and as many fresh ones."""
+    groups = None if fitted.laws is None else fitted.laws.groups
+    if isinstance(design, Recorded):
+        assert groups is None
+        for sample in design.again(rng, distribution):
+            yield np.ones(len(fitted.coordinates), dtype=bool), sample
+    elif groups is not None and fitted.laws is not None:
+        for law, rates in enumerate(fitted.laws.rates):
+            kept = (rng.random((np.count_nonzero(groups == law), len(rates))) < rates).astype(np.float64)
+            yield groups == law, single(kept - distribution.center, distribution)
+
+
+def predicted(oracle: Oracle, solution: Solution, like: Bools, sample: Sample) -> Predicted:
+    """Ask the model about rows, and return what it answers beside the predictions of the regression.
+
+    The constant is that of the fitted rows that they are `like` `(n,)`.
+    """
     assert solution.answered is not None
     fitted, gamma = solution.answered.sample, solution.estimate.gamma[oracle.active]
     left = oracle.respond(solution.answered.scores) - fitted.deviations @ gamma
-    constant = np.average(left[_free(fitted)], weights=fitted.weights[_free(fitted)])
+    like = like & (np.arange(len(like)) >= _free(fitted).start)
+    constant = np.average(left[like], weights=fitted.weights[like])
     rows = _free(sample)
     responses = oracle.responses(sample.coordinates)[rows]
     return Predicted(responses, constant + sample.deviations[rows] @ gamma, sample.weights[rows])
@@ -146,7 +168,7 @@ def found(model: Model, text: str, method: str, n: int) -> Found | None:
     """Explain a text and ask about fresh rows; None for a short text, or one without R2."""
     regression = resolve(method).strategy
     assert isinstance(regression, Regression)
-    design = Recorded(regression.design)
+    design = regression.design if isinstance(regression.design, ChainedDesign) else Recorded(regression.design)
     link = "margin" if method == "mase-cite" else None  # the other link is for language models
     chosen = resolve(method, n_samples=n, design=design, estimator=regression.estimator, link=link)
     chosen = with_reference(chosen, model.references[0])
@@ -159,16 +181,18 @@ def found(model: Model, text: str, method: str, n: int) -> Found | None:
     moving = bound.probe.scale > 0
     oracle = Oracle.of(bound.probe, method, chosen.link, bound.targets[0], moving, binary=True, options=AUTO)
     rng, distribution = np.random.default_rng(1), regression.design.distribution(oracle.scale)
-    rounds = [predicted(oracle, solution, sample) for sample in design.again(rng, distribution)]
+    assert solution.answered is not None
+    fitted = solution.answered.sample
+    laws = [predicted(oracle, solution, *one) for one in fresh(design, fitted, rng, distribution)]
     kept = (rng.random((N_NEAR, oracle.size)) >= NEAR).astype(np.float64)
     near = single(kept - distribution.center, distribution)
     return Found(
         solution.r2,
         solution.r2_held_out,
-        explained([together(rounds)]),
-        explained(rounds),
-        explained(rounds[:1]),
-        explained([predicted(oracle, solution, near)]),
+        explained([together(laws)]),
+        explained(laws),
+        explained(laws[:1]),
+        explained([predicted(oracle, solution, np.ones(len(fitted.coordinates), dtype=bool), near)]),
     )
 
 
@@ -192,16 +216,17 @@ INTRODUCTION = f"""\
 
 Made by `experiments/held_out.py`: validation texts of at least {FEWEST_WORDS} words, seed 0. The first columns are
 medians over the texts. *R²* and *held out* are what an explanation tells. The others are measured: the model is asked
-about as many fresh rows, drawn as those of each round were, and the regression predicts its answers. *Fresh, pooled* is
-R² of these rows over all rounds, *fresh* within rounds, and *first round* of the rows of the first round alone: fair
-coins for the methods whose names begin with `mase`. *Near* is R² of {N_NEAR} other rows, with every word masked with
-probability {NEAR}. *Off* is *held out* minus *fresh*: the mean with its 95 % interval, and the mean of the absolute
-values. The last columns are the shares of texts with an R² below {POOR}.
+about as many fresh rows, drawn as the others were, and the regression predicts its answers. *Fresh, pooled* is R² of
+these rows over all rounds, *fresh* within the parts of the rows that have an intercept of their own (the laws of
+`mase`, else the rounds), and *first* of the first part alone: fair coins for the methods whose names begin with `mase`.
+*Near* is R² of {N_NEAR} other rows, with every word masked with probability {NEAR}. *Off* is *held out* minus *fresh*:
+the mean with its 95 % interval, and the mean of the absolute values. The last columns are the shares of texts with an
+R² below {POOR}.
 
 Where nearly all rows get the same answer, the variance is that of a few rows, and R² of two samples can differ by any
 amount: of one text of LSTM-Reuters under `mase-mask`, it is -0.04 held out and -14 on fresh rows.
 
-| target, method, samples | texts | R² | fresh, pooled | held out | fresh | first round | near | off | absolute \
+| target, method, samples | texts | R² | fresh, pooled | held out | fresh | first | near | off | absolute \
 | R² < {POOR} \
 | held out < {POOR} | fresh < {POOR} |
 |---|{"--:|" * 12}"""

@@ -197,9 +197,12 @@ def _aimed(aim: Aim, influences: list[Influence], found: list[Posterior], n_bloc
         target = Coefficients.of(laws)
         return np.asarray(sum(influence.mean(target) for influence in influences) / n_blocks)
 
+    def end(error: Floats) -> Laws:
+        return settled(aim, lambda laws: under(laws) + error, len(error))
+
     spread = np.sqrt(np.maximum(sum(one.variances for one in found), 0)) / n_blocks
     noise = spread * np.random.default_rng(0).standard_normal((_PAIRS, len(spread)))
-    ends = [settled(aim, lambda laws, error=error: under(laws) + error, len(spread)) for error in (*noise, *-noise)]
+    ends = [end(error) for error in (*noise, *-noise)]
     laws = replace(ends[0], rates=np.mean([end.rates for end in ends], axis=0))
     return laws, _AIMED * np.var([under(end) for end in ends], axis=0)
 
