@@ -61,6 +61,8 @@ def _facts(summary: Summary) -> Iterator[RenderableType]:
         grid.add_row(
             "accuracy", f"{percent_of_all(counts.accuracy)} of {counted(counts.n_labelled, 'text')} with a label"
         )
+    if counts.n_other_labels:
+        grid.add_row("not judged", f"{counted(counts.n_other_labels, 'text')} with a label that is no class")
     for measure in summary.quality:
         spread = f"median {measure.median:.2f}, lowest tenth below {measure.q10:.2f}"
         grid.add_row(inline(measure.name), f"{spread} ({measure.n:,})")

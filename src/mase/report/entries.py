@@ -1,6 +1,6 @@
 """Stream the texts of a run, each with its prediction, its shaded words, its notes or its error."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
@@ -43,14 +43,14 @@ class Flags:
     label_column: str | None = None
     low_confidence: float | None = None
 
-    def of(self, text: Mapping[str, Any]) -> int:
-        """Return the flags of a row of the table of texts."""
+    def of(self, text: Mapping[str, Any], classes: Container[str]) -> int:
+        """Return the flags of a row of the table of texts of a model with these classes."""
         if text["error"] is not None:
             return FAILED
         label = None if self.label_column is None else text[self.label_column]
         probability, threshold = text["probability"], self.low_confidence
         return (
-            WRONG * (label is not None and label != text["prediction"])
+            WRONG * (label in classes and label != text["prediction"])
             | LOW_CONFIDENCE * (threshold is not None and probability is not None and probability < threshold)
             | NOTED * bool(text["notes"])
         )
@@ -125,16 +125,16 @@ def entries(run: Run, flags: Flags) -> Iterator[Entry]:
     DataError
         If a file of the run cannot be read or is invalid.
     """
-    kept = run.manifest.asked.kept
+    kept, classes = run.manifest.asked.kept, run.manifest.labels
     for part in run.parts:
         by_row = _responses(run.part("responses", part))
         words = Units.of(run.part("units", part))
         for text in run.part("texts", part).to_pylist():
-            yield _entry(text, by_row.get(text["row"], []), words, flags, kept)
+            yield _entry(text, by_row.get(text["row"], []), words, flags.of(text, classes), kept)
 
 
 def _entry(
-    text: Mapping[str, Any], responses: Sequence[Mapping[str, Any]], units: Units, flags: Flags, kept: Sequence[str]
+    text: Mapping[str, Any], responses: Sequence[Mapping[str, Any]], units: Units, flags: int, kept: Sequence[str]
 ) -> Entry:
     response = next((found for found in responses if found["response"] == text["prediction"]), None)
     response = response or next(iter(responses), {})
@@ -149,7 +149,7 @@ def _entry(
     return Entry(
         row=text["row"],
         id=shortened(text["id"] or ""),
-        flags=flags.of(text),
+        flags=flags,
         prediction=_shortened(text["prediction"]),
         probability=_finite(text["probability"]),
         response=_shortened(response.get("response")),

@@ -76,6 +76,11 @@ def verdict(summary: Summary) -> list[str]:
         sentences.append(
             f"{percent_of_all(overview.accuracy)} of {overview.n_labelled:,} labelled texts are predicted right."
         )
+    if overview.n_other_labels:
+        sentences.append(
+            f"{counted(overview.n_other_labels, 'text')} with a label that is no class of the model "
+            f"{'is' if overview.n_other_labels == 1 else 'are'} not judged."
+        )
     fit = next((found for found in summary.quality if found.name == "r2"), None)
     if fit is not None:
         least = math.floor(100 * max(0.0, fit.q10))

@@ -8,7 +8,8 @@ __all__ = ["confusion", "failures", "notes", "overview", "predictions", "quality
 
 _OVERVIEW = """
 SELECT count(*), count(*) FILTER (NOT failed), count(*) FILTER (failed), coalesce(sum(n_queries), 0)::BIGINT,
-    avg((label = prediction)::INT) FILTER (NOT failed), count(label) FILTER (NOT failed) FROM text
+    avg((label = prediction)::INT) FILTER (NOT failed), count(label) FILTER (NOT failed),
+    count(other_label) FILTER (NOT failed) FROM text
 """
 _DISTINCT = "SELECT count(DISTINCT row) FROM explained WHERE is_first"
 _PREDICTIONS = """
@@ -36,7 +37,7 @@ WHERE NOT failed AND label IS NOT NULL GROUP BY label, prediction ORDER BY label
 
 def overview(database: Database, run: Run, n_units: int) -> Overview:
     """Return the counts of a run whose texts are loaded, with the number of units of all its texts."""
-    ((n_texts, n_explained, n_failed, n_queries, accuracy, n_labelled),) = database.run(_OVERVIEW)
+    ((n_texts, n_explained, n_failed, n_queries, accuracy, n_labelled, n_other_labels),) = database.run(_OVERVIEW)
     ((n_distinct,),) = database.run(_DISTINCT)
     asked = run.manifest.asked
     return Overview(
@@ -50,6 +51,7 @@ def overview(database: Database, run: Run, n_units: int) -> Overview:
         n_queries=n_queries,
         accuracy=accuracy,
         n_labelled=n_labelled,
+        n_other_labels=n_other_labels,
         against=None if asked.against is None else str(asked.against),
     )
 

@@ -25,9 +25,12 @@ class Overview:
     accuracy
         Share of the explained texts with a label whose prediction is the label. None without a label column.
     n_labelled
-        Explained texts with a label; 0 without a label column.
+        Explained texts whose label is a class of the model; 0 without a label column.
     against
         The class that the explained ones are compared with; None for no contrast.
+    n_other_labels
+        Explained texts whose label is no class of the model. They count as texts without a label, because no
+        prediction of the model can be right for them.
     """
 
     model: str
@@ -41,6 +44,7 @@ class Overview:
     accuracy: float | None = None
     n_labelled: int = 0
     against: str | None = None
+    n_other_labels: int = 0
 
 
 @dataclass(frozen=True, slots=True)

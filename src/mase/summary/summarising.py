@@ -35,7 +35,8 @@ def summarise(
     run
         A run, or the path or URI of its folder.
     label_column
-        The kept column of the true classes, for the words behind wrong predictions.
+        The kept column of the true classes, for the words behind wrong predictions. A text whose label is no class of
+        the model counts as one without a label.
     group_column
         A kept column, for the words whose effect differs between its values.
     min_texts

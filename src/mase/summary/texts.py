@@ -12,15 +12,18 @@ __all__ = ["Compared", "check_columns", "load"]
 _TABLES = """
 CREATE TABLE text (
     row BIGINT, document UBIGINT, prediction VARCHAR, probability DOUBLE, n_queries BIGINT, split_half DOUBLE,
-    failed BOOLEAN, label VARCHAR, grp VARCHAR
+    failed BOOLEAN, label VARCHAR, other_label VARCHAR, grp VARCHAR
 );
 CREATE TABLE response (row BIGINT, response VARCHAR, r2 DOUBLE);
 CREATE TABLE note (code VARCHAR, n BIGINT, message VARCHAR);
 CREATE TABLE failure (error VARCHAR, n BIGINT, row BIGINT, id VARCHAR, message VARCHAR);
 """
+# A label that is no class of the model says nothing of the prediction, so it is kept apart from the labels.
 _TEXT = """
 INSERT INTO text SELECT row, CASE WHEN document IS NOT NULL THEN hash(document) END, prediction, probability,
-    n_queries, split_half, error IS NOT NULL, nullif({label}, ''), nullif({group}, '') FROM part
+    n_queries, split_half, error IS NOT NULL, CASE WHEN list_contains($classes::VARCHAR[], {label}) THEN {label} END,
+    CASE WHEN NOT list_contains($classes::VARCHAR[], {label}) THEN nullif({label}, '') END,
+    nullif({group}, '') FROM part
 """
 _NOTE = """
 INSERT INTO note SELECT note.code, count(DISTINCT row), min(note.message)
@@ -105,7 +108,8 @@ def load(database: Database, run: Run, label: str | None, group: str | None, min
     database.run(_TABLES)
     text = _TEXT.format(label=_name(label), group=_name(group))
     for part in joined(run.tables("texts")):
-        for statement in (text, _NOTE, _FAILURE):
+        database.run(text, {"classes": list(run.manifest.labels)}, part=part)
+        for statement in (_NOTE, _FAILURE):
             database.run(statement, part=part)
     for part in joined(run.tables("responses")):
         database.run(_RESPONSE, part=part)
@@ -119,12 +123,11 @@ def load(database: Database, run: Run, label: str | None, group: str | None, min
 
 
 def _check_labels(database: Database, run: Run, column: str) -> None:
-    labels = [name for (name,) in database.run("SELECT DISTINCT label FROM text WHERE label IS NOT NULL LIMIT 1000")]
-    classes = run.manifest.labels
-    if labels and not set(labels) & set(classes):
+    ((known, other),) = database.run("SELECT min(label), min(other_label) FROM text")
+    if known is None and other is not None:
         raise OptionError(
-            f"label_column is {column!r}, which has {min(labels)!r:.80}, expected classes of the model: "
-            f"{', '.join(classes)!s:.200}; name the labels of the table like the classes"
+            f"label_column is {column!r}, which has {other!r:.80}, expected classes of the model: "
+            f"{', '.join(run.manifest.labels)!s:.200}; name the labels of the table like the classes"
         )
 
 

@@ -37,6 +37,12 @@ def test_control_characters_move_the_words_after_them(tmp_path):
     assert marked(entry) == {"good": 0.5, "end": 0.25}
 
 
+def test_a_label_that_is_no_class_makes_no_prediction_wrong(tmp_path):
+    texts = [(attribution(label="pos"), (label,)) for label in ("positive", "", "neg")]
+    found = entries(run_of(tmp_path, texts, kept=["label"]), Flags("label"))
+    assert [entry.flags & WRONG for entry in found] == [0, 0, WRONG]
+
+
 def test_flags_and_errors(tmp_path):
     failed = ("bad", InvalidTextError("no \x1b text"))
     run = run_of(

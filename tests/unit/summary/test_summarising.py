@@ -163,6 +163,19 @@ def test_words_behind_wrong_and_low_confidence_predictions(tmp_path):
     assert wrong[0].difference == pytest.approx(push, rel=1e-6)
 
 
+def test_a_label_that_is_no_class_is_no_wrong_prediction(tmp_path):
+    explainer = mase.Explainer(LogisticClassifier(WEIGHTS), method="mase-mask", link="margin", n_samples=16)
+    texts = ["a superb film", "a superb plot", "a dull film", "the awful film", "the awful end", ""]
+    kept = [(label, None) for label in ("1", "0", "0", "2", "neutral", "neutral")]
+    run = corpora.write(tmp_path / "run", explainer, texts, kept)
+    found = mase.summarise(run, label_column="label", min_texts=2)
+    assert found.overview.accuracy == pytest.approx(2 / 3)
+    assert (found.overview.n_labelled, found.overview.n_other_labels) == (3, 2)  # the text that failed is not counted
+    assert {row.label for row in found.confusion} == {"0", "1"}
+    without = mase.summarise(run, min_texts=2).overview
+    assert (without.accuracy, without.n_labelled, without.n_other_labels) == (None, 0, 0)
+
+
 def test_words_whose_effect_differs_between_groups(tmp_path):
     rng = np.random.default_rng(3)
     texts, kept = [], []
