@@ -49,7 +49,7 @@ def attribution(
             Token("[CLS]", None, None, None, None),
             *(Token(unit.text, "text", unit.start, unit.end, index) for index, unit in enumerate(units)),
         ),
-        "prediction": Prediction(label, 1, 0.8, {other: 0.2, label: 0.8}),
+        "prediction": Prediction(label, 1, 0.8, {other: 0.2, label: 0.8}, multilabel=False),
         "fit": Fit(None, 1.25, 1001, 0, 0.2),
         "notes": tuple(Note(*note) for note in notes),
         "method": {

@@ -207,7 +207,7 @@ def _prediction(labels: Sequence[str], scores: Floats, output: Output) -> Predic
     predicted = predictions(scores, output)[0]
     if not output.has_classes:
         return Prediction.of_values(labels, predicted, ranked=output.ranked)
-    return Prediction.of(labels, predicted)
+    return Prediction.of(labels, predicted, multilabel=output.multilabel)
 
 
 def _bound(model: Model, binding: Binding) -> Probe:

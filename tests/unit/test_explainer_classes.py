@@ -9,6 +9,7 @@ import torch
 import mase
 from mase.attribution import Note
 from mase.errors import OptionError
+from mase.io.json import dumps, loads
 from mase.models import Callable, TorchModule
 from mase.testing import SmallLSTM, whitespace_ids
 
@@ -139,6 +140,8 @@ def test_separate_questions_have_each_their_own_log_odds():
     model = Callable(answer, ["bad", "good", "odd"], multilabel=True)
     found = mase.Explainer(model, n_samples=100)(TEXT, target="all")
     assert found.target == "good"
+    assert found.prediction.multilabel is True
+    assert loads(dumps(found)).prediction.multilabel is True
     for name, column in (("bad", 0), ("good", 1), ("odd", 2)):
         expected = [WORTH[word][column] if word in WORTH else 0.0 for word in found.words]
         assert found.of(name).scores == pytest.approx(np.array(expected), abs=1e-5)

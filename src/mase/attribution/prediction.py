@@ -25,6 +25,9 @@ class Prediction:
         Probabilities of all classes by label; empty for a model of values.
     values
         The values by name; empty for a classifier.
+    multilabel
+        Whether the classes are separate questions, so that several can be true, rather than one of them. None for
+        values, and in results of releases that did not record it.
     """
 
     label: str
@@ -32,12 +35,14 @@ class Prediction:
     probability: float | None
     probabilities: Mapping[str, float] = field(hash=False)
     values: Mapping[str, float] = field(default_factory=dict, hash=False)
+    multilabel: bool | None = None
 
     @classmethod
-    def of(cls, labels: Sequence[str], probabilities: Floats) -> Self:
+    def of(cls, labels: Sequence[str], probabilities: Floats, *, multilabel: bool | None = None) -> Self:
         """Return the prediction for probabilities `(k,)` of k labels; of equally probable classes the first wins."""
         index = int(np.argmax(probabilities))
-        return cls(labels[index], index, float(probabilities[index]), _by_name(labels, probabilities))
+        by_label = _by_name(labels, probabilities)
+        return cls(labels[index], index, float(probabilities[index]), by_label, multilabel=multilabel)
 
     @classmethod
     def of_values(cls, names: Sequence[str], values: Floats, *, ranked: bool = False) -> Self:

@@ -12,8 +12,13 @@ _CONTRAST_MEANINGS = {
     "margin": "margin: the log-odds of one against the other; +0.7 doubles the odds",
     "log-probability": "log-probability: +0.7 doubles the ratio of both probabilities",
 }
+# By whether the classes are separate questions; of old results it is not known.
+_MARGINS = {
+    True: "margin: the log-odds of the class against its absence; +0.7 doubles the odds",
+    False: "margin: log-odds against the most probable other class; +0.7 doubles the odds",
+    None: "margin: the log-odds of the class; +0.7 doubles the odds",
+}
 _LINK_MEANINGS = {
-    "margin": "margin: log-odds against the most probable other class; +0.7 doubles the odds",
     "logit": "logit: the model's raw score of the class",
     "log-probability": "log-probability: +0.7 doubles the probability",
     "mean-log-probability": "mean-log-probability: the log-probability per token",
@@ -32,18 +37,21 @@ def link_meaning(attribution: Attribution) -> str | None:
         return _CONTRAST_MEANINGS.get(attribution.link, f"{attribution.link}: the difference between both")
     if answered:
         return _LOG_ODDS if attribution.link == "logit" else _LINK_MEANINGS.get(attribution.link)
+    if attribution.link == "margin":
+        return _MARGINS[attribution.prediction.multilabel]
+    if attribution.link == "logit" and _is_log_odds(attribution):
+        return "logit: the log-odds of the class; +0.7 doubles the odds"
+    return _LINK_MEANINGS.get(attribution.link)
+
+
+def _is_log_odds(attribution: Attribution) -> bool:
+    """Return whether the explained number is the log-odds of the class, as the logit of a sigmoid is."""
     probabilities, response = attribution.prediction.probabilities, attribution.response
     for window in attribution.windows[:1]:  # pooled numbers need not be related as those of the model are
         probabilities, response = window.prediction.probabilities, window.of(attribution.target).value
     probability = probabilities.get(attribution.target, 0.0)
-    # Multi-label: the probabilities do not sum to 1, and there is no competing class.
-    multilabel = abs(sum(probabilities.values()) - 1) > _ROUNDING
     log_odds = math.log(probability / (1 - probability)) if 0 < probability < 1 else math.inf
-    if attribution.link == "margin" and multilabel:
-        return "margin: the log-odds of the class against its absence; +0.7 doubles the odds"
-    if attribution.link == "logit" and abs(response - log_odds) < _ROUNDING * max(1.0, abs(log_odds)):
-        return "logit: the log-odds of the class; +0.7 doubles the odds"
-    return _LINK_MEANINGS.get(attribution.link)
+    return abs(response - log_odds) < _ROUNDING * max(1.0, abs(log_odds))
 
 
 def meaning(attributions: Iterable[Attribution]) -> list[str]:

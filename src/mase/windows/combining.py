@@ -81,8 +81,9 @@ def combined(document: Sequence[Field], parts: Sequence[Part], pooling: Pooling)
 
 def _prediction(found: Sequence[Prediction], pooling: Pooling) -> Prediction:
     numbers = pooled(_numbers(found), pooling)
-    of = Prediction.of_values if found[0].values else Prediction.of
-    return of(found[0].names, numbers)
+    if found[0].values:
+        return Prediction.of_values(found[0].names, numbers)
+    return Prediction.of(found[0].names, numbers, multilabel=found[0].multilabel)
 
 
 def _numbers(found: Sequence[Prediction]) -> Floats:

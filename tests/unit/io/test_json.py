@@ -59,7 +59,7 @@ def test_the_schema_has_the_documented_keys():
     ]  # fmt: skip
     assert plain["schema"] == "mase.attribution/2"
     assert plain["document"] == [{"name": "text", "text": ODD, "fixed": False, "value": None, "background": None}]
-    assert set(plain["prediction"]) == {"label", "index", "probability", "probabilities", "values"}
+    assert set(plain["prediction"]) == {"label", "index", "probability", "probabilities", "values", "multilabel"}
     assert set(plain["units"][0]) == {"field", "start", "end", "text"}
     assert set(plain["tokens"][0]) == {"text", "field", "start", "end", "unit"}
     assert set(plain["fit"]) == {"split_half", "condition", "n_queries", "n_gradients", "seconds", "precision"}

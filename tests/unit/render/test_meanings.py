@@ -22,11 +22,6 @@ def test_the_link_is_told():
     assert np.exp(0.7) == pytest.approx(2, rel=0.01)
     assert link_meaning(margin) == "margin: log-odds against the most probable other class; +0.7 doubles the odds"
     assert [link_meaning(attribution(link=link)) is None for link in LINKS] == [True, False, False, False, False, False]
-    separate = Prediction("pos", 1, 0.8, {"neg": 0.7, "pos": 0.8})
-    assert (
-        link_meaning(replace(margin, prediction=separate))
-        == "margin: the log-odds of the class against its absence; +0.7 doubles the odds"
-    )
     logit = attribution(link="logit", value=1.5)
     assert link_meaning(logit) == "logit: the model's raw score of the class"
     assert (
@@ -38,6 +33,17 @@ def test_the_link_is_told():
         "R² 0.98",
         "1,001 evaluations · 200 ms · mase, seed 0",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("probabilities", [{"neg": 0.7, "pos": 0.8}, {"neg": 0.2, "pos": 0.8}])
+def test_whether_classes_compete_does_not_depend_on_the_sum_of_their_probabilities(probabilities):
+    def told(multilabel):
+        prediction = Prediction("pos", 1, 0.8, probabilities, multilabel=multilabel)
+        return link_meaning(attribution(link="margin", method=MASKED, prediction=prediction))
+
+    assert told(True) == "margin: the log-odds of the class against its absence; +0.7 doubles the odds"
+    assert told(False) == "margin: log-odds against the most probable other class; +0.7 doubles the odds"
+    assert told(None) == "margin: the log-odds of the class; +0.7 doubles the odds"
 
 
 def test_the_link_of_an_answer_is_told():

@@ -86,6 +86,7 @@ def test_each_window_is_a_plain_explanation_of_its_text():
     again = mase.Explainer(model, **OPTIONS)(TEXT)  # one more evaluation for each window, for the predicted class
     assert again.fit.n_queries in (found.fit.n_queries + len(alone), found.fit.n_queries + 2 * len(alone))
     assert again.target == again.prediction.label
+    assert again.prediction.multilabel is False
 
 
 def test_what_the_model_reads_as_a_whole_is_explained_as_ever():
