@@ -8,7 +8,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from mase.render.facts import counted, percent, percent_of_all
+from mase.render.facts import at_least, counted, percent, percent_of_all, share
 from mase.render.pieces import inline, model_name
 from mase.summary.effects import GroupDifference, PhraseEffect, PushDifference, WordEffect
 from mase.summary.summary import Summary
@@ -52,11 +52,11 @@ def _facts(summary: Summary) -> Iterator[RenderableType]:
     for failed in summary.failures[:_MOST]:
         grid.add_row("failed", f"{failed.n_texts:,} × {inline(failed.error)}, as {inline(failed.id)}")
     for found in summary.predictions[:_MOST]:
-        share = f"{inline(found.prediction)}: {percent_of_all(found.share)} of the texts"
+        said = f"{inline(found.prediction)}: {percent_of_all(found.share)} of the texts"
         if found.probability is None:
-            grid.add_row("value", share)
+            grid.add_row("value", said)
         else:
-            grid.add_row("predicted", f"{share}, mean probability {percent(found.probability)}")
+            grid.add_row("predicted", f"{said}, mean probability {percent(found.probability)}")
     if counts.accuracy is not None:
         grid.add_row(
             "accuracy", f"{percent_of_all(counts.accuracy)} of {counted(counts.n_labelled, 'text')} with a label"
@@ -64,7 +64,7 @@ def _facts(summary: Summary) -> Iterator[RenderableType]:
     if counts.n_other_labels:
         grid.add_row("not judged", f"{counted(counts.n_other_labels, 'text')} with a label that is no class")
     for measure in summary.quality:
-        spread = f"median {measure.median:.2f}, lowest tenth below {measure.q10:.2f}"
+        spread = f"median {share(measure.median)}, nine of ten at least {at_least(measure.q10):.2f}"
         grid.add_row(inline(measure.name), f"{spread} ({measure.n:,})")
     for note in summary.notes[:_MOST]:
         grid.add_row("note", f"{inline(note.code)} in {percent_of_all(note.share)} of the texts")

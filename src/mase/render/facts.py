@@ -1,6 +1,7 @@
 """Texts of the displays: prediction, unit of the scores, fit, truncation and provenance."""
 
 from collections.abc import Callable, Sequence
+from decimal import ROUND_FLOOR, Decimal
 
 from mase.attribution import LISTED, Attribution, Changed, Note, Prediction, Response
 from mase.render.cells import shortened
@@ -9,6 +10,7 @@ from mase.render.pieces import inline
 
 __all__ = [
     "amount",
+    "at_least",
     "cost_facts",
     "counted",
     "cut_off",
@@ -79,10 +81,21 @@ def share(value: float) -> str:
 
     Examples
     --------
-    >>> share(0.97), share(0.999)
-    ('0.97', '> 0.99')
+    >>> share(0.97), share(0.999), share(-0.2)
+    ('0.97', '> 0.99', '−0.20')
     """
-    return "> 0.99" if 0.995 <= value < 1 else f"{value:.2f}"
+    return "> 0.99" if 0.995 <= value < 1 else f"{value:.2f}".replace("-", "−")
+
+
+def at_least(value: float) -> float:
+    """Return a share or correlation rounded down to two decimals, so that it is a lower bound.
+
+    Examples
+    --------
+    >>> at_least(0.9996), at_least(0.57), at_least(-0.001), at_least(1.0)
+    (0.99, 0.57, -0.01, 1.0)
+    """
+    return float(Decimal(str(value)).quantize(Decimal("0.01"), ROUND_FLOOR))
 
 
 def duration(seconds: float) -> str:

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from mase.attribution import Attribution, Prediction
 from mase.files import write_text
-from mase.render.facts import counted, origin
+from mase.render.facts import counted, origin, share
 from mase.render.legend import how_to_read, legend
 from mase.render.meanings import meaning
 from mase.render.pieces import isolated, model_name
@@ -125,7 +125,7 @@ def _lists(views: Sequence[View], attributions: Sequence[Attribution]) -> list[t
     names = {view.number: isolated(view.predicted) for view in views}
 
     def fit(a: Attribution) -> str:
-        return "unknown" if a.r2 is None else f"{a.r2:.2f}"
+        return "unknown" if a.r2 is None else share(a.r2)
 
     return [
         ("text", [(view, f"{names[view.number]}: {_beginning(a)}") for view, a in both]),

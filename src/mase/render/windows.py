@@ -1,7 +1,7 @@
 """The windows of a long text, one line each."""
 
 from mase.attribution import Attribution
-from mase.render.facts import amount, stated
+from mase.render.facts import amount, share, stated
 from mase.render.pieces import inline
 
 __all__ = ["window_lines"]
@@ -18,7 +18,7 @@ def window_lines(attribution: Attribution) -> list[str]:
     ]
     for number, window in enumerate(attribution.windows, 1):
         response = window.of(attribution.target)
-        fit = "" if response.r2 is None else f", R² {response.r2:.2f}"
+        fit = "" if response.r2 is None else f", R² {share(response.r2)}"
         lines.append(
             f"window {number}, {inline(window.field)} {window.start:,} to {window.end:,}: "
             f"{inline(window.prediction.label)} {stated(window.prediction)}, {attribution.link} "

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from mase.render.facts import counted, percent, percent_of_all
+from mase.render.facts import counted, percent, percent_of_all, share
 from mase.render.legend import legend
 from mase.render.palette import FAINT_SHADES, SHADES
 from mase.render.pieces import model_name
@@ -168,7 +168,7 @@ def _origin(summary: Summary) -> Iterator[str]:
 
 
 def _text(entry: Entry, workbench: Workbench | None) -> _Text:
-    found = [f"R² {entry.r2:.2f}".replace("-", "−")] if entry.r2 is not None else []
+    found = [f"R² {share(entry.r2)}"] if entry.r2 is not None else []
     contrast = "" if entry.against is None else f" rather than {entry.against}"
     found += [f"{entry.link} of {entry.response}{contrast}"] if entry.response is not None else []
     cut = entry.n_characters > _LONGEST_STATIC

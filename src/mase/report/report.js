@@ -259,6 +259,11 @@ const mase = (() => {
     return share > 0 && share < 0.001 ? "< 0.1 %" : (100 * share).toFixed(1) + " %";
   }
 
+  // a share or correlation, never rounded up to 1
+  function quality(value) {
+    return value >= 0.995 && value < 1 ? "> 0.99" : value.toFixed(2).replace("-", "−");
+  }
+
   function item(text, position, matches, open) {
     const node = pattern.cloneNode(true), get = (name) => node.querySelector("." + name);
     const details = node.querySelector("details");
@@ -295,8 +300,8 @@ const mase = (() => {
     content.textContent = text.text;
     content.classList.toggle("plain", text.unsigned);
     const facts = [];
-    if (text.r2 !== null) facts.push("R² " + text.r2.toFixed(2).replace("-", "−"));
-    if (text.halves !== null) facts.push("split-half agreement " + text.halves.toFixed(2).replace("-", "−"));
+    if (text.r2 !== null) facts.push("R² " + quality(text.r2));
+    if (text.halves !== null) facts.push("split-half agreement " + quality(text.halves));
     const contrast = text.against === null ? "" : " rather than " + text.against;
     if (text.response !== null) facts.push(text.link + " of " + text.response + contrast);
     if (text.queries !== null) facts.push(text.queries.toLocaleString("en") + " evaluations");

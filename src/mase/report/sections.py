@@ -1,12 +1,12 @@
 """The sections of the report: verdict, trust, classes, wrong and uncertain predictions, groups, and the rules."""
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from mase.render.facts import counted, percent, percent_of_all
+from mase.render.facts import at_least, counted, percent, percent_of_all
+from mase.render.facts import share as two_decimals
 from mase.render.palette import Scale
 from mase.report.entries import shortened
 from mase.report.rows import Limits, Line, RowList, group_line, phrase_line, push_line, row_list, share, word_line
@@ -83,10 +83,11 @@ def verdict(summary: Summary) -> list[str]:
         )
     fit = next((found for found in summary.quality if found.name == "r2"), None)
     if fit is not None:
-        least = math.floor(100 * max(0.0, fit.q10))
+        least = at_least(fit.q10)
+        explained = f"{100 * max(0.0, least):.0f} %"
         sentences.append(
-            f"In nine of ten texts the scores account for at least {least} % of the variance of the explained number "
-            f"(R² ≥ {fit.q10:.2f}, median {fit.median:.2f})."
+            f"In nine of ten texts the scores account for at least {explained} of the variance of the explained number "
+            f"(R² ≥ {least:.2f}, median {two_decimals(fit.median)})."
         )
     noted = sum(note.n_texts for note in summary.notes)
     if noted:
@@ -111,7 +112,7 @@ def facts(summary: Summary, *, texts: bool) -> list[Fact]:
     threshold = summary.settings.low_confidence
     if threshold is not None:
         found.append(Fact("low confidence", f"below {percent(threshold)}", link("only=low")))
-    found += [Fact(f"median {_SHORT[d.name]}", _number(d.median)) for d in summary.quality if d.name in _SHORT]
+    found += [Fact(f"median {_SHORT[d.name]}", two_decimals(d.median)) for d in summary.quality if d.name in _SHORT]
     return [*found, Fact("evaluations of the model", f"{overview.n_queries:,}")]
 
 
@@ -131,7 +132,7 @@ def _spread(found: Distribution) -> Spread:
     return Spread(
         name=_MEASURES.get(found.name, found.name),
         n=f"{found.n:,}",
-        numbers=tuple(map(_number, (found.minimum, found.q10, found.q25, found.median, found.q75, found.q90))),
+        numbers=tuple(map(two_decimals, (found.minimum, found.q10, found.q25, found.median, found.q75, found.q90))),
         line=f"M{low:.1f} 6H{high:.1f}M{q10:.1f} 3v6M{q90:.1f} 3v6",
         box=f"M{q25:.1f} 2H{q75:.1f}v8H{q25:.1f}z",
         middle=f"M{median:.1f} 1v10",
@@ -226,7 +227,3 @@ def rules(summary: Summary) -> list[str]:
 
 def _by(found: Iterable[Any], key: Callable[[Any], Any]) -> dict[Any, list[Any]]:
     return {name: list(rows) for name, rows in groupby(found, key)}
-
-
-def _number(value: float) -> str:
-    return f"{value:.2f}".replace("-", "−")

@@ -1,15 +1,21 @@
 """Tests of `mase summary`."""
 
+import io
+
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
+from tests.summaries import summary
 
 import mase
 from mase.cli import main
+from mase.cli.summary_tables import show
 from mase.corpus.columns import Rows
 from mase.corpus.folder import Folder
 from mase.corpus.manifest import Asked, Manifest
 from mase.corpus.source import Item
 from mase.corpus.storage import storage_of
+from mase.summary.overview import Distribution
 from mase.testing import LogisticClassifier
 
 
@@ -48,6 +54,14 @@ def test_examples_show_words_in_context(run):
     shown = [line for line in result.stdout.splitlines() if "good" in line and "plot number" in line]
     assert len(shown) >= 2
     assert not any("plot number" in line for line in CliRunner().invoke(main, ["summary", run]).stdout.splitlines())
+
+
+@pytest.mark.parametrize(("r2", "shown"), [(0.9996, "0.99"), (1.0, "1.00")])
+def test_no_share_of_variance_is_rounded_up_to_all_of_it(r2, shown):
+    console = Console(file=io.StringIO(), width=80)
+    show(summary(quality=(Distribution("r2", 5, *(r2,) * 8),)), console)
+    assert f"at least {shown} (5)" in console.file.getvalue()
+    assert ("1.00" in console.file.getvalue()) == (r2 == 1)
 
 
 def test_html_and_parquet(run, tmp_path):

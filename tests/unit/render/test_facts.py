@@ -31,7 +31,7 @@ def test_facts():
     assert duration(0.0004) == "0 ms"
     assert [duration(seconds) for seconds in (0.9996, 59.96, 119.7)] == ["1.0 s", "1 min 0 s", "2 min 0 s"]
     known = attribution(r2=0.999, r2_held_out=-0.25, fit=Fit(1.0, 1.0, 12_345, 7, 61.0))
-    assert quality_facts(known) == ["R² > 0.99", "held out -0.25", "split-half 1.00"]
+    assert quality_facts(known) == ["R² > 0.99", "held out −0.25", "split-half 1.00"]
     assert cost_facts(known) == ["12,345 evaluations", "7 gradients", "1 min 1 s"]
     unknown = attribution(r2=None, fit=Fit(None, None, 2, 0, 1.0))
     assert (quality_facts(unknown), cost_facts(unknown)) == ([], ["2 evaluations", "1.0 s"])

@@ -17,6 +17,7 @@ from mase.errors import InvalidTextError
 from mase.report import page as module
 from mase.report.entries import Flags, entries
 from mase.report.page import page
+from mase.summary.overview import Distribution
 
 HOSTILE = """</script><script>alert(1)</script>"><img src=x onerror=alert(1)>' onclick='x' {{ 7*7 }} "the nonce" """
 
@@ -56,6 +57,17 @@ def test_the_page_says_what_the_summary_says(tmp_path):
         "mobile, towards neg", "at least 20 texts", "At most 5 %", "6 of 300 words", "below 60.0 %",
     ):  # fmt: skip
         assert said in read.text, said
+
+
+def test_no_share_of_variance_is_rounded_up_to_all_of_it(tmp_path):
+    nearly = Distribution("r2", 5, *(0.9996,) * 8)
+    text = attribution(r2=0.9996)
+    read = Page(made(tmp_path, [(text, ("pos", "web"))], found=summary(n=1, quality=(nearly,))))
+    assert "R² ≥ 0.99" in read.text
+    assert "1.00" not in read.text
+    exact = Distribution("r2", 5, *(1.0,) * 8)
+    read = Page(made(tmp_path / "exact", [(text, ("pos", "web"))], found=summary(n=1, quality=(exact,))))
+    assert "R² ≥ 1.00" in read.text
 
 
 def test_every_link_of_the_page_leads_somewhere(tmp_path):
