@@ -1,7 +1,7 @@
 """Texts of the displays: prediction, unit of the scores, fit, truncation and provenance."""
 
 from collections.abc import Callable, Sequence
-from decimal import ROUND_FLOOR, Decimal
+from decimal import ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
 
 from mase.attribution import LISTED, Attribution, Changed, Note, Prediction, Response
 from mase.render.cells import shortened
@@ -49,14 +49,22 @@ def percent(probability: float) -> str:
 
 
 def amount(value: float) -> str:
-    """Return a value with a few digits.
+    """Return a value with four digits, or all those before the point. Zeros at the end say that it was rounded.
+
+    `numbers.js` writes values in the same way.
 
     Examples
     --------
-    >>> amount(3.14159), amount(-0.5), amount(12345.6), amount(1e-7)
-    ('3.142', '-0.5', '1.235e+04', '1e-07')
+    >>> amount(3.14159), amount(-0.5), amount(0.99996), amount(123456.7), amount(1e-7)
+    ('3.142', '−0.5', '1.000', '123,457', '1e-7')
     """
-    return f"{value:.4g}"
+    size = abs(value)
+    rounded = _FOUR_DIGITS.create_decimal(size)
+    if 10_000 <= rounded < _LARGEST_WHOLE:
+        number = f"{Decimal(size).quantize(Decimal(1), ROUND_HALF_UP):,}"
+    else:
+        number = str(Decimal(f"{size:.4g}") if float(rounded) == size else rounded).replace("E", "e")
+    return ("−" if value < 0 else "") + number
 
 
 def stated(prediction: Prediction) -> str:
@@ -295,6 +303,8 @@ def origin(attribution: Attribution) -> list[str]:
     return [*facts, f"seed {a.seed}", *([f"mase {inline(str(version))}"] if version else [])]
 
 
+_FOUR_DIGITS = Context(prec=4, rounding=ROUND_HALF_UP)
+_LARGEST_WHOLE = 10**21  # from here on JavaScript writes an exponent
 _LONGEST_TITLE = 80
 _MOST_NAMED = 3
 _MOST_OTHERS = 8

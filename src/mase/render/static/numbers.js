@@ -6,9 +6,12 @@ export function percent(probability) {
   return probability > 0 && probability < 0.001 ? "< 0.1\u00a0%" : (100 * probability).toFixed(1) + "\u00a0%";
 }
 
-/** Return a value with a few digits. */
+/** Return a value with four digits, or all those before the point. Zeros at the end say that it was rounded. */
 export function amount(value) {
-  return String(Number(value.toPrecision(4))).replace("-", "−");
+  const size = Math.abs(value), rounded = size.toPrecision(4);
+  const sign = value < 0 ? "−" : "";
+  if (rounded >= 10_000 && rounded < 1e21) return sign + Math.round(size).toLocaleString("en");
+  return sign + (Number(rounded) === size ? String(size) : rounded);
 }
 
 /** Return a share with two decimals, never rounded up to 1. */
