@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 from mase.corpus.items import Columns, Keep, kept_columns
 from mase.corpus.table_source import TableSource
 from mase.corpus.tables import ArrowTable, File, Pairs, Records, Table, Texts, files_in
-from mase.datasets.documents import DocumentColumns
+from mase.datasets.documents import DocumentColumns, string_of
 from mase.document import Scalar, check_texts
 from mase.errors import DataError, OptionError
 from mase.tables import Fields, is_split, listed, names_in
@@ -27,7 +27,7 @@ def open_source(
     background: Mapping[str, Scalar] | None = None,
     id_column: str | None = None,
     keep: Keep | None = None,
-    where: Mapping[str, str] | None = None,
+    where: Mapping[str, Any] | None = None,
     limit: int | None = None,
     known: Mapping[str, Any] | None = None,
 ) -> TableSource:
@@ -56,7 +56,7 @@ def open_source(
         Columns of the table to keep beside the texts, as in ``["label", "group=cohort"]``, which renames the second, or
         ``{"group": "cohort"}``.
     where
-        Read only rows with these values, compared as strings, as in ``{"split": "test"}``.
+        Read only rows with these values, compared as strings, as in ``{"split": "test"}``; null is the empty string.
     limit
         Read only so many texts.
     known
@@ -77,7 +77,7 @@ def open_source(
     if limit is not None and limit < 1:
         raise OptionError(f"limit is {limit}, expected an integer >= 1")
     document = DocumentColumns.of(text_column, fields, fixed, background)
-    kept, wanted = kept_columns(keep), {column: str(value) for column, value in (where or {}).items()}
+    kept, wanted = kept_columns(keep), {column: string_of(value) or "" for column, value in (where or {}).items()}
     columns = {
         "text_column": text_column,
         "fields": None if fields is None else list(document.fields),

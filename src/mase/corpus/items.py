@@ -1,13 +1,12 @@
 """From the rows of an input to the items of a corpus: their ids, texts and kept columns."""
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from mase.corpus.columns import schema
 from mase.corpus.source import Item
-from mase.datasets.documents import DocumentColumns, missing_column
+from mase.datasets.documents import DocumentColumns, missing_column, string_of
 from mase.errors import DataError, MaseError, OptionError
 
 __all__ = ["Columns", "Keep", "Row", "kept_columns"]
@@ -64,7 +63,7 @@ class Columns:
     keep
         The columns to keep, each with its name in the run.
     where
-        Columns with the value that they must have, as a string.
+        Columns with the value that they must have, as a string (see `string_of`); the empty string for null.
     """
 
     document: DocumentColumns
@@ -92,7 +91,7 @@ class Columns:
         absent = next((column for column, _ in self.where if column not in row), None)
         if absent is not None:
             raise missing_column(absent, row, "; correct the columns in where")
-        return all(str(row[column]) == value for column, value in self.where)
+        return all((string_of(row[column]) or "") == value for column, value in self.where)
 
     def item(self, number: int, row: Row) -> Item:
         """Return the text number `number` of the corpus. If a row has none or could not be read, the item says why.
@@ -109,7 +108,7 @@ class Columns:
             unknown = str(number) if self.id is None else f"row {number}"
             return Item(number, unknown, None, (None,) * len(self.keep), row)
         name = str(number) if self.id is None else _id(row, self.id)
-        kept = tuple(_kept(row.get(column)) for column, _ in self.keep)
+        kept = tuple(string_of(row.get(column)) for column, _ in self.keep)
         text = self.document.read(row)
         if isinstance(text, MaseError):
             return Item(number, name, None, kept, text)
@@ -128,15 +127,3 @@ def _id(row: Mapping[str, Any], column: str) -> str:
     if not name.isascii() and any("\ud800" <= letter <= "\udfff" for letter in name):
         raise DataError(f"the id {name!r:.80} in column {column!r} is not valid Unicode; correct it")
     return name
-
-
-def _kept(value: Any) -> str | None:
-    """Return a value that is kept: a string as it is, another one as JSON, or as Python writes it if it is no JSON."""
-    if value is None:
-        return None
-    if isinstance(value, str):
-        return str(value)
-    try:
-        return json.dumps(value, ensure_ascii=False)
-    except (TypeError, ValueError):
-        return str(value)

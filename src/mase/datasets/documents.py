@@ -10,7 +10,7 @@ from mase.document import TEXT, Document, Scalar
 from mase.errors import DataError, InvalidTextError, MaseError, OptionError
 from mase.tables import Fields, check_fields
 
-__all__ = ["DocumentColumns", "missing_column", "scalar_of", "text_of"]
+__all__ = ["DocumentColumns", "missing_column", "scalar_of", "string_of", "text_of"]
 
 _MOST_NAMES = 60  # columns that a message lists
 
@@ -108,6 +108,27 @@ def scalar_of(typed: str) -> Scalar:
     if isinstance(value, str | bool) or (isinstance(value, int | float) and isfinite(value)):
         return value
     return typed
+
+
+def string_of(value: Any) -> str | None:
+    """Return a cell as a string, as labels, kept columns and conditions have it; None for a null.
+
+    A truth value is ``True`` or ``False``, as the classes of estimators and tables of pandas have it. A list or an
+    object is JSON.
+
+    Examples
+    --------
+    >>> string_of("FR"), string_of(40), string_of(True), string_of(None), string_of({"à": [1, True]})
+    ('FR', '40', 'True', None, '{"à": [1, true]}')
+    """
+    if value is None:
+        return None
+    if isinstance(value, Mapping | list | tuple):
+        try:
+            return json.dumps(value, ensure_ascii=False)
+        except (TypeError, ValueError):
+            pass  # as Python writes what is no JSON
+    return str(value)
 
 
 def text_of(row: Mapping[str, Any], column: str) -> str | Document | MaseError:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mase.datasets.documents import DocumentColumns, missing_column
+from mase.datasets.documents import DocumentColumns, missing_column, string_of
 from mase.datasets.formats import TableRow, read_rows
 from mase.document import Document, Scalar
 from mase.errors import DataError, MaseError
@@ -116,8 +116,8 @@ def iter_labelled(
     label_column
         The column of the labels; None for a table without labels.
     where
-        Required values of columns, compared as strings, for example ``{"split": "test"}``. Other rows are left out; the
-        numbers of rows do not change.
+        Required values of columns, compared as strings (see `string_of`), for example ``{"split": "test"}``; the empty
+        string for null. Other rows are left out; the numbers of rows do not change.
     labels_optional
         Whether the column of labels may be missing in a row.
 
@@ -175,12 +175,12 @@ class _Columns:
             remedies = {self.label: "; name the column of the labels with label_column"}
             error = text if isinstance(text, DataError) and missing in self.document.names else None
             return LabelledText(number, "", None, error or missing_column(missing, row, remedies.get(missing, "")))
-        if any(str(row[column]) != value for column, value in self.where.items()):
+        if any((string_of(row[column]) or "") != value for column, value in self.where.items()):
             return None
         label = None if self.label is None else row.get(self.label)
         if isinstance(text, MaseError):
             return LabelledText(number, "", None, text)
-        return LabelledText(number, text, None if label is None else str(label))
+        return LabelledText(number, text, string_of(label))
 
 
 def class_index(label: str, classes: Sequence[str]) -> int:

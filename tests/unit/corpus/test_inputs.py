@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mase.corpus.inputs import open_source
+from mase.datasets.labelled import read_labelled
 from mase.errors import DataError, EmptyTextError, InvalidTextError, MaseError, OptionError
 
 TEXTS = ["a good film", "a dull film", "ein Film, größer"]
@@ -120,6 +121,23 @@ def test_a_folder_with_something_else_is_refused(tmp_path):
 def test_values_to_look_for_are_compared_as_strings():
     table = {"text": ["a", "b"], "fold": [1, 2]}
     assert [item.text for item in open_source(pa.table(table), where={"fold": 2}).items()] == ["b"]
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+def test_cells_are_spelt_alike_wherever_they_are_read(tmp_path, ending):
+    path = tmp_path / f"a.{ending}"
+    rows = [{"text": str(cell), "cell": cell} for cell in (True, False, None)]
+    if ending == "jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    kept = [item.kept[0] for item in open_source(path, keep=["cell"]).items()]
+    assert [row.label for row in read_labelled(path, label_column="cell").rows] == kept == ["True", "False", None]
+    for row, spelt in zip(rows, kept, strict=True):
+        for value in (row["cell"], spelt or ""):
+            assert [item.text for item in open_source(path, where={"cell": value}).items()] == [row["text"]]
+        chosen = read_labelled(path, label_column=None, where={"cell": spelt or ""}).rows
+        assert [one.text for one in chosen] == [row["text"]]
 
 
 def test_limit(tmp_path):
