@@ -28,7 +28,8 @@ SELECT phrase_total.*, COLUMNS(a.* EXCLUDE (id, response_id, response, word)) AS
 FROM phrase_total JOIN word_total AS a USING (response, word)
 JOIN word_total AS b ON b.response = phrase_total.response AND b.word = phrase_total.next_word
 """
-# Columns of the texts of a side begin with in_, those of all other texts that are compared with out_.
+# Columns of the texts of a side begin with in_, those of all other texts that are compared with out_. Fewer than two
+# others have no variance to test against.
 _CONTRAST = """
 CREATE OR REPLACE TABLE contrast AS
 WITH chosen AS (
@@ -48,7 +49,7 @@ SELECT row_number() OVER (ORDER BY response, side, word) - 1 AS id,
     COLUMNS(chosen.* EXCLUDE (response, word, side)) AS 'in_\\0',
     coalesce(COLUMNS(others.* EXCLUDE (response, word, side)), 0) AS 'out_\\0'
 FROM chosen LEFT JOIN others USING (response, word, side) JOIN texts USING (response, side)
-WHERE coalesce(others.n, 0) >= $min_others
+WHERE coalesce(others.n, 0) >= $min_others AND out_texts >= 2
 """
 
 

@@ -163,6 +163,15 @@ def test_words_behind_wrong_and_low_confidence_predictions(tmp_path):
     assert wrong[0].difference == pytest.approx(push, rel=1e-6)
 
 
+@pytest.mark.parametrize(("n_right", "tested"), [(0, False), (1, False), (2, True)])
+def test_wrong_predictions_are_compared_with_at_least_two_right_ones(tmp_path, n_right, tested):
+    explainer = mase.Explainer(LogisticClassifier(WEIGHTS), method="mase-mask", link="margin", n_samples=16)
+    texts = [f"a superb film {number}" for number in range(4 + n_right)]
+    run = corpora.write(tmp_path / "run", explainer, texts, [("0", None)] * 4 + [("1", None)] * n_right)
+    found = mase.summarise(run, label_column="label", min_texts=2)  # warnings are errors
+    assert {family.table: family.n_tested > 0 for family in found.families}["wrong"] == tested
+
+
 def test_a_label_that_is_no_class_is_no_wrong_prediction(tmp_path):
     explainer = mase.Explainer(LogisticClassifier(WEIGHTS), method="mase-mask", link="margin", n_samples=16)
     texts = ["a superb film", "a superb plot", "a dull film", "the awful film", "the awful end", ""]
