@@ -75,7 +75,7 @@ def report_failures(made: Run, shard: Shard) -> int:
     parts = [part for part in made.parts if part in set(plan.parts)]
     n = sum(count_failures(made.folder, part) for part in parts)
     for failure in islice(read_failures(made.folder, parts if n else ()), _MOST_LISTED):
-        complain(f"id {failure.id!r:.80}, row {failure.row}: {failure.error}: {failure.message:.300}")
+        complain(f"text {failure.row + 1:,}, id {failure.id!r:.80}: {failure.error}: {failure.message:.300}")
     if n > _MOST_LISTED:
         complain(
             f"{n - _MOST_LISTED:,} more texts failed, {n:,} in all; DuckDB lists them: "

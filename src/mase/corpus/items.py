@@ -96,8 +96,8 @@ class Columns:
     def item(self, number: int, row: Row) -> Item:
         """Return the text number `number` of the corpus. If a row has none or could not be read, the item says why.
 
-        Without a column of ids, the id is the number of the row. With one, a row that could not be read, so that its id
-        is unknown, gets the id ``row NUMBER``.
+        Without a column of ids, the id is this number, from 0. With one, a row that could not be read, so that its id
+        is unknown, gets the id ``text N``, where N counts the texts from 1 as messages do.
 
         Raises
         ------
@@ -105,7 +105,7 @@ class Columns:
             If the row can be read but has no id.
         """
         if isinstance(row, MaseError):
-            unknown = str(number) if self.id is None else f"row {number}"
+            unknown = str(number) if self.id is None else f"text {number + 1}"
             return Item(number, unknown, None, (None,) * len(self.keep), row)
         name = str(number) if self.id is None else _id(row, self.id)
         kept = tuple(string_of(row.get(column)) for column, _ in self.keep)

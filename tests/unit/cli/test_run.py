@@ -74,7 +74,7 @@ def test_failures_are_listed_and_set_the_exit_code(cli, tmp_path):
     found = cli("run", "a.csv", "-o", "out", "-q")
     lines = found.stderr.splitlines()
     assert found.exit_code == 1
-    assert lines[1].startswith("mase: error: id '1', row 1: EmptyTextError")
+    assert lines[1].startswith("mase: error: text 2, id '1': EmptyTextError")  # numbers begin at 1, and ids at 0
     assert len(lines) == 1 + 20 + 1
     assert "3 more texts failed, 23 in all" in lines[-1]
     query = lines[-1][lines[-1].index("SELECT") :]

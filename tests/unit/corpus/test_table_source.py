@@ -23,7 +23,7 @@ def test_rows_without_a_text_are_items_with_an_error(lines):
     assert [(item.id, item.text, item.kept) for item in items] == [
         ("a", "good", ("1",)),
         ("b", None, (None,)),
-        ("row 2", None, (None,)),
+        ("text 3", None, (None,)),
         ("c", None, ("[1]",)),
     ]
     assert [type(item.error).__name__ for item in items] == ["NoneType", "DataError", "DataError", "DataError"]
