@@ -12,6 +12,7 @@ __all__ = [
     "LimitError",
     "LockedError",
     "MaseError",
+    "MaseWarning",
     "MissingDependencyError",
     "ModelError",
     "NonFiniteError",
@@ -32,6 +33,10 @@ __all__ = [
 
 class MaseError(Exception):
     """Base class of all errors that this library raises."""
+
+
+class MaseWarning(UserWarning):
+    """Something that the user should know and that stops nothing. The command shows it as a line."""
 
 
 class OptionError(MaseError, ValueError):

@@ -4,6 +4,7 @@ import os
 import re
 import shlex
 import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NoReturn, TextIO
@@ -11,7 +12,7 @@ from typing import Any, NoReturn, TextIO
 import click
 from click.exceptions import Exit
 
-from mase.errors import MaseError, PluginError
+from mase.errors import MaseError, MaseWarning, PluginError
 from mase.platforms import on_termination
 from mase.registry import Registry
 
@@ -102,7 +103,7 @@ class LazyGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a subcommand."""
-        with _messages(), on_termination(_terminate):
+        with _messages(), _warnings(), on_termination(_terminate):
             return super().invoke(ctx)
 
 
@@ -146,15 +147,37 @@ def _messages() -> Iterator[None]:
         _end(f"the system refused {path}: {error.strerror or error}; make room on the disk, or choose another path")
 
 
+@contextmanager
+def _warnings() -> Iterator[None]:
+    """Show a `MaseWarning` of the block as a line, without the place in the code that Python adds."""
+    show = warnings.showwarning
+
+    def told(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if issubclass(category, MaseWarning):
+            _write(f"{click.style('mase: warning:', fg='yellow', bold=True)} {_line(str(message))}")
+        else:
+            show(message, category, *place, **more)
+
+    warnings.showwarning = told
+    try:
+        yield
+    finally:
+        warnings.showwarning = show
+
+
 def _end(message: str, code: int = _FAILED) -> NoReturn:
     complain(message)
     raise Exit(code)
 
 
 def complain(message: str) -> None:
-    """Write an error to standard error in one line; messages of other packages may have several."""
-    one_line = " ".join(line.strip() for line in _as_options(message).splitlines() if line.strip())
-    _write(f"{click.style('mase: error:', fg='red', bold=True)} {_printable(one_line)}")
+    """Write an error to standard error in one line."""
+    _write(f"{click.style('mase: error:', fg='red', bold=True)} {_line(message)}")
+
+
+def _line(message: str) -> str:
+    """Return a message for the command, in one line; messages of other packages may have several."""
+    return _printable(" ".join(line.strip() for line in _as_options(message).splitlines() if line.strip()))
 
 
 def _as_options(message: str) -> str:

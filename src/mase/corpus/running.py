@@ -21,7 +21,7 @@ from mase.corpus.source import Source
 from mase.corpus.storage import storage_of
 from mase.corpus.worker import Recipe
 from mase.corpus.writer import Writer, manifest_of
-from mase.errors import NotPicklableError, OptionError
+from mase.errors import MaseWarning, NotPicklableError, OptionError
 from mase.options import ExplainerOptions
 from mase.platforms import on_termination
 from mase.render.progress import Progress
@@ -220,6 +220,7 @@ def execute(source: Source, output: str | os.PathLike[str], recipe: Recipe, sett
                 warnings.warn(
                     f"the model {manifest.asked.model['name']!r:.100} has no checksum: whether it is the one of the "
                     f"finished parts of {folder.place!r}, which are kept, is not known; pass fresh=True if it is not",
+                    MaseWarning,
                     stacklevel=3,
                 )
             folder.clean(plan.parts)
@@ -256,7 +257,7 @@ def _started(recipe: Recipe, settings: Settings, n_left: int) -> tuple[Engine, i
     except NotPicklableError as error:
         if settings.engine != "local":
             raise
-        warnings.warn(f"this process explains the texts, with one core: {error}", stacklevel=4)
+        warnings.warn(f"this process explains the texts, with one core: {error}", MaseWarning, stacklevel=4)
         engine = Here(Resources())
         return engine, engine.start(recipe)
     except BaseException:

@@ -1,6 +1,7 @@
 """Tests of `mase run`."""
 
 import json
+import warnings
 
 import pytest
 from click.testing import CliRunner
@@ -80,6 +81,16 @@ def test_failures_are_listed_and_set_the_exit_code(cli, tmp_path):
     query = lines[-1][lines[-1].index("SELECT") :]
     duckdb = pytest.importorskip("duckdb")
     assert len(duckdb.sql(query).fetchall()) == 23
+
+
+def test_a_warning_is_one_line_in_the_words_of_the_command(cli, table):
+    assert cli("run", table, "-o", "out", "-q").exit_code == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warning, told = cli("run", table, "-o", "out", "-q").stderr.splitlines()
+    assert warning.startswith("mase: warning: the model")
+    assert "--fresh" in warning
+    assert "finished" in told
 
 
 def test_a_dry_run_writes_nothing(cli, table, tmp_path):
