@@ -18,7 +18,7 @@ from mase.corpus.running import run
 from mase.explainer import Explainer
 from mase.models.protocol import Model
 from mase.platforms import usable_cores
-from mase.render.facts import counted, duration
+from mase.render.numbers import counted, duration
 from mase.target import Question
 
 __all__ = ["explain_corpus", "report_estimate", "report_failures", "sources"]

@@ -21,7 +21,7 @@ from mase.document import Document
 from mase.errors import OF_THE_COMMAND, DataError, MaseError, TooFewSamplesError
 from mase.io.json import Failure
 from mase.outputs.json_lines import JsonLines
-from mase.render.facts import counted
+from mase.render.numbers import counted
 from mase.render.progress import Progress
 
 __all__ = ["Destinations", "open_console", "run"]

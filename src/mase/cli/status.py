@@ -57,7 +57,7 @@ def _plain(found: "Status") -> dict[str, Any]:
 
 
 def _lines(found: "Status") -> Iterator[str]:
-    from mase.render.facts import counted, duration
+    from mase.render.numbers import counted, duration
 
     share = 100 * found.n_texts_done // max(1, found.n_texts)
     yield (

@@ -8,7 +8,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from mase.render.facts import at_least, counted, percent, percent_of_all, share
+from mase.render.numbers import at_least, counted, percent, percent_of_all, share
 from mase.render.pieces import inline, model_name
 from mase.summary.effects import GroupDifference, PhraseEffect, PushDifference, WordEffect
 from mase.summary.summary import Summary

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from mase.models.description import Guess
-from mase.render.facts import counted, duration
+from mase.render.numbers import counted, duration
 from mase.render.pieces import inline
 from mase.text import Truncation
 

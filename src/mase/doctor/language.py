@@ -16,7 +16,7 @@ from mase.models.language.description import description_of
 from mase.models.language.given import GivenAnswer, prompt_fields
 from mase.models.language.protocol import Continuation, LanguageModel, Prompt
 from mase.models.language.template import CONTEXT, QUERY, Template
-from mase.render.facts import counted
+from mase.render.numbers import counted
 from mase.render.pieces import inline
 
 __all__ = ["LanguageCheck", "check_language_model"]

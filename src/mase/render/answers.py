@@ -26,7 +26,7 @@ from mase.render.cited import (
     texts_of,
     why_no_source,
 )
-from mase.render.facts import counted
+from mase.render.numbers import counted
 from mase.render.palette import scale_of, strongest
 from mase.render.pieces import Piece, inline, pieces_of_field, visible
 from mase.render.shades import shades

@@ -13,9 +13,10 @@ from markupsafe import Markup
 
 from mase.attribution import Attribution, Prediction
 from mase.files import write_text
-from mase.render.facts import counted, origin, share
+from mase.render.facts import origin
 from mase.render.legend import how_to_read, legend
 from mase.render.meanings import meaning
+from mase.render.numbers import counted, share
 from mase.render.pieces import isolated, model_name
 from mase.render.shades import shading
 from mase.render.templates import checksum, resource, templates

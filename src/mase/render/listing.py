@@ -7,8 +7,9 @@ from rich.cells import cell_len, set_cell_size
 
 from mase.attribution import Attribution
 from mase.render.cells import shortened
-from mase.render.facts import counted, stated, titled
+from mase.render.facts import stated, titled
 from mase.render.html import style_of
+from mase.render.numbers import counted
 from mase.render.palette import is_significant, scale_of, strongest
 from mase.render.pieces import inline, isolated, labelled
 from mase.render.templates import templates

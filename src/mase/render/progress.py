@@ -13,7 +13,7 @@ from rich.progress import Progress as Bar
 
 from mase.progress import Listener
 from mase.progress import Progress as Evaluations
-from mase.render.facts import counted, duration
+from mase.render.numbers import counted, duration
 
 __all__ = ["Progress", "evaluations"]
 

@@ -13,7 +13,6 @@ from mase.render.answer_terminal import answer_texts, headline
 from mase.render.cells import bar, cells
 from mase.render.facts import (
     cost_facts,
-    counted,
     cut_off,
     evidence_facts,
     interaction_line,
@@ -27,6 +26,7 @@ from mase.render.facts import (
     zoomed_facts,
 )
 from mase.render.meanings import link_meaning
+from mase.render.numbers import counted
 from mase.render.palette import (
     BLUE,
     NEUTRAL,

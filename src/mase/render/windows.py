@@ -1,7 +1,8 @@
 """The windows of a long text, one line each."""
 
 from mase.attribution import Attribution
-from mase.render.facts import amount, share, stated
+from mase.render.facts import stated
+from mase.render.numbers import amount, share
 from mase.render.pieces import inline
 
 __all__ = ["window_lines"]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from mase.render.facts import counted, percent, percent_of_all, share
 from mase.render.legend import legend
+from mase.render.numbers import counted, percent, percent_of_all, share
 from mase.render.palette import FAINT_SHADES, SHADES
 from mase.render.pieces import model_name
 from mase.render.templates import checksum, resource, templates

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from mase.render.facts import at_least, counted, percent, percent_of_all
-from mase.render.facts import share as two_decimals
+from mase.render.numbers import at_least, counted, percent, percent_of_all
+from mase.render.numbers import share as two_decimals
 from mase.render.palette import Scale
 from mase.report.entries import shortened
 from mase.report.rows import Limits, Line, RowList, group_line, phrase_line, push_line, row_list, share, word_line
