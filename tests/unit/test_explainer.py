@@ -308,6 +308,18 @@ def test_saturation_is_remarked(lstm_model, small_lstm):
     assert "saturated" not in [note.code for note in margin.notes]
 
 
+@pytest.mark.parametrize(("bias", "saturated"), [(9.0, True), (-3.0, False)])
+def test_saturation_is_remarked_only_where_scores_are_tiny(bias, saturated):
+    def model(texts):
+        p = [1 / (1 + np.exp(-bias - 12 * ("superb" in text))) for text in texts]
+        return [[1 - one, one] for one in p]
+
+    found = mase.Explainer(model, link="probability", n_samples=64)("a superb film")
+    assert found.target_probability > 0.999
+    assert (np.abs(found.scores).max() < 0.01) == saturated
+    assert ("saturated" in [note.code for note in found.notes]) == saturated
+
+
 def test_attribution_views(lstm_model):
     found = mase.Explainer(lstm_model, n_samples=80)(TEXTS[1])
     assert len(found.words) == len(found.scores) == len(found.standard_errors) == len(found.spans)

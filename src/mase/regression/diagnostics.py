@@ -29,8 +29,10 @@ _POOR_R2 = 0.5
 _UNSTABLE = 0.85
 # Round to 9 digits before ranking, so that floating-point noise does not order words.
 _DIGITS = 9
-# Above this probability a float32 softmax leaves few digits for differences.
+# Above this probability a float32 softmax leaves few digits for differences, if masking does not lower it either: then
+# scores, which are differences of probabilities, are below one percentage point.
 _SATURATED = 0.999
+_TINY = 0.01
 # Scores below this share of the change in response are rounding.
 _ROUNDING = 1e-9
 # A spread of responses below this share of their magnitude is rounding.
@@ -162,7 +164,8 @@ def quality_notes(
             "unstable",
             f"half of the samples recovers {halves:.0%} of the {strongest}, weighted by score; use a larger n_samples",
         )
-    if oracle.link == "probability" and max(oracle.probability, 1 - oracle.probability) > _SATURATED:
+    tiny = float(np.abs(estimate.gamma).max(initial=0.0)) < _TINY
+    if tiny and oracle.link == "probability" and max(oracle.probability, 1 - oracle.probability) > _SATURATED:
         yield Note(
             "saturated",
             f"the probability {oracle.probability:.6f} is saturated, so the scores are tiny; use "
