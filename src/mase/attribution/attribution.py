@@ -21,7 +21,7 @@ from mase.attribution.interaction import Interaction
 from mase.attribution.noun import noun_of
 from mase.attribution.prediction import Prediction
 from mase.attribution.response import Response, ranking
-from mase.attribution.rows import rows
+from mase.attribution.rows import COLUMNS, rows
 from mase.attribution.verdict import Verdict, verdict_on
 from mase.attribution.window import Window
 from mase.attribution.word import Word, words_of
@@ -263,7 +263,7 @@ class Attribution:
         MissingDependencyError
             If pandas is not installed.
         """
-        return frame(rows(self))
+        return frame(rows(self), COLUMNS)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the attribution as plain JSON types (schema ``mase.attribution/2``)."""

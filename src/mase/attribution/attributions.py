@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Self, SupportsIndex, overload
 
 from mase.attribution.attribution import Attribution
 from mase.attribution.frame import frame
-from mase.attribution.rows import rows
+from mase.attribution.rows import COLUMNS, rows
 from mase.errors import DataError
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Attributions(list[Attribution]):
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
-        """Return the attributions in a file of JSON Lines, equal to those that were saved.
+        """Return the attributions in a file of JSON Lines, equal to those that were saved; none if it is empty.
 
         Raises
         ------
@@ -95,7 +95,8 @@ class Attributions(list[Attribution]):
         MissingDependencyError
             If pandas is not installed.
         """
-        return frame({"document": index} | row for index, attribution in enumerate(self) for row in rows(attribution))
+        found = ({"document": index} | row for index, attribution in enumerate(self) for row in rows(attribution))
+        return frame(found, ["document", *COLUMNS])
 
     def to_html(self, path: str | PathLike[str] | None = None) -> str:
         """Return a self-contained HTML page of all attributions, and write it to `path` if one is given."""

@@ -1,6 +1,6 @@
 """Rows as a pandas data frame."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mase.errors import MissingDependencyError
@@ -11,8 +11,10 @@ if TYPE_CHECKING:
 __all__ = ["frame"]
 
 
-def frame(rows: Iterable[Mapping[str, Any]]) -> "pd.DataFrame":
+def frame(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> "pd.DataFrame":
     """Return a data frame of rows by column name, such as those of `mase.attribution.rows`.
+
+    Without rows it has these `columns`.
 
     Raises
     ------
@@ -25,5 +27,6 @@ def frame(rows: Iterable[Mapping[str, Any]]) -> "pd.DataFrame":
         raise MissingDependencyError(
             f"pandas cannot be imported ({error}); run: pip install 'mase-xai[data]'"
         ) from error
-    found = pd.DataFrame.from_records(list(rows))
-    return found.astype({"standard_error": float}) if len(found) else found  # NaN for None
+    records = list(rows)
+    found = pd.DataFrame.from_records(records) if records else pd.DataFrame(columns=columns)
+    return found.astype({"standard_error": float})  # NaN for None

@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mase.attribution.attribution import Attribution
 
-__all__ = ["cited_units", "rows"]
+__all__ = ["COLUMNS", "cited_units", "rows"]
+
+# The columns of every row; effects and answers add others.
+COLUMNS = ("response", "position", "field", "start", "end", "text", "score", "standard_error", "rank", "against")
 
 
 def rows(attribution: "Attribution") -> Iterator[dict[str, Any]]:
@@ -19,18 +22,10 @@ def rows(attribution: "Attribution") -> Iterator[dict[str, Any]]:
         ranks = {position: rank for rank, position in enumerate(response.order, 1)}
         cited = sources.get(response.name)
         for position, unit in enumerate(attribution.units):
-            row = {
-                "response": response.name,
-                "position": position,
-                "field": unit.field,
-                "start": unit.start,
-                "end": unit.end,
-                "text": unit.text,
-                "score": response.scores[position],
-                "standard_error": response.standard_errors[position],
-                "rank": ranks[position],
-                "against": response.against,
-            } | {name: values[position] for name, values in response.effects.items()}
+            place = (position, unit.field, unit.start, unit.end, unit.text)
+            score = (response.scores[position], response.standard_errors[position], ranks[position])
+            row = dict(zip(COLUMNS, (response.name, *place, *score, response.against), strict=True))
+            row |= {name: values[position] for name, values in response.effects.items()}
             yield row if answer is None else row | {"cited": None if cited is None else position in cited}
 
 

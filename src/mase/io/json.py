@@ -90,6 +90,8 @@ def load(path: str | PathLike[str]) -> Attribution:
         ``mase.attribution/2`` (or 1).
     """
     results = load_many(path)
+    if not results:
+        raise DataError(f"{fspath(path)!r} is empty, expected JSON of schema {SCHEMA}")
     if len(results) != 1:
         raise DataError(
             f"{fspath(path)!r} holds {len(results)} results, expected one; read it with mase.io.json.load_many(path)"
@@ -105,6 +107,8 @@ def load(path: str | PathLike[str]) -> Attribution:
 def load_many(path: str | PathLike[str]) -> list[Attribution | Failure]:
     """Return the results in a JSONL file (or the one in a JSON file) in order; a failed text is a `Failure`.
 
+    An empty file has no results, as `save_many` writes it for none.
+
     A full disk or a killed run may leave an incomplete last line. It becomes a `Failure` with the error
     ``"DataError"``.
 
@@ -117,7 +121,7 @@ def load_many(path: str | PathLike[str]) -> list[Attribution | Failure]:
     name, content = fspath(path), read_bytes(path).removeprefix(codecs.BOM_UTF8)
     lines = [(number, line) for number, line in enumerate(content.split(b"\n"), 1) if line.strip()]
     if not lines:
-        raise DataError(f"{name!r} is empty, expected JSON of schema {SCHEMA}")
+        return []
     if len(lines) == 1 or not _is_json(lines[0][1]):  # one document, possibly indented
         document = b"\n".join(line for _, line in lines)
         return [loads(document, place=repr(name))]

@@ -69,6 +69,15 @@ def test_a_saved_list_is_loaded_equal(tmp_path):
     assert [json.loads(line)["seed"] for line in lines] == [0, 0, 0]
 
 
+def test_an_empty_list_is_loaded_equal_and_its_frame_has_the_columns(tmp_path):
+    Attributions().save(tmp_path / "none.jsonl")
+    assert Attributions.load(tmp_path / "none.jsonl") == Attributions()
+    pytest.importorskip("pandas")
+    empty = Attributions().to_frame()
+    assert list(empty.columns) == list(Attributions([attribution()]).to_frame().columns)
+    assert empty.empty
+
+
 def test_a_text_that_failed_is_not_lost_silently(tmp_path):
     path = tmp_path / "found.jsonl"
     path.write_text(f"{dumps(attribution())}\n{dumps(Failure(2, 'EmptyTextError', 'no word'))}\n", encoding="utf-8")
@@ -85,7 +94,6 @@ def test_a_frame_has_the_rows_of_every_attribution_with_its_index():
         own = table[table["document"] == index].drop(columns="document")
         assert own["score"].tolist() == one.to_frame()["score"].tolist()
         assert own["text"].tolist() == one.to_frame()["text"].tolist()
-    assert Attributions().to_frame().empty
 
 
 def test_its_page_is_that_of_the_command(tmp_path):
