@@ -56,8 +56,8 @@ def main() -> None:
     \b
     Exit codes
       0    success
-      1    an error, or some texts could not be explained
-      2    unknown command, option or value
+      1    an error, or some texts could not be explained or evaluated
+      2    unknown or missing command, option or value
       3    a limit of `mase compare` is exceeded
       130  interrupted (Ctrl-C); results written before are kept
       141  the reader of the output closed it early
