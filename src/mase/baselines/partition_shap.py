@@ -55,8 +55,8 @@ class PartitionShap:
     The value of a part is the change in response when it is added, averaged over the two orders of the part and its
     sibling in each context. The parts with the largest change times weight are split first, `per_round` at a time. When
     the budget is spent, the value of a part is divided evenly among its words, so the scores always sum to
-    F(text) - F(reference); how far they are from the Owen values is unknown. With a sufficient budget they are the Owen
-    values of the tree: the Shapley values over all orders that never interleave two siblings.
+    F(text) - F(reference). With a sufficient budget they are the Owen values of the tree: the Shapley values over all
+    orders that never interleave two siblings.
 
     Notes
     -----
@@ -74,7 +74,7 @@ class PartitionShap:
             raise OptionError(f"per_round is {self.per_round}, expected an integer >= 1")
 
     def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
-        """Return gamma `(p,)`, which is deterministic. Its covariance is NaN if the budget does not split all parts."""
+        """Return gamma `(p,)`, which is deterministic; without Owen values of all words it has a `fallback`."""
         del rng, stopping
         p, gamma = oracle.size, np.zeros(oracle.size)
         empty = np.zeros(p)
@@ -93,13 +93,13 @@ class PartitionShap:
                 number += 4
         for part in queue:
             _credit(part, gamma)
-        if not gamma.any() or all(part.last - part.first == 1 for part in queue):
-            return Solution.of(oracle, Estimate(gamma, no_scatter(p), float(p)))
-        shared = (
-            f"{budget:,} samples do not split the text into all of its {p:,} words, so some share the value of a "
-            f"phrase evenly and the standard errors are unknown; use n_samples >= {_enough(p):,}, or another method"
-        )
-        return Solution.of(oracle, Estimate(gamma, np.full_like(no_scatter(p), np.nan), float(p), shared))
+        shared = None
+        if gamma.any() and any(part.last - part.first > 1 for part in queue):
+            shared = (
+                f"{budget:,} samples do not split the text into all of its {p:,} words, so some share the value of a "
+                f"phrase evenly; use n_samples >= {_enough(p):,}, or another method"
+            )
+        return Solution.of(oracle, Estimate(gamma, no_scatter(p), float(p), shared))
 
 
 def _enough(p: int) -> int:
