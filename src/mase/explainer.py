@@ -142,9 +142,9 @@ class Explainer:
 
         One text is a str, a pair of str (a tuple) or a mapping of fields. Several texts are a list, a generator, a
         Series, or a table of pandas, polars, pyarrow or datasets whose columns `fields` make the documents. `target` is
-        a label or an index; the default is the predicted class. A list of them, or "all", explains several classes from
-        the same evaluations, whose rows are chosen for the first (of "all", the predicted one). `against` is a class to
-        compare with: why the target rather than this one.
+        a label, or else an index; the default is the predicted class. A list of them, or "all", explains several
+        classes from the same evaluations, whose rows are chosen for the first (of "all", the predicted one). `against`
+        is a class to compare with: why the target rather than this one.
 
         Raises
         ------

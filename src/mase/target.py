@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from mase.registry import unknown
 __all__ = ["ALL", "Label", "Question", "Target", "listed"]
 
 ALL = "all"
+_MOST_LABELS = 60  # that a message lists
 
 Label = str | int | None  # a label or an index
 Target = Label | Sequence[str | int]  # or several of them, or "all"; None is the predicted class
@@ -25,13 +27,19 @@ class Question:
     ----------
     target
         A label or an index; several of them, the leading one first; "all" for all, the most probable first; None for
-        the most probable class, or the first of several values. A string of digits that is not a label is an index.
+        the most probable class, or the first of several values. A label comes before an index, as a number and as a
+        string of digits: of the classes 1, 2 and 3, 1 is the first.
     against
         A label or an index: the other class. None for no contrast.
     """
 
     target: Target = None
     against: Label = None
+
+    @classmethod
+    def about(cls, labels: Sequence[str], targets: Sequence[int], against: int | None = None) -> Self:
+        """Return the question about the classes with these indices."""
+        return cls([labels[target] for target in targets], None if against is None else labels[against])
 
     def indices(self, labels: Sequence[str], ranked: Sequence[int]) -> tuple[int, ...]:
         """Return the indices of the classes among the k labels, the leading one first.
@@ -100,9 +108,9 @@ def listed(target: str | None, labels: Sequence[str]) -> Target:
 
 
 def _index(labels: Sequence[str], target: str | int, option: str) -> int:
-    """Return the index of a class."""
-    if isinstance(target, str) and target in labels:
-        return labels.index(target)
+    """Return the index of a class: that of the label, if there is one that reads so."""
+    if str(target) in labels:
+        return labels.index(str(target))
     if isinstance(target, str) and not re.fullmatch(r"-?[0-9]+", target):
         raise unknown(option, target, list(labels))
     if isinstance(target, bool) or not isinstance(target, int | str | np.integer):
@@ -110,5 +118,6 @@ def _index(labels: Sequence[str], target: str | int, option: str) -> int:
         raise OptionError(f"{option} is of type {type(target).__name__}, expected a label, an index{several} or None")
     index = int(target)
     if not 0 <= index < len(labels):
-        raise OptionError(f"{option} is {index}, expected an index from 0 to {len(labels) - 1} or one of the labels")
+        known = ", ".join(labels[:_MOST_LABELS]) + (", ..." if len(labels) > _MOST_LABELS else "")
+        raise OptionError(f"{option} is {index}, expected a label ({known}) or an index from 0 to {len(labels) - 1}")
     return index

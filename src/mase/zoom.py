@@ -50,7 +50,7 @@ def zoomed(bound: BoundText, found: Attribution, zoom: int, measurement: Measure
         How the document was measured.
     """
     within = [bound.words.spans[unit] for unit in ranking(np.abs(found.scores))[:zoom]]
-    document, question = bound.tokens.document, Question(bound.targets, bound.against)
+    document, question = bound.tokens.document, Question.about(bound.model.labels, bound.targets, bound.against)
     inner = BoundText.of(bound.model, bound.method, document, question, _WORDS, seed=found.seed, within=within)
     further = {name: value for name, value in measurement.further.items() if name != "zoom"}
     return replace(measurement, splitter=_WORDS, n_tested=0, further=further).attribution(inner, stream="\0zoom")

@@ -10,6 +10,7 @@ import mase
 from mase.attribution import Note
 from mase.errors import OptionError
 from mase.io.json import dumps, loads
+from mase.metrics.evaluator import Evaluator
 from mase.models import Callable, TorchModule
 from mase.testing import SmallLSTM, whitespace_ids
 
@@ -22,8 +23,28 @@ def logits(texts):
     return [[sum(WORTH[word][k] for word in WORTH if word in text.split()) for k in range(3)] for text in texts]
 
 
-def classifier(**options):
-    return Callable(logits, ["bad", "good", "odd"], outputs="logits", **options)
+def classifier(labels=("bad", "good", "odd"), **options):
+    return Callable(logits, labels, outputs="logits", **options)
+
+
+def test_a_zoom_into_labels_that_are_numbers_takes_none_as_an_index():
+    words, numbers = (
+        mase.Explainer(classifier(labels), n_samples=100, zoom=1, units="sentence")
+        for labels in (["bad", "good", "odd"], ["1", "2", "0"])
+    )
+    expected = words(TEXT, target=["bad", "odd"], against="good").zoomed
+    found = numbers(TEXT, target=[1, 0], against=2).zoomed
+    assert [response.name for response in found.responses] == ["1", "0"]
+    assert found.scores == pytest.approx(expected.scores)
+    assert found.of("0").scores == pytest.approx(expected.of("odd").scores)
+
+
+def test_an_evaluation_of_labels_that_are_numbers_explains_the_predicted_class():
+    found, expected = (
+        Evaluator(classifier(labels), methods=["occlusion"], metrics=["deletion"])(TEXT)
+        for labels in (["1", "2", "0"], ["bad", "good", "odd"])
+    )
+    assert found.by_method["occlusion"].values == pytest.approx(expected.by_method["occlusion"].values)
 
 
 @pytest.mark.parametrize(

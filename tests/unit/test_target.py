@@ -1,5 +1,6 @@
 """Tests of `mase.target`."""
 
+import numpy as np
 import pytest
 
 from mase.errors import OptionError, UnknownNameError
@@ -27,9 +28,17 @@ def test_the_leading_class_comes_first(target, expected):
 
 def test_a_label_comes_before_an_index_and_before_all():
     labels = ("2", "1", "all")
-    assert Question("2").indices(labels, (1, 0, 2)) == (0,)
-    assert Question(2).indices(labels, (1, 0, 2)) == (2,)
+    for target in ("2", 2, np.int64(2)):
+        assert Question(target).indices(labels, (1, 0, 2)) == (0,)
+        assert Question([1, target]).indices(labels, (1, 0, 2)) == (1, 0)
+        assert Question(None, target).against_index(labels) == 0
+    assert Question(0).indices(labels, (1, 0, 2)) == (0,)
     assert Question("all").indices(labels, (1, 0, 2)) == (2,)
+
+
+def test_what_is_neither_a_label_nor_an_index_is_refused_with_the_labels():
+    with pytest.raises(OptionError, match=r"neg.*neu.*pos"):
+        Question(7).indices(LABELS, RANKED)
 
 
 def test_all_but_the_class_to_compare_with():

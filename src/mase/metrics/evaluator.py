@@ -170,7 +170,7 @@ class Evaluator:
         return EvaluatedText(document.text, bound.target, float(bound.text_probabilities[bound.target]), results)
 
     def _explained(self, explainer: Explainer, unscored: Instance) -> MethodResult:
-        attribution = explainer(unscored.document, target=unscored.target)
+        attribution = explainer(unscored.document, target=self.model.labels[unscored.target])
         rescore, fit = self._rescore(explainer, unscored.document, unscored.target), attribution.fit
         instance = replace(unscored, scores=attribution.scores, order=attribution.order, rescore=rescore)
         return MethodResult(
@@ -195,7 +195,7 @@ class Evaluator:
     def _rescore(self, explainer: Explainer, document: Document, target: int) -> Rescore:
         def rescore(model: Model, seed: int) -> Floats:
             again = Explainer(model, method=explainer.method, units=self.splitter, seed=seed, precision=self.precision)
-            return again(document, target=target).scores
+            return again(document, target=model.labels[target]).scores
 
         return rescore
 

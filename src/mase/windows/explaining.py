@@ -46,7 +46,8 @@ def explained(
     n_asked, ranked = 0, tuple(range(len(model.labels)))
     if _needs_prediction(model, question):
         n_asked, ranked = len(windows), _ranked(model, windows, long.pooling)
-    question = replace(question, target=question.indices(model.labels, ranked))
+    targets, against = question.indices(model.labels, ranked), question.against_index(model.labels)
+    question = Question.about(model.labels, targets, against)
     parts: list[Part] = []
     for window in windows:
         told = None if listener is None else _told(listener, n_asked, len(windows))

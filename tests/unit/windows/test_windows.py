@@ -43,6 +43,11 @@ def test_an_additive_model_gets_its_amounts_back_in_every_window(pooling):
     assert deciding.count(True) == 1
 
 
+def test_labels_that_are_numbers_are_not_taken_as_indices():
+    numbered = mase.Explainer(additive(labels=("1", "0")), **OPTIONS)(TEXT, target=0)
+    assert numbered.scores.tolist() == pytest.approx([worth(i) for i in range(150)], abs=1e-6)
+
+
 def test_a_pair_of_words_of_one_window_is_found():
     found = mase.Explainer(paired(64, 66), **OPTIONS | {"n_samples": 400})(TEXT, target="yes")
     assert len(found.windows) > 3

@@ -50,11 +50,9 @@ def tokenize(text):
     return ids, spans
 
 
-def additive(slope=0.0, max_length=LENGTH, **options):
+def additive(slope=0.0, max_length=LENGTH, labels=("no", "yes"), **options):
     module = Additive([worth(number) for number in range(WORDS)], slope)
-    return TorchModule(
-        module, tokenize=tokenize, max_length=max_length, outputs="logits", labels=["no", "yes"], **options
-    )
+    return TorchModule(module, tokenize=tokenize, max_length=max_length, outputs="logits", labels=labels, **options)
 
 
 def paired(first, second):
