@@ -10,7 +10,7 @@ from mase.attribution import Answer, Attribution, chosen
 from mase.document import Document, Field, check_text
 from mase.errors import EmptyTextError, InvalidTextError, OptionError
 from mase.explainer import Explainer
-from mase.models.language.generated import MAX_NEW_TOKENS
+from mase.models.language.generated import MAX_NEW_TOKENS, check_max_new_tokens
 from mase.models.language.given import ANSWER, GivenAnswer, prompt_fields
 from mase.models.language.opening import language_model
 from mase.models.language.prompt_probe import having_read
@@ -92,6 +92,7 @@ def cite(
     ModelError
         If the prompt is too long, or the model fails.
     """
+    check_max_new_tokens(max_new_tokens)
     prompted = Prompted.of(model, tokenizer, context=context, query=query, template=template)
     generated = answer is None
     if answer is None:

@@ -114,3 +114,10 @@ def test_an_answer_without_units_is_to_the_prompt_that_is_scored_without_them():
         assert model.prompts[-1] == scored
     with pytest.raises(OptionError, match="unit is 3"):
         prompted.generate_without(found, [3], 8)
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, True])
+@pytest.mark.parametrize("answer", [None, "Green."])
+def test_a_number_of_tokens_that_is_none_is_refused(wrong, answer):
+    with pytest.raises(OptionError, match="max_new_tokens"):
+        cited(answer=answer, max_new_tokens=wrong)

@@ -18,7 +18,7 @@ from mase.models.protocol import Binding
 from mase.models.rewriting import word_tokens
 from mase.text import Tokens
 
-__all__ = ["MAX_NEW_TOKENS", "Generated"]
+__all__ = ["MAX_NEW_TOKENS", "Generated", "check_max_new_tokens"]
 
 MAX_NEW_TOKENS = 128
 
@@ -58,9 +58,7 @@ class Generated(Reopened):
         template: Prompt | Template | None = None,
         max_new_tokens: int = MAX_NEW_TOKENS,
     ) -> None:
-        if isinstance(max_new_tokens, bool) or not isinstance(max_new_tokens, int) or max_new_tokens < 1:
-            raise OptionError(f"max_new_tokens is {max_new_tokens!r}, expected an integer >= 1")
-        self.language_model, self.max_new_tokens = language_model, max_new_tokens
+        self.language_model, self.max_new_tokens = language_model, check_max_new_tokens(max_new_tokens)
         self.template = template if template is None or isinstance(template, Template) else Template(template)
 
     @property
@@ -121,6 +119,19 @@ class Generated(Reopened):
         model = having_read(self.language_model, template.filled(prompt))
         answer = model.generate(template.filled(prompt), self.max_new_tokens)
         return GivenAnswer(model, answer, template=template, generated=True)
+
+
+def check_max_new_tokens(n: int) -> int:
+    """Return the largest number of tokens of an answer, after a check.
+
+    Raises
+    ------
+    OptionError
+        If it is no integer >= 1.
+    """
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise OptionError(f"max_new_tokens is {n!r:.60}, expected an integer >= 1")
+    return n
 
 
 def _given(document: Document) -> str | None:
