@@ -221,6 +221,7 @@ def llama_cpp(engine, *, grammars=True):
             "content": engine.shown(new),
             "tokens": [],
             "truncated": False,
+            "stop_type": "eos" if new[-1:] == [engine.tokenizer.eos_token_id] else "limit",
             "tokens_evaluated": len(body["prompt"]),
             "completion_probabilities": list(map(entry, new, scores)),
         }

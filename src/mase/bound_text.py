@@ -164,6 +164,7 @@ class BoundText:
             response_of(one, name, self.method.link, words, self.of_token, per_token=self.per_token, against=against)
             for one, name in zip(solutions, names, strict=True)
         )
+        answered = self.probe if isinstance(self.probe, AnsweredProbe) else None
         evidence: Evidence | None = None if tested is None else tested.evidence(responses[0].order, n_best)
         return Attribution(
             document=self.tokens.document.fields,
@@ -172,14 +173,14 @@ class BoundText:
             tokens=tokens_of(self.tokens, words),
             prediction=self.prediction,
             fit=fit_of(solution, 0 if tested is None else tested.n_asked, time.perf_counter() - self.begun),
-            notes=notes_of(solution, names),
+            notes=(*(answered.notes if answered else ()), *notes_of(solution, names)),
             method=settings,
             model=identity(self.model),
             seed=seed,
             versions=dict(installed()),
             truncation=self.tokens.truncation,
             evidence=evidence,
-            answer=self.probe.answer if isinstance(self.probe, AnsweredProbe) else None,
+            answer=answered.answer if answered else None,
         )
 
 

@@ -69,7 +69,7 @@ def cite(
         of the texts stand for them. By default, one message of the user: "Context: ...", and "Query: ..." if there is
         a query.
     max_new_tokens
-        Largest number of tokens of a generated answer.
+        Largest number of tokens of a generated answer. The note `answer-cut` says that a limit ended the answer.
     listener
         What is told how far it is, as by `mase.Explainer.follow`.
     **options

@@ -121,3 +121,17 @@ def test_an_answer_without_units_is_to_the_prompt_that_is_scored_without_them():
 def test_a_number_of_tokens_that_is_none_is_refused(wrong, answer):
     with pytest.raises(OptionError, match="max_new_tokens"):
         cited(answer=answer, max_new_tokens=wrong)
+
+
+def test_an_answer_that_was_cut_off_is_told():
+    _, whole = cited(max_new_tokens=2)
+    _, cut = cited(max_new_tokens=1)
+    _, given = cited(answer="Red.", max_new_tokens=1)
+    assert (whole.answer.text, cut.answer.text) == ("Red. Blue.", "Red.")
+    assert ["answer-cut" in [note.code for note in found.notes] for found in (whole, cut, given)] == [
+        False,
+        True,
+        False,
+    ]
+    (note,) = [note for note in cut.notes if note.code == "answer-cut"]
+    assert "max_new_tokens" in note.message

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from mase.arrays import Floats
-from mase.attribution import Answer
+from mase.attribution import Answer, Note
 from mase.text import Tokens
 
 __all__ = ["AnswerModel", "AnsweredProbe", "PromptedModel", "TokenModel"]
@@ -32,6 +32,11 @@ class AnsweredProbe(Protocol):
     @property
     def answer(self) -> Answer:
         """The answer."""
+        ...
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What is to be said of the answer, such as that it was cut off."""
         ...
 
 

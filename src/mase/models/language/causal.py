@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Self
 
 from mase.errors import ModelError, OptionError
 from mase.models.language.forward import Forward
-from mase.models.language.protocol import Labels, Prompt
+from mase.models.language.protocol import Cut, Labels, Prompt
 from mase.models.language.scoring import Scorer
 from mase.models.language.transformers_model import TransformersLM
 from mase.models.locks import alone
@@ -47,6 +47,7 @@ class CausalLM(TransformersLM):
     """
 
     kind: ClassVar[str] = "causal language model"
+    bound: ClassVar[Cut] = "window"
     _scorer: Scorer
 
     def __init__(

@@ -1,6 +1,7 @@
 """Language models behind a URL: servers with the routes of OpenAI that score a given answer."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
@@ -15,7 +16,7 @@ from mase.models.language.completions.dialect import Row
 from mase.models.language.completions.opening import DIALECTS, only_model, open_server
 from mase.models.language.completions.trust import N_CHECKED
 from mase.models.language.description import LanguageDescription
-from mase.models.language.protocol import Continuation, Prompt
+from mase.models.language.protocol import Continuation, Cut, Prompt
 
 __all__ = ["CompletionServer"]
 
@@ -126,7 +127,10 @@ class CompletionServer:
             If a request fails, or its answer does not have the form of the dialect.
         """
         (output,) = self._server.generated(self._server.splitting.prompts([prompt]), max_new_tokens)
-        return self._server.splitting.generated(output)
+        cut: Cut | None = None
+        if output.cut:
+            cut = "window" if len(output.tokens) < max_new_tokens else "max-new-tokens"
+        return replace(self._server.splitting.generated(output), cut=cut)
 
     def continuation(self, answer: str) -> Continuation:
         """Return the tokens of a given answer.

@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from mase.arrays import Floats, Ints
-from mase.attribution import Answer, Part
+from mase.attribution import Answer, Note, Part
 from mase.document import TEXT, Document, Input, Scalar, check_texts
 from mase.errors import OptionError
 from mase.links import LINKS_WITHOUT_CLASSES, Output
 from mase.models.language.prompt_probe import PromptProbe, having_read
-from mase.models.language.protocol import Continuation, HalfLanguageModel, LanguageModel, Prompt
+from mase.models.language.protocol import Continuation, Cut, HalfLanguageModel, LanguageModel, Prompt
 from mase.models.language.template import Template
 from mase.models.protocol import Binding
 from mase.models.rewriting import Content, word_tokens
@@ -23,6 +23,12 @@ __all__ = ["ANSWER", "AnswerProbe", "GivenAnswer", "columns_of", "prompt_fields"
 
 # The name of the response of the whole answer.
 ANSWER = "answer"
+_CUT: Mapping[Cut, str] = {
+    "max-new-tokens": "max_new_tokens ended the answer, and not the model: it may go on; use a larger max_new_tokens",
+    "window": "the end of the model's context window ended the answer, and not the model: it may go on; use a shorter "
+    "context",
+    "longest-answer": "the answer is as long as the model can give, and may be incomplete; ask for a shorter one",
+}
 
 
 class GivenAnswer:
@@ -82,6 +88,12 @@ class GivenAnswer:
         lengths = [len(answer), *map(len, self._columns), *map(len, self._answers[1:])]
         self.output = Output("log-probabilities", n_tokens=tuple(lengths))
         self.name, self.sha256 = language_model.name, language_model.sha256
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """A note if the answer was cut off."""
+        cut = self._answers[0].cut
+        return () if cut is None else (Note("answer-cut", _CUT[cut]),)
 
     @property
     def prompting(self) -> dict[str, Any]:
@@ -160,6 +172,11 @@ class AnswerProbe(PromptProbe):
     def answer(self) -> Answer:
         """The answer."""
         return self.model.answer
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What is to be said of the answer."""
+        return self.model.notes
 
 
 def prompt_fields(content: Content) -> dict[str, Scalar]:

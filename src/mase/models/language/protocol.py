@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from mase.arrays import Floats
 from mase.errors import ShapeError
@@ -10,6 +10,7 @@ from mase.text import Span
 
 __all__ = [
     "Continuation",
+    "Cut",
     "HalfLanguageModel",
     "LabelledLanguageModel",
     "Labels",
@@ -23,6 +24,9 @@ __all__ = [
 Message = dict[str, str]
 # Label words, or the word of each label.
 Labels = Sequence[str] | Mapping[str, str]
+# What ended an answer before the model did: the largest number of new tokens that was asked for, the end of the window
+# that a prompt and its answer share, or the longest answer that the model can give.
+Cut = Literal["max-new-tokens", "window", "longest-answer"]
 # The exact text, or the turns of a chat.
 Prompt = str | list[Message]
 
@@ -39,11 +43,14 @@ class Continuation:
         The id of each token. A server that tells no ids numbers them.
     spans
         The span of each token in `text`; an empty one for a token that adds no character.
+    cut
+        What ended a generated answer before the model did; None if the model ended it, or it was given.
     """
 
     text: str
     ids: tuple[int, ...]
     spans: tuple[Span, ...]
+    cut: Cut | None = None
 
     def __post_init__(self) -> None:
         if len(self.ids) != len(self.spans):
@@ -76,7 +83,7 @@ class LanguageModel(Protocol):
         ...
 
     def generate(self, prompt: Prompt, max_new_tokens: int) -> Continuation:
-        """Return the greedy continuation of a prompt, without the token that ends it.
+        """Return the greedy continuation of a prompt, without the token that ends it, and what cut it off.
 
         Raises
         ------

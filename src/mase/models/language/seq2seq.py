@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from mase.errors import ModelError, OptionError
 from mase.models.language.encoder_decoder import EncoderDecoderScorer
 from mase.models.language.forward import Forward
-from mase.models.language.protocol import Labels, Prompt
+from mase.models.language.protocol import Cut, Labels, Prompt
 from mase.models.language.tokenizer import PromptTokenizer
 from mase.models.language.transformers_model import TransformersLM
 
@@ -45,6 +45,7 @@ class Seq2Seq(TransformersLM):
     """
 
     kind: ClassVar[str] = "encoder-decoder language model"
+    bound: ClassVar[Cut] = "longest-answer"
 
     def __init__(
         self,

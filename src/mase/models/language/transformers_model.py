@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -14,7 +15,7 @@ from mase.models.checksum import Checksum
 from mase.models.devices import device_of, multiplies_bfloat16
 from mase.models.language.description import LanguageDescription, of_module
 from mase.models.language.forward import Forward, half_weights
-from mase.models.language.protocol import Continuation, Labels, Prompt
+from mase.models.language.protocol import Continuation, Cut, Labels, Prompt
 from mase.models.language.scoring import Row
 from mase.models.language.tokenizer import PromptTokenizer
 from mase.models.locks import alone
@@ -51,6 +52,7 @@ class TransformersLM(Reopened, ABC):
     """A language model of transformers with its tokenizer. See `mase.models.language.protocol.LanguageModel`."""
 
     kind: ClassVar[str]
+    bound: ClassVar[Cut]  # what limits an answer of any number of new tokens
 
     def __init__(
         self,
@@ -144,7 +146,8 @@ class TransformersLM(Reopened, ABC):
                     f"{self.name} ends its answer with the first token, expected an answer to explain; pass an answer, "
                     "or ask another question"
                 )
-            return self.tokenizer.generated(answer)
+            cut = None if len(answer) < n else "max-new-tokens" if n == max_new_tokens else self.bound
+            return replace(self.tokenizer.generated(answer), cut=cut)
 
     def continuation(self, answer: str) -> Continuation:
         """Return the tokens of a given answer.

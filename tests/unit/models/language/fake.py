@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -27,7 +28,8 @@ class Fake:
         self.n_generated += 1
         self.prompts.append(prompt)
         words = self.says.split()
-        return self.continuation(" ".join(words[:max_new_tokens]))
+        cut = "max-new-tokens" if len(words) > max_new_tokens else None
+        return replace(self.continuation(" ".join(words[:max_new_tokens])), cut=cut)
 
     def continuation(self, answer):
         spans = tuple(match.span() for match in re.finditer(r"\s*\S+", answer))

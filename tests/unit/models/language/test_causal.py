@@ -64,11 +64,13 @@ def test_an_answer_is_greedy_and_without_its_end():
     for _ in range(8):
         with torch.no_grad():
             expected.append(int(module(torch.tensor([ids + expected])).logits[0, -1].argmax()))
-    assert CausalLM(module, backend).generate(QUESTIONS[0], 8).ids == tuple(expected)
+    cut = CausalLM(module, backend).generate(QUESTIONS[0], 8)
+    assert (cut.ids, cut.cut) == (tuple(expected), "max-new-tokens")
     stop = next(index for index, token in enumerate(expected) if index and token not in expected[:index])
     module.generation_config.eos_token_id = [expected[stop], SIZE - 1]
     module.generation_config.repetition_penalty = 50.0
-    assert CausalLM(module, backend).generate(QUESTIONS[0], 8).ids == tuple(expected[:stop])
+    ended = CausalLM(module, backend).generate(QUESTIONS[0], 8)
+    assert (ended.ids, ended.cut) == (tuple(expected[:stop]), None)
     module.generation_config.eos_token_id = expected[0]
     with pytest.raises(ModelError, match="first token"):
         CausalLM(module, backend).generate(QUESTIONS[0], 8)
@@ -132,7 +134,8 @@ def test_a_prompt_that_is_too_long(llama):
     answer = llama.continuation("1234567")
     with pytest.raises(ModelError, match=r"90 tokens .* 7 has 97, but .* reads 96"):
         llama.log_probabilities(["x", long], [answer])
-    assert len(llama.generate(long, 50)) <= 6
+    cut = llama.generate(long, 50)
+    assert (len(cut), cut.cut) == (6, "window")
     with pytest.raises(ModelError, match="96"):
         llama.generate("x" * 96, 50)
 

@@ -54,6 +54,7 @@ def test_scores_are_those_of_the_model(kind):
         given, greedy = server.continuation(ANSWER), server.generate(TEXTS[0], 5)
         assert {place for span in given.spans for place in range(*span)} == {*range(len(ANSWER))}
         assert (len(greedy), given.text) == (5, ANSWER)
+        assert (greedy.cut, given.cut) == ("max-new-tokens", None)
         assert greedy.text == of.shown(of.generated(of.ids(TEXTS[0]), 5)[0])
         found = server.log_probabilities(TEXTS, [given, greedy])
     assert [table.shape for table in found] == [(3, len(given)), (3, 5)]
@@ -113,7 +114,18 @@ def test_a_explained_answer_has_no_token_that_ends_it(routes, monkeypatch):
         server = CompletionServer(url, tokenizer=of.tokenizer)
         ended = [*ids, of.tokenizer.eos_token_id], [*scores, -0.5]
         monkeypatch.setattr(of, "generated", lambda *arguments: ended)
-        assert server.generate(TEXTS[0], 20).ids == tuple(ids)
+        found = server.generate(TEXTS[0], 20)
+        assert (found.ids, found.cut) == (tuple(ids), None)
+
+
+@pytest.mark.parametrize("routes", [vllm, llama_cpp, echo])
+def test_an_answer_that_reached_the_end_of_the_window(routes, monkeypatch):
+    of = engine()
+    short = of.generated(of.ids(TEXTS[0]), 3)
+    with served(routes(of)) as (url, _):
+        server = CompletionServer(url, tokenizer=of.tokenizer)
+        monkeypatch.setattr(of, "generated", lambda *arguments: short)
+        assert server.generate(TEXTS[0], 20).cut == "window"
 
 
 def test_no_answer_is_refused():

@@ -24,6 +24,7 @@ def test_an_empty_answer_is_generated():
     model = Fake({}, says="Red it is")
     found = mase.Explainer(Generated(model, max_new_tokens=2), method="mase-cite")({"a": "a rose", "answer": " "})
     assert found.answer.text == "Red it"
+    assert [note.code for note in found.notes].count("answer-cut") == 1
 
 
 def test_a_language_model_is_explained_by_its_answer():

@@ -7,9 +7,10 @@ from typing import Any, Protocol
 from mase.errors import ServiceError
 from mase.models.language.protocol import Continuation
 
-__all__ = ["COMPLETIONS", "Dialect", "Output", "Row", "choices", "listed", "number", "refused"]
+__all__ = ["COMPLETIONS", "LENGTH", "Dialect", "Output", "Row", "choices", "listed", "number", "refused"]
 
 COMPLETIONS = "/v1/completions"
+LENGTH = "length"  # the `finish_reason` of a text that a limit ended
 # vLLM writes -9999 for minus infinity, and llama.cpp the smallest number of its type.
 _LEAST = -9000.0
 _ROUNDING = 1e-3
@@ -25,12 +26,16 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a server generated: the text and its t tokens, their ids if it says them, and their log-probabilities."""
+    """What a server generated: the text and its t tokens, their ids if it says them, and their log-probabilities.
+
+    `cut` is whether it says that a limit ended the text, and not the model.
+    """
 
     text: str
     tokens: tuple[str, ...]
     ids: tuple[int, ...] | None
     log_probabilities: tuple[float, ...]
+    cut: bool = False
 
 
 class Dialect(Protocol):

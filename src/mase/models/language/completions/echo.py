@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from mase.models.language.completions.dialect import COMPLETIONS, Output, Row, choices, listed, number, refused
+from mase.models.language.completions.dialect import COMPLETIONS, LENGTH, Output, Row, choices, listed, number, refused
 from mase.text import Span
 
 __all__ = ["Echo", "EchoText", "Echoed"]
@@ -50,7 +50,8 @@ class Echo:
         """Return what was generated."""
         (choice,) = choices(answer, 1)
         echoed = Echoed.of(choice)
-        return Output(echoed.text, echoed.tokens, None, tuple(echoed.scores(range(len(echoed.tokens)))))
+        scores = tuple(echoed.scores(range(len(echoed.tokens))))
+        return Output(echoed.text, echoed.tokens, None, scores, choice.get("finish_reason") == LENGTH)
 
     def _asked(self, prompt: Any, max_tokens: int) -> dict[str, Any]:
         return {"model": self.model, "prompt": prompt, "max_tokens": max_tokens, "temperature": 0, "logprobs": 1}

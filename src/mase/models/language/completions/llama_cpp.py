@@ -21,6 +21,7 @@ class LlamaCpp:
     -----
     As in `tools/server/README.md` and `grammars/README.md` of llama.cpp since pull request 17816 (December 2025). An
     answer to `n_probs` has `completion_probabilities`, a list with `id`, `token` and `logprob` of each generated token.
+    Its `stop_type` is "limit" where neither the model nor a stop word ended it.
     `cache_prompt` is off: with it, scores depend on what was asked before.
     """
 
@@ -67,4 +68,5 @@ class LlamaCpp:
             raise refused(f"completion_probabilities {entries!r:.80}", "objects with id, token and logprob")
         tokens = tuple(str(entry.get("token")) for entry in entries)
         scores = tuple(number(entry.get("logprob"), token) for entry, token in zip(entries, tokens, strict=True))
-        return Output(str(answer.get("content", "")), tokens, tuple(entry["id"] for entry in entries), scores)
+        ids, cut = tuple(entry["id"] for entry in entries), answer.get("stop_type") == "limit"
+        return Output(str(answer.get("content", "")), tokens, ids, scores, cut)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mase.models.language.completions.dialect import COMPLETIONS, Output, Row, choices, listed, number, refused
+from mase.models.language.completions.dialect import COMPLETIONS, LENGTH, Output, Row, choices, listed, number, refused
 
 __all__ = ["Vllm"]
 
@@ -58,7 +58,9 @@ class Vllm:
         if len(tokens) != len(values) or len(known or tokens) != len(tokens):
             raise refused(f"{len(tokens)} tokens and {len(values)} log-probabilities", "as many of each")
         scores = tuple(number(value, token) for value, token in zip(values, tokens, strict=True))
-        return Output(str(choice.get("text", "")), tuple(map(str, tokens)), known, scores)
+        return Output(
+            str(choice.get("text", "")), tuple(map(str, tokens)), known, scores, choice.get("finish_reason") == LENGTH
+        )
 
 
 def _scores(choice: dict[str, Any], row: Row) -> list[float]:
