@@ -206,7 +206,7 @@ class _Tally:
         if not self.n:
             return
         if not self._has_text:
-            raise DataError(f"{table.place(0)}: {self._invalid}; no row has a text")
+            raise DataError(f"{table.place(0)}: {self._invalid}; no row can be read")
         if self.absent:
             absent = missing_column(min(self.absent), self._columns, "; correct the columns to keep")
             raise DataError(f"{table.place(0)}: {absent}")

@@ -85,12 +85,19 @@ class DocumentColumns:
         if name not in self.background or value is None:
             return value
         is_number = name in self.numbers
-        value = scalar_of(value) if is_number and isinstance(value, str) else value
+        value = self._parsed(name, value) if is_number and isinstance(value, str) else value
         if is_number == isinstance(value, str):
             got = repr(value[:60]) if isinstance(value, str) else f"of type {type(value).__name__}"
-            kind = "a number" if is_number else "a string"
+            kind = "true or false" if self._is_flag(name) else "a number" if is_number else "a string"
             raise InvalidTextError(f"field {name!r} is {got}, expected {kind}, as its background value is")
         return value
+
+    def _is_flag(self, name: str) -> bool:
+        return isinstance(self.background.get(name), bool)
+
+    def _parsed(self, name: str, typed: str) -> Scalar:
+        """Return what a cell without a type says; true and false in any case, as tables are written, for a flag."""
+        return scalar_of(typed.strip().lower() if self._is_flag(name) else typed)
 
 
 def scalar_of(typed: str) -> Scalar:

@@ -114,7 +114,7 @@ def test_what_cannot_be_read_as_documents(tmp_path):
         open_source(table, text_column="question", fields=FIELDS)
     with pytest.raises(OptionError, match=r"fields=\['a'\], but a list has no columns"):
         open_source(["one", "two"], fields=["a"])
-    with pytest.raises(DataError, match=r"no column 'author', expected one of: 'name', .*no row has a text"):
+    with pytest.raises(DataError, match=r"no column 'author', expected one of: 'name', .*no row can be read"):
         open_source(table, fields=["author"])
     with pytest.raises(DataError, match="fixed names 'author'"):
         open_source(table, fields=["question"], fixed=["author"])

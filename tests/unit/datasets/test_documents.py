@@ -27,7 +27,16 @@ def test_a_column_of_texts_and_fields():
 
 @pytest.mark.parametrize(
     ("cell", "background", "value"),
-    [("40", 0, 40), ("1e3", 0.5, 1000.0), ("true", False, True), (40, 0, 40), ("FR", "DE", "FR"), ("40", "0", "40")],
+    [
+        ("40", 0, 40),
+        ("1e3", 0.5, 1000.0),
+        ("true", False, True),
+        ("True", False, True),
+        ("FALSE", True, False),
+        (40, 0, 40),
+        ("FR", "DE", "FR"),
+        ("40", "0", "40"),
+    ],
 )
 def test_a_cell_is_of_the_type_of_its_background_value(cell, background, value):
     columns = DocumentColumns.of(fields=["title", "x"], background={"x": background})
@@ -56,6 +65,13 @@ def test_a_row_that_makes_no_document_has_an_error(row, error, message):
     assert type(found) is error
     assert message in str(found)
     assert len(str(found)) < 500
+
+
+@pytest.mark.parametrize("cell", ["yes", ""])
+def test_what_is_no_truth_value_is_refused_where_the_background_is_one(cell):
+    found = DocumentColumns.of(fields=["x"], background={"x": False}).read({"x": cell})
+    assert type(found) is InvalidTextError
+    assert "true or false" in str(found)
 
 
 def test_a_number_in_place_of_a_category():
