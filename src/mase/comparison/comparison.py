@@ -126,7 +126,9 @@ class Reasons:
     links
         Links of the two runs, as in ``("margin", "margin")``, one pair for each combination.
     top_overlap
-        Mean share of the top five words that both runs have in common.
+        Mean share of the top five words that both runs have in common. Words whose score is 0 are left out, so that
+        there may be fewer than five: the share is of those of the run that has more, and a text in which both have none
+        does not count. None if there is no other text.
     rank_correlation
         Mean rank correlation (Spearman) of the scores of a text. None if there is none.
     sign_agreement

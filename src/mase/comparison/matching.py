@@ -10,7 +10,8 @@ from mase.errors import DataError
 __all__ = ["flips", "match", "predictions"]
 
 _LISTED = 10
-# Documents and answers are compared by their checksums, so that they need not be held.
+# Documents and answers are compared by their checksums, so that they need not be held. A score that is 0 but for
+# rounding, below 1e-9 of the largest of its text, is no reason. The rows of a text are loaded together.
 _COLUMNS = {
     "texts": """
         id, row, md5_number(document) AS document, md5_number(explained_answer) AS answer, prediction, probability,
@@ -18,7 +19,8 @@ _COLUMNS = {
     """,
     "responses": "row, response, link",
     "units": """
-        row, response, position, field, start, "end", lower(text) AS word, score, standard_error AS error, rank
+        row, response, position, field, start, "end", lower(text) AS word, score, standard_error AS error, rank,
+        coalesce(abs(score) > 1e-9 * max(abs(score)) OVER (PARTITION BY row, response), false) AS is_reason
     """,
 }
 _MATCH = """

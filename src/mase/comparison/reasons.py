@@ -28,19 +28,20 @@ CREATE TEMP TABLE words AS
 WITH
 mine AS (
     SELECT e.first_row, e.second_row, e.response, u.position, u.field, u.start, u."end", u.word, u.score, u.error,
-        u.rank, first_queries - count(*) OVER text - 1 AS freedom
+        u.rank, u.is_reason, first_queries - count(*) OVER text - 1 AS freedom
     FROM explanations AS e JOIN first_units AS u ON u.row = e.first_row AND u.response = e.response
     WINDOW text AS (PARTITION BY e.first_row, e.response)
 ),
 theirs AS (
     SELECT e.first_row, e.response, u.field, u.start, u."end", u.score, u.error,
-        u.rank, second_queries - count(*) OVER text - 1 AS freedom
+        u.rank, u.is_reason, second_queries - count(*) OVER text - 1 AS freedom
     FROM explanations AS e JOIN second_units AS u ON u.row = e.second_row AND u.response = e.response
     WINDOW text AS (PARTITION BY e.first_row, e.response)
 ),
 joined AS (
     SELECT a.first_row, a.response, a.position, a.field, a.start, a."end", a.word,
         a.score AS first, b.score AS second, a.rank AS first_rank, b.rank AS second_rank,
+        a.is_reason AND b.is_reason AS are_reasons,
         a.error * a.error AS first_variance, b.error * b.error AS second_variance,
         greatest(a.freedom, 1) AS first_freedom, greatest(b.freedom, 1) AS second_freedom,
         max(greatest(abs(a.score), abs(b.score))) OVER (PARTITION BY a.first_row, a.response) AS size
@@ -59,7 +60,7 @@ ratios AS (
     FROM differences
 )
 SELECT first_row AS row, response, position, field, start, "end", word, first, second, first_rank, second_rank,
-    first_rounded, second_rounded, first_variance, second_variance, difference,
+    are_reasons, first_rounded, second_rounded, first_variance, second_variance, difference,
     CASE
         WHEN variance IS NULL THEN NULL
         WHEN difference = 0 THEN 0
@@ -68,16 +69,19 @@ SELECT first_row AS row, response, position, field, start, "end", word, first, s
     END AS z
 FROM ratios
 """
-# Ties get their average rank. A sign counts where a score is outside of the 95 % interval of a score of 0.
+# Ties get their average rank. Words whose score is 0 are no top words; where neither run has another one, the overlap
+# is not known. A sign counts where a score is outside of the 95 % interval of a score of 0.
 _TEXTS = """
 CREATE TEMP TABLE agreement AS
 WITH
 sizes AS (
-    SELECT e.first_row AS row, e.response, any_value(e.id) AS id, count(u.row) AS first_words
+    SELECT e.first_row AS row, e.response, any_value(e.id) AS id, count(u.row) AS first_words,
+        count(*) FILTER (u.is_reason AND u.rank <= {top}) AS first_tops
     FROM explanations AS e LEFT JOIN first_units AS u ON u.row = e.first_row AND u.response = e.response GROUP BY ALL
 ),
 others AS (
-    SELECT e.first_row AS row, e.response, count(u.row) AS second_words
+    SELECT e.first_row AS row, e.response, count(u.row) AS second_words,
+        count(*) FILTER (u.is_reason AND u.rank <= {top}) AS second_tops
     FROM explanations AS e LEFT JOIN second_units AS u ON u.row = e.second_row AND u.response = e.response GROUP BY ALL
 ),
 ranked AS (
@@ -95,15 +99,14 @@ ranked AS (
 ),
 shared AS (
     SELECT row, response, count(*) AS words,
-        count(*) FILTER (first_rank <= {top} AND second_rank <= {top}) AS tops,
+        count(*) FILTER (are_reasons AND first_rank <= {top} AND second_rank <= {top}) AS tops,
         corr(first_order, second_order) AS rank_correlation,
         avg((sign(first) = sign(second))::INT) FILTER (clear) AS sign_agreement,
         count(*) FILTER (z >= {critical}) AS changed,
     FROM ranked GROUP BY ALL
 )
 SELECT id, row, response, first_words, second_words, coalesce(words, 0) AS words,
-    CASE WHEN first_words = 0 AND second_words = 0 THEN NULL
-        ELSE coalesce(tops, 0) / least({top}, greatest(first_words, second_words)) END AS top_overlap,
+    coalesce(tops, 0) / nullif(greatest(first_tops, second_tops), 0) AS top_overlap,
     CASE WHEN isfinite(rank_correlation) THEN rank_correlation END AS rank_correlation, sign_agreement,
     {changed} AS words_changed
 FROM sizes JOIN others USING (row, response) LEFT JOIN shared USING (row, response)

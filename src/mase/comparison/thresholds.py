@@ -8,6 +8,8 @@ from mase.errors import DataError, OptionError
 
 __all__ = ["Thresholds"]
 
+_NO_TOPS = "no text has the same response in both runs and a score other than 0"
+
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
@@ -65,7 +67,7 @@ class Thresholds:
                     f"expected at most {self.max_reasons_changed:.2%} (max_reasons_changed)"
                 )
         if self.min_top_overlap is not None:
-            overlap = _known(reasons.top_overlap, "min_top_overlap", "no text has the same response in both runs")
+            overlap = _known(reasons.top_overlap, "min_top_overlap", _NO_TOPS)
             if overlap < self.min_top_overlap:
                 yield (
                     f"the runs have {overlap:.2%} of the top five words in common, "

@@ -8,7 +8,7 @@ from tests.runs import WEIGHTS, classifier, made_up_texts, write_run
 
 import mase
 from mase.errors import DataError, OptionError
-from mase.metrics.agreement import spearman, top_overlap
+from mase.metrics.agreement import spearman
 
 pytest.importorskip("duckdb")
 TEXTS = made_up_texts(40)
@@ -50,7 +50,21 @@ def test_agreement_is_that_of_the_metrics(runs):
         size = max(np.abs(one.scores).max(), np.abs(other.scores).max())
         rounded = [np.round(scores / size, 9) for scores in (one.scores, other.scores)]
         assert row["rank_correlation"] == pytest.approx(spearman(*rounded), abs=1e-9)
-        assert row["top_overlap"] == pytest.approx(top_overlap(one.scores, other.scores, 5))
+        tops = [{i for i in found.order[:5] if abs(found.scores[i]) > 1e-9 * size} for found in (one, other)]
+        assert row["top_overlap"] == pytest.approx(len(tops[0] & tops[1]) / max(map(len, tops)))
+
+
+def test_words_without_a_score_are_not_among_the_top_words(tmp_path):
+    texts = ["refund was okay today", "it was so today", "a refund and a refund"]
+    words = ({"refund": 2.0}, {"okay": 2.0})
+    one, other = (
+        write_run(tmp_path / str(index), texts, classifier(weights, 0.0), method="occlusion", target="1")
+        for index, weights in enumerate(words)
+    )
+    rows = {name: mase.compare(one, name).tables["reasons"].to_pylist() for name in (one, other)}
+    assert [row["top_overlap"] for row in rows[one]] == [1, None, 1]
+    assert [row["top_overlap"] for row in rows[other]] == [0, None, 0]
+    assert mase.compare(one, other).reasons.top_overlap == 0
 
 
 def test_two_seeds_differ_by_noise_alone(tmp_path):
