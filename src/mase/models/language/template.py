@@ -93,7 +93,8 @@ class Template:
         if missing:
             raise OptionError(f"template names {missing[0]!r}, expected names of fields: {listed}")
         if others and (CONTEXT not in self.names or CONTEXT in names):
-            raise OptionError(f"template has no place for {others[0]!r}, expected '{{{others[0]}}}' or '{{context}}'")
+            places = " or ".join(f"'{{{name}}}'" for name in dict.fromkeys([others[0], CONTEXT]))
+            raise OptionError(f"template has no place for {others[0]!r}, expected {places} in it")
         if not others and CONTEXT in self.names and CONTEXT not in names:
             raise OptionError(f"template names 'context', but no field is left for it, expected one beside {listed}")
 

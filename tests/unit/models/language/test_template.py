@@ -30,6 +30,12 @@ def test_every_field_has_a_place():
         Template("{context} {query}").check(["context", "other", "query"])
 
 
+def test_a_place_that_is_missing_is_named_once():
+    with pytest.raises(OptionError) as caught:
+        Template("{query}").check(["context", "query"])
+    assert str(caught.value).count("{context}") == 1
+
+
 @pytest.mark.parametrize(
     "prompt", ["", "no field", 3, [], [{"role": "user"}], [{"role": "user", "content": None}], None]
 )
