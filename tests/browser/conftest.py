@@ -3,6 +3,7 @@
 Tests are skipped where Chromium, playwright or the extra `serve` is not installed: `make browser` installs them.
 """
 
+import re
 import shutil
 import subprocess
 import sys
@@ -91,6 +92,12 @@ class Page:
         for side in "ab":
             self.explained(side)
         return self.tab.locator("#differences").inner_text()
+
+    def copied(self, kind):
+        """Return what the page copies as a kind; it needs the permission to use the clipboard."""
+        self.tab.click(f"[data-copy={kind}]")
+        self.part("copied").filter(has_text=re.compile(f"Copied as {kind}", re.IGNORECASE)).wait_for()
+        return self.tab.evaluate("navigator.clipboard.readText()")
 
     def violations(self, rules, within="html"):
         """Return what axe finds wrong with the page, or with its elements of a selector."""

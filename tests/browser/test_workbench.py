@@ -2,9 +2,15 @@
 
 import json
 import re
+import shlex
 from urllib.parse import urlencode
 
+from click.testing import CliRunner
+
 import mase
+from mase.cli import main
+from mase.datasets.documents import scalar_of
+from mase.io.json import loads
 from tests.browser import classifiers
 from tests.browser.classifiers import LABELS
 from tests.browser.conftest import MODELS
@@ -17,6 +23,7 @@ LSTM, REFUNDS, LOANS = MODELS
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 # Quick explanations, where it does not matter how good they are.
 FEW = {"n_samples": "60"}
+CLIPBOARD = ["clipboard-read", "clipboard-write"]
 
 
 def state(prefix="", **settings):
@@ -198,13 +205,9 @@ def test_a_model_that_fails_says_why_and_goes_on(browse):
 
 
 def test_copies_are_what_was_explained(browse):
-    page = browse(state(model=REFUNDS, text=COMPLAINT, **FEW), permissions=["clipboard-read", "clipboard-write"])
+    page = browse(state(model=REFUNDS, text=COMPLAINT, **FEW), permissions=CLIPBOARD)
     page.explained()
-    copied = {}
-    for kind in ("python", "command", "json", "html"):
-        page.tab.click(f"[data-copy={kind}]")
-        page.tab.locator("[data-part=copied]", has_text=re.compile(f"Copied as {kind}", re.IGNORECASE)).wait_for()
-        copied[kind] = page.tab.evaluate("navigator.clipboard.readText()")
+    copied = {kind: page.copied(kind) for kind in ("python", "command", "json", "html")}
     assert json.loads(copied["json"])["document"][0]["text"] == COMPLAINT
     assert copied["html"].startswith("<!doctype html>")
     assert "n_samples=60" in copied["python"]
@@ -308,6 +311,44 @@ def test_a_record_has_a_box_per_field(browse):
     assert page.tab.locator("[data-side=b] textarea").nth(1).input_value() == "40"
     assert not page.errors
     assert page.violations(RULES) == []
+
+
+def test_values_are_read_as_the_command_line_reads_them(browse):
+    page = browse()
+
+    def read(text, background):
+        code = """async (settings) => {
+            const { backgroundOf, contentOf } = await import("/static/state.js");
+            return [contentOf(settings).one, backgroundOf(settings).one];
+        }"""
+        return page.tab.evaluate(code, {"fields": "one", "text.one": text, "background.one": background})
+
+    for text, background in [("30", "40"), ("-1.50", "0.25e1"), ("true", "false"), ('"30"', '"40"'), ('"FR"', "DE")]:
+        found = read(text, background)
+        expected = [scalar_of(text), scalar_of(background)]
+        assert found == expected
+        assert list(map(type, found)) == list(map(type, expected))
+    for codes in [("01234", "00000"), ("12345", "00000"), ("12345678901234567890", "0"), ("true", "FR"), ("0x1F", "1")]:
+        assert read(*codes) == list(codes)  # strings if one of the two is no number that can be held exactly
+    assert read("30", '"40"') == ["30", "40"]
+
+
+def test_copies_of_a_record_carry_its_values(browse):
+    record = {"text.plea": "please help", "text.age": "true", "text.id": "01234"}
+    masked = {"background.age": "false", "background.id": "00000"}
+    settings = {"model": LOANS, "fields": "plea,age,id", **record, **masked}
+    page = browse(state(**settings), permissions=CLIPBOARD)
+    page.explained()
+    shown = loads(page.copied("json"))
+    assert [field.content for field in shown.document] == ["please help", True, "01234"]
+    assert [field.background for field in shown.document] == [None, False, "00000"]
+    _, command, *options = shlex.split(page.copied("command"))
+    result = CliRunner().invoke(main, [command, "--json", *options])
+    assert result.exit_code == 0, result.output
+    again, scope = loads(result.stdout), {}
+    exec(page.copied("python").replace("print(found)", ""), scope)
+    assert again.document == scope["found"].document == shown.document
+    assert list(again.scores) == list(scope["found"].scores) == list(shown.scores)
 
 
 def test_all_classes_come_from_one_explanation(browse):

@@ -90,7 +90,7 @@ export function isEmpty(settings) {
 /** Return what replaces the fields that are numbers or categories, by name. */
 export function backgroundOf(settings) {
   const names = fieldsOf(settings).filter((name) => settings["background." + name]);
-  return Object.fromEntries(names.map((name) => [name, scalar(settings["background." + name], settings, name)]));
+  return Object.fromEntries(names.map((name) => [name, pairOf(settings, name)[1]]));
 }
 
 /** Return the names of the fields that are never masked. */
@@ -100,15 +100,30 @@ export function fixedOf(settings) {
 }
 
 const valueOf = (settings, name) => {
-  const text = settings["text." + name] ?? "";
-  return settings["background." + name] ? scalar(text, settings, name) : text;
+  if (settings["background." + name]) return pairOf(settings, name)[0];
+  return settings["text." + name] ?? "";
 };
 
-/** Return a number where both the field and what replaces it are numbers. */
-function scalar(text, settings, name) {
-  const both = [settings["text." + name], settings["background." + name]];
-  const numbers = both.every((one) => one?.trim() && Number.isFinite(Number(one)));
-  return numbers ? Number(text) : text;
+/** Return a field and what replaces it: numbers or truth values if both are, otherwise strings. */
+function pairOf(settings, name) {
+  const typed = [settings["text." + name] ?? "", settings["background." + name]], said = typed.map(scalar);
+  if (!said.some((one) => typeof one === "string")) return said;
+  return said.map((one, place) => (typeof one === "string" ? one : typed[place]));
+}
+
+/**
+ * Return what a text says, as on the command line: a number, true or false, or a quoted string, as JSON writes them; or
+ * the text. A whole number that JavaScript would round is a text.
+ */
+function scalar(text) {
+  let value;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return text;
+  }
+  const exact = Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value);
+  return exact || ["boolean", "string"].includes(typeof value) ? value : text;
 }
 
 /** Return the indices of the units that are taken out. */
