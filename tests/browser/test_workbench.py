@@ -313,15 +313,20 @@ def test_a_record_has_a_box_per_field(browse):
     assert page.violations(RULES) == []
 
 
+def read_by_the_page(page, text, settings):
+    """Return the value of a field with these settings, and what replaces it."""
+    code = """async (settings) => {
+        const { backgroundOf, contentOf } = await import("/static/state.js");
+        return [contentOf(settings).one, backgroundOf(settings).one];
+    }"""
+    return page.tab.evaluate(code, {"fields": "one", "text.one": text} | settings)
+
+
 def test_values_are_read_as_the_command_line_reads_them(browse):
     page = browse()
 
     def read(text, background):
-        code = """async (settings) => {
-            const { backgroundOf, contentOf } = await import("/static/state.js");
-            return [contentOf(settings).one, backgroundOf(settings).one];
-        }"""
-        return page.tab.evaluate(code, {"fields": "one", "text.one": text, "background.one": background})
+        return list(read_by_the_page(page, text, {"background.one": background}))
 
     for text, background in [("30", "40"), ("-1.50", "0.25e1"), ("true", "false"), ('"30"', '"40"'), ('"FR"', "DE")]:
         found = read(text, background)
@@ -331,6 +336,18 @@ def test_values_are_read_as_the_command_line_reads_them(browse):
     for codes in [("01234", "00000"), ("12345", "00000"), ("12345678901234567890", "0"), ("true", "FR"), ("0x1F", "1")]:
         assert read(*codes) == list(codes)  # strings if one of the two is no number that can be held exactly
     assert read("30", '"40"') == ["30", "40"]
+
+
+def test_a_number_may_be_fixed(browse):
+    settings = {"model": LOANS, "fields": "plea,age", "fixed": "age", "text.plea": "please help", "text.age": "30"}
+    page = browse(state(**settings))
+    page.explained()
+    found = mase.Explainer(mase.models.Callable(classifiers._loans), fixed=["age"])({"plea": "please help", "age": 30})
+    assert page.tab.locator("[data-side=a] .text [data-unit]").all_inner_texts() == list(found.words)
+    texts = {"30": 30, "-1.5": -1.5, "true": True, "01234": "01234", '"30"': "30", '"Stop!"': '"Stop!"', "": ""}
+    for text, value in texts.items():
+        read, _ = read_by_the_page(page, text, {"fixed": "one"})
+        assert (read, type(read)) == (value, type(value))
 
 
 def test_copies_of_a_record_carry_its_values(browse):

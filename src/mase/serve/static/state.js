@@ -101,7 +101,8 @@ export function fixedOf(settings) {
 
 const valueOf = (settings, name) => {
   if (settings["background." + name]) return pairOf(settings, name)[0];
-  return settings["text." + name] ?? "";
+  const text = settings["text." + name] ?? "";
+  return fixedOf(settings).includes(name) ? held(text) : text;
 };
 
 /** Return a field and what replaces it: numbers or truth values if both are, otherwise strings. */
@@ -109,6 +110,12 @@ function pairOf(settings, name) {
   const typed = [settings["text." + name] ?? "", settings["background." + name]], said = typed.map(scalar);
   if (!said.some((one) => typeof one === "string")) return said;
   return said.map((one, place) => (typeof one === "string" ? one : typed[place]));
+}
+
+/** Return a text that is never masked, or the number or truth value that it says. Quotes of other texts are their own. */
+function held(text) {
+  const said = scalar(text);
+  return typeof said === "string" && typeof scalar(said) === "string" ? text : said;
 }
 
 /**
