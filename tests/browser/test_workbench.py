@@ -174,6 +174,10 @@ def test_what_differs_is_beyond_both_intervals(browse):
     assert differing(one, found("a x b c d", [1, 1, 5, 1, 1], [0.1] * 5)) == [[1], [2], [], [1, 4]]
     six = found("a b c d e f", [6, 5, 4, 3, 2, 1], [0.1] * 6)
     assert differing(six, found("a b c d e f", [6, 5, 4, 3, 1, -2], [0.1] * 6, "logit")) == [[4, 5], [4, 5], [], []]
+    # a score of 0 is not among the strongest, however few words there are
+    assert differing(one, found("a b c", [2, 0, 0], [0.1] * 3, "logit")) == [[1, 2], [1, 2], [], []]
+    zeros = found("a b c d e f", [0, 3, 0, 0, 0, 0], [0.1] * 6)
+    assert differing(zeros, found("a b c d e f", [0, 0, 0, 0, 0, 2], [0.1] * 6, "logit")) == [[1, 5], [1, 5], [], []]
 
 
 def test_nothing_of_a_text_or_a_label_runs(browse):

@@ -44,8 +44,10 @@ function listedOnce(first, second) {
   return (i, j) => one.has(i) !== two.has(j);
 }
 
+/** Return the units of the largest scores; one of score 0 has no effect, however few there are. */
 function strongest({ scores }) {
-  return new Set([...scores.keys()].sort((i, j) => Math.abs(scores[j]) - Math.abs(scores[i])).slice(0, LISTED));
+  const scored = [...scores.keys()].filter((unit) => scores[unit]);
+  return new Set(scored.sort((i, j) => Math.abs(scores[j]) - Math.abs(scores[i])).slice(0, LISTED));
 }
 
 /** Return pairs of units that stand for each other. */
