@@ -208,6 +208,17 @@ def test_a_model_that_fails_says_why_and_goes_on(browse):
     page.explained()
 
 
+def test_classes_have_the_probabilities_of_the_text_that_is_there(browse):
+    page = browse(state(model=REFUNDS))
+    classes = page.tab.locator("#a-target option")
+    for text in ("", "boom"):
+        page.tab.fill("#a-text", COMPLAINT)
+        classes.filter(has_text=f"{LABELS[0]} · 90.0").wait_for(state="attached")
+        page.tab.fill("#a-text", text)
+        classes.filter(has_text="%").first.wait_for(state="detached")
+        assert classes.all_inner_texts()[2:] == list(LABELS)
+
+
 def test_copies_are_what_was_explained(browse):
     page = browse(state(model=REFUNDS, text=COMPLAINT, **FEW), permissions=CLIPBOARD)
     page.explained()

@@ -41,7 +41,10 @@ export class Panel {
     this.controls = new Settings(root, choices, on.change);
     this.prediction = new Prediction(root, {
       predicted: () => this.#predicted(),
-      failed: (problem) => this.#fail({ type: problem.name, message: problem.message }),
+      failed: (problem) => {
+        this.controls.show(this.settings, this.prediction);
+        this.#fail({ type: problem.name, message: problem.message });
+      },
     });
     this.explanation = new Explanation();
     this.words = new Words(part(root, "result"), {
@@ -73,13 +76,13 @@ export class Panel {
     [this.settings, this.answers] = [settings, Boolean(model?.answers)];
     if (opened) this.#edited = false;
     for (const one of this.root.querySelectorAll("[data-for]")) one.hidden = (one.dataset.for === "answers") !== this.answers;
-    this.controls.show(settings, this.prediction);
     this.boxes.show(settings, this.answers);
     if (this.answers ? isUnprompted(settings) : isEmpty(settings)) this.#empty();
     else if (!model) this.#unable(`${settings.model} is not open here.`, OTHER_MODEL);
     else if (model.state === "loading") this.#nothing(`${settings.model} is loading …`);
     else if (model.state === "failed") this.#unable(`${settings.model} could not be loaded.`, model.message);
     else this.#ask(typed);
+    this.controls.show(settings, this.prediction); // which is forgotten by now if there is nothing to predict
   }
 
   /** Return the settings by which another panel explains the same response. */
