@@ -93,6 +93,12 @@ class Page:
             self.explained(side)
         return self.tab.locator("#differences").inner_text()
 
+    def outcome(self, side="a"):
+        """Wait for what the model says without the units that are out, and return it."""
+        said = self.part("outcome", side).filter(has_text="Without")
+        said.wait_for()
+        return said.inner_text()
+
     def copied(self, kind):
         """Return what the page copies as a kind; it needs the permission to use the clipboard."""
         self.tab.click(f"[data-copy={kind}]")

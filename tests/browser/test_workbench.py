@@ -39,9 +39,9 @@ def test_typing_predicts_and_explains(browse):
     page.tab.locator("#a-text").press_sequentially(TEXT)
     page.explained()
     found = mase.explain(TEXT, evidence=5)
-    rows = page.part("prediction").locator("tr").all_inner_texts()
-    assert [row.split()[0] for row in rows] == ["pos", "neg"]
-    assert f"{100 * found.prediction.probability:.1f}" in rows[0]
+    rows = page.part("prediction").locator("tr")
+    rows.first.filter(has_text=f"{100 * found.prediction.probability:.1f}").wait_for()  # that of an earlier key before
+    assert [row.split()[0] for row in rows.all_inner_texts()] == ["pos", "neg"]
     words = page.tab.locator("[data-side=a] .text [data-unit]")
     assert words.all_inner_texts() == list(found.words)
     assert found.evidence.flip_set.units == (8,)
@@ -104,14 +104,14 @@ def test_a_reload_gives_the_same_page_and_back_goes_back(browse):
         "out": "1",
     }
     page = browse(state(**settings))
-    page.part("bars").wait_for()
 
     def shown():
+        page.part("bars").wait_for()
+        page.part("prediction").locator("tr").first.wait_for()
         return [page.part(name).inner_text() for name in ("prediction", "result", "outcome", "bars")]
 
     before = [re.sub(r"[\d.]+ m?s\b", "", text) for text in shown()]  # without times
     page.tab.reload()
-    page.part("bars").wait_for()
     assert [re.sub(r"[\d.]+ m?s\b", "", text) for text in shown()] == before
     assert page.tab.locator("#a-method").input_value() == "lime"
     page.tab.select_option("#a-method", "occlusion")
@@ -275,8 +275,7 @@ def test_what_the_second_panel_shares_may_change_in_the_first(browse):
     """Its class and the words that are out fit the model and the text that it had."""
     page = browse(second({"model": LSTM, "text": TEXT, **FEW}, target="neg", out="1,1,8"))
     page.compared()
-    page.part("bars", "b").wait_for()
-    assert page.part("outcome", "b").inner_text().startswith("Without “dull” and “wonderful.”: ")
+    assert page.outcome("b").startswith("Without “dull” and “wonderful.”: ")
     page.tab.select_option("#a-model", REFUNDS)
     page.tab.locator("#b-target option", has_text=LABELS[0]).wait_for(state="attached")
     page.compared()

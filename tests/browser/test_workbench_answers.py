@@ -53,8 +53,7 @@ def test_without_a_source_the_answer_is_less_probable_and_another_one(browse):
     settings = PROMPT | {"text.query": "Who moved?", "shown": "The dog ran.", "out": "2"}
     page = browse(state(**settings), viewport={"width": 360, "height": 800}, color_scheme="dark")
     page.part("again").wait_for()
-    found = asked().of("The dog ran.")
-    said = page.part("outcome").inner_text()
+    found, said = asked().of("The dog ran."), page.outcome()
     assert "log-probability of the part “The dog ran.” is −4.10 instead of −0.30; the scores said" in said
     assert f"{found.scores[2]:.2f}"[1:] in page.word(2).get_attribute("title")
     page.part("regenerate").click()
