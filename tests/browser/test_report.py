@@ -13,6 +13,8 @@ from tests.runs import run_of
 from tests.summaries import summary
 
 SOURCES = "[1] source 1 Paris is the capital of France. +7.50 ± 0.40\n[2] source 2 The Seine flows through Paris. +4.50"
+# The texts that the script lists, which come after their number.
+DRAWN = ".texts [data-position]"
 
 
 @pytest.fixture
@@ -43,7 +45,7 @@ def opened(chromium, tmp_path):
 def test_an_answer_stands_with_its_sources_above_the_prompt(opened, script):
     tab = opened(java_script_enabled=script)
     if script:
-        tab.locator("#found", has_text="3 texts").wait_for()
+        tab.locator(DRAWN).nth(2).wait_for()
     rows = tab.locator(".texts > li")
     assert rows.nth(0).locator("summary .class").inner_text().startswith(ANSWER)
     for summary_ in tab.locator(".texts summary").all():
@@ -66,7 +68,7 @@ def test_answers_are_searched(opened):
 
 def test_lines_of_texts_and_of_words_are_as_wide_as_their_lists(opened):
     tab = opened(viewport={"width": 1200, "height": 800})
-    tab.locator("#found", has_text="3 texts").wait_for()
+    tab.locator(DRAWN).nth(2).wait_for()
     lines = tab.locator("summary.item, summary.row")
     assert lines.count() > 3
     assert lines.evaluate_all("all => all.map(line => line.clientWidth - line.closest('li').clientWidth)") == (
@@ -78,7 +80,7 @@ def test_axe_finds_nothing(opened):
     if not AXE.is_file():
         pytest.skip("axe-core is not installed: make browser")
     tab = opened(bypass_csp=True, viewport={"width": 360, "height": 800})
-    tab.locator("#found", has_text="3 texts").wait_for()
+    tab.locator(DRAWN).nth(2).wait_for()
     for line in tab.locator(".texts summary").all():
         line.click()
     assert tab.evaluate("document.documentElement.scrollWidth") == 360
