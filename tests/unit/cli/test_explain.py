@@ -54,7 +54,7 @@ def test_a_label_wins_over_an_index(mase_cli):
     [
         (["", "-q"], "text '' "), ([GOOD, "--target", "positive"], "unknown target 'positive'"),
         (["crash"], "fell over"),
-        ([GOOD, "--target", "7"], "expected an index from 0 to 1"), ([GOOD, "--method", "maze"], "did you mean 'mase'"),
+        ([GOOD, "--target", "7"], "or an index from 0 to 1"), ([GOOD, "--method", "maze"], "did you mean 'mase'"),
         ([GOOD, "--method", "mase-gradient"], "embedding"), ([GOOD, "--estimator", "magic"], "unknown estimator"),
         ([GOOD, "--reference", "unk"], "reference"),
     ],
