@@ -166,21 +166,21 @@ class Regression:
         sample = design.exhaustive(distribution)
         scores = oracle.scores(sample.coordinates)
         responses = oracle.respond(scores)
-        problem = sample.problem(responses, None)
-        first, *later = shares(design)
-        sample = sample.scaled(first * design.rounds)
-        for share in later:
-            round_sample = design.exhaustive(distribution, coefficients(self.estimator, problem))
-            sample = sample.mixed(round_sample.scaled(share * design.rounds))
-            problem = sample.problem(responses, None)
         if (aimed := self._aimed) is not None:
 
             def under(laws: Laws) -> Floats:
                 return coefficients(self.estimator, aimed.every(distribution, laws).problem(responses, None))
 
-            laws = settled(aimed.aim, under, oracle.size)
-            sample = aimed.every(distribution, laws)
+            sample = aimed.every(distribution, settled(aimed.aim, under, oracle.size))
             problem = sample.problem(responses, None)
+        else:
+            problem = sample.problem(responses, None)
+            first, *later = shares(design)
+            sample = sample.scaled(first * design.rounds)
+            for share in later:
+                round_sample = design.exhaustive(distribution, coefficients(self.estimator, problem))
+                sample = sample.mixed(round_sample.scaled(share * design.rounds))
+                problem = sample.problem(responses, None)
         estimate = self._fit(oracle, sample, responses, problem)
         return _Fitted(Answered(sample, scores, None), responses, problem, estimate)
 

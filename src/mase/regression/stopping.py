@@ -98,9 +98,9 @@ class Stopping:
             code, rule = ("top-unstable", "stable_top") if self.tolerance is None else ("tolerance-missed", "tolerance")
             yield Note(code, f"these scores have no standard errors, so {rule} has no effect; use another method")
             return
-        # Scores of 0 without errors are no sampling error, and more samples would not change them.
-        certain = not estimate.gamma.any() and not estimate.variances.any()
-        if self.tolerance is not None and relative_error(estimate) > self.tolerance and not certain:
+        # Where all responses are the same there is the note `constant`, which says more.
+        constant = not estimate.gamma.any() and not estimate.variances.any()
+        if self.tolerance is not None and relative_error(estimate) > self.tolerance and not constant:
             yield Note(
                 "tolerance-missed",
                 f"the relative standard error is {relative_error(estimate):.3g}, above the tolerance of "
