@@ -27,8 +27,8 @@ _TABLE: dict[str, dict[str, Any]] = {
         "n_samples": "auto",
     },
     "mase-rationale": {
-        "summary": "For words that suffice without the rest: as the default, but half of later rows keep the best ones",
-        "space": "token-mask", "design": "focused(complement=0.5)", "estimator": "gaussian-process", "link": "margin",
+        "summary": "For words that suffice without the rest: the default, ranked by the effect of words that are kept",
+        "space": "token-mask", "design": "focused(effect=kept)", "estimator": "gaussian-process", "link": "margin",
         "n_samples": "auto",
     },
     "mase-cite": {

@@ -1,13 +1,15 @@
 """From a solution to the parts of an attribution."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from mase.arrays import Ints
 from mase.attribution import Fit, Interaction, Note, Response, Token, Unit
+from mase.attribution.response import error_of
 from mase.coordinates import members
+from mase.regression.estimate import Estimate
 from mase.regression.strategy import Solution
 from mase.text import Tokens, Words
 
@@ -34,7 +36,17 @@ def response_of(
         against=against,
         split_half=solution.split_half,
         interactions=_of_units(solution.interactions, groups),
+        effects=_effects(solution.estimate.further, groups),
     )
+
+
+def _effects(further: Mapping[str, Estimate], groups: Sequence[Ints]) -> dict[str, tuple[float, ...]]:
+    """Return the further effects of the units by name, and their standard errors."""
+    effects: dict[str, tuple[float, ...]] = {}
+    for name, estimate in further.items():
+        sums, errors = estimate.sums(groups)
+        effects |= {name: tuple(sums.tolist()), error_of(name): tuple(errors.tolist())}
+    return effects
 
 
 def _of_units(found: Iterable[Interaction], groups: Iterable[Ints]) -> tuple[Interaction, ...]:

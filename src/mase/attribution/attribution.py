@@ -193,6 +193,28 @@ class Attribution:
         others = (response for response in self.responses if response is not first)
         return replace(self, responses=(first, *others), fit=replace(self.fit, split_half=first.split_half))
 
+    def effect(self, name: str) -> Self:
+        """Return the attribution with a further effect of the first response as its scores.
+
+        `mase` has ``kept``: what a unit brings with it where most other units are masked, but for strong ones. Its
+        scores are what is lost without the unit where most other strong units are masked. `mase-rationale` has that
+        one, ``removed``, beside its scores. Nothing is evaluated. There is no fit and no other response.
+
+        Raises
+        ------
+        UnknownNameError
+            If the method has no such effect.
+
+        Examples
+        --------
+        >>> import mase
+        >>> found = mase.explain("not bad", lambda texts: [[0.2, 0.8] if "not bad" in t else [0.9, 0.1] for t in texts])
+        >>> [word.text for word in found.effect("kept").top(1)]
+        ['not']
+        """
+        first = self.responses[0].effect(name)
+        return replace(self, responses=(first,), fit=replace(self.fit, split_half=None), zoomed=None)
+
     def top(self, k: int = 10, *, by: By = "order") -> tuple[Word, ...]:
         """Return the k best words.
 

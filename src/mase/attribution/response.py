@@ -1,16 +1,26 @@
 """A response: an explained number of a model, with the scores of the units."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isnan
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
 
 from mase.arrays import Floats, Ints, as_floats
 from mase.attribution.interaction import Interaction
+from mase.registry import unknown
 
-__all__ = ["Response", "ranking"]
+__all__ = ["EFFECTS", "Response", "error_of", "ranking"]
+
+# The effects of a unit between which a method may tell: of `mase` the first is the score.
+EFFECTS = ("removed", "kept")
+
+
+def error_of(effect: str) -> str:
+    """Return the name of the standard errors of an effect."""
+    return f"{effect}_error"
 
 
 def ranking(scores: Any) -> Ints:
@@ -57,8 +67,9 @@ class Response:
         It is at most 1, and negative if the scores predict worse than a constant. None if there are too few rows to
         estimate it.
     effects
-        Further effects of the w units by name: ``leave_one_out`` (only this unit masked) and ``keep_only`` (only this
-        unit kept). Empty unless the method was configured to compute them.
+        Further effects of the w units by name, and their standard errors (`error_of`). Of `mase` it is ``kept``, what a
+        unit brings with it where most weak units are masked; its scores are what is lost without a unit where most of
+        the other strong ones are masked. Of `mase-rationale` it is that one, ``removed``. Empty for other methods.
     r2_held_out
         Share of the variance within the rounds of the design that the scores explain in rows that were left out of the
         fit (`mase.regression.held_out`). None if there are too few rows, or if all possible rows were asked.
@@ -114,6 +125,7 @@ class Response:
         against: str | None = None,
         split_half: float | None = None,
         interactions: tuple[Interaction, ...] = (),
+        effects: Mapping[str, tuple[float, ...]] = MappingProxyType({}),
     ) -> Self:
         """Return a response with scores `(w,)`, standard errors `(w,)` (NaN if missing) and token scores `(t,)`."""
         return cls(
@@ -131,6 +143,34 @@ class Response:
             against=against,
             split_half=split_half,
             interactions=interactions,
+            effects=dict(effects),
+        )
+
+    def effect(self, name: str) -> Self:
+        """Return the response with one of its further effects as the scores.
+
+        What is known of the scores alone, how well they fit among it, is left out.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such effect.
+        """
+        known = [name for name in self.effects if error_of(name) in self.effects]
+        if name not in known:
+            raise unknown("effect", name, known)
+        scores, errors = self.effects[name], self.effects[error_of(name)]
+        return replace(
+            self,
+            scores=scores,
+            standard_errors=errors,
+            order=tuple(ranking(scores).tolist()),
+            r2=None,
+            r2_held_out=None,
+            split_half=None,
+            token_scores=None,
+            interactions=(),
+            effects={},
         )
 
     @property

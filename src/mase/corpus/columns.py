@@ -9,6 +9,7 @@ import msgspec
 import pyarrow as pa
 
 from mase.attribution import Attribution, Field, Note, Response
+from mase.attribution.response import EFFECTS, error_of
 from mase.attribution.rows import cited_units
 from mase.corpus.source import Item
 from mase.document import TEXT, Document
@@ -56,7 +57,7 @@ _COLUMNS: dict[str, list[tuple[str, pa.DataType]]] = {
         ("text", pa.string()),
         ("score", pa.float64()),
         ("standard_error", pa.float64()),
-        ("leave_one_out", pa.float64()),
+        *((name, pa.float64()) for effect in EFFECTS for name in (effect, error_of(effect))),
         ("rank", pa.int32()),
         ("cited", pa.bool_()),
     ],
@@ -184,7 +185,8 @@ class Rows:
         columns["text"].extend([unit.text for unit in found.units])
         columns["score"].extend(response.scores)
         columns["standard_error"].extend(response.standard_errors)
-        columns["leave_one_out"].extend(response.effects.get("leave_one_out") or [None] * w)
+        for name in (name for effect in EFFECTS for name in (effect, error_of(effect))):
+            columns[name].extend(response.effects.get(name) or [None] * w)
         columns["rank"].extend(ranks)
         columns["cited"].extend([None if sources is None else position in sources for position in range(w)])
 

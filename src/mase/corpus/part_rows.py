@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mase.arrays import Bools, Ints
+from mase.attribution.response import EFFECTS, error_of
 from mase.errors import DataError
 
 __all__ = ["check_rows"]
@@ -72,7 +73,9 @@ def _responses(rows: pa.Table) -> Iterator[str]:
 
 def _units(rows: pa.Table) -> Iterator[str]:
     yield from _ranges(rows, {"score": (-np.inf, np.inf)})
-    yield from _ranges(rows, {"standard_error": (0, np.inf), "leave_one_out": (-np.inf, np.inf)}, optional=True)
+    errors = ("standard_error", *map(error_of, EFFECTS))
+    yield from _ranges(rows, dict.fromkeys(errors, (0, np.inf)), optional=True)
+    yield from _ranges(rows, dict.fromkeys(EFFECTS, (-np.inf, np.inf)), optional=True)
     yield from _ranges(rows, {"position": (0, 2**31), "start": (0, 2**31), "end": (0, 2**31), "rank": (1, 2**31)})
     for name in ("response", "field", "text"):
         if rows.column(name).null_count:

@@ -14,7 +14,7 @@ from mase.regression.distinct_rows import DistinctRows
 from mase.regression.estimate import Estimate
 from mase.regression.influence import Influence
 from mase.regression.laws import Aim, Laws, settled
-from mase.regression.posterior import Posterior, Prior
+from mase.regression.posterior import Factored, Posterior, Prior
 from mase.regression.problem import Problem
 
 __all__ = ["GaussianProcess"]
@@ -91,7 +91,7 @@ class GaussianProcess:
         EmpiricalBayes(self.dof)  # refuses the same
 
     def fit(self, problem: Problem) -> Estimate:
-        """Return gamma `(p,)` with its covariance."""
+        """Return gamma `(p,)` with its covariance, and the further effects that the design aims at."""
         other = self._other(problem)
         if other is not None:
             return other.fit(problem)
@@ -99,39 +99,35 @@ class GaussianProcess:
         some, *chosen = _drawn(problem.z)
         laws = problem.laws if problem.aim is None else Laws.one(1, np.full(problem.p, 0.5))
         few, *blocks = (DistinctRows.of(problem.rows(each), laws) for each in (some, *chosen))
-        varied = [rows for rows in blocks if not rows.constant]
+        varied = [(block, rows) for block, rows in zip(chosen, blocks, strict=True) if not rows.constant]
         if not varied:
-            return Estimate(np.zeros(problem.p), no_scatter(problem.p), 0.0, prior=True)
-        tuned = len(some) == problem.n
-        prior, alike, found = self._tuned(varied[0] if few.constant else few, whole=tuned)
+            constant = Estimate(np.zeros(problem.p), no_scatter(problem.p), 0.0, prior=True)
+            return replace(constant, further=dict.fromkeys(problem.further, constant))
+        tuned, first = len(some) == problem.n, varied[0][1]
+        prior, alike, found = self._tuned(first if few.constant else few, whole=False)
         equal = replace(prior, scales=np.ones(problem.p))
         if not tuned:
-            prior = self._updated(prior, varied[0], Posterior.of(varied[0], prior, found.reaches[:1], whole=False))
-        whole = problem.aim is None
-        own = [found] if tuned else [Posterior.of(rows, prior, found.reaches[:2], whole=whole) for rows in varied]
-        influences = [Influence.of(rows, prior, one) for rows, one in zip(varied, own, strict=True)]
-        moved = np.zeros(problem.p)
-        if problem.aim is not None:
-            laws, moved = _aimed(problem.aim, influences, own, len(blocks))
-            varied = [rows.under(laws) for rows in varied]
-            own = [Posterior.of(rows, prior, one.reaches) for rows, one in zip(varied, own, strict=True)]
+            prior = self._updated(prior, first, Posterior.of(first, prior, found.reaches[:1], whole=False))
+        own = [found] if tuned else [Posterior.of(rows, prior, found.reaches[:2], whole=False) for _, rows in varied]
         unsure = float(np.clip(2 * _MOST_TUNED / sum(len(rows.y) for rows in blocks) - 1, 0, 1))
-        changes, covariance = np.zeros((problem.n, problem.p)), np.diag(moved)
-        asked = [block for block, rows in zip(chosen, blocks, strict=True) if not rows.constant]
-        for block, rows, one, influence in zip(asked, varied, own, influences, strict=True):
-            changed, expected = influence.changes(rows.target)
-            changes[block] = changed[rows.group] / len(blocks)
-            clusters = _clusters(problem.rows(block), rows)
-            spread = (1 - unsure) * _checked(one.covariance, changed, expected, clusters)
-            if unsure:
-                if not (tuned and problem.aim is None):
-                    alike = Posterior.of(rows, equal, alike.reaches if tuned else alike.reaches[:1])
-                spread += unsure * (one.covariance + alike.covariance) / 2
-            covariance += spread / len(blocks) ** 2
-        known = np.diag(covariance) <= 0  # by rounding: the difference of two large numbers
-        covariance[known] = covariance[:, known] = 0.0
-        mean = np.sum([one.mean for one in own], axis=0) / len(blocks)
-        return Estimate(mean, covariance, float(np.mean([one.used for one in own])), prior=True, changes=changes)
+        reaches = alike.reaches if tuned else alike.reaches[:1]
+        parts = tuple(
+            _Part(
+                problem.rows(block),
+                block,
+                rows,
+                one.factors,
+                Influence.of(rows, one),
+                one.variances,
+                Posterior.of(rows, equal, reaches, whole=False).factors if unsure else (),
+            )
+            for (block, rows), one in zip(varied, own, strict=True)
+        )
+        solved = _Solved(parts, len(blocks), problem.n, unsure)
+        if problem.aim is None:
+            return solved.under(problem.laws, np.zeros(problem.p))
+        further = {name: solved.aimed(aim) for name, aim in problem.further.items()}
+        return replace(solved.aimed(problem.aim), further=further)
 
     def rough(self, problem: Problem) -> Estimate:
         """Return a cheaper estimate, from equal scales and one step of EM, without correlations."""
@@ -187,24 +183,87 @@ def _drawn(z: Floats) -> list[Ints]:
     return [np.sort(shuffled[np.isin(number, some)]) for some in (numbers[:_MOST_TUNED], *blocks)]
 
 
-def _aimed(aim: Aim, influences: list[Influence], found: list[Posterior], n_blocks: int) -> tuple[Laws, Floats]:
-    """Return the laws that follow from the scores under them, and the variance of the scores `(p,)` over ways there.
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What is known of a block of rows, whichever coefficients are to be estimated.
 
-    The laws are a mean over the ends of several ways, each with an error of the scores.
+    Attributes
+    ----------
+    problem, block, rows
+        The problem of its rows, their indices, and the different ones.
+    factors, influence, variances
+        The kernels of each reach, what each row adds to coefficients, and the variances of the coefficients `(p,)`.
+    alike
+        The kernels for equal scales; empty if they do not count.
     """
 
-    def under(laws: Laws) -> Floats:
-        target = Coefficients.of(laws)
-        return np.asarray(sum(influence.mean(target) for influence in influences) / n_blocks)
+    problem: Problem
+    block: Ints
+    rows: DistinctRows
+    factors: tuple[Factored, ...]
+    influence: Influence
+    variances: Floats
+    alike: tuple[Factored, ...]
 
-    def end(error: Floats) -> Laws:
-        return settled(aim, lambda laws: under(laws) + error, len(error))
 
-    spread = np.sqrt(np.maximum(sum(one.variances for one in found), 0)) / n_blocks
-    noise = spread * np.random.default_rng(0).standard_normal((_PAIRS, len(spread)))
-    ends = [end(error) for error in (*noise, *-noise)]
-    laws = replace(ends[0], rates=np.mean([end.rates for end in ends], axis=0))
-    return laws, _AIMED * np.var([under(end) for end in ends], axis=0)
+@dataclass(frozen=True, slots=True)
+class _Solved:
+    """A random function that is known from rows, of which coefficients under any laws are estimated.
+
+    Attributes
+    ----------
+    parts, n_blocks
+        The blocks of rows with different responses, and the number of all blocks.
+    n
+        Number of all rows.
+    unsure
+        How much the posterior for equal scales counts, from 0 to 1.
+    """
+
+    parts: tuple[_Part, ...]
+    n_blocks: int
+    n: int
+    unsure: float
+
+    def aimed(self, aim: Aim) -> Estimate:
+        """Return the estimate under the laws that follow from the scores under them.
+
+        The laws are a mean over the ends of several ways, each with an error of the scores.
+        """
+
+        def scores(laws: Laws) -> Floats:
+            target = Coefficients.of(laws)
+            return np.asarray(sum(part.influence.mean(target) for part in self.parts) / self.n_blocks)
+
+        def end(error: Floats) -> Laws:
+            return settled(aim, lambda laws: scores(laws) + error, len(error))
+
+        spread = np.sqrt(np.maximum(sum(part.variances for part in self.parts), 0)) / self.n_blocks
+        noise = spread * np.random.default_rng(0).standard_normal((_PAIRS, len(spread)))
+        ends = [end(error) for error in (*noise, *-noise)]
+        laws = replace(ends[0], rates=np.mean([end.rates for end in ends], axis=0))
+        return self.under(laws, _AIMED * np.var([scores(end) for end in ends], axis=0))
+
+    def under(self, laws: Laws, moved: Floats) -> Estimate:
+        """Return the estimate under some laws, to whose variances those of what they change `(p,)` are added."""
+        target, p = Coefficients.of(laws), len(moved)
+        changes, covariance, mean, used = np.zeros((self.n, p)), np.diag(moved), np.zeros(p), 0.0
+        for part in self.parts:
+            rows = replace(part.rows, target=target)
+            found = Posterior.under(rows, part.factors)
+            changed, expected = part.influence.changes(target)
+            changes[part.block] = changed[rows.group] / self.n_blocks
+            clusters = _clusters(part.problem, rows)
+            spread = (1 - self.unsure) * _checked(found.covariance, changed, expected, clusters)
+            if self.unsure:
+                alike = Posterior.under(rows, part.alike)
+                spread += self.unsure * (found.covariance + alike.covariance) / 2
+            covariance += spread / self.n_blocks**2
+            mean += found.mean / self.n_blocks
+            used += found.used / len(self.parts)
+        known = np.diag(covariance) <= 0  # by rounding: the difference of two large numbers
+        covariance[known] = covariance[:, known] = 0.0
+        return Estimate(mean, covariance, used, prior=True, changes=changes)
 
 
 def _clusters(problem: Problem, rows: DistinctRows) -> Ints:

@@ -1,11 +1,12 @@
 """The protocols of designs, which draw the rows of a regression."""
 
+from collections.abc import Mapping
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from mase.arrays import Floats
-from mase.regression.laws import Laws
+from mase.regression.laws import Aim, Laws
 from mase.regression.problem import Distribution, Sample
 
 __all__ = ["AimedDesign", "ChainedDesign", "Design", "ExhaustiveDesign"]
@@ -72,7 +73,18 @@ class ExhaustiveDesign(Design, Protocol):
 
 @runtime_checkable
 class AimedDesign(Design, Protocol):
-    """A design whose samples have an aim: scores stand for laws that follow from them, whichever rows are drawn."""
+    """A design whose samples have an aim: scores stand for laws that follow from them, whichever rows are drawn.
+
+    Attributes
+    ----------
+    further
+        The aims of further effects of the coordinates, by name.
+    """
+
+    @property
+    def further(self) -> Mapping[str, Aim]:
+        """The aims of further effects, by name."""
+        ...
 
     def aim(self, gamma: Floats) -> Laws:
         """Return the laws that scores gamma `(p,)` stand for, each with its share of a row."""

@@ -23,7 +23,7 @@ from mase.regression.estimate import Estimate
 from mase.regression.estimator import Aimer, Estimator
 from mase.regression.held_out import held_out_r2
 from mase.regression.interactions import interactions
-from mase.regression.laws import Laws, settled
+from mase.regression.laws import Aim, Laws, settled
 from mase.regression.one_thread import one_thread
 from mase.regression.oracle import Oracle
 from mase.regression.problem import Distribution, Problem, Sample
@@ -167,20 +167,32 @@ class Regression:
         scores = oracle.scores(sample.coordinates)
         responses = oracle.respond(scores)
         if (aimed := self._aimed) is not None:
-
-            def under(laws: Laws) -> Floats:
-                return coefficients(self.estimator, aimed.every(distribution, laws).problem(responses, None))
-
-            sample = aimed.every(distribution, settled(aimed.aim, under, oracle.size))
+            fitted, *others = (
+                self._exactly(oracle, aimed, aim, distribution, scores) for aim in (aimed.aim, *aimed.further.values())
+            )
+            further = {name: other.estimate for name, other in zip(aimed.further, others, strict=True)}
+            return replace(fitted, estimate=replace(fitted.estimate, further=further))
+        problem = sample.problem(responses, None)
+        first, *later = shares(design)
+        sample = sample.scaled(first * design.rounds)
+        for share in later:
+            round_sample = design.exhaustive(distribution, coefficients(self.estimator, problem))
+            sample = sample.mixed(round_sample.scaled(share * design.rounds))
             problem = sample.problem(responses, None)
-        else:
-            problem = sample.problem(responses, None)
-            first, *later = shares(design)
-            sample = sample.scaled(first * design.rounds)
-            for share in later:
-                round_sample = design.exhaustive(distribution, coefficients(self.estimator, problem))
-                sample = sample.mixed(round_sample.scaled(share * design.rounds))
-                problem = sample.problem(responses, None)
+        estimate = self._fit(oracle, sample, responses, problem)
+        return _Fitted(Answered(sample, scores, None), responses, problem, estimate)
+
+    def _exactly(
+        self, oracle: Oracle, design: AimedDesign, aim: Aim, distribution: Distribution, scores: Floats
+    ) -> _Fitted:
+        """Fit all rows, whose class scores are known, under laws that follow from the coefficients under them."""
+        responses = oracle.respond(scores)
+
+        def under(laws: Laws) -> Floats:
+            return coefficients(self.estimator, design.every(distribution, laws).problem(responses, None))
+
+        sample = design.every(distribution, settled(aim, under, oracle.size))
+        problem = sample.problem(responses, None)
         estimate = self._fit(oracle, sample, responses, problem)
         return _Fitted(Answered(sample, scores, None), responses, problem, estimate)
 
@@ -210,14 +222,15 @@ class Regression:
     def _fit(self, oracle: Oracle, sample: Sample, responses: Floats, problem: Problem) -> Estimate:
         """Return the estimate: zeros if no response differs, and no sampling error if the sample is exhaustive."""
         estimate = self.estimator.fit(problem)
+        nothing = no_scatter(problem.p)
         if constant(responses, oracle.text, estimate, gradients=self.needs_gradients) is not None:
-            return replace(estimate, gamma=np.zeros(problem.p), covariance=no_scatter(problem.p))
+            return estimate.every(lambda one: replace(one, gamma=np.zeros(problem.p), covariance=nothing))
         if not sample.exhaustive:
             return estimate
         # Without a standard error, rounding would be a significant score.
         rounding = _ROUNDING * float(np.abs(responses).max())
         gamma = np.where(np.abs(estimate.gamma) <= rounding, 0.0, estimate.gamma)
-        return replace(estimate, gamma=gamma, covariance=no_scatter(problem.p))
+        return replace(estimate, gamma=gamma, covariance=nothing)
 
     @one_thread
     def _assessed(self, oracle: Oracle, fitted: _Fitted, stopping: Stopping) -> Solution:

@@ -1,7 +1,7 @@
 """What an estimator returns: coefficients with their covariance."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -20,6 +20,7 @@ class Estimate:
     says why the estimator fell back to another one; None if it did not. With a `prior` there may be few rows.
     `leverages` `(n,)` are the changes of z.gamma with the row's own centred response; None if they are unknown.
     `changes` `(n, p)` are gamma minus what it would be without the row and all rows equal to it; None if unknown.
+    `further` has the estimates of other effects of the coordinates, by name.
     """
 
     gamma: Floats
@@ -29,6 +30,7 @@ class Estimate:
     prior: bool = False
     leverages: Floats | None = None
     changes: Floats | None = None
+    further: Mapping[str, "Estimate"] = field(default_factory=dict)
 
     @property
     def variances(self) -> Floats:
@@ -65,4 +67,9 @@ class Estimate:
         spread[active if spread.ndim == 1 else np.ix_(active, active)] = (
             self.variances if spread.ndim == 1 else self.covariance
         )
-        return replace(self, gamma=gamma, covariance=spread)
+        further = {name: one.embedded(active, p) for name, one in self.further.items()}
+        return replace(self, gamma=gamma, covariance=spread, further=further)
+
+    def every(self, change: Callable[["Estimate"], "Estimate"]) -> "Estimate":
+        """Return the estimate after a change of it and of the estimates of further effects."""
+        return replace(change(self), further={name: change(one) for name, one in self.further.items()})

@@ -4,12 +4,11 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from mase.arrays import Floats
 from mase.regression.anova import Coefficients, Interactions
 from mase.regression.distinct_rows import DistinctRows
-from mase.regression.posterior import Posterior, Prior, on_contrasts
+from mase.regression.posterior import Posterior
 
 __all__ = ["Influence"]
 
@@ -45,21 +44,17 @@ class Influence:
     rest: float
 
     @classmethod
-    def of(cls, rows: DistinctRows, prior: Prior, found: Posterior) -> Self:
-        """Return the influence of rows under a prior, with the most probable reach and linear share of a posterior."""
-        interactions, root = Interactions.of(prior.weights(found.reaches[0])), prior.root
-        kernel, linear, rest = rows.kernel(interactions, prior.noise), found.share, 1 - found.share
-        inverse = solve_triangular(np.linalg.cholesky(kernel), np.eye(len(kernel)), lower=True)
-        constant = inverse.sum(axis=1)
-        white = on_contrasts(inverse, constant, float(np.linalg.norm(constant)))
-        basis, values, vectors = np.linalg.svd(white @ rows.signs / 2 @ root, full_matrices=False)
-        inside = basis.T @ white
-        outside = white - basis @ inside
-        spread = 1 / (linear * values**2 + rest)
+    def of(cls, rows: DistinctRows, found: Posterior) -> Self:
+        """Return the influence of rows with the most probable reach and linear share of their posterior."""
+        factored, linear, rest = found.factors[0], found.share, 1 - found.share
+        white = factored.white(np.eye(len(rows.y)))
+        inside = factored.basis.T @ white
+        outside = white - factored.basis @ inside
+        spread = 1 / (linear * factored.ratios + rest)
         solved = inside.T @ (spread * (inside @ rows.y)) + outside.T @ (outside @ rows.y) / rest
         known = spread @ inside**2 + np.square(outside).sum(axis=0) / rest
-        pulls = (inside.T * (spread * linear * values)) @ (vectors @ root.T)
-        return cls(rows, interactions, inside, outside, spread, solved, known, pulls, rest)
+        pulls = inside.T @ (linear * spread[:, None] * factored.linear)
+        return cls(rows, factored.interactions, inside, outside, spread, solved, known, pulls, rest)
 
     def mean(self, target: Coefficients) -> Floats:
         """Return the mean of the coefficients `(p,)` under any laws."""

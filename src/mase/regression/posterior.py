@@ -11,7 +11,7 @@ from mase.arrays import Floats
 from mase.regression.anova import Interactions
 from mase.regression.distinct_rows import DistinctRows
 
-__all__ = ["Posterior", "Prior", "on_contrasts"]
+__all__ = ["Factored", "Posterior", "Prior"]
 
 # Shares of the variance of the responses that is linear, a priori uniform, on a grid of their log-odds.
 _LOG_ODDS = np.concatenate([np.arange(-4.0, 8.0, 1.0), np.arange(8.0, 27.0, 3.0)])
@@ -60,6 +60,72 @@ class Prior:
 
 
 @dataclass(frozen=True, slots=True)
+class Factored:
+    """The kernels of the responses for one reach of the interactions, diagonalised together on contrasts of the rows.
+
+    Nothing here depends on which coefficients are to be estimated. In d of the directions the linear part varies. In
+    the others there are only interactions.
+
+    Attributes
+    ----------
+    reach, interactions, root
+        The sum of the weights of all coordinates, the interactions, and the root of the prior `(p, p)`.
+    lower
+        Factor of the covariance of the interactions in the different rows `(u, u)`.
+    constant
+        A constant, divided by this factor `(u,)`.
+    ratios
+        Variance of the linear part in each direction `(d,)`. That of the rest is 1.
+    basis
+        The d directions, `(u - 1, d)`.
+    log_scale
+        Logarithm of the determinant of the change to these directions.
+    y, linear, signs
+        In the first d directions: the responses `(d,)`, the covariance of the linear part of the coefficients with them
+        `(d, p)`, and the rows `(d, p)`.
+    other_y
+        The responses in the other directions `(u - 1,)`.
+    """
+
+    reach: float
+    interactions: Interactions
+    root: Floats
+    lower: Floats
+    constant: Floats
+    ratios: Floats
+    basis: Floats
+    log_scale: float
+    y: Floats
+    linear: Floats
+    signs: Floats
+    other_y: Floats
+
+    @classmethod
+    def of(cls, rows: DistinctRows, prior: Prior, reach: float) -> Self:
+        """Return the kernels for a prior and a sum of the weights of coordinates."""
+        root, interactions = prior.root, Interactions.of(prior.weights(reach))
+        lower = np.asarray(np.linalg.cholesky(rows.kernel(interactions, prior.noise)), dtype=np.float64)
+        u = len(lower)
+        white = solve_triangular(lower, np.column_stack([np.ones(u), rows.y, rows.signs / 2]), lower=True)
+        constant = white[:, 0]
+        length = float(np.linalg.norm(constant))
+        y, halves = (_on_contrasts(one, constant, length) for one in (white[:, 1:2], white[:, 2:]))
+        ratios, basis, linear = _diagonal(halves @ root)
+        own = basis.T @ y
+        log_scale = float(np.log(np.diag(lower)).sum() + np.log(length) - np.log(u) / 2)
+        other_y = (y - basis @ own)[:, 0]
+        linear, signs = linear @ root.T, basis.T @ halves
+        return cls(
+            reach, interactions, root, lower, constant, ratios, basis, log_scale, own[:, 0], linear, signs, other_y
+        )
+
+    def white(self, columns: Floats) -> Floats:
+        """Return contrasts `(u - 1, k)` of columns `(u, k)`, divided by the factor of the covariance."""
+        white = solve_triangular(self.lower, columns, lower=True)
+        return _on_contrasts(white, self.constant, float(np.linalg.norm(self.constant)))
+
+
+@dataclass(frozen=True, slots=True)
 class Posterior:
     """The posterior of the coefficients, over a grid of linear shares and reaches.
 
@@ -73,8 +139,8 @@ class Posterior:
         Effective number of coefficients.
     evidence
         The logarithm of the probability of the responses, up to a constant.
-    reaches
-        The reaches, the most probable one first.
+    factors
+        The kernels of each reach, those of the most probable one first.
     share
         The most probable share that is linear, of the most probable reach.
     rest
@@ -86,7 +152,7 @@ class Posterior:
     prior: Floats
     used: float
     evidence: float
-    reaches: tuple[float, ...]
+    factors: tuple[Factored, ...]
     share: float
     rest: float
 
@@ -95,10 +161,20 @@ class Posterior:
         """Variances of the coefficients `(p,)`."""
         return self.covariance if self.covariance.ndim == 1 else np.diag(self.covariance)
 
+    @property
+    def reaches(self) -> tuple[float, ...]:
+        """The reaches, the most probable one first."""
+        return tuple(factored.reach for factored in self.factors)
+
     @classmethod
     def of(cls, rows: DistinctRows, prior: Prior, reaches: tuple[float, ...], *, whole: bool = True) -> Self:
         """Return the posterior for a prior and some reaches: sums of the weights of all coordinates."""
-        parts = [_Part.of(rows, prior, reach, whole=whole) for reach in reaches]
+        return cls.under(rows, tuple(Factored.of(rows, prior, reach) for reach in reaches), whole=whole)
+
+    @classmethod
+    def under(cls, rows: DistinctRows, factors: tuple[Factored, ...], *, whole: bool = True) -> Self:
+        """Return the posterior of the coefficients of rows whose kernels are known."""
+        parts = [_Part.of(rows, factored, whole=whole) for factored in factors]
         joint = np.array([part.evidence for part in parts])
         shares = softmax(joint)
         means = np.array([part.mean for part in parts])
@@ -108,78 +184,11 @@ class Posterior:
         unknown = shares @ [part.prior for part in parts]
         used = float(shares @ [part.used for part in parts])
         order = np.argsort(-joint, kind="stable")
-        best = tuple(reaches[index] for index in order)
+        best = tuple(factors[index] for index in order)
         evidence, share = float(np.logaddexp.reduce(joint)), parts[order[0]].share
         rest = float(shares @ [part.rest for part in parts])
         covariance = np.asarray(within + _product(between, between, whole=whole))
         return cls(mean, covariance, unknown, used, evidence, best, share, rest)
-
-
-@dataclass(frozen=True, slots=True)
-class _Kernels:
-    """The kernels of the linear part and of the interactions, diagonalised together on contrasts of the rows.
-
-    In d of the directions the linear part varies. In the others, `free - d` of them, there are only interactions.
-
-    Attributes
-    ----------
-    ratios
-        Variance of the linear part in each direction `(d,)`. That of the rest is 1.
-    free
-        Number of all directions.
-    log_scale
-        Logarithm of the determinant of the change to these directions.
-    y, linear, rest, signs
-        In the first d directions: the responses `(d,)`, the covariance of the linear part and of the rest of the
-        coefficients with them `(d, p)`, and the rows `(d, p)`.
-    other_y, other_rest
-        In the other directions: the sum of the squares of the responses, and their products with the covariance of the
-        rest of the coefficients `(p,)`.
-    other_squares
-        In the other directions: the products of the covariances of the rest of the coefficients `(p, p)`.
-    spread
-        Covariance of the rest of the coefficients `(p, p)`. Of both there are only the diagonals `(p,)` unless the
-        whole matrices are wanted.
-    """
-
-    ratios: Floats
-    free: int
-    log_scale: float
-    y: Floats
-    linear: Floats
-    rest: Floats
-    signs: Floats
-    other_y: float
-    other_rest: Floats
-    other_squares: Floats
-    spread: Floats
-
-    @classmethod
-    def of(cls, rows: DistinctRows, prior: Prior, reach: float, *, whole: bool) -> Self:
-        """Return the kernels for a prior and a sum of the weights of coordinates."""
-        signs, root, interactions = rows.signs, prior.root, Interactions.of(prior.weights(reach))
-        u, p = signs.shape
-        lower = np.linalg.cholesky(rows.kernel(interactions, prior.noise))
-        columns = np.column_stack([np.ones(u), rows.y, signs / 2, interactions.with_coefficients(signs, rows.target)])
-        constant, *white = np.split(solve_triangular(lower, columns, lower=True), [1, 2, 2 + p], axis=1)
-        length = float(np.linalg.norm(constant))
-        y, halves, rest = (on_contrasts(one, constant[:, 0], length) for one in white)
-        ratios, basis, linear = _diagonal(halves @ root)
-        own_y, own_rest = basis.T @ y, basis.T @ rest
-        other_y, other_rest = y - basis @ own_y, rest - basis @ own_rest
-        return cls(
-            ratios,
-            u - 1,
-            float(np.log(np.diag(lower)).sum() + np.log(length) - np.log(u) / 2),
-            own_y[:, 0],
-            linear @ root.T,
-            own_rest,
-            basis.T @ halves,
-            float(np.sum(other_y**2)),
-            (other_rest.T @ other_y)[:, 0],
-            _product(other_rest, other_rest, whole=whole),
-            interactions.of_coefficients(rows.target) if whole else interactions.variances(rows.target),
-        )
 
 
 def _diagonal(columns: Floats) -> tuple[Floats, Floats, Floats]:
@@ -199,7 +208,7 @@ def _product(one: Floats, other: Floats, *, whole: bool) -> Floats:
     return np.asarray(one.T @ other if whole else (one * other).sum(axis=0))
 
 
-def on_contrasts(columns: Floats, constant: Floats, length: float) -> Floats:
+def _on_contrasts(columns: Floats, constant: Floats, length: float) -> Floats:
     """Return columns `(u, k)` in an orthonormal basis `(u - 1,)` of what is orthogonal to a constant `(u,)`."""
     mirror = constant.copy()
     mirror[0] += np.copysign(length, mirror[0])
@@ -219,33 +228,35 @@ class _Part:
     rest: float
 
     @classmethod
-    def of(cls, rows: DistinctRows, prior: Prior, reach: float, *, whole: bool) -> Self:
-        """Return the posterior for a prior. Each array over the grid has a row for each linear share."""
-        root, kernels = prior.root, _Kernels.of(rows, prior, reach, whole=whole)
-        precision, free = 1 / (np.outer(_LINEAR, kernels.ratios) + _REST[:, None]), kernels.free
-        squares = np.maximum(precision @ kernels.y**2 + kernels.other_y / _REST, _LEAST * rows.total)
-        log_determinant = np.log(precision).sum(axis=1) - (free - len(kernels.y)) * np.log(_REST)
+    def of(cls, rows: DistinctRows, factored: Factored, *, whole: bool) -> Self:
+        """Return the posterior of the coefficients. Each array over the grid has a row for each linear share."""
+        interactions, y, linear = factored.interactions, factored.y, factored.linear
+        white = factored.white(interactions.with_coefficients(rows.signs, rows.target))
+        rest = factored.basis.T @ white
+        others = white - factored.basis @ rest
+        precision, free = 1 / (np.outer(_LINEAR, factored.ratios) + _REST[:, None]), len(white)
+        other_squares = float(factored.other_y @ factored.other_y)
+        squares = np.maximum(precision @ y**2 + other_squares / _REST, _LEAST * rows.total)
+        log_determinant = np.log(precision).sum(axis=1) - (free - len(y)) * np.log(_REST)
         likelihood = -0.5 * (free * np.log(squares / rows.total) - log_determinant)
-        joint = likelihood - kernels.log_scale + _LOG_PRIOR
+        joint = likelihood - factored.log_scale + _LOG_PRIOR
         chosen = softmax(joint)
-        fitted = precision * kernels.y
-        means = _LINEAR[:, None] * (fitted @ kernels.linear) + _REST[:, None] * (fitted @ kernels.rest)
-        means += kernels.other_rest
+        fitted = precision * y
+        means = _LINEAR[:, None] * (fitted @ linear) + _REST[:, None] * (fitted @ rest) + others.T @ factored.other_y
         mean = np.asarray(chosen @ means)
         between = (means - mean) * np.sqrt(chosen)[:, None]
         # The mean of the variance over its posterior, which is inverse gamma.
         scale = chosen * squares / max(free - 2, 1)
-        parts = (
-            (_LINEAR, kernels.linear, _product(root.T, root.T, whole=whole)),
-            (_REST, kernels.rest, kernels.spread),
-        )
+        spread = interactions.of_coefficients(rows.target) if whole else interactions.variances(rows.target)
+        parts = ((_LINEAR, linear, _product(factored.root.T, factored.root.T, whole=whole)), (_REST, rest, spread))
         before = sum((scale @ share) * spread for share, _, spread in parts)
-        covariance = _product(between, between, whole=whole) + before - (scale @ _REST) * kernels.other_squares
+        covariance = _product(between, between, whole=whole) + before
+        covariance -= (scale @ _REST) * _product(others, others, whole=whole)
         used = 0.0
         for share, one, _ in parts:
-            used += float(np.sum(((chosen * share) @ precision) @ (one * kernels.signs)))
+            used += float(np.sum(((chosen * share) @ precision) @ (one * factored.signs)))
             for other_share, other, _ in parts:
                 covariance -= _product(((scale * share * other_share) @ precision)[:, None] * one, other, whole=whole)
-        share, rest = float(_LINEAR[chosen.argmax()]), float(scale @ _REST)
         unknown = np.diag(before) if whole else before
-        return cls(mean, covariance, unknown, used, float(np.logaddexp.reduce(joint)), share, rest)
+        share, left = float(_LINEAR[chosen.argmax()]), float(scale @ _REST)
+        return cls(mean, covariance, unknown, used, float(np.logaddexp.reduce(joint)), share, left)

@@ -1,6 +1,7 @@
 """The values that designs, estimators and strategies exchange."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -57,6 +58,8 @@ class Sample:
         to rows of all chains, which are -1; None if there is only one chain.
     aim
         Returns the laws that scores `(p,)` stand for, each with its share of a row; None for those of the rows.
+    further
+        The same for further effects of the coordinates, by name; empty without an aim.
     """
 
     coordinates: Floats
@@ -72,6 +75,7 @@ class Sample:
     laws: Laws | None = None
     chains: Ints | None = None
     aim: Aim | None = None
+    further: Mapping[str, Aim] = field(default_factory=dict)
 
     def head(self, n: int) -> "Sample":
         """Return the sample of the first n rows; n must be even if rows are paired."""
@@ -135,7 +139,7 @@ class Sample:
         chains = None if self.paired or self.chains is None else self.chains[m:]
         problem = Problem(
             *(z[m:], y[m:], weights[m:], base, intercept, self.covariance, slopes, exact, self.exhaustive),
-            *(laws, chains, self.aim),
+            *(laws, chains, self.aim, self.further),
         )
         return problem if laws is None or laws.pooled else problem.split()
 
@@ -167,6 +171,8 @@ class Problem:
         The chain of each row `(n,)`, -1 for rows of all chains; None if there is only one.
     aim
         Returns the laws that scores `(p,)` stand for; None for those of the rows.
+    further
+        The same for further effects of the coordinates, by name.
     """
 
     z: Floats
@@ -181,6 +187,7 @@ class Problem:
     laws: Laws | None = None
     chains: Ints | None = None
     aim: Aim | None = None
+    further: Mapping[str, Aim] = field(default_factory=dict)
 
     @property
     def n(self) -> int:

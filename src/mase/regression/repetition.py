@@ -109,7 +109,8 @@ def _rounded(solution: Solution, variance: float, n_rows: int) -> Solution:
     """
     p = len(solution.estimate.gamma)
     variances: Floats = np.full(p, variance * (4 / n_rows if solution.exact else 2))
-    estimate = replace(solution.estimate, covariance=np.diag(variances) if p <= MOST_CORRELATED else variances)
+    spread = np.diag(variances) if p <= MOST_CORRELATED else variances
+    estimate = solution.estimate.every(lambda one: replace(one, covariance=spread))
     others = tuple(_rounded(other, variance, n_rows) for other in solution.others)
     return replace(solution, estimate=estimate, exact=False, interactions=(), others=others)
 
@@ -141,7 +142,8 @@ def _mean(runs: Sequence[Estimate]) -> Estimate:
         np.fill_diagonal(spread, variances)
     else:
         spread[:] = variances
-    return Estimate(gammas.mean(axis=0), spread, runs[0].dof, runs[0].fallback)
+    further = {name: _mean([run.further[name] for run in runs]) for name in runs[0].further}
+    return Estimate(gammas.mean(axis=0), spread, runs[0].dof, runs[0].fallback, further=further)
 
 
 def _n_runs(budget: int, cost: int) -> int:

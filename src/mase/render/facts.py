@@ -11,6 +11,7 @@ from mase.render.pieces import inline
 __all__ = [
     "cost_facts",
     "cut_off",
+    "effect_lines",
     "evidence_facts",
     "explained",
     "interaction_line",
@@ -136,6 +137,20 @@ def interaction_line(attribution: Attribution, name: Callable[[str], str] = inli
     return [f"kept together, beyond the sum of both: {', '.join(pairs)}"] if pairs else []
 
 
+def effect_lines(attribution: Attribution, name: Callable[[str], str] = inline) -> list[str]:
+    """Return a line for each further effect, with the units of largest effect.
+
+    `name` makes words fit for display.
+    """
+    lines = []
+    for effect in (one for one in attribution.responses[0].effects if one in _WHERE):
+        found = attribution.effect(effect)
+        scale = scale_of(found)
+        words = [f"“{name(word.text)}” {scale.interval(word)}" for word in strongest(found, _MOST_NAMED)]
+        lines.append(f"{_WHERE[effect].format(attribution.noun)}: {', '.join(words)}")
+    return lines
+
+
 def zoomed_facts(attribution: Attribution) -> list[str]:
     """Return which units are explained word by word, and the strongest words in them; nothing if none are."""
     found = attribution.zoomed
@@ -203,6 +218,8 @@ def origin(attribution: Attribution) -> list[str]:
 
 _LONGEST_TITLE = 80
 _MOST_NAMED = 3
+# Where a further effect is measured.
+_WHERE = {"kept": "beside few other {}s", "removed": "without the other strong {}s"}
 _MOST_OTHERS = 8
 _PARTS = ("space", "design", "estimator")
 _SETTINGS = {"sigma": "σ", "n_samples": "n"}

@@ -14,6 +14,7 @@ from mase.render.cells import bar, cells
 from mase.render.facts import (
     cost_facts,
     cut_off,
+    effect_lines,
     evidence_facts,
     interaction_line,
     measured,
@@ -267,6 +268,7 @@ def _closing(attribution: Attribution, shown: int) -> list[str]:
     method = f"{inline(str(a.method.get('name')))}, seed {a.seed}"
     link, cut = link_meaning(a), cut_off(a)
     lines = [f"{listed}; {measured(a)}", *([] if link is None else [link]), *interaction_line(a, isolated)]
+    lines += effect_lines(a, isolated)
     lines += [" · ".join(facts) for facts in (quality_facts(a), [*cost_facts(a), method]) if facts]
     lines += [] if cut is None else [f"cut off: {cut}"]
     lines += window_lines(a)

@@ -11,6 +11,7 @@ from mase.render.bars import bars
 from mase.render.facts import (
     cost_facts,
     cut_off,
+    effect_lines,
     evidence_facts,
     interaction_line,
     origin,
@@ -167,7 +168,9 @@ def view_of(
         ),
         classes=_class_rows(a),
         words=_word_rows(a, strongest(a, _n_listed(len(a.words))), scale),
-        pairs=[f"{line[0].upper()}{line[1:]}." for line in interaction_line(a, isolated)],
+        pairs=[
+            f"{line[0].upper()}{line[1:]}." for line in (*interaction_line(a, isolated), *effect_lines(a, isolated))
+        ],
         others=other_responses(a),
         evidence=[f"{fact[0].upper()}{fact[1:]}." for fact in evidence_facts(a, isolated)],
         facts=[f"scores: {unit(a)}", *quality_facts(a), *cost_facts(a)],

@@ -177,7 +177,11 @@ def _response(
         standard_errors=of_units([response.standard_errors for response in found]),
         order=tuple(ranking(scores).tolist()),
         r2=_worst(response.r2 for response in found),
-        effects={name: of_units([response.effects[name] for response in found]) for name in found[0].effects},
+        effects={
+            name: of_units([response.effects[name] for response in found])
+            for name in found[0].effects
+            if all(name in response.effects for response in found)
+        },
         split_half=_worst(response.split_half for response in found),
         r2_held_out=_worst(response.r2_held_out for response in found),
         exact=all(response.exact for response in found),

@@ -116,14 +116,29 @@ def test_chains_that_go_by_draws_find_a_linear_model():
     assert found.problem.n_intercepts == 2 + 4 * 2 * 2
 
 
-def test_scores_stand_for_laws_that_follow_from_them():
-    """A tenth of fair coins; of the rest a quarter keeps what the others mask."""
-    design, up = Focused(complement=0.2), np.arange(30.0)
+@pytest.mark.parametrize("effect", ["removed", "kept"])
+def test_effects_stand_for_laws_that_follow_from_them(effect):
+    """Both have a tenth of fair coins. One masks the strong words, and some rows mask nearly all; the other keeps them."""
+    design, up = Focused(effect=effect), np.arange(30.0)
     sample = design.draw(np.random.default_rng(0), 20, design.distribution(np.ones(30)))
-    laws, rates = sample.aim(up), 0.1 + 0.8 / (1 + np.exp((np.arange(30)[::-1] - 10) / 2))
-    assert laws.shares.mean(axis=1) == pytest.approx([0.1, 0.72, 0.18])
-    assert laws.rates == pytest.approx(np.stack([np.full(30, 0.5), 1 - rates, rates]))
-    assert sample.problem(np.arange(20.0), None).aim(up).rates == pytest.approx(laws.rates)
+    rates = 0.1 + 0.8 / (1 + np.exp((np.arange(30)[::-1] - 10) / 2))
+    wanted = {
+        "removed": ([0.1, 0.2, 0.7], [np.full(30, 0.5), np.full(30, 0.1), 1 - rates]),
+        "kept": ([0.1, 0.3, 0.6], [np.full(30, 0.5), 1 - rates, rates]),
+    }
+    problem = sample.problem(np.arange(20.0), None)
+    (other,) = set(wanted) - {effect}
+    for aims in (sample, problem):
+        assert set(aims.further) == {other}
+        for name, aim in ((effect, aims.aim), (other, aims.further[other])):
+            shares, kept = wanted[name]
+            assert aim(up).shares.mean(axis=1) == pytest.approx(shares)
+            assert aim(up).rates == pytest.approx(np.stack(kept))
+
+
+def test_another_effect_is_refused():
+    with pytest.raises(OptionError, match="effect is 'alone', expected 'removed' or 'kept'"):
+        Focused(effect="alone")
 
 
 @pytest.mark.parametrize(("n_redundant", "least"), [(5, 1.0), (8, 0.9)])

@@ -50,12 +50,13 @@ def test_exact_scores_are_those_of_very_many_samples(method):
     assert exact.cost.n_queries == 256 + 1  # each subset once, and the text again to see whether it is answered alike
     assert not exact.estimate.variances.any()
     assert (exact.split_half, exact.estimate.fallback) == (None, None)
-    n_samples = {"mase": 20_000, "mase-cite": 2_000}.get(method, 100_000)  # these know equal rows
-    many = sampled(smooth(8, seed=4), method, n_samples)
+    knows_equal_rows = {"mase": 20_000, "mase-rationale": 20_000, "mase-cite": 2_000}
+    many = sampled(smooth(8, seed=4), method, knows_equal_rows.get(method, 100_000))
     errors = np.sqrt(many.estimate.variances)
     assert errors.max() < 0.02
     assert np.abs(many.estimate.gamma - exact.estimate.gamma).max() < 4 * errors.max()
-    assert many.r2 == pytest.approx(exact.r2, abs=0.02)  # that of `mase` is of the laws of its rows
+    # That of `mase` is of the rows as they were drawn, and not of those that scores stand for.
+    assert many.r2 == pytest.approx(exact.r2, abs=0.03 if method == "mase-rationale" else 0.02)
 
 
 @pytest.mark.parametrize("estimator", ["ridge", "sparse(tol='auto')", "lasso", "moment", "fixed-ridge"])
@@ -104,15 +105,17 @@ def test_rounds_are_mixed_with_the_mask_rates_of_exact_scores():
     assert found.estimate.gamma == pytest.approx(gamma, abs=1e-12)
 
 
-def test_exact_scores_are_those_of_the_laws_that_they_aim_at():
+@pytest.mark.parametrize(("effect", "shares"), [("removed", (0.1, 0.2, 0.7, 0.0)), ("kept", (0.1, 0.0, 0.3, 0.6))])
+def test_exact_scores_are_those_of_the_laws_that_they_aim_at(effect, shares):
     """They begin with equal mask rates, and each step ranks the scores under the mean of the rates so far."""
     probe, rows = smooth(6, seed=2), every_subset(6)
-    y, found = probe.function(rows), run(probe, "mase", n_samples=64).estimate.gamma
+    y, estimate = probe.function(rows), run(probe, "mase", n_samples=64).estimate
+    found = estimate.gamma if effect == "removed" else estimate.further[effect].gamma
     by_rank = 0.1 + 0.8 / (1 + np.exp((np.arange(6) - 2) / 2))
     out = np.full(6, by_rank.mean())
     for step in range(1, 9):
         above = below = 0.0
-        for share, masked in [(0.1, np.full(6, 0.5)), (0.675, out), (0.225, 1 - out)]:
+        for share, masked in zip(shares, [np.full(6, 0.5), np.full(6, 0.9), out, 1 - out], strict=True):
             chance = np.prod(np.where(rows == 1, 1 - masked, masked), axis=1)
             effects = np.array([chance @ (y * (rows[:, word] - 1 + masked[word])) for word in range(6)])
             above, below = above + share * effects, below + share * masked * (1 - masked)
