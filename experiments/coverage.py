@@ -42,6 +42,8 @@ from mase_paper.experiments.testbeds import TARGETS
 
 BEFORE = "mase+design=focused(chains=1, n_draws=0, softness=4, sparse=0)+estimator=least-squares"
 METHODS = ["mase", BEFORE]
+# What is added to the name of a method, and the names of scores and errors.
+EFFECTS = {"": ("scores", "errors"), ", kept": ("kept", "kept_error")}
 FEWEST_WORDS, SKIPPED, TOP, Z, DIGITS = 12, 80, 5, 1.96, 6
 HERE = Path(__file__).with_suffix("")
 RECORDS = Path(__file__).parents[1] / "build" / "coverage"
@@ -74,13 +76,9 @@ def explain(target: str, args: argparse.Namespace) -> None:
 def explanation(model: Any, method: Method, chosen: Chosen, seed: int, precision: Any) -> dict[str, Any]:
     """Return the record of one explanation."""
     found = mase.Explainer(model, method=method, seed=seed, precision=precision)(chosen.text)
-    return {
-        "row": chosen.row,
-        "seed": seed,
-        "n_queries": found.fit.n_queries,
-        "scores": np.round(found.scores, DIGITS).tolist(),
-        "errors": np.round(found.standard_errors, DIGITS).tolist(),
-    }
+    numbers = {"scores": found.scores, "errors": found.standard_errors, **found.responses[0].effects}
+    rounded = {name: np.round(values, DIGITS).tolist() for name, values in numbers.items()}
+    return {"row": chosen.row, "seed": seed, "n_queries": found.fit.n_queries, **rounded}
 
 
 def records(path: Path) -> list[dict[str, Any]]:
@@ -119,10 +117,12 @@ def by_text(some: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     for one in some:
         groups.setdefault((one["method"], one["row"]), []).append(one)
     for (method, row), group in groups.items():
-        scores, errors = (np.array([one[key] for one in group]) for key in ("scores", "errors"))
         cost = float(np.mean([one["n_queries"] for one in group]))
-        found = {name: round(value, 4) for name, value in covered(scores, errors).items()}
-        yield {"method": method, "row": row, "seeds": len(group), "n_queries": cost, **found}
+        for effect, names in EFFECTS.items():
+            if all(names[0] in one for one in group):
+                scores, errors = (np.array([one[name] for one in group]) for name in names)
+                found = {name: round(value, 4) for name, value in covered(scores, errors).items()}
+                yield {"method": method + effect, "row": row, "seeds": len(group), "n_queries": cost, **found}
 
 
 def table(target: str, texts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -150,7 +150,8 @@ gives. Each figure is the share of the intervals, of {Z} standard errors, that c
 its mean over the other seeds, whose own error is counted. *Highest* are the {TOP} highest words of the long run (± is
 a 95 % interval over texts), *worst text* is the lowest share of a text, *shown* are the {TOP} words that each
 explanation shows as the highest, and *others* are all but the highest. *Error* is the root mean square of the standard
-errors over the standard deviation of the scores across seeds. `experiments/coverage.py` made this page; its first lines
+errors over the standard deviation of the scores across seeds. *Kept* is the second effect of the words, from the same
+explanations ([what it is](../../docs/reading.md#the-numbers)). `experiments/coverage.py` made this page; its first lines
 say how to repeat it. The first {SKIPPED} texts of each target are left out, because the errors were chosen on some of
 those, or had been seen to fail there.
 """

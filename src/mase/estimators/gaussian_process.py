@@ -1,5 +1,6 @@
 """Regression with interactions as a random part: what rows of zeros and ones leave open is what was not asked."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -231,18 +232,16 @@ class _Solved:
         The laws are a mean over the ends of several ways, each with an error of the scores.
         """
 
-        def scores(laws: Laws) -> Floats:
-            target = Coefficients.of(laws)
-            return np.asarray(sum(part.influence.mean(target) for part in self.parts) / self.n_blocks)
-
-        def end(error: Floats) -> Laws:
-            return settled(aim, lambda laws: scores(laws) + error, len(error))
+        def scores(ways: Sequence[Laws]) -> Floats:
+            targets = [Coefficients.of(laws) for laws in ways]
+            return np.asarray(sum(part.influence.means(targets) for part in self.parts) / self.n_blocks)
 
         spread = np.sqrt(np.maximum(sum(part.variances for part in self.parts), 0)) / self.n_blocks
         noise = spread * np.random.default_rng(0).standard_normal((_PAIRS, len(spread)))
-        ends = [end(error) for error in (*noise, *-noise)]
+        errors = np.concatenate([noise, -noise])
+        ends = settled(aim, lambda ways: scores(ways) + errors, len(spread), len(errors))
         laws = replace(ends[0], rates=np.mean([end.rates for end in ends], axis=0))
-        return self.under(laws, _AIMED * np.var([scores(end) for end in ends], axis=0))
+        return self.under(laws, _AIMED * scores(ends).var(axis=0))
 
     def under(self, laws: Laws, moved: Floats) -> Estimate:
         """Return the estimate under some laws, to whose variances those of what they change `(p,)` are added."""

@@ -1,6 +1,7 @@
 """Interactions of zeros and ones as a random function: its kernel, and exact integrals over the laws of rows."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import Self
 
 import numpy as np
@@ -44,6 +45,11 @@ class Coefficients:
         apart = np.sqrt(shares)[:, None] * (means - centres)
         inside = np.linalg.cholesky(np.eye(len(shares)) + (apart * precisions) @ apart.T)
         return cls(shares, means, centres, precisions, solve_triangular(inside, apart * precisions, lower=True))
+
+    @classmethod
+    def joined(cls, targets: Sequence[Self]) -> Self:
+        """Return all laws of several coefficients, one after the other."""
+        return cls(*(np.concatenate([getattr(one, field.name) for one in targets]) for field in fields(cls)))
 
     def solved(self, values: Floats) -> Floats:
         """Return the coefficients `(n, p)` of responses whose covariances with the signs are `values` `(n, p)`.
@@ -95,12 +101,17 @@ class Interactions:
         found = products @ even + signs * (products @ odd)
         return np.asarray(target.solved(found) - 2 * np.exp(-self.log_norm) * self.weights * signs)
 
-    def pulled(self, signs: Floats, target: Coefficients, pulls: Floats) -> Floats:
-        """Return the sum over rows `(p,)` of these covariances, times numbers `(u,)`."""
-        products, even, odd = self._with_values(signs, target)
+    def pulled(self, signs: Floats, targets: Sequence[Coefficients], pulls: Floats) -> Floats:
+        """Return the sums over rows of these covariances, times numbers `(u,)`, for w targets: `(w, p)`."""
+        every = Coefficients.joined(targets)
+        products, even, odd = self._with_values(signs, every)
         products *= pulls[:, None]
-        found = products.sum(axis=0) @ even + ((products.T @ signs) * odd).sum(axis=0)
-        return np.asarray(target.solved(found[None])[0] - 2 * np.exp(-self.log_norm) * self.weights * (pulls @ signs))
+        found = products.sum(axis=0)[:, None] * even + (products.T @ signs) * odd
+        starts = np.cumsum([0, *(len(target.shares) for target in targets[:-1])])
+        sums = np.add.reduceat(found, starts)
+        linear = 2 * np.exp(-self.log_norm) * self.weights * (pulls @ signs)
+        solved = [target.solved(one[None])[0] for target, one in zip(targets, sums, strict=True)]
+        return np.asarray(np.stack(solved) - linear)
 
     def _with_values(self, signs: Floats, target: Coefficients) -> tuple[Floats, Floats, Floats]:
         """Return what the covariance `(u, p)` of values at rows with signs under the laws is made of.

@@ -1,5 +1,6 @@
 """The designed regression: draw rows from a design, evaluate the model and solve for the coefficients."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -188,10 +189,12 @@ class Regression:
         """Fit all rows, whose class scores are known, under laws that follow from the coefficients under them."""
         responses = oracle.respond(scores)
 
-        def under(laws: Laws) -> Floats:
-            return coefficients(self.estimator, design.every(distribution, laws).problem(responses, None))
+        def under(ways: Sequence[Laws]) -> Floats:
+            samples = [design.every(distribution, laws) for laws in ways]
+            return np.stack([coefficients(self.estimator, sample.problem(responses, None)) for sample in samples])
 
-        sample = design.every(distribution, settled(aim, under, oracle.size))
+        (laws,) = settled(aim, under, oracle.size)
+        sample = design.every(distribution, laws)
         problem = sample.problem(responses, None)
         estimate = self._fit(oracle, sample, responses, problem)
         return _Fitted(Answered(sample, scores, None), responses, problem, estimate)

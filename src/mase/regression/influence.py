@@ -1,5 +1,6 @@
 """What each row adds to the coefficients of a Gaussian process, under any laws."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -56,9 +57,9 @@ class Influence:
         pulls = inside.T @ (linear * spread[:, None] * factored.linear)
         return cls(rows, factored.interactions, inside, outside, spread, solved, known, pulls, rest)
 
-    def mean(self, target: Coefficients) -> Floats:
-        """Return the mean of the coefficients `(p,)` under any laws."""
-        rest = self.interactions.pulled(self.rows.signs, target, self.rest * self.solved)
+    def means(self, targets: Sequence[Coefficients]) -> Floats:
+        """Return the means of w coefficients `(w, p)`, each under laws of its own."""
+        rest = self.interactions.pulled(self.rows.signs, targets, self.rest * self.solved)
         return np.asarray(self.rows.y @ self.linear + rest)
 
     def changes(self, target: Coefficients) -> tuple[Floats, Floats]:

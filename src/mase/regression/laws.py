@@ -1,6 +1,6 @@
 """The laws that rows of zeros and ones stand for."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -72,15 +72,17 @@ Aim = Callable[[Floats], Laws]
 _STEPS = 8
 
 
-def settled(aim: Aim, under: Callable[[Laws], Floats], p: int) -> Laws:
-    """Return the laws that follow from the scores `(p,)` under them, beginning with those for p equal scores.
+def settled(aim: Aim, under: Callable[[Sequence[Laws]], Floats], p: int, n_ways: int = 1) -> list[Laws]:
+    """Return the laws that follow from the scores under them, beginning with those for p equal scores, on several ways.
 
-    The laws of a step are the mean of those for the scores of all steps before (fictitious play, Brown 1951). So where
-    two words change places with each step, both get the mean. Several laws may follow from their own scores. From equal
-    scores on, words that may be exchanged keep equal ones.
+    `under` returns the scores `(w, p)` on w ways. The laws of a step are the mean of those for the scores of all steps
+    before (fictitious play, Brown 1951). So where two words change places with each step, both get the mean. Several
+    laws may follow from their own scores. From equal scores on, words that may be exchanged keep equal ones.
     """
-    laws = aim(np.zeros(p))
+    ways = [aim(np.zeros(p))] * n_ways
     for step in range(2, _STEPS + 1):
-        more = aim(under(laws))
-        laws = replace(laws, rates=laws.rates + (more.rates - laws.rates) / step)
-    return laws
+        ways = [
+            replace(laws, rates=laws.rates + (aim(scores).rates - laws.rates) / step)
+            for laws, scores in zip(ways, under(ways), strict=True)
+        ]
+    return ways

@@ -219,7 +219,7 @@ def origin(attribution: Attribution) -> list[str]:
 _LONGEST_TITLE = 80
 _MOST_NAMED = 3
 # Where a further effect is measured.
-_WHERE = {"kept": "beside few other {}s", "removed": "without the other strong {}s"}
+_WHERE = {"kept": "with the other strong {}s alone", "removed": "without the other strong {}s"}
 _MOST_OTHERS = 8
 _PARTS = ("space", "design", "estimator")
 _SETTINGS = {"sigma": "σ", "n_samples": "n"}

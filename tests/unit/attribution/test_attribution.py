@@ -1,5 +1,7 @@
 """Tests of `mase.attribution.attribution`."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.attributions import attribution, two_fields
@@ -38,6 +40,40 @@ def test_another_response_can_come_first():
     assert "Attribution for neg" in repr(other)
     with pytest.raises(UnknownNameError, match="did you mean 'neg'"):
         made.of("negg")
+
+
+def test_an_effect_can_be_the_score():
+    made = two_fields()
+    kept = {"kept": (0.25, -1.0, 0.5), "kept_error": (0.1, 0.2, 0.3)}
+    first = replace(made.responses[0], effects=kept, r2=0.9, split_half=0.8)
+    found = replace(made, responses=(first, made.responses[1])).effect("kept")
+    assert found.scores.tolist() == [0.25, -1.0, 0.5]
+    assert found.standard_errors.tolist() == [0.1, 0.2, 0.3]
+    assert [word.text for word in found.top(2)] == ["Dull", "Great"]
+    assert [response.name for response in found.responses] == ["pos"]
+    assert (found.r2, found.fit.split_half, found.responses[0].effects) == (None, None, {})
+    for name in ("keptt", "kept_error"):
+        with pytest.raises(UnknownNameError, match="kept"):
+            replace(made, responses=(first,)).effect(name)
+    with pytest.raises(UnknownNameError, match="effect"):
+        made.effect("kept")
+
+
+def test_a_run_has_both_effects_whichever_is_the_score():
+    """They are exact where all subsets of the words are asked, and the same from the same samples."""
+
+    def predict(texts):
+        return [[0.1, 0.9] if {"truly", "great"} <= set(text.split()) else [0.6, 0.4] for text in texts]
+
+    for text in ("a truly great film", " ".join(f"w{n}" for n in range(20)) + " truly great"):
+        default, rationale = (
+            mase.Explainer(predict, method=method, n_samples=200)(text, target=1)
+            for method in ("mase", "mase-rationale")
+        )
+        assert default.effect("kept").scores == pytest.approx(rationale.scores, abs=1e-12)
+        assert rationale.effect("removed").scores == pytest.approx(default.scores, abs=1e-12)
+        assert rationale.effect("removed").standard_errors == pytest.approx(default.standard_errors, abs=1e-12)
+        assert rationale.scores.max() > 1.2 * default.scores.max()  # each is of use only beside the other
 
 
 def test_top_lists_follow_the_order_of_the_method():

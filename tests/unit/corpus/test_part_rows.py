@@ -21,7 +21,7 @@ ROWS = {
     ],
     "units": [
         {"id": "a", "row": 10, "response": response, "position": position, "field": field, "start": start,
-         "end": start + 2, "text": "ab", "score": 0.5, "standard_error": None, "leave_one_out": None, "rank": 1}
+         "end": start + 2, "text": "ab", "score": 0.5, "kept": 0.2, "kept_error": 0.1, "rank": 1}
         for response in ("pos", "neg")
         for position, (field, start) in enumerate([("one", 0), ("one", 3), ("two", 0)])
     ],
@@ -61,7 +61,8 @@ def test_rows_of_a_run(table):
         ("responses", 0, {"r2": 1.5}),
         *(("units", 2, {"score": value}) for value in (None, np.nan, -np.inf)),
         *(("units", 2, {"standard_error": value}) for value in (-1.0, np.nan, np.inf)),
-        ("units", 2, {"leave_one_out": np.inf}),
+        *(("units", 2, {name: np.inf}) for name in ("removed", "kept")),
+        *(("units", 2, {f"{name}_error": value}) for name in ("removed", "kept") for value in (-1.0, np.nan)),
         ("units", 2, {"rank": 0}),
         ("units", 1, {"position": 2}),
         ("units", 3, {"position": 3}),

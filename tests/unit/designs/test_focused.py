@@ -118,7 +118,7 @@ def test_chains_that_go_by_draws_find_a_linear_model():
 
 @pytest.mark.parametrize("effect", ["removed", "kept"])
 def test_effects_stand_for_laws_that_follow_from_them(effect):
-    """Both have a tenth of fair coins. One masks the strong words, and some rows mask nearly all; the other keeps them."""
+    """One masks the strong words, and all words in some rows; the other keeps the strong words."""
     design, up = Focused(effect=effect), np.arange(30.0)
     sample = design.draw(np.random.default_rng(0), 20, design.distribution(np.ones(30)))
     rates = 0.1 + 0.8 / (1 + np.exp((np.arange(30)[::-1] - 10) / 2))
