@@ -2,10 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from math import fsum
-from numbers import Integral
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -14,19 +12,18 @@ from mase.attribution.answer import Answer
 from mase.attribution.citations import Citation, cited
 from mase.attribution.document import Token, Unit
 from mase.attribution.evidence import Evidence
-from mase.attribution.expected import chosen, expected_probability
+from mase.attribution.expected import expected_probability, expected_response
 from mase.attribution.fit import Fit, Note
 from mase.attribution.frame import frame
 from mase.attribution.interaction import Interaction
 from mase.attribution.noun import noun_of
 from mase.attribution.prediction import Prediction
-from mase.attribution.response import Response, ranking
+from mase.attribution.response import By, Response
 from mase.attribution.rows import COLUMNS, rows
 from mase.attribution.verdict import Verdict, verdict_on
 from mase.attribution.window import Window
 from mase.attribution.word import Word, words_of
 from mase.document import Document, Field
-from mase.errors import OptionError
 from mase.registry import unknown
 from mase.text import Span, Truncation
 
@@ -34,8 +31,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Attribution", "By"]
-
-By = Literal["order", "score", "magnitude"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,23 +189,14 @@ class Attribution:
         return replace(self, responses=(first, *others), fit=replace(self.fit, split_half=first.split_half))
 
     def effect(self, name: str) -> Self:
-        """Return the attribution with a further effect of the first response as its scores.
+        """Return the attribution with a further effect of the first response as its scores, such as ``kept`` of `mase`.
 
-        `mase` has ``kept``: what a unit brings with it where most other units are masked, but for strong ones. Its
-        scores are what is lost without the unit where most other strong units are masked. `mase-rationale` has that
-        one, ``removed``, beside its scores. Nothing is evaluated. There is no fit and no other response.
+        `Response` says what the effects are. Nothing is evaluated. There is no fit and no other response.
 
         Raises
         ------
         UnknownNameError
             If the method has no such effect.
-
-        Examples
-        --------
-        >>> import mase
-        >>> found = mase.explain("not bad", lambda texts: [[0.2, 0.8] if "not bad" in t else [0.9, 0.1] for t in texts])
-        >>> [word.text for word in found.effect("kept").top(1)]
-        ['not']
         """
         first = self.responses[0].effect(name)
         return replace(self, responses=(first,), fit=replace(self.fit, split_half=None), zoomed=None)
@@ -231,13 +217,8 @@ class Attribution:
         OptionError
             If k is negative, or `by` is none of the three.
         """
-        if isinstance(k, bool) or not isinstance(k, Integral) or k < 0:
-            raise OptionError(f"k is {k!r}, expected an integer >= 0")
-        if by not in ("order", "score", "magnitude"):
-            raise OptionError(f"by is {by!r}, expected 'order', 'score' or 'magnitude'")
-        order = self.order if by == "order" else ranking(np.abs(self.scores) if by == "magnitude" else self.scores)
         words = self.word_scores
-        return tuple(words[index] for index in order[: int(k)])
+        return tuple(words[index] for index in self.responses[0].best(k, by))
 
     def expected_without(self, units: Iterable[int]) -> float | None:
         """Return the response that the scores lead to expect with these units masked: the response minus their scores.
@@ -250,10 +231,7 @@ class Attribution:
         OptionError
             If one is not the index of a unit.
         """
-        first, out = self.responses[0], chosen(units, len(self.units))
-        if not self.signed or self.windows or (first.scores and all(error is None for error in first.standard_errors)):
-            return None
-        return self.response - fsum(first.scores[unit] for unit in out)
+        return expected_response(self, units)
 
     def expected_probability_without(self, units: Iterable[int]) -> float | None:
         """Return the probability of the explained class that belongs to `expected_without`.

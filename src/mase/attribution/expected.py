@@ -1,7 +1,7 @@
 """What the scores lead to expect when units are masked."""
 
 from collections.abc import Callable, Iterable, Mapping
-from math import exp, isclose
+from math import exp, fsum, isclose
 from numbers import Integral
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ from mase.errors import OptionError
 if TYPE_CHECKING:
     from mase.attribution.attribution import Attribution
 
-__all__ = ["chosen", "expected_probability"]
+__all__ = ["chosen", "expected_probability", "expected_response"]
 
 # The largest relative difference between a probability and the one that its link leads back to.
 _SAME = 1e-4
@@ -31,6 +31,22 @@ def chosen(units: Iterable[int], n: int) -> tuple[int, ...]:
         if isinstance(unit, bool) or not isinstance(unit, Integral) or not 0 <= unit < n:
             raise OptionError(f"unit is {unit!r}, expected the index of a unit, from 0 to {n - 1}")
     return tuple(map(int, found))
+
+
+def expected_response(found: "Attribution", units: Iterable[int]) -> float | None:
+    """Return the response that the scores lead to expect with these units masked.
+
+    None if the scores have no sign, are not estimates, or are effects on the responses of several windows.
+
+    Raises
+    ------
+    OptionError
+        If one is not the index of a unit.
+    """
+    first, out = found.responses[0], chosen(units, len(found.units))
+    if not found.signed or found.windows or (first.scores and all(error is None for error in first.standard_errors)):
+        return None
+    return first.value - fsum(first.scores[unit] for unit in out)
 
 
 def expected_probability(found: "Attribution", response: float) -> float | None:

@@ -3,16 +3,20 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import isnan
+from numbers import Integral
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
 from mase.arrays import Floats, Ints, as_floats
 from mase.attribution.interaction import Interaction
+from mase.errors import OptionError
 from mase.registry import unknown
 
-__all__ = ["EFFECTS", "Response", "error_of", "ranking"]
+__all__ = ["EFFECTS", "By", "Response", "error_of", "ranking"]
+
+By = Literal["order", "score", "magnitude"]
 
 # The effects of a unit between which a method may tell: of `mase` the first is the score.
 EFFECTS = ("removed", "kept")
@@ -145,6 +149,22 @@ class Response:
             interactions=interactions,
             effects=dict(effects),
         )
+
+    def best(self, k: int, by: By = "order") -> Ints:
+        """Return the indices of the k best units: in the order of the method, by signed or by absolute score.
+
+        Raises
+        ------
+        OptionError
+            If k is negative, or `by` is none of the three.
+        """
+        if isinstance(k, bool) or not isinstance(k, Integral) or k < 0:
+            raise OptionError(f"k is {k!r}, expected an integer >= 0")
+        if by not in get_args(By):
+            raise OptionError(f"by is {by!r}, expected 'order', 'score' or 'magnitude'")
+        scores = np.array(self.scores, dtype=np.float64)
+        order = self.order if by == "order" else ranking(np.abs(scores) if by == "magnitude" else scores)
+        return np.array(order[: int(k)], dtype=np.int64)
 
     def effect(self, name: str) -> Self:
         """Return the response with one of its further effects as the scores.

@@ -48,7 +48,7 @@ def test_weights_of_eight_bits_are_smaller_and_nearly_right(exported, tmp_path, 
     assert sizes[0] < 3_000_000
     assert {file.name for file in (tmp_path / "new").iterdir()} == {"int8"}
     difference = np.abs(model.predict(TEXTS) - exported.predict(TEXTS)).max()
-    assert 1e-6 < difference < 0.1
+    assert 1e-6 < difference < 0.02  # also on processors whose sums of products of 8 bits overflow
     assert not caplog.records
 
 

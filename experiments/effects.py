@@ -1,0 +1,138 @@
+"""Choose what the two effects of a word stand for: the shares of the laws of the design `focused`.
+
+Validation texts that a classifier predicts correctly are explained with 1,000 samples under every candidate, from the
+same rows, and the words are ranked by its scores. Every text goes to RECORDS as a line of JSON for each candidate as
+soon as it is done, so that an interrupted run continues where it stopped. Targets may run side by side:
+
+    python experiments/effects.py DATA_DIR lstm-reuters --n-texts 40
+
+Without a target, the page `experiments/effects/effects.md` is written:
+
+    python experiments/effects.py DATA_DIR
+"""
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from complement import KS, SHOWN, records, summary, table
+
+from mase.arrays import Floats
+from mase.designs.focused import Focused
+from mase.methods import Method, resolve
+from mase.metrics import METRICS
+from mase.metrics.evaluator import Evaluator
+from mase.models.runtime import configure
+from mase.regression.laws import Aim, Laws
+from mase_paper.experiments.cached_model import CachedModel
+from mase_paper.experiments.selection import choose
+from mase_paper.experiments.testbeds import TARGETS
+
+# Shares of fair coins, of rows that mask every word with the highest rate, of rows that mask the strong words, and of
+# rows that keep them. `mase` and `mase-rationale` are the ones that were chosen.
+CANDIDATES = {
+    "mase": (0.1, 0.2, 0.7, 0.0),
+    "one effect (before)": (0.1, 0.0, 0.675, 0.225),
+    "removed, .3 0 .7 0": (0.3, 0.0, 0.7, 0.0),
+    "removed, .1 .1 .8 0": (0.1, 0.1, 0.8, 0.0),
+    "removed, .1 .3 .6 0": (0.1, 0.3, 0.6, 0.0),
+    "fair coins": (1.0, 0.0, 0.0, 0.0),
+    "mase-rationale": (0.1, 0.0, 0.3, 0.6),
+    "kept, .1 0 .4 .5": (0.1, 0.0, 0.4, 0.5),
+    "kept, 0 0 .3 .7": (0.0, 0.0, 0.3, 0.7),
+}
+HERE = Path(__file__).with_suffix("")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate(Focused):
+    """The design `focused` with one effect of other shares."""
+
+    of_laws: tuple[float, ...] = CANDIDATES["mase"]
+
+    @property
+    def further(self) -> Mapping[str, Aim]:
+        """No further effects."""
+        return {}
+
+    def aim(self, gamma: Floats) -> Laws:
+        """Return the laws that scores gamma `(p,)` stand for."""
+        rates, every = self._rates(gamma[None])[0], np.ones(len(gamma))
+        kept = np.stack([0.5 * every, (1 - self.p_high) * every, 1 - rates, rates])
+        return Laws(np.array(self.of_laws)[:, None], kept).rows(slice(None))
+
+
+def method_of(name: str) -> Method:
+    """Return the method of a candidate."""
+    return replace(resolve("mase", design=Candidate(of_laws=CANDIDATES[name]), n_samples=1000), name=name)
+
+
+def explain(target: str, args: argparse.Namespace) -> None:
+    """Write the records of a target that its file lacks."""
+    model = TARGETS[target].load(args.models)
+    split = TARGETS[target].split("validation", args.data_dir)
+    metrics: dict[str, Any] = {"Delta Accuracy": METRICS["delta-accuracy"](ks=KS)}
+    metrics |= {name: METRICS[name]() for name in list(SHOWN)[1:]}
+    cached, path = CachedModel(model), args.records / f"{target}.jsonl"
+    evaluator = Evaluator(cached, methods=[method_of(name) for name in CANDIDATES], metrics=metrics, units="wordpunct")
+    done = {one["row"] for one in records(path)}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        for chosen in islice(choose(model, split, 0), args.n_texts):
+            if chosen.row in done:
+                continue
+            lines = []
+            for name, found in evaluator(chosen.text).by_method.items():
+                assert found is not None
+                values = list(zip((metric for metric, _ in evaluator.columns), found.values, strict=True))
+                line = {"method": name, "row": chosen.row, "n_queries": found.n_queries} | summary(values)
+                lines.append(json.dumps(line) + "\n")
+            file.write("".join(lines))
+            file.flush()
+            cached.clear()
+
+
+INTRODUCTION = """\
+# What the two effects of a word stand for
+
+Validation texts, explained with 1,000 samples. All candidates have the same rows, and differ in the laws that the
+scores stand for: the four figures are the shares of fair coins, of rows that mask every word with the rate .9, of rows
+that mask the strong words, and of rows that keep them. Delta Accuracy is the mean over k = 1 ... 15. Below each figure:
+by how much `mase` is ahead on the same texts, with a paired 95 % interval (a bootstrap over texts); of sufficiency,
+lower is better. `experiments/effects.py` made this page; its first lines say how to repeat it.
+[The decision](../../docs/decisions/2026-11-24-two-effects.md) says what follows.
+"""
+
+
+def report(folder: Path) -> None:
+    """Write the page."""
+    by_target: dict[str, Sequence[Mapping[str, Any]]] = {
+        target: some for target in TARGETS if (some := records(folder / f"{target}.jsonl"))
+    }
+    tables: Iterator[str] = (line for target, some in by_target.items() for line in table(target, some))
+    (HERE / "effects.md").write_text("\n".join([INTRODUCTION, *tables]).rstrip("\n") + "\n", encoding="utf-8")
+
+
+def main() -> None:
+    """Explain the texts of a target, or write the page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data_dir")
+    parser.add_argument("target", nargs="?", choices=list(TARGETS), help="whose texts are explained")
+    parser.add_argument("--n-texts", type=int, default=40)
+    parser.add_argument("--models", type=Path, default=Path("confirmation-models"), help="of `make confirmation`")
+    parser.add_argument("--records", type=Path, default=HERE / "records")
+    args = parser.parse_args()
+    configure(1)
+    if args.target is None:
+        report(args.records)
+    else:
+        explain(args.target, args)
+
+
+if __name__ == "__main__":
+    main()
