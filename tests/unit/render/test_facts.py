@@ -9,6 +9,7 @@ from tests.attributions import attribution
 from mase.attribution import Fit, Interaction, Prediction
 from mase.render.facts import (
     cost_facts,
+    effect_lines,
     interaction_line,
     measured,
     origin,
@@ -70,6 +71,22 @@ def test_the_strongest_pairs_have_a_line():
     assert interaction_line(attribution(interactions=(exact,), exact=True)) == [start]
     (line,) = interaction_line(attribution(interactions=(pair,) * 5))
     assert line.count("×") == 3
+
+
+@pytest.mark.parametrize("effect", ["kept", "removed"])
+def test_further_effects_have_a_line_on_pages_and_terminals(effect):
+    plain = attribution("good bad film a b", [0.5, -0.25, 0.125, 0, 0])
+    values, errors = (0.1, -0.3, 0.2, 0.02, 0.0), (0.01, 0.02, 0.0, 0.0, 0.0)
+    found = replace(
+        plain, responses=(replace(plain.responses[0], effects={effect: values, f"{effect}_error": errors}),)
+    )
+    (line,) = effect_lines(found)
+    assert line.endswith(": “bad” −0.300 ± 0.040, “film” +0.200 ± 0.000, “good” +0.100 ± 0.020")
+    where = line.partition(":")[0]
+    for screen in (lambda one: page([one]), summary):
+        assert where[1:] in screen(found)
+        assert where[1:] not in screen(plain)
+    assert effect_lines(plain) == []
 
 
 @pytest.mark.parametrize("made", [attribution, cited])

@@ -238,3 +238,18 @@ def test_windows_without_units_are_told():
     assert [f"{len(TEXT[window.end :].strip()):,} of" in note.message for note in found.notes] == [True]
     everywhere = mase.Explainer(additive(), units=r"re:\bw[0-9]*5\b", **OPTIONS)(TEXT, target="yes")
     assert "cut-off" not in {note.code for note in everywhere.notes}
+
+
+def test_the_second_effect_of_a_unit_is_of_the_same_window():
+    """Where two words take from each other, each adds less where the other one is kept."""
+    options = OPTIONS | {"method": "mase", "n_samples": 300}
+    found = mase.Explainer(paired(64, 66), **options)(TEXT, target="yes")
+    kept = found.effect("kept")
+    assert [number(word) for word in kept.words] == list(range(150))
+    changed = kept.scores - found.scores
+    assert {number(found.words[unit]) for unit in np.argsort(-abs(changed))[:2]} == {64, 66}
+    others = [number(word) not in (64, 66) for word in found.words]
+    assert kept.scores[others] == pytest.approx(
+        [worth(number(word)) for word in np.array(found.words)[others]], abs=0.1
+    )
+    assert loads(dumps(found)) == found
