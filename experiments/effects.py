@@ -60,11 +60,11 @@ class Candidate(Focused):
         """No further effects."""
         return {}
 
-    def aim(self, gamma: Floats) -> Laws:
-        """Return the laws that scores gamma `(p,)` stand for."""
-        rates, every = self._rates(gamma[None])[0], np.ones(len(gamma))
-        kept = np.stack([0.5 * every, (1 - self.p_high) * every, 1 - rates, rates])
-        return Laws(np.array(self.of_laws)[:, None], kept).rows(slice(None))
+    def aim(self, gamma: Floats) -> list[Laws]:
+        """Return the laws that each of w scores `(w, p)` stands for."""
+        shares, rates, every = np.array(self.of_laws), self._rates(gamma), np.ones(gamma.shape)
+        kept = np.stack([0.5 * every, (1 - self.p_high) * every, 1 - rates, rates], axis=1)[:, shares > 0]
+        return [Laws(shares[shares > 0][:, None], one) for one in kept]
 
 
 def method_of(name: str) -> Method:

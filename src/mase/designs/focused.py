@@ -149,8 +149,8 @@ class Focused:
         """Return all rows, weighted by their probabilities under laws that each have a share of a row."""
         return every_under(laws, distribution)
 
-    def aim(self, gamma: Floats) -> Laws:
-        """Return the laws that scores gamma `(p,)` stand for, each with its share of a row."""
+    def aim(self, gamma: Floats) -> list[Laws]:
+        """Return the laws that each of w scores `(w, p)` stands for, with their shares of a row."""
         return self._laws(self.effect, gamma)
 
     @property
@@ -158,13 +158,11 @@ class Focused:
         """The laws that the other effect stands for."""
         return {name: partial(self._laws, name) for name in _SHARES if name != self.effect}
 
-    def _laws(self, effect: str, gamma: Floats) -> Laws:
-        """Return the laws that effects gamma `(p,)` stand for, each with its share of a row."""
-        rates, every = self._rates(gamma[None])[0], np.ones(len(gamma))
-        laws = Laws(
-            np.array(_SHARES[effect])[:, None], np.stack([0.5 * every, (1 - self.p_high) * every, 1 - rates, rates])
-        )
-        return laws.rows(slice(None))
+    def _laws(self, effect: str, gamma: Floats) -> list[Laws]:
+        """Return the laws that each of w effects `(w, p)` stands for, with their shares of a row."""
+        shares, rates, every = np.array(_SHARES[effect]), self._rates(gamma), np.ones(gamma.shape)
+        kept = np.stack([0.5 * every, (1 - self.p_high) * every, 1 - rates, rates], axis=1)[:, shares > 0]
+        return [Laws(shares[shares > 0][:, None], one) for one in kept]
 
     def _rates(self, gamma: Floats) -> Floats:
         """Return the probability of each word to be masked `(d, p)` for d rankings, by coefficients `(d, p)`."""

@@ -39,9 +39,11 @@ class Coefficients:
     def of(cls, laws: Laws) -> Self:
         """Return the coefficients on rows of some laws, by their shares."""
         shares, means = laws.shares.mean(axis=1), 2 * laws.rates - 1
-        centres = np.broadcast_to(shares @ means, means.shape) if laws.pooled else means
         variances = shares @ (1 - means**2)
         precisions = np.divide(1, variances, out=np.zeros_like(variances), where=variances > 0)
+        if not laws.pooled:
+            return cls(shares, means, means, precisions, np.zeros((1, len(variances))))
+        centres = np.broadcast_to(shares @ means, means.shape)
         apart = np.sqrt(shares)[:, None] * (means - centres)
         inside = np.linalg.cholesky(np.eye(len(shares)) + (apart * precisions) @ apart.T)
         return cls(shares, means, centres, precisions, solve_triangular(inside, apart * precisions, lower=True))

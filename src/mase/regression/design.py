@@ -1,6 +1,6 @@
 """The protocols of designs, which draw the rows of a regression."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -86,8 +86,8 @@ class AimedDesign(Design, Protocol):
         """The aims of further effects, by name."""
         ...
 
-    def aim(self, gamma: Floats) -> Laws:
-        """Return the laws that scores gamma `(p,)` stand for, each with its share of a row."""
+    def aim(self, gamma: Floats) -> Sequence[Laws]:
+        """Return the laws that each of w scores `(w, p)` stands for, with their shares of a row."""
         ...
 
     def every(self, distribution: Distribution, laws: Laws) -> Sample:

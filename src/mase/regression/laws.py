@@ -65,8 +65,8 @@ class Laws:
         return replace(self, shares=shares, rates=rates, independent=independent, pooled=pooled)
 
 
-# Returns the laws that scores `(p,)` stand for.
-Aim = Callable[[Floats], Laws]
+# Returns the laws that each of w scores `(w, p)` stands for.
+Aim = Callable[[Floats], Sequence[Laws]]
 
 # Steps to the laws that follow from their own scores.
 _STEPS = 8
@@ -79,10 +79,10 @@ def settled(aim: Aim, under: Callable[[Sequence[Laws]], Floats], p: int, n_ways:
     before (fictitious play, Brown 1951). So where two words change places with each step, both get the mean. Several
     laws may follow from their own scores. From equal scores on, words that may be exchanged keep equal ones.
     """
-    ways = [aim(np.zeros(p))] * n_ways
+    ways = [*aim(np.zeros((1, p)))] * n_ways
     for step in range(2, _STEPS + 1):
         ways = [
-            replace(laws, rates=laws.rates + (aim(scores).rates - laws.rates) / step)
-            for laws, scores in zip(ways, under(ways), strict=True)
+            replace(laws, rates=laws.rates + (more.rates - laws.rates) / step)
+            for laws, more in zip(ways, aim(under(ways)), strict=True)
         ]
     return ways

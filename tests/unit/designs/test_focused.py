@@ -132,8 +132,10 @@ def test_effects_stand_for_laws_that_follow_from_them(effect):
         assert set(aims.further) == {other}
         for name, aim in ((effect, aims.aim), (other, aims.further[other])):
             shares, kept = wanted[name]
-            assert aim(up).shares.mean(axis=1) == pytest.approx(shares)
-            assert aim(up).rates == pytest.approx(np.stack(kept))
+            first, second = aim(np.stack([up, -up]))
+            assert first.shares.mean(axis=1) == pytest.approx(shares)
+            assert first.rates == pytest.approx(np.stack(kept))
+            assert second.rates == pytest.approx(np.stack(kept)[:, ::-1])
 
 
 def test_another_effect_is_refused():

@@ -29,20 +29,33 @@ def test_laws_that_follow_from_their_scores_are_a_mean_where_words_change_places
     """Two words, of which the one that is kept less often has the lower score."""
 
     def aim(scores):
-        return Laws.one(1, np.where(np.arange(2) == scores.argmax(), 0.2, 0.8))
+        return [Laws.one(1, np.where(np.arange(2) == one.argmax(), 0.2, 0.8)) for one in scores]
 
-    found = settled(aim, lambda laws: laws.rates[0], 2)
+    (found,) = settled(aim, lambda ways: np.stack([laws.rates[0] for laws in ways]), 2)
     assert found.rates[0] == pytest.approx([0.5, 0.5], abs=0.02)
+
+
+def test_each_way_has_its_own_laws():
+    """An error of the scores decides which of two words leads, on one way this one and on the other the other one."""
+
+    def aim(scores):
+        return [Laws.one(1, 0.5 + 0.1 * np.sign(one)) for one in scores]
+
+    first, second = settled(aim, lambda ways: np.array([[1.0, -1.0], [-1.0, 1.0]]), 2, 2)
+    assert first.rates[0] == pytest.approx([0.5 + 0.1 * 7 / 8, 0.5 - 0.1 * 7 / 8])
+    assert second.rates[0] == pytest.approx(first.rates[0][::-1])
 
 
 def test_laws_begin_with_those_of_equal_scores():
     """Two words that need each other: whichever is kept more often has the lower score."""
 
     def aim(scores):
-        rates = np.array([0.2, 0.8])[np.argsort(np.argsort(-scores))]
-        return Laws.one(1, np.full(2, rates.mean()) if np.ptp(scores) == 0 else rates)
+        (one,) = scores
+        rates = np.array([0.2, 0.8])[np.argsort(np.argsort(-one))]
+        return [Laws.one(1, np.full(2, rates.mean()) if np.ptp(one) == 0 else rates)]
 
-    assert settled(aim, lambda laws: laws.rates[0][::-1], 2).rates[0] == pytest.approx([0.5, 0.5])
+    (found,) = settled(aim, lambda ways: ways[0].rates[:, ::-1], 2)
+    assert found.rates[0] == pytest.approx([0.5, 0.5])
 
 
 def test_all_rows_have_their_probabilities_under_laws():
