@@ -167,8 +167,8 @@ that of 2026-11-23, before half of the first round [kept few words](../../docs/d
 
 
 EARLIER = """\
-These texts were explained before 2026-11-24, when the laws of scores became [a mean over
-many](../../docs/decisions/2026-11-24-many-ways-to-the-laws.md).
+These texts were explained before a word had [two effects](../../docs/decisions/2026-11-24-two-effects.md), and those of
+BERT-IMDB before laws of scores were [a mean over many](../../docs/decisions/2026-11-24-many-ways-to-the-laws.md).
 """
 
 

@@ -146,7 +146,10 @@ def effect_lines(attribution: Attribution, name: Callable[[str], str] = inline) 
     for effect in (one for one in attribution.responses[0].effects if one in _WHERE):
         found = attribution.effect(effect)
         scale = scale_of(found)
-        words = [f"“{name(word.text)}” {scale.interval(word)}" for word in strongest(found, _MOST_NAMED)]
+        words = [
+            f"“{name(shortened(inline(word.text), _LONGEST_NAME))}” {scale.interval(word)}"
+            for word in strongest(found, _MOST_NAMED)
+        ]
         lines.append(f"{_WHERE[effect].format(attribution.noun)}: {', '.join(words)}")
     return lines
 
@@ -217,6 +220,8 @@ def origin(attribution: Attribution) -> list[str]:
 
 
 _LONGEST_TITLE = 80
+# Cells of the name of a unit, as in the list of the strongest ones.
+_LONGEST_NAME = 28
 _MOST_NAMED = 3
 # Where a further effect is measured.
 _WHERE = {"kept": "with the other strong {}s alone", "removed": "without the other strong {}s"}

@@ -87,6 +87,11 @@ def test_further_effects_have_a_line_on_pages_and_terminals(effect):
         assert where[1:] in screen(found)
         assert where[1:] not in screen(plain)
     assert effect_lines(plain) == []
+    long = attribution("x" * 60, [0.5])
+    (line,) = effect_lines(
+        replace(long, responses=(replace(long.responses[0], effects={effect: (0.5,), f"{effect}_error": (0.1,)}),))
+    )
+    assert f"“{'x' * 27}…”" in line
 
 
 @pytest.mark.parametrize("made", [attribution, cited])
