@@ -30,7 +30,7 @@ def files(folder):
 
 def explained(engine, recipe, tasks, act=lambda event: None):
     """Return everything that one worker of an engine reports until all tasks are over; `act` is told at once."""
-    workers, waiting, found, deadline = ENGINES[engine](Resources(1)), list(tasks), [], time.monotonic() + 60
+    workers, waiting, found, deadline = ENGINES[engine](Resources(1)), list(tasks), [], time.monotonic() + 240
     try:
         workers.start(recipe)
         while sum(isinstance(event, Done | Died) for event in found) < len(tasks) and time.monotonic() < deadline:
