@@ -233,7 +233,8 @@ all rules with multiples of 50 and whole numbers per unit, it was the one with t
 Delta Accuracy against 1,000 samples. Delta Accuracy is here the mean over k = 1 ... 15 of the share of predictions that
 flip without the k best units, masked by the model's own token.
 
-The figures below are of the default of today. With it, the rule would be
+The figures below are of the default before a word had [two effects](decisions/2026-11-24-two-effects.md). With it, the
+rule would be
 `{fitted}`
 for the classifiers with at least {enough} texts. The one above has stayed, because more samples make the intervals
 narrower, and what they cover was measured with it. What it takes on average, and loses by interpolation between the
@@ -242,7 +243,7 @@ numbers of samples of the table:
 {means}
 
 With least squares it lost .0041 on BERT-IMDB (42 texts) and .0064 on BERT-Reuters (52 texts), which are six-layer
-MiniLMs; with the default of today they have not been asked. `experiments/budget.py` made this page; its first lines say
+MiniLMs; with later defaults they have not been asked. `experiments/budget.py` made this page; its first lines say
 how to repeat it. Intervals are of 95 %, by a bootstrap over texts. Seconds are of a shared machine with two cores, one
 thread each, and compare the rows of a classifier roughly.
 """
