@@ -41,6 +41,8 @@ CANDIDATES = {
     "removed, .3 0 .7 0": (0.3, 0.0, 0.7, 0.0),
     "removed, .1 .1 .8 0": (0.1, 0.1, 0.8, 0.0),
     "removed, .1 .3 .6 0": (0.1, 0.3, 0.6, 0.0),
+    "removed, .1 .4 .5 0": (0.1, 0.4, 0.5, 0.0),
+    "removed, .1 .2 .6 .1": (0.1, 0.2, 0.6, 0.1),
     "fair coins": (1.0, 0.0, 0.0, 0.0),
     "mase-rationale": (0.1, 0.0, 0.3, 0.6),
     "kept, .1 0 .4 .5": (0.1, 0.0, 0.4, 0.5),
@@ -79,14 +81,15 @@ def explain(target: str, args: argparse.Namespace) -> None:
     metrics: dict[str, Any] = {"Delta Accuracy": METRICS["delta-accuracy"](ks=KS)}
     metrics |= {name: METRICS[name]() for name in list(SHOWN)[1:]}
     cached, path = CachedModel(model), args.records / f"{target}.jsonl"
-    evaluator = Evaluator(cached, methods=[method_of(name) for name in CANDIDATES], metrics=metrics, units="wordpunct")
-    done = {one["row"] for one in records(path)}
+    done = {(one["method"], one["row"]) for one in records(path)}
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as file:
         for chosen in islice(choose(model, split, 0), args.n_texts):
-            if chosen.row in done:
+            methods = [method_of(name) for name in CANDIDATES if (name, chosen.row) not in done]
+            if not methods:
                 continue
             lines = []
+            evaluator = Evaluator(cached, methods=methods, metrics=metrics, units="wordpunct")
             for name, found in evaluator(chosen.text).by_method.items():
                 assert found is not None
                 values = list(zip((metric for metric, _ in evaluator.columns), found.values, strict=True))

@@ -11,11 +11,12 @@ from mase.estimators.empirical_bayes import EmpiricalBayes, correlations
 from mase.estimators.least_squares import LeastSquares
 from mase.regression.anova import Coefficients
 from mase.regression.covariance import MOST_CORRELATED, no_scatter
-from mase.regression.distinct_rows import DistinctRows
+from mase.regression.distinct_rows import DistinctRows, numbered
 from mase.regression.estimate import Estimate
+from mase.regression.factored import Factored, Prior, Whitened
 from mase.regression.influence import Influence
 from mase.regression.laws import Aim, Laws, settled
-from mase.regression.posterior import Factored, Posterior, Prior
+from mase.regression.posterior import Posterior
 from mase.regression.problem import Problem
 
 __all__ = ["GaussianProcess"]
@@ -159,7 +160,8 @@ class GaussianProcess:
     def _tuned(self, rows: DistinctRows, *, whole: bool) -> tuple[Prior, Posterior, Posterior]:
         """Return the prior that fits the responses, and the posteriors for equal scales and for those of the prior."""
         priors = [Prior.of(factor, rows) for factor in correlations(rows.signs.shape[1])]
-        prior = max(priors, key=lambda one: Posterior.of(rows, one, (_USUAL,), whole=False).evidence)
+        whitened = Whitened.of(rows, priors[0], _USUAL)
+        prior = max(priors, key=lambda one: Factored.of(whitened, one.root).evidence(rows.total))
         for _ in range(_STEPS if rows.noisy else 0):
             prior = prior.updated(prior.scales, rows, Posterior.of(rows, prior, (_USUAL,), whole=False).rest)
         alike = found = Posterior.of(rows, prior, _REACHES, whole=whole)
@@ -178,8 +180,8 @@ class GaussianProcess:
 def _drawn(z: Floats) -> list[Ints]:
     """Return the indices of the rows `(n, p)` that tune the prior, and of those in each block; equal rows together."""
     shuffled = np.random.default_rng(0).permutation(len(z))
-    _, first, number = np.unique(z[shuffled], axis=0, return_index=True, return_inverse=True)
-    number, numbers = np.argsort(np.argsort(first))[number.ravel()], np.arange(len(first))
+    first, number, _ = numbered(z[shuffled])
+    number, numbers = np.argsort(np.argsort(first))[number], np.arange(len(first))
     blocks = np.array_split(numbers, max(1, len(first) // _BLOCK))
     return [np.sort(shuffled[np.isin(number, some)]) for some in (numbers[:_MOST_TUNED], *blocks)]
 

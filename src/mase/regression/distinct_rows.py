@@ -10,7 +10,7 @@ from mase.regression.anova import Coefficients, Interactions
 from mase.regression.laws import Laws
 from mase.regression.problem import Problem
 
-__all__ = ["DistinctRows"]
+__all__ = ["DistinctRows", "numbered"]
 
 # Variance of rounding, relative to that of the responses, per row.
 _ROUNDING = 1e-13
@@ -57,16 +57,16 @@ class DistinctRows:
     @classmethod
     def of(cls, problem: Problem, laws: Laws) -> Self:
         """Return the different rows of a problem, of which all have the same weight."""
-        rows, group, counts = np.unique(problem.z, axis=0, return_inverse=True, return_counts=True)
-        group, u = group.ravel(), len(rows)
+        signs = _signs(problem.z)
+        first, group, counts = numbered(problem.z)
+        u = len(first)
         means = np.bincount(group, problem.y) / counts
         within = float(np.sum((problem.y - means[group]) ** 2)) / max(problem.n - u, 1)
         variance = max(float(problem.y.var()), np.finfo(np.float64).tiny)
         y = means - means.mean()
-        signs = np.sign(rows - (problem.z.min() + problem.z.max()) / 2)
         total = float(y @ y)
         constant = total <= _CONSTANT * float(problem.y @ problem.y)
-        return cls(signs, Coefficients.of(laws), y, total, counts, within, variance, group, constant)
+        return cls(signs[first], Coefficients.of(laws), y, total, counts, within, variance, group, constant)
 
     @property
     def noisy(self) -> bool:
@@ -84,3 +84,19 @@ class DistinctRows:
         cancelled = u * _CANCELLED * float(np.exp(-interactions.log_norm))
         kernel[np.diag_indices(u)] += np.maximum(noise / self.counts, u * _ROUNDING) + cancelled
         return kernel
+
+
+def numbered(z: Floats) -> tuple[Ints, Ints, Ints]:
+    """Return the first of each different row `(u,)` of regressors `(n, p)` with two values, sorted by rows.
+
+    There follow the different row that each row is `(n,)`, and how often it occurs `(u,)`.
+    """
+    bits = np.packbits(_signs(z) > 0, axis=1)
+    whole = bits.view(np.dtype((np.void, bits.shape[1]))).ravel()
+    _, first, group, counts = np.unique(whole, return_index=True, return_inverse=True, return_counts=True)
+    return first, group, counts
+
+
+def _signs(z: Floats) -> Floats:
+    """Return the signs `(n, p)` of regressors with two values."""
+    return np.asarray(np.sign(z - (z.min() + z.max()) / 2))

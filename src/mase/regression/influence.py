@@ -48,14 +48,14 @@ class Influence:
     def of(cls, rows: DistinctRows, found: Posterior) -> Self:
         """Return the influence of rows with the most probable reach and linear share of their posterior."""
         factored, linear, rest = found.factors[0], found.share, 1 - found.share
-        white = factored.white(np.eye(len(rows.y)))
+        white = factored.whitened.white(np.eye(len(rows.y)))
         inside = factored.basis.T @ white
         outside = white - factored.basis @ inside
         spread = 1 / (linear * factored.ratios + rest)
         solved = inside.T @ (spread * (inside @ rows.y)) + outside.T @ (outside @ rows.y) / rest
         known = spread @ inside**2 + np.square(outside).sum(axis=0) / rest
         pulls = inside.T @ (linear * spread[:, None] * factored.linear)
-        return cls(rows, factored.interactions, inside, outside, spread, solved, known, pulls, rest)
+        return cls(rows, factored.whitened.interactions, inside, outside, spread, solved, known, pulls, rest)
 
     def means(self, targets: Sequence[Coefficients]) -> Floats:
         """Return the means of w coefficients `(w, p)`, each under laws of its own."""

@@ -1,128 +1,16 @@
 """The posterior of the coefficients if the response is a Gaussian random function of zeros and ones."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from scipy.linalg import solve_triangular
-from scipy.special import expit, softmax
+from scipy.special import softmax
 
 from mase.arrays import Floats
-from mase.regression.anova import Interactions
 from mase.regression.distinct_rows import DistinctRows
+from mase.regression.factored import LINEAR, REST, Factored, Prior, Whitened
 
-__all__ = ["Factored", "Posterior", "Prior"]
-
-# Shares of the variance of the responses that is linear, a priori uniform, on a grid of their log-odds.
-_LOG_ODDS = np.concatenate([np.arange(-4.0, 8.0, 1.0), np.arange(8.0, 27.0, 3.0)])
-_LINEAR, _REST = expit(_LOG_ODDS), expit(-_LOG_ODDS)
-_LOG_PRIOR = np.log(_LINEAR * _REST * np.gradient(_LOG_ODDS))
-_MOST = 1 - 1e-9  # weight of a coordinate
-# The least share of the squares of responses that is not linear.
-_LEAST = 1e-15
-
-
-@dataclass(frozen=True, slots=True)
-class Prior:
-    """What is taken for known of the random function.
-
-    Attributes
-    ----------
-    factor, scales
-        The correlation of the linear coefficients is factor factor', `(p, p)` each, and their scales are `(p,)`.
-    noise
-        The variance of different answers to one row, relative to that of the interactions.
-    """
-
-    factor: Floats
-    scales: Floats
-    noise: float
-
-    @classmethod
-    def of(cls, factor: Floats, rows: DistinctRows) -> Self:
-        """Return equal scales, and the noise as if all that rows differ by were interactions."""
-        return cls(factor, np.ones(len(factor)), rows.within / rows.variance if rows.noisy else 0.0)
-
-    def updated(self, scales: Floats, rows: DistinctRows, rest: float) -> Self:
-        """Return the prior with other scales, and the noise that rows have beside interactions of variance `rest`."""
-        return replace(self, scales=scales, noise=rows.within / rest if rows.noisy else self.noise)
-
-    @property
-    def root(self) -> Floats:
-        """A root `(p, p)` of the covariance of the linear coefficients, under which a row has variance 1."""
-        return np.asarray(np.sqrt(4 * self.scales / self.scales.sum())[:, None] * self.factor)
-
-    def weights(self, reach: float) -> Floats:
-        """Return the weights `(p,)` of the coordinates in the kernel of interactions."""
-        if np.isinf(reach):
-            return np.full(len(self.scales), _MOST)
-        return np.asarray(np.minimum(reach * self.scales / self.scales.sum(), _MOST))
-
-
-@dataclass(frozen=True, slots=True)
-class Factored:
-    """The kernels of the responses for one reach of the interactions, diagonalised together on contrasts of the rows.
-
-    Nothing here depends on which coefficients are to be estimated. In d of the directions the linear part varies. In
-    the others there are only interactions.
-
-    Attributes
-    ----------
-    reach, interactions, root
-        The sum of the weights of all coordinates, the interactions, and the root of the prior `(p, p)`.
-    lower
-        Factor of the covariance of the interactions in the different rows `(u, u)`.
-    constant
-        A constant, divided by this factor `(u,)`.
-    ratios
-        Variance of the linear part in each direction `(d,)`. That of the rest is 1.
-    basis
-        The d directions, `(u - 1, d)`.
-    log_scale
-        Logarithm of the determinant of the change to these directions.
-    y, linear, signs
-        In the first d directions: the responses `(d,)`, the covariance of the linear part of the coefficients with them
-        `(d, p)`, and the rows `(d, p)`.
-    other_y
-        The responses in the other directions `(u - 1,)`.
-    """
-
-    reach: float
-    interactions: Interactions
-    root: Floats
-    lower: Floats
-    constant: Floats
-    ratios: Floats
-    basis: Floats
-    log_scale: float
-    y: Floats
-    linear: Floats
-    signs: Floats
-    other_y: Floats
-
-    @classmethod
-    def of(cls, rows: DistinctRows, prior: Prior, reach: float) -> Self:
-        """Return the kernels for a prior and a sum of the weights of coordinates."""
-        root, interactions = prior.root, Interactions.of(prior.weights(reach))
-        lower = np.asarray(np.linalg.cholesky(rows.kernel(interactions, prior.noise)), dtype=np.float64)
-        u = len(lower)
-        white = solve_triangular(lower, np.column_stack([np.ones(u), rows.y, rows.signs / 2]), lower=True)
-        constant = white[:, 0]
-        length = float(np.linalg.norm(constant))
-        y, halves = (_on_contrasts(one, constant, length) for one in (white[:, 1:2], white[:, 2:]))
-        ratios, basis, linear = _diagonal(halves @ root)
-        own = basis.T @ y
-        log_scale = float(np.log(np.diag(lower)).sum() + np.log(length) - np.log(u) / 2)
-        other_y = (y - basis @ own)[:, 0]
-        linear, signs = linear @ root.T, basis.T @ halves
-        return cls(
-            reach, interactions, root, lower, constant, ratios, basis, log_scale, own[:, 0], linear, signs, other_y
-        )
-
-    def white(self, columns: Floats) -> Floats:
-        """Return contrasts `(u - 1, k)` of columns `(u, k)`, divided by the factor of the covariance."""
-        white = solve_triangular(self.lower, columns, lower=True)
-        return _on_contrasts(white, self.constant, float(np.linalg.norm(self.constant)))
+__all__ = ["Posterior"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +57,9 @@ class Posterior:
     @classmethod
     def of(cls, rows: DistinctRows, prior: Prior, reaches: tuple[float, ...], *, whole: bool = True) -> Self:
         """Return the posterior for a prior and some reaches: sums of the weights of all coordinates."""
-        return cls.under(rows, tuple(Factored.of(rows, prior, reach) for reach in reaches), whole=whole)
+        return cls.under(
+            rows, tuple(Factored.of(Whitened.of(rows, prior, reach), prior.root) for reach in reaches), whole=whole
+        )
 
     @classmethod
     def under(cls, rows: DistinctRows, factors: tuple[Factored, ...], *, whole: bool = True) -> Self:
@@ -191,28 +81,9 @@ class Posterior:
         return cls(mean, covariance, unknown, used, evidence, best, share, rest)
 
 
-def _diagonal(columns: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the eigenvalues `(d,)` and eigenvectors `(u, d)` of columns columns', and columns `(d, p)` in their basis.
-
-    The columns are `(u, p)`, and d is the smaller of u and p.
-    """
-    if len(columns) <= columns.shape[1]:
-        squares, basis = np.linalg.eigh(columns @ columns.T)
-        return np.maximum(squares, 0.0), basis, basis.T @ columns
-    basis, values, vectors = np.linalg.svd(columns, full_matrices=False)
-    return values**2, basis, values[:, None] * vectors
-
-
 def _product(one: Floats, other: Floats, *, whole: bool) -> Floats:
     """Return one'other `(p, p)` for rows `(n, p)`, or its diagonal `(p,)`."""
     return np.asarray(one.T @ other if whole else (one * other).sum(axis=0))
-
-
-def _on_contrasts(columns: Floats, constant: Floats, length: float) -> Floats:
-    """Return columns `(u, k)` in an orthonormal basis `(u - 1,)` of what is orthogonal to a constant `(u,)`."""
-    mirror = constant.copy()
-    mirror[0] += np.copysign(length, mirror[0])
-    return np.asarray((columns - np.outer(mirror, (2 / (mirror @ mirror)) * (mirror @ columns)))[1:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,33 +101,28 @@ class _Part:
     @classmethod
     def of(cls, rows: DistinctRows, factored: Factored, *, whole: bool) -> Self:
         """Return the posterior of the coefficients. Each array over the grid has a row for each linear share."""
-        interactions, y, linear = factored.interactions, factored.y, factored.linear
-        white = factored.white(interactions.with_coefficients(rows.signs, rows.target))
+        interactions, y, linear = factored.whitened.interactions, factored.y, factored.linear
+        white = factored.whitened.white(interactions.with_coefficients(rows.signs, rows.target))
         rest = factored.basis.T @ white
         others = white - factored.basis @ rest
-        precision, free = 1 / (np.outer(_LINEAR, factored.ratios) + _REST[:, None]), len(white)
-        other_squares = float(factored.other_y @ factored.other_y)
-        squares = np.maximum(precision @ y**2 + other_squares / _REST, _LEAST * rows.total)
-        log_determinant = np.log(precision).sum(axis=1) - (free - len(y)) * np.log(_REST)
-        likelihood = -0.5 * (free * np.log(squares / rows.total) - log_determinant)
-        joint = likelihood - factored.log_scale + _LOG_PRIOR
+        precision, squares, joint = factored.on_grid(rows.total)
         chosen = softmax(joint)
         fitted = precision * y
-        means = _LINEAR[:, None] * (fitted @ linear) + _REST[:, None] * (fitted @ rest) + others.T @ factored.other_y
+        means = LINEAR[:, None] * (fitted @ linear) + REST[:, None] * (fitted @ rest) + others.T @ factored.other_y
         mean = np.asarray(chosen @ means)
         between = (means - mean) * np.sqrt(chosen)[:, None]
         # The mean of the variance over its posterior, which is inverse gamma.
-        scale = chosen * squares / max(free - 2, 1)
+        scale = chosen * squares / max(len(white) - 2, 1)
         spread = interactions.of_coefficients(rows.target) if whole else interactions.variances(rows.target)
-        parts = ((_LINEAR, linear, _product(factored.root.T, factored.root.T, whole=whole)), (_REST, rest, spread))
+        parts = ((LINEAR, linear, _product(factored.root.T, factored.root.T, whole=whole)), (REST, rest, spread))
         before = sum((scale @ share) * spread for share, _, spread in parts)
         covariance = _product(between, between, whole=whole) + before
-        covariance -= (scale @ _REST) * _product(others, others, whole=whole)
+        covariance -= (scale @ REST) * _product(others, others, whole=whole)
         used = 0.0
         for share, one, _ in parts:
             used += float(np.sum(((chosen * share) @ precision) @ (one * factored.signs)))
             for other_share, other, _ in parts:
                 covariance -= _product(((scale * share * other_share) @ precision)[:, None] * one, other, whole=whole)
         unknown = np.diag(before) if whole else before
-        share, left = float(_LINEAR[chosen.argmax()]), float(scale @ _REST)
+        share, left = float(LINEAR[chosen.argmax()]), float(scale @ REST)
         return cls(mean, covariance, unknown, used, float(np.logaddexp.reduce(joint)), share, left)

@@ -9,10 +9,11 @@ from scipy.special import expit, softmax
 
 from mase.regression.anova import Interactions
 from mase.regression.covariance import Covariance
-from mase.regression.distinct_rows import DistinctRows
+from mase.regression.distinct_rows import DistinctRows, numbered
+from mase.regression.factored import Prior
 from mase.regression.influence import Influence
 from mase.regression.laws import Laws
-from mase.regression.posterior import Posterior, Prior
+from mase.regression.posterior import Posterior
 from mase.regression.problem import Problem
 
 P, N = 5, 30
@@ -42,10 +43,19 @@ def dense(rows, prior, reach, linear):
     return kernel, crossed, linear * own + rest * interactions.of_coefficients(rows.target)
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.5])
-def test_it_is_the_posterior_with_an_unknown_constant_averaged_over_the_linear_share(noise):
+@pytest.mark.parametrize(
+    ("factor", "noise"),
+    [
+        (FACTOR, 0.0),
+        (FACTOR, 0.5),
+        (np.diag([1.0, 1.0, 1.0, 1.0, 1e-5]), 0.0),
+        (np.diag([1.0, 1.0, 1.0, 1.0, 0.0]), 0.0),
+    ],
+    ids=["exact", "noisy", "one is nearly known", "one is known"],
+)
+def test_it_is_the_posterior_with_an_unknown_constant_averaged_over_the_linear_share(factor, noise):
     rows = distinct()
-    prior, contrasts = Prior(FACTOR, SCALES, noise), null_space(np.ones((1, len(rows.y))))
+    prior, contrasts = Prior(factor, SCALES, noise), null_space(np.ones((1, len(rows.y))))
     y, joint, means, covariances, free = contrasts.T @ rows.y, [], [], [], len(rows.y) - 1
     for odds, width in zip(ODDS, np.gradient(ODDS), strict=True):
         kernel, crossed, own = dense(rows, prior, 2.0, expit(odds))
@@ -119,3 +129,15 @@ def test_a_step_takes_noise_from_rows_with_different_answers_only():
     assert replace(prior, scales=SCALES).root @ replace(prior, scales=SCALES).root.T == pytest.approx(
         4 / SCALES.sum() * np.sqrt(np.outer(SCALES, SCALES)) * (0.5 * np.eye(P) + 0.5)
     )
+
+
+@pytest.mark.parametrize("p", [1, 5, 8, 9, 40])
+def test_different_rows_are_sorted_and_numbered(p):
+    rng = np.random.default_rng(p)
+    z = (rng.random((30, p)) < 0.5) - 0.3
+    z[20:] = z[rng.permutation(20)[:10]]
+    rows, *expected = np.unique(z, axis=0, return_index=True, return_inverse=True, return_counts=True)
+    found = numbered(z)
+    assert z[found[0]].tolist() == rows.tolist()
+    for one, other in zip(found, expected, strict=True):
+        assert one.tolist() == other.ravel().tolist()
