@@ -151,16 +151,16 @@ corpora: $(STAMP)
 			> experiments/corpora/lstm-$$name.txt || exit 1; \
 	done
 
-# Compare methods as registered (docs/decisions/2026-11-24-sixth-confirmation.md), with models that are trained here
+# Compare methods as registered (docs/decisions/2026-11-24-seventh-confirmation.md), with models that are trained here
 # first. A second call goes on where the first one was stopped.
 confirmation: confirmation-models
-	$(BIN)/mase reproduce confirmation $(CONFIRMATION) --output experiments/sixth-confirmation
+	$(BIN)/mase reproduce confirmation $(CONFIRMATION) --output experiments/seventh-confirmation
 
 # The same for `mase-rationale`, on the four small models and the LSTMs. Records of the others are not made again.
 rationale: confirmation-models
-	mkdir -p experiments/sixth-rationale
-	cp -rn experiments/sixth-confirmation/records experiments/sixth-rationale/
-	$(BIN)/mase reproduce confirmation $(CONFIRMATION) --output experiments/sixth-rationale --targets \
+	mkdir -p experiments/seventh-rationale
+	cp -rn experiments/seventh-confirmation/records experiments/seventh-rationale/
+	$(BIN)/mase reproduce confirmation $(CONFIRMATION) --output experiments/seventh-rationale --targets \
 		cnn-imdb-rating,cnn-reuters-groups,lstm-imdb,lstm-reuters,tfidf-imdb-rating,tfidf-reuters-groups \
 		--methods mase-rationale,mase,$(RIVALS)
 

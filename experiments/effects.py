@@ -36,11 +36,11 @@ from mase_paper.experiments.testbeds import TARGETS
 # Shares of fair coins, of rows that mask every word with the highest rate, of rows that mask the strong words, and of
 # rows that keep them. `mase` and `mase-rationale` are the ones that were chosen.
 CANDIDATES = {
-    "mase": (0.1, 0.2, 0.7, 0.0),
+    "mase": (0.1, 0.3, 0.6, 0.0),
     "one effect (before)": (0.1, 0.0, 0.675, 0.225),
     "removed, .3 0 .7 0": (0.3, 0.0, 0.7, 0.0),
     "removed, .1 .1 .8 0": (0.1, 0.1, 0.8, 0.0),
-    "removed, .1 .3 .6 0": (0.1, 0.3, 0.6, 0.0),
+    "removed, .1 .2 .7 0": (0.1, 0.2, 0.7, 0.0),
     "removed, .1 .4 .5 0": (0.1, 0.4, 0.5, 0.0),
     "removed, .1 .2 .6 .1": (0.1, 0.2, 0.6, 0.1),
     "fair coins": (1.0, 0.0, 0.0, 0.0),

@@ -20,7 +20,7 @@ __all__ = ["Focused"]
 _DIGITS = 6
 # The shares of the kinds of rows that each effect stands for: fair coins, rows that mask every word with the
 # probability `p_high`, rows that mask the strong words, and rows that keep them. Chosen on validation texts.
-_SHARES = {"removed": (0.1, 0.2, 0.7, 0.0), "kept": (0.1, 0.0, 0.3, 0.6)}
+_SHARES = {"removed": (0.1, 0.3, 0.6, 0.0), "kept": (0.1, 0.0, 0.3, 0.6)}
 
 
 @dataclass(frozen=True, slots=True)
