@@ -123,7 +123,7 @@ def test_effects_stand_for_laws_that_follow_from_them(effect):
     sample = design.draw(np.random.default_rng(0), 20, design.distribution(np.ones(30)))
     rates = 0.1 + 0.8 / (1 + np.exp((np.arange(30)[::-1] - 10) / 2))
     wanted = {
-        "removed": ([0.1, 0.2, 0.7], [np.full(30, 0.5), np.full(30, 0.1), 1 - rates]),
+        "removed": ([0.1, 0.3, 0.6], [np.full(30, 0.5), np.full(30, 0.1), 1 - rates]),
         "kept": ([0.1, 0.3, 0.6], [np.full(30, 0.5), 1 - rates, rates]),
     }
     problem = sample.problem(np.arange(20.0), None)
