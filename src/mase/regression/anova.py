@@ -86,23 +86,32 @@ class Interactions:
 
     def between(self, signs: Floats) -> Floats:
         """Return the covariance `(u, u)` of the values at rows of signs `(u, p)`."""
-        largest = int(self.weights.argmax())
-        first = 1 + self.weights[largest] * np.outer(signs[:, largest], signs[:, largest])
-        rest, signs = np.delete(self.weights, largest), np.delete(signs, largest, axis=1)
-        both, one = np.log1p(rest), np.log1p(-rest)
-        logs = _weighted_products(signs, (both - one) / 2)
-        logs += (both + one).sum() / 2
-        linear = _weighted_products(signs, rest)
         if self.log_norm > 0:
+            linear = _products(np.column_stack([np.ones(len(signs)), signs * np.sqrt(self.weights)]))
+            logs = self._logs(signs, self.weights)
             logs -= self.log_norm
             np.exp(logs, out=logs)
-            logs *= first
-            linear += first
             linear *= np.exp(-self.log_norm)
             logs -= linear
             return logs
         # Without the factor of the largest weight, which may be near 1, what is subtracted is as small as the rest.
-        return np.asarray(np.exp(-self.log_norm) * (first * np.expm1(logs) - linear))
+        largest = int(self.weights.argmax())
+        first = 1 + self.weights[largest] * np.outer(signs[:, largest], signs[:, largest])
+        rest, signs = np.delete(self.weights, largest), np.delete(signs, largest, axis=1)
+        kernel = self._logs(signs, rest)
+        np.expm1(kernel, out=kernel)
+        kernel *= first
+        kernel -= _products(signs * np.sqrt(rest))
+        kernel *= np.exp(-self.log_norm)
+        return kernel
+
+    @staticmethod
+    def _logs(signs: Floats, weights: Floats) -> Floats:
+        """Return the logarithms `(u, u)` of the products of 1 + w_j s_j s'_j for rows of signs `(u, p)`."""
+        up, down = np.log1p(weights), np.log1p(-weights)
+        logs = _products(signs * np.sqrt((up - down) / 2))
+        logs += (up + down).sum() / 2
+        return logs
 
     def with_coefficients(self, signs: Floats, target: Coefficients) -> Floats:
         """Return the covariance `(u, p)` of the values at rows of signs `(u, p)` with the coefficients."""
@@ -164,7 +173,6 @@ class Interactions:
         return products[:, None] * (first - target.centres[one]), second - target.centres[other], own
 
 
-def _weighted_products(signs: Floats, weights: Floats) -> Floats:
-    """Return sum_j w_j s_j s'_j for all pairs of rows of signs `(u, p)`, `(u, u)`, with weights w of at least 0."""
-    scaled = signs * np.sqrt(weights)
-    return np.asarray(scaled @ scaled.T)  # a matrix and its own transpose take half of the time
+def _products(rows: Floats) -> Floats:
+    """Return the products `(u, u)` of all pairs of rows `(u, k)`."""
+    return np.asarray(rows @ rows.T)  # a matrix and its own transpose take half of the time of two matrices

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg import cholesky, lapack, solve_triangular
 from scipy.special import expit
 
 from mase.arrays import Floats
@@ -93,7 +93,8 @@ class Whitened:
     def of(cls, rows: DistinctRows, prior: Prior, reach: float) -> Self:
         """Return the contrasts for the scales and noise of a prior and a sum of the weights of coordinates."""
         interactions = Interactions.of(prior.weights(reach))
-        lower = np.asarray(np.linalg.cholesky(rows.kernel(interactions, prior.noise)), dtype=np.float64)
+        kernel = rows.kernel(interactions, prior.noise)
+        lower = np.asarray(cholesky(kernel, lower=True, overwrite_a=True, check_finite=False))
         u = len(lower)
         columns = np.column_stack([np.ones(u), rows.y, rows.signs / 2])
         white = solve_triangular(lower, columns, lower=True, check_finite=False)
@@ -105,6 +106,10 @@ class Whitened:
     def white(self, columns: Floats) -> Floats:
         """Return contrasts `(u - 1, k)` of columns `(u, k)`, divided by the factor of the covariance."""
         return _on_contrasts(solve_triangular(self.lower, columns, lower=True, check_finite=False), self.constant)
+
+    def inverse(self) -> Floats:
+        """Return contrasts `(u - 1, u)` of the inverse of the factor of the covariance."""
+        return _on_contrasts(lapack.dtrtri(self.lower, lower=1)[0], self.constant)
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ class Influence:
     def of(cls, rows: DistinctRows, found: Posterior) -> Self:
         """Return the influence of rows with the most probable reach and linear share of their posterior."""
         factored, linear, rest = found.factors[0], found.share, 1 - found.share
-        white = factored.whitened.white(np.eye(len(rows.y)))
+        white = factored.whitened.inverse()
         inside = factored.basis.T @ white
         outside = white - factored.basis @ inside
         spread = 1 / (linear * factored.ratios + rest)
