@@ -24,9 +24,10 @@ TEXT = (
     "scene is so good that I would gladly sit through the beginning again"
 )
 ROUNDS = 31
+N = 1000
 
 
-def bare(module: torch.nn.Module, ids: list[int], batch_size: int, n: int = 1000) -> None:
+def bare(module: torch.nn.Module, ids: list[int], batch_size: int, n: int = N) -> None:
     """Run n forward passes and nothing else."""
     rows = torch.tensor([ids]).expand(batch_size, -1).contiguous()
     with torch.inference_mode():
@@ -64,8 +65,12 @@ def main() -> None:
         f"bare forwards, batch {b}": lambda b=b: bare(model.module, ids, b) for b in (16, 32, 64, 128, 256)
     }
     for method in ("mase", "mase-paper", "mase-sparse"):
-        explainer = mase.Explainer(model, method=method)
+        explainer = mase.Explainer(model, method=method, n_samples=N)
         cases[f"explanation, {method}"] = lambda e=explainer: e(TEXT)
+    default = mase.Explainer(model)
+    n_auto = default(TEXT).fit.n_queries
+    cases["default: forwards alone"] = lambda: bare(model.module, ids, 64, n_auto)
+    cases["default: explanation"] = lambda: default(TEXT)
     cases["free model, 64 coordinates"] = free_model()
     for correlation in (0.5, 0.9, None):
         kind = "dense" if correlation is None else f"correlation {correlation}"
@@ -73,16 +78,18 @@ def main() -> None:
     seconds = interleaved(cases, ROUNDS)
     medians = {name: statistics.median(values) for name, values in seconds.items()}
     ratios = relative(seconds)
+    of_default = zip(seconds["default: explanation"], seconds["default: forwards alone"], strict=True)
+    own = statistics.median(one / other for one, other in of_default)
     result = provenance("make bench", ROUNDS) | {
         "model": "lstm-imdb",
         "n_words": len(ids),
-        "n_samples": 1000,
+        "n_samples": N,
         "seconds": {name: spread(values) for name, values in seconds.items()},
         "ratio to best bare": ratios,
+        "default": {"n_queries": n_auto, "ratio to its forwards": own},
     }
     lines = [
-        f"lstm-imdb, {len(ids)} words, N = 1000, one thread, {ROUNDS} interleaved rounds: median seconds, "
-        "median ratio.",
+        f"lstm-imdb, {len(ids)} words, N = {N}, one thread, {ROUNDS} interleaved rounds: median seconds, median ratio.",
         "",
     ]
     lines += ["| case | seconds | ratio to the best bare forwards |", "|---|---|---|"]
@@ -90,6 +97,7 @@ def main() -> None:
         f"| {name} | {value:.4f} | {f'{ratios[name]:.2f}' if name in ratios else ''} |"
         for name, value in medians.items()
     ]
+    lines += ["", f"By default an explanation of this text takes {n_auto} rows, and {own:.2f} times their forwards."]
     write("core", result, "\n".join(lines) + "\n")
 
 
