@@ -151,9 +151,9 @@ its mean over the other seeds, whose own error is counted. *Highest* are the {TO
 a 95 % interval over texts), *worst text* is the lowest share of a text, *shown* are the {TOP} words that each
 explanation shows as the highest, and *others* are all but the highest. *Error* is the root mean square of the standard
 errors over the standard deviation of the scores across seeds. *Kept* is the second effect of the words, from the same
-explanations ([what it is](../../docs/reading.md#the-numbers)). `experiments/coverage.py` made this page; its first
-lines say how to repeat it. The first {SKIPPED} texts of each target are left out, because the errors were chosen on
-some of those, or had been seen to fail there.
+explanations ([what it is](../../docs/reading.md#the-numbers)). *Seeds* are those that every text has at least.
+`experiments/coverage.py` made this page; its first lines say how to repeat it. The first {SKIPPED} texts of each target
+are left out, because the errors were chosen on some of those, or had been seen to fail there.
 """
 
 
