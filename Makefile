@@ -178,7 +178,7 @@ confirmation-models: $(STAMP)
 planted: $(STAMP)
 	$(BIN)/python tests/planted.py
 
-# 31 minutes on two cores. A part of it explains texts of IMDB and Reuters: MASE_DATA names their folder if it is not
+# 30 minutes on two cores. A part of it explains texts of IMDB and Reuters: MASE_DATA names their folder if it is not
 # the cache.
 bench: $(STAMP)
 	$(BIN)/python benchmarks/core.py

@@ -23,7 +23,7 @@ TEXT = (
     "turns into a tender and surprisingly honest story about two brothers who cannot talk to each other and the last "
     "scene is so good that I would gladly sit through the beginning again"
 )
-ROUNDS = 31
+ROUNDS = 21
 N = 1000
 
 

@@ -64,7 +64,7 @@ def test_committed_overhead_holds_the_documented_lines():
     core = result("core")
     ratios = core["ratio to best bare"]
     # The aim is 1.10 on the LSTMs. The Gaussian process of the default misses it: see benchmarks/README.md.
-    assert ratios["explanation, mase"] <= 3
+    assert ratios["explanation, mase"] <= 2.5
     assert core["default"]["ratio to its forwards"] <= 3
     assert ratios["explanation, mase-paper"] <= 1.25
     best = min(one["median"] for name, one in core["seconds"].items() if name.startswith("bare"))
@@ -101,13 +101,13 @@ def test_committed_figures_of_the_system_hold_their_goals():
 
 
 @pytest.mark.pages
-def test_all_benchmarks_together_took_less_than_35_minutes():
+def test_all_benchmarks_together_took_less_than_half_an_hour():
     # `make bench` leaves out what takes longer, what needs a model of another package, and what needs a browser.
     apart = ("cite_speed", "cite_whole", "corpora", "inputs", "report")
     paths = [path for path in RESULTS.glob("*.json") if path.stem not in apart]
     seconds = [json.loads(path.read_text(encoding="utf-8"))["wall_seconds"] for path in paths]
     assert len(seconds) == 8
-    assert sum(seconds) < 35 * 60
+    assert sum(seconds) < 30 * 60
 
 
 # Counts.

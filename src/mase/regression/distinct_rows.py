@@ -57,16 +57,15 @@ class DistinctRows:
     @classmethod
     def of(cls, problem: Problem, laws: Laws) -> Self:
         """Return the different rows of a problem, of which all have the same weight."""
-        signs = _signs(problem.z)
         first, group, counts = numbered(problem.z)
-        u = len(first)
+        signs, u = _signs(problem.z)[first], len(first)
         means = np.bincount(group, problem.y) / counts
         within = float(np.sum((problem.y - means[group]) ** 2)) / max(problem.n - u, 1)
         variance = max(float(problem.y.var()), np.finfo(np.float64).tiny)
         y = means - means.mean()
         total = float(y @ y)
         constant = total <= _CONSTANT * float(problem.y @ problem.y)
-        return cls(signs[first], Coefficients.of(laws), y, total, counts, within, variance, group, constant)
+        return cls(signs, Coefficients.of(laws), y, total, counts, within, variance, group, constant)
 
     @property
     def noisy(self) -> bool:

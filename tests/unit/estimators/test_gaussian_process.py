@@ -228,8 +228,8 @@ def test_an_uncertain_ranking_widens_errors():
         assert np.delete(added, [2, 3]).max() < 0.1
 
 
-@pytest.mark.parametrize("together", [np.logical_and, np.logical_xor])
-def test_words_that_need_each_other_or_cancel_score_the_same_with_every_seed(together):
+@pytest.mark.parametrize(("together", "most"), [(np.logical_and, 0.002), (np.logical_xor, 0.045)])
+def test_words_that_need_each_other_or_cancel_score_the_same_with_every_seed(together, most):
     """Several laws follow from their own scores: of two such words, whichever leads stays ahead."""
 
     def function(kept):
@@ -239,7 +239,7 @@ def test_words_that_need_each_other_or_cancel_score_the_same_with_every_seed(tog
     assert exact[1] == pytest.approx(exact[3], abs=1e-9)
     for seed in range(6):
         found = run(FunctionProbe(function, 10), "mase", n_samples=450, seed=seed).estimate
-        assert found.gamma == pytest.approx(exact, abs=0.05)
+        assert found.gamma == pytest.approx(exact, abs=most)
         assert (np.abs(found.gamma - exact) < 1.96 * np.sqrt(found.variances) + 1e-6).all()
 
 
