@@ -135,7 +135,7 @@ hostile: $(STAMP)
 # Kill, terminate and obstruct `mase run` hundreds of times; writes its table of docs/reliability.md. One kind of fault:
 # python -m tests.faults KIND.
 faults: $(STAMP)
-	$(BIN)/pytest -m faults tests
+	$(BIN)/pytest -m faults tests paper/tests
 	$(BIN)/python -m tests.faults
 
 # Explain the test splits of IMDB and Reuters with the bundled LSTMs, and write what the explanations say together. It
@@ -222,12 +222,13 @@ docs-peers: $(PEERS)/.installed
 # the documents.
 # The figures of the bundled models are checked on their test splits if ../shared/data has them, which takes a minute.
 pages: $(STAMP)
-	for name in table1 table2 figure4 faithfulness sweeps; do \
+	for name in table1 table2 figure4 sweeps; do \
 		$(BIN)/mase reproduce $$name --report-only --output experiments/results || exit 1; \
 	done
+	$(BIN)/mase reproduce faithfulness --report-only --output experiments/faithfulness
 	$(BIN)/mase reproduce ablation --split validation --report-only --output experiments/validation
 	$(BIN)/python experiments/refresh.py
-	$(BIN)/pytest -m pages tests
+	$(BIN)/pytest -m pages tests docs/decisions
 
 # Build both packages, and run the tests of each from its source distribution, in an environment of its own: first the
 # library's without the sister package, then that one's.

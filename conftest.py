@@ -22,6 +22,15 @@ if torch is not None:
 # No example is too slow: the machine may be busy.
 hypothesis.settings.register_profile("patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("patient")
+DECISIONS = Path(__file__).parent / "docs" / "decisions"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Leave the examples of decisions, which are of the past, to `make pages`."""
+    for item in items:
+        if item.path.is_relative_to(DECISIONS):
+            item.add_marker(pytest.mark.pages)
 
 
 @pytest.fixture

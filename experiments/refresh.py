@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 QUOTING = ("README.md", "docs/results.md")
-NAMES = ("results/faithfulness", "results/table1", "results/table2", "seventh-confirmation/confirmation")
+NAMES = ("faithfulness/faithfulness", "results/table1", "results/table2", "seventh-confirmation/confirmation")
 PAGES = tuple(f"experiments/{name}.md" for name in NAMES)
 BLOCK = re.compile(r"(?<=<!-- rows:begin -->\n).*?(?=<!-- rows:end -->)", re.DOTALL)
 # A paragraph, in one line or in several.

@@ -97,16 +97,6 @@ def test_kills(seed, scene, judge):
     )
 
 
-def test_a_kill(scene, judge):
-    folder, arguments = scene
-    output = folder / "out.jsonl"
-    calls = (*arguments, "-o", output, "--append")
-    found, expected = list(killed(scene, calls, output, 5, 2)), straight(scene)
-    ran = process.mase(*calls, scratch=folder / "streams", limits=LIMITS)
-    same = ran.code == 0 and timeless(output.read_bytes()) == expected
-    judge([*found, ("the end", None if same else f"another file than without kills: {ran.err[-300:]}")])
-
-
 @pytest.mark.hostile
 @pytest.mark.parametrize("seed", range(10))
 def test_kills_while_overwriting(seed, scene, judge):
@@ -127,6 +117,7 @@ def test_kills_while_overwriting(seed, scene, judge):
     judge([*verdicts, ("the end", None if same else f"another file, exit code {ran.code}: {ran.err[-300:]}")])
 
 
+@pytest.mark.hostile
 def test_a_finished_file_is_never_emptied(scene, judge):
     folder, arguments = scene
     output, page = folder / "out.jsonl", folder / "page.html"
@@ -238,6 +229,7 @@ def test_standard_input_is_no_output(flags, tmp_path, judge):
     judge(verdicts)
 
 
+@pytest.mark.hostile
 def test_a_torn_file_is_read_and_taken_up(scene, judge):
     """What a kill tore is no result, and the results before it are there."""
     folder, arguments = scene

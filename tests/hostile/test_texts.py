@@ -47,11 +47,11 @@ def test_every_text(family, name, judge):
 def test_a_sample_of_texts_and_models(judge):
     rng, usual = np.random.default_rng(16), [label for label in TEXTS if len(TEXTS[label]) < 2000]
     names = [
-        KINDS[index] for index in rng.choice(len(KINDS), 12, replace=False) if not KINDS[index][1].startswith("bert-")
+        KINDS[index] for index in rng.choice(len(KINDS), 8, replace=False) if not KINDS[index][1].startswith("bert-")
     ]
     judge(
         process.each(
-            explain, [(*name, label) for name in names for label in rng.choice(usual, 5, replace=False)], LIMITS
+            explain, [(*name, label) for name in names for label in rng.choice(usual, 4, replace=False)], LIMITS
         )
     )
 

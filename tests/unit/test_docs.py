@@ -294,7 +294,7 @@ def test_measured_rows_stand_in_a_page_of_results(page):
 
 def refreshed(root: Path, block: str, page: str) -> subprocess.CompletedProcess[str]:
     """Run experiments/refresh.py below `root`, where README.md quotes `block` and one page has tables."""
-    names = ("results/faithfulness", "results/table1", "results/table2", "seventh-confirmation/confirmation")
+    names = ("faithfulness/faithfulness", "results/table1", "results/table2", "seventh-confirmation/confirmation")
     for name in names:
         path = root / "experiments" / f"{name}.md"
         path.parent.mkdir(parents=True, exist_ok=True)

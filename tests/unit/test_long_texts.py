@@ -19,7 +19,7 @@ from mase.regression.estimate import Estimate
 from mase.regression.problem import Distribution, Problem
 
 LONG = MOST_CORRELATED + 100
-WORDS = 4000  # an array of words x words is 128 MB
+WORDS = 2500  # an array of words x words is 50 MB
 SAMPLING = ["mase", "mase-mask", "lime", "lime-paper", "kernel-shap", "partition-shap"]
 
 

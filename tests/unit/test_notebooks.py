@@ -26,6 +26,7 @@ def test_every_cell_was_executed_in_order(path):
     assert all(output["output_type"] != "error" for cell in cells for output in cell["outputs"])
 
 
+@pytest.mark.pages
 def test_a_notebook_still_prints_what_it_printed():
     pytest.importorskip("sklearn")
     pytest.importorskip("pandas")

@@ -250,6 +250,7 @@ def children(pid):
     return [int(child) for child in found]
 
 
+@pytest.mark.faults
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks at processes as Linux lists them")
 def test_a_killed_run_of_two_processes_goes_on_as_one(reproduce, data, tmp_path):
     arguments = ["table1", "--targets", "lstm-imdb", "--methods", "mase-paper+n_samples=500", "--n-texts", "4"]

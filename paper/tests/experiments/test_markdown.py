@@ -15,7 +15,7 @@ def test_the_highest_figure_is_bold_whoever_has_it():
 
 
 @needs_repository
-@pytest.mark.parametrize("name", ["docs/results.md", "experiments/results/faithfulness.md"])
+@pytest.mark.parametrize("name", ["docs/results.md", "experiments/faithfulness/faithfulness.md"])
 def test_of_two_figures_the_higher_is_bold(name):
     rows = re.findall(
         r"(\*\*)?(0\.\d{3})(?:\*\*)? / (\*\*)?(0\.\d{3})(?:\*\*)? `", (ROOT / name).read_text(encoding="utf-8")

@@ -74,9 +74,8 @@ texts that both explained). **Bold** below: the other one is ahead, its interval
 for the
 number of comparisons: of those between equals, one in forty is expected to look lost, and one in forty won. The \
 settings of
-`mase` were chosen on validation texts by this metric at k = 1, 5, 10 and 15
-([with one exception](../../docs/results.md#why-mase-is-ahead)); the other explainers have those of their packages or \
-papers.
+`mase` were chosen on validation texts, by this metric among others; the other explainers have those of their packages \
+or papers.
 
 The ceiling is a search over the metric itself (greedy, and a beam of 5), which no explainer may do: the smallest \
 set of words

@@ -1,0 +1,49 @@
+"""Copy the records of all explainers but `mase` to the folder of the comparison with the present default.
+
+The records of `mase` in `experiments/results/records` are of version 0.1.0. Those of the other methods still hold: their
+results have changed only by rounding. This copies them, on the first texts of each target, and keeps the records of
+`mase` that the new folder has:
+
+    python experiments/rivals.py
+
+Then `mase reproduce faithfulness --methods mase ... --output experiments/faithfulness` explains texts with the present
+default, and `mase reproduce faithfulness --report-only --output experiments/faithfulness` writes the page.
+"""
+
+from pathlib import Path
+
+from mase_paper.experiments.columns import columns_path, load, save
+from mase_paper.experiments.faithfulness import FAITHFULNESS
+from mase_paper.experiments.records import Records
+from mase_paper.experiments.testbeds import PAPER, TARGETS
+
+HERE = Path(__file__).parent
+SOURCE, COPY = HERE / "results" / "records", HERE / "faithfulness" / "records"
+
+
+def is_rival(configuration: str) -> bool:
+    """Return whether a configuration is in the comparison and is not `mase`; with a second seed or not."""
+    name = configuration.removesuffix("+seed=1")
+    return name in FAITHFULNESS.methods and name != "mase" and not name.startswith("mase+")
+
+
+def first(records: Records, n: int) -> Records:
+    """Return the records of the first n texts, with the headers that these have."""
+    kept = {number: record for number, record in records.by_number.items() if number < n}
+    used = sorted({records.header_of[number] for number in kept})
+    headers = tuple(records.headers[index] for index in used)
+    return Records(headers, kept, {number: used.index(records.header_of[number]) for number in kept})
+
+
+def main() -> None:
+    """Write the columns of each target."""
+    COPY.mkdir(parents=True, exist_ok=True)
+    for name in PAPER:
+        found = load(columns_path(SOURCE, name))
+        rivals = {one: first(records, TARGETS[name].n_study) for one, records in found.items() if is_rival(one)}
+        ours = {one: records for one, records in load(columns_path(COPY, name)).items() if not is_rival(one)}
+        save(columns_path(COPY, name), rivals | ours)
+
+
+if __name__ == "__main__":
+    main()
