@@ -18,7 +18,7 @@ def test_the_highest_figure_is_bold_whoever_has_it():
 @pytest.mark.parametrize("name", ["docs/results.md", "experiments/faithfulness/faithfulness.md"])
 def test_of_two_figures_the_higher_is_bold(name):
     rows = re.findall(
-        r"(\*\*)?(0\.\d{3})(?:\*\*)? / (\*\*)?(0\.\d{3})(?:\*\*)? `", (ROOT / name).read_text(encoding="utf-8")
+        r"(\*\*)?([01]\.\d{3})(?:\*\*)? / (\*\*)?([01]\.\d{3})(?:\*\*)? `", (ROOT / name).read_text(encoding="utf-8")
     )
     assert len(rows) == 24
     for left_bold, left, right_bold, right in rows:

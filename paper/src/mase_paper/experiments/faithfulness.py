@@ -174,7 +174,7 @@ class Faithfulness:
             parts += [markdown.table(["method", *(f"T-{k}" for k in KS)], cells(explained, index, here))]
             bounds = [row for row in _upper_bounds(target, outcomes) if row["operator"] == operator]
             parts += [_upper_bound_table(bounds, subject)] if bounds else []
-        parts += [f"### {target.title}, other metrics (not tuned on)", other_metrics.table(metrics, subject)]
+        parts += [f"### {target.title}, other metrics", other_metrics.table(metrics, subject)]
         overlaps = [
             [f"`{row['spec']}`", str(row["n"]), f"{row['jaccard']:.2f}"] for row in _stability(target, outcomes)
         ]
