@@ -1,8 +1,8 @@
 """Copy the records of all explainers but `mase` to the folder of the comparison with the present default.
 
-The records of `mase` in `experiments/results/records` are of version 0.1.0. Those of the other methods still hold: their
-results have changed only by rounding. This copies them, on the first texts of each target, and keeps the records of
-`mase` that the new folder has:
+The records of `mase` in `experiments/results/records` are of version 0.1.0. Those of the other methods still hold:
+their results have changed only by rounding. This copies them, on the first texts of each target, and keeps the records
+of `mase` that the new folder has:
 
     python experiments/rivals.py
 
