@@ -10,11 +10,13 @@ Then `mase reproduce faithfulness --methods mase ... --output experiments/faithf
 default, and `mase reproduce faithfulness --report-only --output experiments/faithfulness` writes the page.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 from mase_paper.experiments.columns import columns_path, load, save
+from mase_paper.experiments.configurations import parse
 from mase_paper.experiments.faithfulness import FAITHFULNESS
-from mase_paper.experiments.records import Records
+from mase_paper.experiments.records import Record, Records, merged
 from mase_paper.experiments.testbeds import PAPER, TARGETS
 
 HERE = Path(__file__).parent
@@ -22,17 +24,19 @@ SOURCE, COPY = HERE / "results" / "records", HERE / "faithfulness" / "records"
 
 
 def is_rival(configuration: str) -> bool:
-    """Return whether a configuration is in the comparison and is not `mase`; with a second seed or not."""
-    name = configuration.removesuffix("+seed=1")
-    return name in FAITHFULNESS.methods and name != "mase" and not name.startswith("mase+")
+    """Return whether a configuration is in the comparison, with any seed, and its method is not `mase`."""
+    found = replace(parse(configuration), seed=0)
+    return found.method != "mase" and str(found) in FAITHFULNESS.methods
 
 
 def first(records: Records, n: int) -> Records:
     """Return the records of the first n texts, with the headers that these have."""
-    kept = {number: record for number, record in records.by_number.items() if number < n}
-    used = sorted({records.header_of[number] for number in kept})
-    headers = tuple(records.headers[index] for index in used)
-    return Records(headers, kept, {number: used.index(records.header_of[number]) for number in kept})
+    by_header: dict[int, dict[int, Record]] = {}
+    for number, record in records.by_number.items():
+        if number < n:
+            by_header.setdefault(records.header_of[number], {})[number] = record
+    parts = (Records((records.headers[one],), some, dict.fromkeys(some, 0)) for one, some in by_header.items())
+    return merged(parts)
 
 
 def main() -> None:

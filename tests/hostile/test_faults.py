@@ -117,7 +117,6 @@ def test_kills_while_overwriting(seed, scene, judge):
     judge([*verdicts, ("the end", None if same else f"another file, exit code {ran.code}: {ran.err[-300:]}")])
 
 
-@pytest.mark.hostile
 def test_a_finished_file_is_never_emptied(scene, judge):
     folder, arguments = scene
     output, page = folder / "out.jsonl", folder / "page.html"
@@ -229,7 +228,6 @@ def test_standard_input_is_no_output(flags, tmp_path, judge):
     judge(verdicts)
 
 
-@pytest.mark.hostile
 def test_a_torn_file_is_read_and_taken_up(scene, judge):
     """What a kill tore is no result, and the results before it are there."""
     folder, arguments = scene

@@ -167,7 +167,7 @@ def test_intervals_of_ridge_with_too_few_rows_are_wide_enough(n_samples):
 
 def test_intervals_of_an_adaptive_design_are_as_wide_as_its_repetitions_differ():
     """Later rows depend on earlier answers; the error bars must still say how much a repetition would differ."""
-    found = [run(smooth(12, seed=4), "mase", seed=seed, n_samples=200).estimate for seed in range(30)]
+    found = [run(smooth(12, seed=4), "mase", seed=seed, n_samples=200).estimate for seed in range(50)]
     actual = np.std([estimate.gamma for estimate in found], axis=0)
     stated = np.sqrt(np.mean([np.diag(estimate.covariance) for estimate in found], axis=0))
     assert 0.9 < np.median(stated / actual) < 1.3

@@ -68,12 +68,12 @@ def test_words_without_a_score_are_not_among_the_top_words(tmp_path):
 
 
 def test_two_seeds_differ_by_noise_alone(tmp_path):
-    """At a rate of 0.05 none or one of the three pairs of seeds has a false discovery."""
+    """At a rate of 0.05 none or one of the five pairs of seeds has a false discovery."""
     settings = {"predict": classifier(WEIGHTS), "method": "mase", "n_samples": 50}
-    folders = [write_run(tmp_path / str(seed), TEXTS[:10], seed=seed, **settings) for seed in range(4)]
+    folders = [write_run(tmp_path / str(seed), TEXTS[:10], seed=seed, **settings) for seed in range(6)]
     found = [mase.compare(folders[0], other, min_texts=5) for other in folders[1:]]
     assert sum(one.predictions.flipped for one in found) == 0
-    assert sum(one.reasons.noise.words_tested for one in found) == 3 * 10 * 7
+    assert sum(one.reasons.noise.words_tested for one in found) == 5 * 10 * 7
     assert sum(one.reasons.noise.words_changed > 0 for one in found) <= 1
     assert sum(one.shifts.shifted > 0 for one in found) <= 1
 

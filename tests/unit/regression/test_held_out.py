@@ -142,7 +142,7 @@ def test_it_is_that_of_fresh_rows(estimator):
     assert np.mean(found) == pytest.approx(np.mean(fresh), abs=0.08)
 
 
-@pytest.mark.parametrize(("p", "n"), [(6, 100), (20, 300)])
+@pytest.mark.parametrize(("p", "n"), [(20, 80), (6, 100), (20, 300)])
 def test_what_rows_change_tells_as_much_as_fits_without_a_fifth_of_them(p, n):
     """With 6 words many rows are equal; of 300 rows some tune the prior."""
     by_changes, by_fits, fresh = [], [], []

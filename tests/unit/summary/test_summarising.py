@@ -101,7 +101,7 @@ def test_examples_are_in_context(summary, run):
 @pytest.mark.parametrize(("k", "method"), [(2, "mase"), (4, "occlusion")])
 def test_a_model_that_answers_at_random_has_empty_lists(tmp_path, k, method):
     rng = np.random.default_rng(k)
-    texts = corpora.texts(rng, 50)
+    texts = corpora.texts(rng, 80)
     kept = [(str(label), None) for label in rng.integers(0, k, len(texts))]
     run = corpora.write(
         tmp_path / "run", mase.Explainer(corpora.hashed(k, 5), method=method, n_samples=40), texts, kept

@@ -56,7 +56,6 @@ def test_each_text_fails_alone(capfd):
     assert capfd.readouterr().out == ""
 
 
-@pytest.mark.faults
 def test_a_run_survives_its_driver(tmp_path, expected):
     pids, folder = tmp_path / "pids", tmp_path / "run"
     pids.mkdir()
@@ -90,7 +89,6 @@ def test_an_error_of_opening_is_the_callers(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.faults
 def test_a_model_that_ends_its_workers_ends_the_run(tmp_path):
     (tmp_path / "model.py").write_text("import os; os._exit(7)")
     with pytest.raises(WorkerError, match="exit code 7"):
