@@ -235,7 +235,7 @@ class _Solved:
         """
 
         def scores(ways: Sequence[Laws]) -> Floats:
-            targets = [Coefficients.of(laws) for laws in ways]
+            targets = Coefficients.of_each(ways)
             return np.asarray(sum(part.influence.means(targets) for part in self.parts) / self.n_blocks)
 
         spread = np.sqrt(np.maximum(sum(part.variances for part in self.parts), 0)) / self.n_blocks

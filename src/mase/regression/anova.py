@@ -1,11 +1,10 @@
 """Interactions of zeros and ones as a random function: its kernel, and exact integrals over the laws of rows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from mase.arrays import Floats
 from mase.regression.laws import Laws
@@ -27,6 +26,8 @@ class Coefficients:
     precisions, between
         The covariance of the signs is diagonal but for what differs between laws: its inverse is the diagonal of
         `precisions` `(p,)` minus b'b for `between` `(m, p)`. A coordinate that never varies has the precision 0.
+
+    Coefficients of several ways to the laws have an axis for the ways before these.
     """
 
     shares: Floats
@@ -38,27 +39,34 @@ class Coefficients:
     @classmethod
     def of(cls, laws: Laws) -> Self:
         """Return the coefficients on rows of some laws, by their shares."""
-        shares, means = laws.shares.mean(axis=1), 2 * laws.rates - 1
-        variances = shares @ (1 - means**2)
-        precisions = np.divide(1, variances, out=np.zeros_like(variances), where=variances > 0)
-        if not laws.pooled:
-            return cls(shares, means, means, precisions, np.zeros((1, len(variances))))
-        centres = np.broadcast_to(shares @ means, means.shape)
-        apart = np.sqrt(shares)[:, None] * (means - centres)
-        inside = np.linalg.cholesky(np.eye(len(shares)) + (apart * precisions) @ apart.T)
-        return cls(shares, means, centres, precisions, solve_triangular(inside, apart * precisions, lower=True))
+        return cls._of(laws.shares.mean(axis=1), laws.rates, pooled=laws.pooled)
 
     @classmethod
-    def joined(cls, targets: Sequence[Self]) -> Self:
-        """Return all laws of several coefficients, one after the other."""
-        return cls(*(np.concatenate([getattr(one, field.name) for one in targets]) for field in fields(cls)))
+    def of_each(cls, ways: Sequence[Laws]) -> Self:
+        """Return the coefficients on rows of the laws of each way; all ways have as many laws."""
+        shares, rates = np.stack([laws.shares.mean(axis=1) for laws in ways]), np.stack([laws.rates for laws in ways])
+        return cls._of(shares, rates, pooled=ways[0].pooled)
+
+    @classmethod
+    def _of(cls, shares: Floats, rates: Floats, *, pooled: bool) -> Self:
+        means, weights = 2 * rates - 1, shares[..., None, :]
+        variances = (weights @ (1 - means**2))[..., 0, :]
+        precisions = np.divide(1, variances, out=np.zeros_like(variances), where=variances > 0)
+        if not pooled:
+            return cls(shares, means, means, precisions, np.zeros((*shares.shape[:-1], 1, means.shape[-1])))
+        centres = np.broadcast_to(weights @ means, means.shape)
+        apart = np.sqrt(shares)[..., None] * (means - centres)
+        scaled = apart * precisions[..., None, :]
+        inside = np.linalg.cholesky(np.eye(shares.shape[-1]) + scaled @ apart.swapaxes(-1, -2))
+        return cls(shares, means, centres, precisions, np.linalg.solve(inside, scaled))
 
     def solved(self, values: Floats) -> Floats:
         """Return the coefficients `(n, p)` of responses whose covariances with the signs are `values` `(n, p)`.
 
         They are twice the product with the inverse of the covariance of the signs: a coordinate is half of its sign.
         """
-        return np.asarray(2 * (values * self.precisions - (values @ self.between.T) @ self.between))
+        elsewhere = (values @ self.between.swapaxes(-1, -2)) @ self.between
+        return np.asarray(2 * (values * self.precisions[..., None, :] - elsewhere))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,34 +123,34 @@ class Interactions:
 
     def with_coefficients(self, signs: Floats, target: Coefficients) -> Floats:
         """Return the covariance `(u, p)` of the values at rows of signs `(u, p)` with the coefficients."""
-        products, even, odd = self._with_values(signs, target)
+        products, even, odd = self._with_values(signs, target.shares, target.means, target.centres)
         found = products @ even + signs * (products @ odd)
         return np.asarray(target.solved(found) - 2 * np.exp(-self.log_norm) * self.weights * signs)
 
-    def pulled(self, signs: Floats, targets: Sequence[Coefficients], pulls: Floats) -> Floats:
-        """Return the sums over rows of these covariances, times numbers `(u,)`, for w targets: `(w, p)`."""
-        every = Coefficients.joined(targets)
-        products, even, odd = self._with_values(signs, every)
+    def pulled(self, signs: Floats, targets: Coefficients, pulls: Floats) -> Floats:
+        """Return the sums over rows of these covariances, times numbers `(u,)`, for the targets of w ways: `(w, p)`."""
+        shape = targets.means.shape
+        joined = (each.reshape(-1, shape[-1]) for each in (targets.means, targets.centres))
+        products, even, odd = self._with_values(signs, targets.shares.ravel(), *joined)
         products *= pulls[:, None]
         found = products.sum(axis=0)[:, None] * even + (products.T @ signs) * odd
-        starts = np.cumsum([0, *(len(target.shares) for target in targets[:-1])])
-        sums = np.add.reduceat(found, starts)
         linear = 2 * np.exp(-self.log_norm) * self.weights * (pulls @ signs)
-        solved = [target.solved(one[None])[0] for target, one in zip(targets, sums, strict=True)]
-        return np.asarray(np.stack(solved) - linear)
+        return np.asarray(targets.solved(found.reshape(shape).sum(axis=-2, keepdims=True))[:, 0] - linear)
 
-    def _with_values(self, signs: Floats, target: Coefficients) -> tuple[Floats, Floats, Floats]:
-        """Return what the covariance `(u, p)` of values at rows with signs under the laws is made of.
+    def _with_values(
+        self, signs: Floats, shares: Floats, means: Floats, centres: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return what the covariance `(u, p)` of values at rows with signs under m laws is made of.
 
         It is P A + s (P B), with P `(u, m)`, and A and B `(m, p)`.
         """
-        means, weights = target.means, self.weights
+        weights = self.weights
         # Factors 1 + rho m s and their derivatives are linear in a sign s.
         up, down = 1 + weights * means, 1 - weights * means
         logs = np.log(up * down).sum(axis=1) / 2 + signs @ (np.log(up / down) / 2).T
         above, below = (means + weights) / up, (means - weights) / down
-        products = target.shares * np.exp(logs - self.log_norm)
-        return products, (above + below) / 2 - target.centres, (above - below) / 2
+        products = shares * np.exp(logs - self.log_norm)
+        return products, (above + below) / 2 - centres, (above - below) / 2
 
     def of_coefficients(self, target: Coefficients) -> Floats:
         """Return the covariance `(p, p)` of the coefficients."""

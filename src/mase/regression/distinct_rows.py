@@ -1,6 +1,6 @@
 """The different rows of zeros and ones of a problem, with what is known of the responses to them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -71,10 +71,6 @@ class DistinctRows:
     def noisy(self) -> bool:
         """Whether answers to one row differ by more than rounding."""
         return self.within > _ROUNDING * self.variance
-
-    def under(self, laws: Laws) -> Self:
-        """Return the rows with the coefficients under other laws as those to be estimated."""
-        return replace(self, target=Coefficients.of(laws))
 
     def kernel(self, interactions: Interactions, noise: float) -> Floats:
         """Return the covariance `(u, u)` of what is not linear in the mean responses, with noise as in `Prior`."""

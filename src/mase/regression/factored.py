@@ -1,22 +1,24 @@
 """The kernels of the responses if these are a Gaussian random function of zeros and ones, diagonalised together."""
 
+import math
 from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-from scipy.linalg import cholesky, lapack, solve_triangular
+from scipy.linalg import lapack
 from scipy.special import expit
 
 from mase.arrays import Floats
 from mase.regression.anova import Interactions
 from mase.regression.distinct_rows import DistinctRows
 
-__all__ = ["LINEAR", "REST", "Factored", "Prior", "Whitened"]
+__all__ = ["LINEAR", "REST", "Factored", "Prior", "Whitened", "averaged"]
 
 # Shares of the variance of the responses that is linear, a priori uniform, on a grid of their log-odds.
 _LOG_ODDS = np.concatenate([np.arange(-4.0, 8.0, 1.0), np.arange(8.0, 27.0, 3.0)])
 LINEAR, REST = expit(_LOG_ODDS), expit(-_LOG_ODDS)
 _LOG_PRIOR = np.log(LINEAR * REST * np.gradient(_LOG_ODDS))
+_LOG_REST = np.log(REST)
 _MOST = 1 - 1e-9  # weight of a coordinate
 # The least share of the squares of responses that is not linear.
 _LEAST = 1e-15
@@ -94,18 +96,18 @@ class Whitened:
         """Return the contrasts for the scales and noise of a prior and a sum of the weights of coordinates."""
         interactions = Interactions.of(prior.weights(reach))
         kernel = rows.kernel(interactions, prior.noise)
-        lower = np.asarray(cholesky(kernel, lower=True, overwrite_a=True, check_finite=False))
+        lower = _factor(kernel)
         u = len(lower)
         columns = np.column_stack([np.ones(u), rows.y, rows.signs / 2])
-        white = solve_triangular(lower, columns, lower=True, check_finite=False)
+        white = _divided(lower, columns)
         constant = white[:, 0]
         own = _on_contrasts(white[:, 1:], constant)
-        log_scale = float(np.log(np.diag(lower)).sum() + np.log(np.linalg.norm(constant)) - np.log(u) / 2)
+        log_scale = float(np.log(np.diag(lower)).sum() + np.log(_norm(constant)) - np.log(u) / 2)
         return cls(reach, interactions, lower, constant, own[:, 0], own[:, 1:], log_scale)
 
     def white(self, columns: Floats) -> Floats:
         """Return contrasts `(u - 1, k)` of columns `(u, k)`, divided by the factor of the covariance."""
-        return _on_contrasts(solve_triangular(self.lower, columns, lower=True, check_finite=False), self.constant)
+        return _on_contrasts(_divided(self.lower, columns), self.constant)
 
     def inverse(self) -> Floats:
         """Return contrasts `(u - 1, u)` of the inverse of the factor of the covariance."""
@@ -164,13 +166,41 @@ class Factored:
         """
         precision, free = 1 / (np.outer(LINEAR, self.ratios) + REST[:, None]), len(self.other_y)
         squares = np.maximum(precision @ self.y**2 + float(self.other_y @ self.other_y) / REST, _LEAST * total)
-        log_determinant = np.log(precision).sum(axis=1) - (free - len(self.y)) * np.log(REST)
+        log_determinant = np.log(precision).sum(axis=1) - (free - len(self.y)) * _LOG_REST
         likelihood = -0.5 * (free * np.log(squares / total) - log_determinant)
         return precision, squares, likelihood - self.whitened.log_scale + _LOG_PRIOR
 
     def evidence(self, total: float) -> float:
         """Return the logarithm of the probability of responses whose squares sum to `total`, up to a constant."""
-        return float(np.logaddexp.reduce(self.on_grid(total)[2]))
+        return averaged(self.on_grid(total)[2])[1]
+
+
+def averaged(logs: Floats) -> tuple[Floats, float]:
+    """Return the probabilities `(n,)` whose logarithms are given up to a constant, and the logarithm of their sum."""
+    largest = logs.max()
+    found = np.exp(logs - largest)
+    total = found.sum()
+    return found / total, float(largest + np.log(total))
+
+
+def _factor(kernel: Floats) -> Floats:
+    """Return the Cholesky factor `(u, u)` of a kernel, which is overwritten.
+
+    LAPACK is called directly: for few rows the checks of SciPy take longer than the work.
+    """
+    lower, info = lapack.dpotrf(kernel.T, lower=1, overwrite_a=1)  # as symmetric as in the order that LAPACK reads
+    if info:
+        raise np.linalg.LinAlgError(f"the kernel of {len(kernel)} rows is not positive definite")
+    return np.asarray(lower)
+
+
+def _divided(lower: Floats, columns: Floats) -> Floats:
+    """Return columns `(u, k)`, divided by a lower triangular factor `(u, u)`."""
+    return np.asarray(lapack.dtrtrs(lower, columns, lower=1)[0])
+
+
+def _norm(values: Floats) -> float:
+    return math.sqrt(values @ values)
 
 
 def _diagonal(columns: Floats) -> tuple[Floats, Floats, Floats]:
@@ -192,5 +222,5 @@ def _diagonal(columns: Floats) -> tuple[Floats, Floats, Floats]:
 def _on_contrasts(columns: Floats, constant: Floats) -> Floats:
     """Return columns `(u, k)` in an orthonormal basis `(u - 1,)` of what is orthogonal to a constant `(u,)`."""
     mirror = constant.copy()
-    mirror[0] += np.copysign(np.linalg.norm(constant), mirror[0])
+    mirror[0] += math.copysign(_norm(constant), mirror[0])
     return np.asarray((columns - np.outer(mirror, (2 / (mirror @ mirror)) * (mirror @ columns)))[1:])

@@ -1,6 +1,5 @@
 """What each row adds to the coefficients of a Gaussian process, under any laws."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -57,8 +56,8 @@ class Influence:
         pulls = inside.T @ (linear * spread[:, None] * factored.linear)
         return cls(rows, factored.whitened.interactions, inside, outside, spread, solved, known, pulls, rest)
 
-    def means(self, targets: Sequence[Coefficients]) -> Floats:
-        """Return the means of w coefficients `(w, p)`, each under laws of its own."""
+    def means(self, targets: Coefficients) -> Floats:
+        """Return the means `(w, p)` of the coefficients of w ways to the laws."""
         rest = self.interactions.pulled(self.rows.signs, targets, self.rest * self.solved)
         return np.asarray(self.rows.y @ self.linear + rest)
 

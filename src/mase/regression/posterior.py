@@ -4,13 +4,15 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from scipy.special import softmax
 
 from mase.arrays import Floats
 from mase.regression.distinct_rows import DistinctRows
-from mase.regression.factored import LINEAR, REST, Factored, Prior, Whitened
+from mase.regression.factored import LINEAR, REST, Factored, Prior, Whitened, averaged
 
 __all__ = ["Posterior"]
+
+# The products of two shares of the variance that are linear or the rest, on their grid.
+_SHARES = np.stack([LINEAR**2, LINEAR * REST, REST**2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ class Posterior:
         """Return the posterior of the coefficients of rows whose kernels are known."""
         parts = [_Part.of(rows, factored, whole=whole) for factored in factors]
         joint = np.array([part.evidence for part in parts])
-        shares = softmax(joint)
+        shares, evidence = averaged(joint)
         means = np.array([part.mean for part in parts])
         mean = np.asarray(shares @ means)
         between = (means - mean) * np.sqrt(shares)[:, None]
@@ -75,8 +77,7 @@ class Posterior:
         used = float(shares @ [part.used for part in parts])
         order = np.argsort(-joint, kind="stable")
         best = tuple(factors[index] for index in order)
-        evidence, share = float(np.logaddexp.reduce(joint)), parts[order[0]].share
-        rest = float(shares @ [part.rest for part in parts])
+        share, rest = parts[order[0]].share, float(shares @ [part.rest for part in parts])
         covariance = np.asarray(within + _product(between, between, whole=whole))
         return cls(mean, covariance, unknown, used, evidence, best, share, rest)
 
@@ -106,7 +107,7 @@ class _Part:
         rest = factored.basis.T @ white
         others = white - factored.basis @ rest
         precision, squares, joint = factored.on_grid(rows.total)
-        chosen = softmax(joint)
+        chosen, evidence = averaged(joint)
         fitted = precision * y
         means = LINEAR[:, None] * (fitted @ linear) + REST[:, None] * (fitted @ rest) + others.T @ factored.other_y
         mean = np.asarray(chosen @ means)
@@ -114,15 +115,15 @@ class _Part:
         # The mean of the variance over its posterior, which is inverse gamma.
         scale = chosen * squares / max(len(white) - 2, 1)
         spread = interactions.of_coefficients(rows.target) if whole else interactions.variances(rows.target)
-        parts = ((LINEAR, linear, _product(factored.root.T, factored.root.T, whole=whole)), (REST, rest, spread))
-        before = sum((scale @ share) * spread for share, _, spread in parts)
+        spreads = _product(factored.root.T, factored.root.T, whole=whole), spread
+        before = (scale @ LINEAR) * spreads[0] + (scale @ REST) * spreads[1]
         covariance = _product(between, between, whole=whole) + before
         covariance -= (scale @ REST) * _product(others, others, whole=whole)
-        used = 0.0
-        for share, one, _ in parts:
-            used += float(np.sum(((chosen * share) @ precision) @ (one * factored.signs)))
-            for other_share, other, _ in parts:
-                covariance -= _product(((scale * share * other_share) @ precision)[:, None] * one, other, whole=whole)
+        own, shared, rests = ((scale * _SHARES) @ precision)[:, :, None]
+        covariance -= _product(linear, own * linear + shared * rest, whole=whole)
+        covariance -= _product(rest, shared * linear + rests * rest, whole=whole)
+        weights = (chosen * LINEAR) @ precision, (chosen * REST) @ precision
+        used = float(np.vdot(factored.signs, weights[0][:, None] * linear + weights[1][:, None] * rest))
         unknown = np.diag(before) if whole else before
         share, left = float(LINEAR[chosen.argmax()]), float(scale @ REST)
-        return cls(mean, covariance, unknown, used, float(np.logaddexp.reduce(joint)), share, left)
+        return cls(mean, covariance, unknown, used, evidence, share, left)

@@ -1,5 +1,7 @@
 """Tests of `mase.regression.anova`: the integrals against sums over all rows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -65,3 +67,12 @@ def test_many_coordinates_do_not_overflow():
     target = Coefficients.of(Laws.one(4, np.full(1500, 0.5)))
     assert np.isfinite(interactions.with_coefficients(signs, target)).all()
     assert np.isfinite(interactions.of_coefficients(target)).all()
+
+
+@pytest.mark.parametrize("pooled", [True, False])
+def test_several_ways_are_solved_together_as_each_is_alone(pooled):
+    interactions, pulls = Interactions.of(WEIGHTS["many interact"]), np.random.default_rng(0).standard_normal(32)
+    ways = [laws(pooled), replace(laws(pooled), rates=laws(pooled).rates[::-1])]
+    alone = [pulls @ interactions.with_coefficients(SIGNS, Coefficients.of(way)) for way in ways]
+    assert interactions.pulled(SIGNS, Coefficients.of_each(ways), pulls) == pytest.approx(np.stack(alone))
+    assert np.abs(alone[0] - alone[1]).max() > 0.1

@@ -7,7 +7,7 @@ import pytest
 from scipy.linalg import null_space
 from scipy.special import expit, softmax
 
-from mase.regression.anova import Interactions
+from mase.regression.anova import Coefficients, Interactions
 from mase.regression.covariance import Covariance
 from mase.regression.distinct_rows import DistinctRows, numbered
 from mase.regression.factored import Prior
@@ -112,10 +112,12 @@ def test_the_mean_under_other_laws_is_that_of_a_posterior_for_them():
     rows = DistinctRows.of(Problem(signs / 2, y, np.ones(300), None, True, covariance, laws=laws), laws)
     prior = Prior(FACTOR, SCALES, 0.0)
     found = Posterior.of(rows, prior, (2.0,))
-    other = rows.under(Laws(np.array([[0.3], [0.7]]), rng.uniform(0.1, 0.9, (2, P))))
+    shares = np.array([[0.3], [0.7]])
+    ways = [Laws(shares, rng.uniform(0.1, 0.9, (2, P))), Laws(shares, np.full((2, P), 0.5))]
+    other = replace(rows, target=Coefficients.of(ways[0]))
     wanted, influence = Posterior.of(other, prior, (2.0,)).mean, Influence.of(rows, found)
     assert np.abs(wanted - found.mean).max() > 1
-    means = influence.means([other.target, rows.target])
+    means = influence.means(Coefficients.of_each(ways))
     assert means == pytest.approx(np.stack([wanted, found.mean]), abs=0.01)
 
 
