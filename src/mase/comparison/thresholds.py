@@ -8,6 +8,7 @@ from mase.errors import DataError, OptionError
 
 __all__ = ["Thresholds"]
 
+_NO_CLASSES = "no text has a predicted class in both runs"
 _NO_TOPS = "no text has the same response in both runs and a score other than 0"
 
 
@@ -52,13 +53,15 @@ class Thresholds:
 
     def _exceeded(self, comparison: Comparison) -> Iterator[str]:
         predictions, reasons = comparison.predictions, comparison.reasons
-        if any(getattr(self, limit.name) is not None for limit in fields(self)) and predictions.n == 0:
+        if any(getattr(self, limit.name) is not None for limit in fields(self)) and comparison.texts.compared == 0:
             raise DataError("the runs have no text in common that both explain, expected at least one to set limits on")
-        if self.max_flipped is not None and predictions.share_flipped > self.max_flipped:
-            yield (
-                f"the prediction of {predictions.share_flipped:.2%} of the texts differs, "
-                f"expected at most {self.max_flipped:.2%} (max_flipped)"
-            )
+        if self.max_flipped is not None:
+            share = _known(predictions.share_flipped if predictions.n else None, "max_flipped", _NO_CLASSES)
+            if share > self.max_flipped:
+                yield (
+                    f"the prediction of {share:.2%} of the texts differs, "
+                    f"expected at most {self.max_flipped:.2%} (max_flipped)"
+                )
         if self.max_reasons_changed is not None:
             share = _known(reasons.share_changed, "max_reasons_changed", reasons.no_noise)
             if share > self.max_reasons_changed:

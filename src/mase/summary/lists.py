@@ -11,7 +11,7 @@ from mase.corpus.database import Database
 from mase.statistics import Mean, passing, q_values
 from mase.summary.effects import Example, Family, GroupDifference, PhraseEffect, PushDifference, WordEffect
 from mase.summary.examples import Sought
-from mase.summary.totals import CONTRASTS
+from mase.summary.totals import CONTRASTS, OWN
 
 __all__ = ["FALSE_DISCOVERY_RATE", "Entry", "group_list", "phrase_list", "push_list", "word_list"]
 
@@ -20,13 +20,19 @@ FALSE_DISCOVERY_RATE = 0.01
 
 Columns = dict[str, Any]
 
-# Phrases with the totals of their words in columns that begin with a_ and b_.
-_PHRASE = """
+# Phrases with the totals of their words in the texts without the phrase, in columns that begin with first_ and second_.
+# Fewer than two such texts have no variance to test against.
+_ELSEWHERE = ", ".join(
+    f"{word}.{name} - own.{word}_{name} AS {word}_{name}"
+    for word in ("first", "second")
+    for name in ("effect", "effect_squares", "relative", "relative_squares")
+)
+_PHRASE = f"""
 CREATE TABLE phrase AS
-SELECT phrase_total.*, COLUMNS(a.* EXCLUDE (id, response_id, response, word)) AS 'a_\\0',
-    COLUMNS(b.* EXCLUDE (id, response_id, response, word)) AS 'b_\\0'
-FROM phrase_total JOIN word_total AS a USING (response, word)
-JOIN word_total AS b ON b.response = phrase_total.response AND b.word = phrase_total.next_word
+SELECT own.* EXCLUDE ({", ".join(OWN)}), first.n - own.n AS first_n, second.n - own.n AS second_n, {_ELSEWHERE}
+FROM phrase_total AS own JOIN word_total AS first USING (response, word)
+JOIN word_total AS second ON second.response = own.response AND second.word = own.next_word
+WHERE first.n - own.n >= 2 AND second.n - own.n >= 2
 """
 # Columns of the texts of a side begin with in_, those of all other texts that are compared with out_. Fewer than two
 # others have no variance to test against.
@@ -89,7 +95,7 @@ def phrase_list(database: Database, top: int) -> tuple[list[Entry], Family]:
     totals = _numbers(database, "phrase")
     effect, relative = _mean(totals, "effect"), _mean(totals, "relative")
     expected, expected_relative = (
-        _mean(totals, name, "a_").plus(_mean(totals, name, "b_")) for name in ("effect", "relative")
+        _mean(totals, name, "first_").plus(_mean(totals, name, "second_")) for name in ("effect", "relative")
     )
     difference = effect - expected
     tested = _Tested.of(

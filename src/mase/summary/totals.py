@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from mase.corpus.database import Database
 from mase.summary.batches import Batch
 
-__all__ = ["CONTRASTS", "collect", "place"]
+__all__ = ["CONTRASTS", "OWN", "collect", "place"]
 
 # Sets of texts that are compared with others, with the column of `explained` that says which set a text is in.
 CONTRASTS = {"wrong": "wrong", "low_confidence": "low", "groups": "group_number"}
@@ -23,14 +23,20 @@ _ADDED = """
 sum(n) AS n, sum(occurrences) AS occurrences, sum(effect) AS effect, sum(effect_squares) AS effect_squares,
 sum(relative) AS relative, sum(relative_squares) AS relative_squares, sum(top) AS top, sum(bottom) AS bottom
 """
-_PARTS = """
+# The mean scores that the two words of a phrase have in its own texts, anywhere in these.
+_OWN_MEANS = ("first_effect", "first_relative", "second_effect", "second_relative")
+_OWN_SUMS = ", ".join(_SUMS.format(name) for name in _OWN_MEANS)
+# The columns of their sums in `phrase_total`.
+OWN = tuple(f"{name}{squares}" for name in _OWN_MEANS for squares in ("", "_squares"))
+_PARTS = f"""
 CREATE TABLE word_part (
     response VARCHAR, word VARCHAR, n DOUBLE, occurrences DOUBLE, effect DOUBLE, effect_squares DOUBLE, relative DOUBLE,
     relative_squares DOUBLE, top DOUBLE, bottom DOUBLE
 );
 CREATE TABLE phrase_part (
     response VARCHAR, word VARCHAR, next_word VARCHAR, n DOUBLE, occurrences DOUBLE, effect DOUBLE,
-    effect_squares DOUBLE, relative DOUBLE, relative_squares DOUBLE, top DOUBLE, bottom DOUBLE
+    effect_squares DOUBLE, relative DOUBLE, relative_squares DOUBLE, top DOUBLE, bottom DOUBLE,
+    {", ".join(f"{name} DOUBLE" for name in OWN)}
 );
 CREATE TABLE contrast_part (
     contrast VARCHAR, response VARCHAR, word VARCHAR, side INTEGER, n DOUBLE, effect DOUBLE, effect_squares DOUBLE,
@@ -62,12 +68,17 @@ FROM (SELECT response, word, {_ONE_WORD} FROM in_text WHERE is_first GROUP BY re
 _PHRASE = f"""
 INSERT INTO phrase_part SELECT response, words.text, next_words.text, phrases.* EXCLUDE (response, word, next_word)
 FROM (
-    SELECT response, word, next_word, {_ONE_WORD} FROM (
-        SELECT counted.*, effect - 2 * mean AS relative, response, units FROM (
+    SELECT response, word, next_word, {_ONE_WORD}, {_OWN_SUMS} FROM (
+        SELECT counted.*, counted.effect - 2 * mean AS relative, block.response, block.units,
+            one.effect AS first_effect, one.relative AS first_relative,
+            other.effect AS second_effect, other.relative AS second_relative
+        FROM (
             SELECT block, word, next_word, count(*) AS occurrences, avg(score + next_score) AS effect,
                 min(least(rank, next_rank)) AS first_rank, max(greatest(rank, next_rank)) AS last_rank
             FROM units WHERE next_word IS NOT NULL GROUP BY block, word, next_word
-        ) AS counted JOIN block USING (block) WHERE is_first
+        ) AS counted JOIN block USING (block) JOIN in_text AS one USING (block, word)
+        JOIN in_text AS other ON other.block = counted.block AND other.word = counted.next_word
+        WHERE block.is_first
     ) GROUP BY response, word, next_word
 ) AS phrases JOIN words USING (word) JOIN words AS next_words ON next_word = next_words.word
 WHERE words.spoken AND next_words.spoken
@@ -90,7 +101,8 @@ CREATE TABLE phrase_total AS
 SELECT row_number() OVER (ORDER BY response, word, next_word) - 1 AS id,
     dense_rank() OVER (ORDER BY response) AS response_id, *
 FROM (
-    SELECT response, word, next_word, {_ADDED} FROM phrase_part
+    SELECT response, word, next_word, {_ADDED}, {", ".join(f"sum({name}) AS {name}" for name in OWN)}
+    FROM phrase_part
     GROUP BY response, word, next_word HAVING sum(n) >= {{min_texts:d}}
 );
 DROP TABLE phrase_part;

@@ -115,7 +115,7 @@ def test_a_model_that_answers_at_random_has_empty_lists(tmp_path, k, method):
 
 def test_a_phrase_is_listed_if_it_says_more_than_its_words(tmp_path):
     rng = np.random.default_rng(1)
-    middles = ("good", "not good", "not", "good plot", "not there", "")
+    middles = ("good", "not good", "not", "good plot", "not good plot", "")
     texts = [
         " ".join([rng.choice(("superb", "awful")), *rng.choice(FILLERS[:9], 2), middles[rng.integers(6)], "end"])
         for _ in range(150)
@@ -131,13 +131,22 @@ def test_a_phrase_is_listed_if_it_says_more_than_its_words(tmp_path):
     explainer = mase.Explainer(model, method="mase-mask", link="margin", n_samples=32)
     summary = mase.summarise(corpora.write(tmp_path / "run", explainer, texts), min_texts=10)
     assert {row.phrase for row in summary.phrases} == {"not good"}
+    # Elsewhere "good" is worth 2, and "not" nothing. Together half of the -4 is in the score of each.
     for row in summary.phrases:
-        effects = {word.word: word.effect for word in summary.words if word.response == row.response}
-        assert row.difference_low <= row.effect - row.expected <= row.difference_high
+        sign = 1 if row.response == "1" else -1
+        assert sign * row.expected == pytest.approx(2, abs=0.1)
+        assert row.difference_low <= -4 * sign <= row.difference_high
         assert row.difference == pytest.approx(row.effect - row.expected)
         assert all("not good" in example.text for example in row.examples)
-        if {"not", "good"} <= set(effects):
-            assert row.expected == pytest.approx(effects["not"] + effects["good"])
+
+
+def test_a_phrase_whose_words_are_nowhere_else_has_nothing_to_be_compared_with(tmp_path):
+    texts = [f"{('superb', 'awful')[number % 2]} new york {number}" for number in range(30)]
+    model = LogisticClassifier({"superb": 2.0, "awful": -2.0, "york": 1.0})
+    explainer = mase.Explainer(model, method="mase-mask", link="margin", n_samples=32)
+    found = mase.summarise(corpora.write(tmp_path / "run", explainer, texts), min_texts=10)
+    assert not found.phrases
+    assert {family.table: family.n_tested for family in found.families}["phrases"] == 0
 
 
 def test_words_behind_wrong_and_low_confidence_predictions(tmp_path):
