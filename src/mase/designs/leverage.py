@@ -42,7 +42,7 @@ class Leverage:
         scores = np.where(2 * np.arange(1, len(kernel) + 1) == p, 0.5, 1.0)  # of pairs of one size: half as many at p/2
         coalitions, complete = complete_sizes(p, room, scores)
         weights = [np.full(len(share), weight / len(share)) for share, weight in zip(complete, kernel, strict=False)]
-        left = scores[len(complete) :]
+        left, n_certain = scores[len(complete) :], len(coalitions)
         if len(left):
             expected = (room - len(coalitions)) * left / left.sum()
             counts = _rounded(rng, expected)
@@ -51,7 +51,7 @@ class Leverage:
             coalitions = np.concatenate([coalitions, *drawn])
             weights.append(np.repeat(kernel[len(complete) :] / expected, counts))
         pair_weights = np.concatenate([[1.0], *weights])
-        return coalition_sample(coalitions, pair_weights, distribution, exhaustive=not len(left))
+        return coalition_sample(coalitions, pair_weights, distribution, n_certain, exhaustive=not len(left))
 
     def exhaustive(self, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return all 2^p coalitions with their kernel weights."""

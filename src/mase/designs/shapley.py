@@ -48,23 +48,29 @@ class Shapley:
         p, room = distribution.covariance.size, pair_count(n) - 1
         weights = size_weights(p)
         coalitions, shares = complete_sizes(p, room, weights)
-        left = weights[len(shares) :]
+        left, n_certain = weights[len(shares) :], len(coalitions)
         pair_weights = np.concatenate([[1.0], *shares])
         if len(left):
             drawn, counts = _drawn(rng, p, room - len(coalitions), left)
             coalitions = np.concatenate([coalitions, drawn])
             pair_weights = np.concatenate([pair_weights, left.sum() * counts / counts.sum()])
-        return coalition_sample(coalitions, pair_weights, distribution, exhaustive=not len(left))
+        return coalition_sample(coalitions, pair_weights, distribution, n_certain, exhaustive=not len(left))
 
     def exhaustive(self, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return all 2^p coalitions."""
         p = distribution.covariance.size
         coalitions, shares = complete_sizes(p, 2 ** (p - 1), size_weights(p))
-        return coalition_sample(coalitions, np.concatenate([[1.0], *shares]), distribution, exhaustive=True)
+        return coalition_sample(
+            coalitions, np.concatenate([[1.0], *shares]), distribution, len(coalitions), exhaustive=True
+        )
 
 
-def coalition_sample(coalitions: Floats, weights: Floats, distribution: Distribution, *, exhaustive: bool) -> Sample:
+def coalition_sample(
+    coalitions: Floats, weights: Floats, distribution: Distribution, n_certain: int, *, exhaustive: bool
+) -> Sample:
     """Return the text and the reference, then each of the coalitions `(m, p)` with its complement.
+
+    Every draw has the first `n_certain` of the coalitions.
 
     `weights` `(m + 1,)` are those of the pairs, beginning with that of text and reference, which does not count unless
     there is no other.
@@ -72,7 +78,8 @@ def coalition_sample(coalitions: Floats, weights: Floats, distribution: Distribu
     rows = np.concatenate([np.ones((1, coalitions.shape[1])), coalitions])
     sample = mirrored(rows - 0.5, Distribution(0.5, distribution.covariance))
     n_exact = int(len(coalitions) > 0)
-    return replace(sample, weights=np.repeat(weights, 2), divisible=False, exhaustive=exhaustive, n_exact=n_exact)
+    sample = replace(sample, weights=np.repeat(weights, 2), n_exact=n_exact, n_certain=n_certain)
+    return replace(sample, divisible=False, exhaustive=exhaustive)
 
 
 def size_weights(p: int) -> Floats:

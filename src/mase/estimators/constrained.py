@@ -39,7 +39,9 @@ class Constrained:
             return Estimate(start, np.zeros((problem.p, problem.p)), 0.0)
         reduced = _reduced(problem, start, free)
         fitted = LeastSquares().fit(reduced)
-        return replace(fitted, gamma=start + free @ fitted.gamma, covariance=free @ fitted.covariance @ free.T)
+        of_noise = None if fitted.of_noise is None else free @ fitted.of_noise @ free.T
+        gamma, covariance = start + free @ fitted.gamma, free @ fitted.covariance @ free.T
+        return replace(fitted, gamma=gamma, covariance=covariance, of_noise=of_noise)
 
 
 def _projected(problem: Problem, start: Floats, rows: Floats) -> Estimate:

@@ -106,7 +106,7 @@ class GaussianProcess:
             constant = Estimate(np.zeros(problem.p), no_scatter(problem.p), 0.0, prior=True)
             return replace(constant, further=dict.fromkeys(problem.further, constant))
         tuned, first = len(some) == problem.n, varied[0][1]
-        prior, alike, found = self._tuned(first if few.constant else few, whole=False)
+        prior, alike, found = self._tuned(first if few.constant else few)
         equal = replace(prior, scales=np.ones(problem.p))
         if not tuned:
             prior = self._updated(prior, first, Posterior.of(first, prior, found.reaches[:1], whole=False))
@@ -157,17 +157,17 @@ class GaussianProcess:
             return EmpiricalBayes(self.dof)
         return None
 
-    def _tuned(self, rows: DistinctRows, *, whole: bool) -> tuple[Prior, Posterior, Posterior]:
+    def _tuned(self, rows: DistinctRows) -> tuple[Prior, Posterior, Posterior]:
         """Return the prior that fits the responses, and the posteriors for equal scales and for those of the prior."""
         priors = [Prior.of(factor, rows) for factor in correlations(rows.signs.shape[1])]
         whitened = Whitened.of(rows, priors[0], _USUAL)
         prior = max(priors, key=lambda one: Factored.of(whitened, one.root).evidence(rows.total))
         for _ in range(_STEPS if rows.noisy else 0):
             prior = prior.updated(prior.scales, rows, Posterior.of(rows, prior, (_USUAL,), whole=False).rest)
-        alike = found = Posterior.of(rows, prior, _REACHES, whole=whole)
+        alike = found = Posterior.of(rows, prior, _REACHES, whole=False)
         for step in range(_STEPS):
             prior, last = self._updated(prior, rows, found), step == _STEPS - 1
-            found = Posterior.of(rows, prior, _REACHES if last else alike.reaches[:1], whole=whole and last)
+            found = Posterior.of(rows, prior, _REACHES if last else alike.reaches[:1], whole=False)
         return prior, alike, found
 
     def _updated(self, prior: Prior, rows: DistinctRows, found: Posterior) -> Prior:
@@ -284,8 +284,9 @@ def _clusters(problem: Problem, rows: DistinctRows) -> Ints:
 def _checked(covariance: Floats, changed: Floats, expected: Floats, clusters: Ints) -> Floats:
     """Return the covariance `(p, p)` of a posterior, which is only right for a Gaussian process, after a check.
 
-    It is rescaled by the squares of what rows change `(u, p)` over those to expect, and averaged with the sum of the
-    squares of what clusters of rows `(u,)` change, the jackknife, for the share of all subsets that were not asked.
+    It is rescaled by the squares of what rows change `(u, p)` over those to expect. For the share of all subsets that
+    were not asked it is averaged with the sum of the squares of what clusters of rows `(u,)` change, the jackknife,
+    which shows how much the choice of rows matters.
     """
     squares, before = np.square(changed).sum(axis=0), expected.sum(axis=0)
     ratios = np.sqrt(np.divide(squares, before, out=np.ones_like(squares), where=before > 0))
@@ -293,5 +294,5 @@ def _checked(covariance: Floats, changed: Floats, expected: Floats, clusters: In
     number = int(clusters.max()) + 1
     together = np.zeros((number, len(squares)))
     np.add.at(together, clusters, changed)
-    jackknife = unasked * number / max(number - 1, 1) * together.T @ together
-    return np.asarray((covariance * np.outer(ratios, ratios) + jackknife) / 2)
+    jackknife = number / max(number - 1, 1) * together.T @ together
+    return np.asarray(((2 - unasked) * covariance * np.outer(ratios, ratios) + unasked * jackknife) / 2)

@@ -30,6 +30,8 @@ class LeastSquares:
     fewer than p / 2 rows beyond p, ridge regression is used instead, and the `fallback` of the estimate says so. This
     does not apply to all rows that there are, whose coefficients have no variance.
 
+    Rows that every draw has, as all coalitions of one word in Kernel SHAP, are part of the fit and not of its variance.
+
     Notes
     -----
     The normal equations are solved with one step of refinement, which recovers the digits lost in forming z'z
@@ -51,11 +53,14 @@ class LeastSquares:
         root = dtrtri(lower, lower=True)[0].T
         residuals, q = y - z @ gamma, z @ root
         leverages = np.einsum("np,np->n", q, q)
+        of_noise = None
+        if problem.unlimited and problem.p <= MOST_CORRELATED:
+            of_noise = root @ ((q * problem.weights[:, None]).T @ q) @ root.T
         q *= _jackknifed(residuals, leverages, problem)[:, None]
         covariance = root @ (q.T @ q) @ root.T if problem.p <= MOST_CORRELATED else scatter(q @ root.T)
         if problem.chains is not None:
             covariance = _with(covariance, _between(q, root, problem.chains, gamma) * gamma**2)
-        return Estimate(gamma, covariance, float(problem.p), leverages=leverages)
+        return Estimate(gamma, covariance, float(problem.p), leverages=leverages, of_noise=of_noise)
 
     def solve(self, problem: Problem) -> Floats:
         """Return gamma `(p,)` without its covariance."""
@@ -68,10 +73,11 @@ class LeastSquares:
 
 
 def _jackknifed(residuals: Floats, leverages: Floats, problem: Problem) -> Floats:
-    """Return residuals divided by 1 - leverage."""
+    """Return residuals divided by 1 - leverage, and 0 for rows that every draw has."""
     if problem.intercept:
         leverages = leverages + on_means(problem.weights, problem.groups)
-    return np.asarray(residuals / np.maximum(1 - leverages, 1e-12))
+    drawn = np.arange(problem.n) >= problem.n_certain
+    return np.asarray(drawn * residuals / np.maximum(1 - leverages, 1e-12))
 
 
 def _between(q: Floats, root: Floats, chains: Ints, gamma: Floats) -> float:

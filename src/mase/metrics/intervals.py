@@ -6,7 +6,7 @@ from math import nan, sqrt
 from typing import Any, TypeVar
 
 import numpy as np
-from scipy.special import bdtr, ndtri
+from scipy.special import bdtr, ndtri, stdtrit
 
 from mase.arrays import Bools, Floats, as_floats
 from mase.errors import OptionError, ShapeError
@@ -110,7 +110,9 @@ def summary_of_mean(
 ) -> Summary:
     """Return the mean of `values` `(n,)` with the percentile interval of a bootstrap over texts; NaN is left out.
 
-    The bounds of a single value are NaN.
+    A bootstrap of few texts is too narrow. So the bounds are moved away from the mean by sqrt(n / (n - 1)) t / z, the
+    ratio of Student's interval to that of a bootstrap of normal values (Hesterberg, The American Statistician 69,
+    2015): by 2.7 for 3 texts, 1.22 for 10 and 1.02 for 100. The bounds of a single value are NaN.
 
     Raises
     ------
@@ -264,7 +266,7 @@ def _existing(result: R | None) -> R:
 
 
 def _bootstraps(table: Floats, level: float, seed: int) -> list[tuple[float, float] | None]:
-    """Return the bootstrap percentile interval of the mean of each column of `table` `(n, m)`.
+    """Return the bootstrap percentile interval of the mean of each column of `table` `(n, m)`, as in `summary_of_mean`.
 
     Only texts with a value (not NaN) are resampled. A single value has NaN bounds; a column of NaN has no interval.
     """
@@ -277,7 +279,11 @@ def _bootstraps(table: Floats, level: float, seed: int) -> list[tuple[float, flo
         if rows.any():
             bounds = np.full((2, len(columns)), nan)
             if rows.sum() > 1:
-                bounds = np.quantile(_resampled(table[np.ix_(rows, columns)], seed), [tail, 1 - tail], axis=0)
+                values = table[np.ix_(rows, columns)]
+                means, n = values.mean(axis=0), len(values)
+                wider = sqrt(n / (n - 1)) * float(stdtrit(n - 1, 1 - tail) / ndtri(1 - tail))
+                bounds = np.quantile(_resampled(values, seed), [tail, 1 - tail], axis=0)
+                bounds = means + wider * (bounds - means)
             for column, (low, high) in zip(columns, bounds.T.tolist(), strict=True):
                 intervals[column] = (low, high)
     return intervals

@@ -9,6 +9,7 @@ import numpy as np
 from mase.arrays import Floats
 from mase.budget import DEFAULT
 from mase.errors import OptionError
+from mase.models.protocol import RoundingProbe
 from mase.regression.covariance import no_scatter
 from mase.regression.design import AimedDesign, ChainedDesign, Design, ExhaustiveDesign
 from mase.regression.diagnostics import (
@@ -93,6 +94,9 @@ class Regression:
         distribution = self.design.distribution(oracle.scale)
         sample = self.design.draw(rng, ends(self.design, budget)[0], distribution)
         self._check_compatible(oracle, sample)
+        if oracle.answers is None or (isinstance(oracle.probe, RoundingProbe) and oracle.probe.rounds):
+            # Another draw has the same rows, but not the same answers.
+            sample = replace(sample, n_certain=0)
         return self._assessed(oracle, self._evaluated(oracle, distribution, sample, budget, stopping, rng), stopping)
 
     def solved_again(self, answered: Answered, oracle: Oracle, stopping: Stopping) -> Solution:

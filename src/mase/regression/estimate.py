@@ -20,6 +20,7 @@ class Estimate:
     says why the estimator fell back to another one; None if it did not. With a `prior` there may be few rows.
     `leverages` `(n,)` are the changes of z.gamma with the row's own centred response; None if they are unknown.
     `changes` `(n, p)` are gamma minus what it would be without the row and all rows equal to it; None if unknown.
+    `of_noise` is the covariance that responses with independent errors of variance 1 would give gamma; None if unknown.
     `further` has the estimates of other effects of the coordinates, by name.
     """
 
@@ -30,6 +31,7 @@ class Estimate:
     prior: bool = False
     leverages: Floats | None = None
     changes: Floats | None = None
+    of_noise: Floats | None = None
     further: Mapping[str, "Estimate"] = field(default_factory=dict)
 
     @property

@@ -28,6 +28,8 @@ _LEVEL = 0.05
 _LEAST_SHARE = 0.01
 # Residual degrees of freedom per coefficient, as in `mase.estimators.least_squares`.
 _MIN_RESIDUAL_DOF = 0.5
+# And at least so many: with fewer, HC3 errors of the pairs that were picked from the same rows are too small.
+_LEAST_FREE = 30
 _RANK_TOLERANCE = 1e-6
 # Without errors, any score but 0 is certain.
 _NO_ERROR = 1e-200
@@ -129,7 +131,7 @@ class _Rows:
             return n_pairs
         p = int(self.mains.shape[1])
         free = len(self.y) - len(np.unique(self.law)) - p
-        return max(0, min(n_pairs, free - 2, int((free - _MIN_RESIDUAL_DOF * p) / (1 + _MIN_RESIDUAL_DOF))))
+        return max(0, min(n_pairs, free - _LEAST_FREE, int((free - _MIN_RESIDUAL_DOF * p) / (1 + _MIN_RESIDUAL_DOF))))
 
     def _estimates(self, mains: Floats, basis: Floats, lower: Floats, y: Floats) -> tuple[Floats, Floats, Floats]:
         """Return the coefficients `(q,)` of columns with a basis and a factor, and their HC3 errors.

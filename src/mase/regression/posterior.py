@@ -27,8 +27,6 @@ class Posterior:
         Variances `(p,)` of the coefficients without the responses.
     used
         Effective number of coefficients.
-    evidence
-        The logarithm of the probability of the responses, up to a constant.
     factors
         The kernels of each reach, those of the most probable one first.
     share
@@ -41,7 +39,6 @@ class Posterior:
     covariance: Floats
     prior: Floats
     used: float
-    evidence: float
     factors: tuple[Factored, ...]
     share: float
     rest: float
@@ -68,7 +65,7 @@ class Posterior:
         """Return the posterior of the coefficients of rows whose kernels are known."""
         parts = [_Part.of(rows, factored, whole=whole) for factored in factors]
         joint = np.array([part.evidence for part in parts])
-        shares, evidence = averaged(joint)
+        shares, _ = averaged(joint)
         means = np.array([part.mean for part in parts])
         mean = np.asarray(shares @ means)
         between = (means - mean) * np.sqrt(shares)[:, None]
@@ -79,7 +76,7 @@ class Posterior:
         best = tuple(factors[index] for index in order)
         share, rest = parts[order[0]].share, float(shares @ [part.rest for part in parts])
         covariance = np.asarray(within + _product(between, between, whole=whole))
-        return cls(mean, covariance, unknown, used, evidence, best, share, rest)
+        return cls(mean, covariance, unknown, used, best, share, rest)
 
 
 def _product(one: Floats, other: Floats, *, whole: bool) -> Floats:

@@ -49,6 +49,8 @@ class Sample:
     n_exact
         Number of leading independent rows with infinite weight. A constrained estimator fits them exactly; other
         estimators ignore them.
+    n_certain
+        Number of independent rows after these that every draw has. Their residuals are no sampling error.
     starts
         Index of the first row of each round.
     laws
@@ -72,6 +74,7 @@ class Sample:
     divisible: bool = True
     exhaustive: bool = False
     n_exact: int = 0
+    n_certain: int = 0
     starts: tuple[int, ...] = (0,)
     laws: Laws | None = None
     chains: Ints | None = None
@@ -140,7 +143,7 @@ class Sample:
         chains = None if self.paired or self.chains is None else self.chains[m:]
         problem = Problem(
             *(z[m:], y[m:], weights[m:], base, intercept, self.covariance, slopes, exact, self.exhaustive),
-            *(laws, chains, self.aim, self.further),
+            *(laws, chains, self.aim, self.further, self.n_certain),
         )
         return problem if laws is None or laws.pooled else problem.split()
 
@@ -174,6 +177,8 @@ class Problem:
         Returns the laws that each of w scores `(w, p)` stands for; None for those of the rows.
     further
         The same for further effects of the coordinates, by name.
+    n_certain
+        Number of leading rows that every draw has.
     """
 
     z: Floats
@@ -189,6 +194,7 @@ class Problem:
     chains: Ints | None = None
     aim: Aim | None = None
     further: Mapping[str, Aim] = field(default_factory=dict)
+    n_certain: int = 0
 
     @property
     def n(self) -> int:
@@ -221,7 +227,8 @@ class Problem:
         slopes = None if self.gradients is None else self.gradients[chosen]
         laws = None if self.laws is None else self.laws.rows(chosen)
         chains = None if self.chains is None else self.chains[chosen]
-        return replace(self, z=z, y=y, weights=weights, gradients=slopes, laws=laws, chains=chains)
+        rest = replace(self, z=z, y=y, weights=weights, gradients=slopes, laws=laws, chains=chains)
+        return replace(rest, n_certain=0)
 
     def by_chain(self) -> "list[Problem]":
         """Return the problems of the rows of each chain, each with the rows of all chains."""

@@ -66,7 +66,7 @@ class Repeated:
         if consistency.kind == "batch-dependent" and isinstance(probe, RoundingProbe) and probe.rounds:
             consistency.kind = "rounding"
             if not solution.estimate.variances.any():
-                solution = _rounded(solution, _variance_of_rounding(checked, consistency), oracle.cost.n_queries)
+                solution = _rounded(solution, _variance_of_rounding(checked, consistency))
             return replace(solution.noted(note(consistency)), cost=replace(oracle.cost))
         if consistency.kind == "batch-dependent":
             alone = Consistency()
@@ -101,17 +101,17 @@ def _variance_of_rounding(oracle: Oracle, consistency: Consistency) -> float:
     return float(np.mean(np.square([consistency.difference, *differences]))) / 2
 
 
-def _rounded(solution: Solution, variance: float, n_rows: int) -> Solution:
+def _rounded(solution: Solution, variance: float) -> Solution:
     """Return a solution without sampling error whose responses have a variance by rounding.
 
-    The variance of the difference of two responses is twice that, and of the difference between the means of both
-    halves of all n subsets 4 / n times that.
+    A score that is no regression, as that of occlusion, is the difference of two responses.
     """
     p = len(solution.estimate.gamma)
-    variances: Floats = np.full(p, variance * (4 / n_rows if solution.exact else 2))
-    spread = np.diag(variances) if p <= MOST_CORRELATED else variances
-    estimate = solution.estimate.every(lambda one: replace(one, covariance=spread))
-    others = tuple(_rounded(other, variance, n_rows) for other in solution.others)
+    difference: Floats = np.diag(np.full(p, 2.0)) if p <= MOST_CORRELATED else np.full(p, 2.0)
+    estimate = solution.estimate.every(
+        lambda one: replace(one, covariance=variance * (difference if one.of_noise is None else one.of_noise))
+    )
+    others = tuple(_rounded(other, variance) for other in solution.others)
     return replace(solution, estimate=estimate, exact=False, interactions=(), others=others)
 
 

@@ -34,9 +34,17 @@ def test_what_cannot_be_told_is_not_passed():
     assert Thresholds(max_flipped=0.5).exceeded(unknown) == ()
     with pytest.raises(DataError):
         Thresholds(max_reasons_changed=1.0).exceeded(unknown)
-    empty = replace(COMPARISON, predictions=Predictions(0, 0, None, None, ()))
+    empty = replace(COMPARISON, texts=replace(COMPARISON.texts, compared=0))
     with pytest.raises(DataError):
         Thresholds(max_flipped=1.0).exceeded(empty)
+
+
+def test_models_of_values_have_reasons_and_no_classes():
+    values = replace(COMPARISON, predictions=Predictions(0, 0, None, None, ()))
+    assert Thresholds(max_reasons_changed=0.5, min_top_overlap=0.5).exceeded(values) == ()
+    assert len(Thresholds(min_top_overlap=0.95).exceeded(values)) == 1
+    with pytest.raises(DataError):
+        Thresholds(max_flipped=1.0).exceeded(values)
 
 
 @pytest.mark.parametrize("value", [-0.1, 1.1, float("nan")])

@@ -6,7 +6,7 @@ from tests.regressions import run
 
 from mase.estimators.constrained import Constrained
 from mase.methods import resolve
-from mase.testing import smooth
+from mase.testing import FunctionProbe, smooth
 
 
 @pytest.mark.parametrize("n_samples", [80, 82])
@@ -38,3 +38,20 @@ def test_pairs_as_regressors_change_no_score(method):
     scores = Constrained().fit(sample.problem(function(sample.coordinates), None)).gamma
     assert with_pairs[:12] == pytest.approx(scores, abs=1e-4)
     assert np.abs(with_pairs[13:]).max() > 0.01
+
+
+@pytest.mark.parametrize("method", ["kernel-shap", "leverage-shap"])
+@pytest.mark.parametrize("noise", [0.0, 0.5])
+def test_errors_are_as_large_as_scores_differ_between_seeds(method, noise):
+    """All coalitions of one and two words are in every draw, so only the others may differ."""
+    runs = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+
+        def answer(c, rng=rng):
+            words = 3.0 * (c[:, :4].max(axis=1) + c[:, 4:7].min(axis=1)) + c[:, 7]
+            return words + noise * rng.standard_normal(len(c))
+
+        runs.append(run(FunctionProbe(answer, 12), method, seed=seed, n_samples=1000).estimate)
+    spread = np.var([one.gamma for one in runs], axis=0, ddof=1).mean()
+    assert 0.6 < np.mean([one.variances for one in runs]) / spread < 3

@@ -122,8 +122,18 @@ def test_a_linear_model_and_a_nearly_linear_one_have_none():
 
 def test_few_rows_fit_the_most_significant_pairs_and_too_few_fit_none():
     probe = with_pairs({(0, 1): -4.0})
-    assert numbers(run(probe, "mase-mask", n_samples=60)) == pytest.approx({(0, 1): -4.0})  # 30 pairs of rows
+    assert numbers(run(probe, "mase-mask", n_samples=80)) == pytest.approx({(0, 1): -4.0})  # 40 pairs of rows
+    assert run(probe, "mase-mask", n_samples=40).interactions == ()
     assert run(probe, "mase", n_samples=24).interactions == ()
+
+
+def test_no_pair_is_found_by_chance_in_few_rows():
+    """Where one word of a list is enough, pairs of these matter a little, and far less than few rows may suggest."""
+    found = []
+    for seed in range(20):
+        probe = FunctionProbe(lambda c: (c @ np.arange(10, 0, -1.0) > 27).astype(float), 10)
+        found += [run(probe, name, seed=seed, n_samples=40).interactions for name in ("mase-mask", "glime")]
+    assert not any(found)
 
 
 @pytest.mark.parametrize("p", [1, 2, 3])

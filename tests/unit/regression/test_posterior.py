@@ -78,7 +78,7 @@ def test_reaches_are_averaged_by_their_probability():
     rows, prior = distinct(), Prior(FACTOR, SCALES, 0.0)
     parts = [Posterior.of(rows, prior, (reach,)) for reach in (1.0, np.inf)]
     both = Posterior.of(rows, prior, (1.0, np.inf))
-    shares = softmax([part.evidence for part in parts])
+    shares = softmax([part.factors[0].evidence(rows.total) for part in parts])
     assert both.mean == pytest.approx(shares @ [part.mean for part in parts])
     assert both.reaches == ((1.0, np.inf) if shares[0] > 0.5 else (np.inf, 1.0))
 

@@ -1,5 +1,6 @@
 """Tests of `mase.regression.repetition`: a model with noise is asked again, and the errors include its noise."""
 
+import zlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +32,16 @@ def test_errors_cover_the_scores_of_the_expected_answers(method):
         ratios.append(((found.estimate.gamma - expected) / errors) ** 2)
     assert 0.88 < np.mean(inside) <= 1
     assert 0.3 < np.mean(ratios) < 1.8
+
+
+def test_errors_cover_where_most_subsets_were_asked():
+    """Of 256 subsets few are left, but the answers have noise."""
+    expected = run(smooth(8, seed=5), "mase-cite", n_samples=2000).estimate.gamma
+    inside = []
+    for seed in range(8):
+        estimate = run(noisy(8, seed), "mase-cite", n_samples=770).estimate
+        inside.append(np.abs(estimate.gamma - expected) <= 1.96 * np.sqrt(estimate.variances))
+    assert np.mean(inside) > 0.86
 
 
 def test_noise_is_told_where_errors_are_unknown():
@@ -82,3 +93,21 @@ def test_rounding_costs_no_evaluation_and_is_in_the_errors(method):
     plain = run(FunctionProbe(rounded, 4), method, n_samples=200)
     assert {note.code for note in plain.notes} >= {"batch-dependent"}
     assert plain.cost.n_queries > found.cost.n_queries
+
+
+@pytest.mark.parametrize(("method", "p"), [("occlusion", 30), ("mase", 8), ("glime", 8), ("kernel-shap", 8)])
+def test_errors_by_rounding_are_as_large_as_rounding_changes_scores(method, p):
+    """Rounding differs from row to row, and from a row in a batch to the same row alone."""
+    inner, size = smooth(p, seed=5), 1e-2
+    expected = run(inner, method, n_samples=300).estimate.gamma
+    ratios = []
+    for seed in range(10):
+
+        def rounded(c, seed=seed):
+            keys = [zlib.crc32(row.tobytes(), 2 * seed + (len(c) > 1)) for row in c]
+            return inner.function(c) + size * np.array([np.random.default_rng(key).standard_normal() for key in keys])
+
+        found = run(_Rounding(rounded, p), method, n_samples=300)
+        assert {note.code for note in found.notes} >= {"rounding"}
+        ratios.append((found.estimate.gamma - expected) ** 2 / found.estimate.variances)
+    assert 0.4 < np.mean(ratios) < 2.2

@@ -1,0 +1,10 @@
+"""Tests of the planted faults: each can be planted in the code as it is."""
+
+import pytest
+from tests.planted import ROOT, faults
+
+
+@pytest.mark.parametrize("fault", faults(), ids=lambda fault: fault.breaks)
+def test_the_line_that_is_to_be_broken_is_there(fault):
+    source = ROOT / "src" / "mase" / fault.file
+    assert source.read_text(encoding="utf-8").count(fault.text) == 1
