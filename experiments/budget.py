@@ -233,10 +233,10 @@ all rules with multiples of 50 and whole numbers per unit, it was the one with t
 Delta Accuracy against 1,000 samples. Delta Accuracy is here the mean over k = 1 ... 15 of the share of predictions that
 flip without the k best units, masked by the model's own token.
 
-The figures below are of the default before a word had [two effects](decisions/2026-11-24-two-effects.md). With it, the
-rule would be
+The figures below are of the default before a word had [two effects](decisions/2026-11-24-two-effects.md). For that
+default
 `{fitted}`
-for the classifiers with at least {enough} texts. The one above has stayed, because more samples make the intervals
+would have been enough, for the classifiers with at least {enough} texts. The one above has stayed, because more samples make the intervals
 narrower, and what they cover was measured with it. What it takes on average, and loses by interpolation between the
 numbers of samples of the table:
 
