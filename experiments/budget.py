@@ -236,9 +236,9 @@ flip without the k best units, masked by the model's own token.
 The figures below are of the default before a word had [two effects](decisions/2026-11-24-two-effects.md). For that
 default
 `{fitted}`
-would have been enough, for the classifiers with at least {enough} texts. The one above has stayed, because more samples make the intervals
-narrower, and what they cover was measured with it. What it takes on average, and loses by interpolation between the
-numbers of samples of the table:
+would have been enough, for the classifiers with at least {enough} texts. The one above has stayed, because more samples
+make the intervals narrower, and what they cover was measured with it. What it takes on average, and loses by
+interpolation between the numbers of samples of the table:
 
 {means}
 
