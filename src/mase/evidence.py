@@ -71,6 +71,11 @@ class Reading(Protocol):
         """Whether the model has no classes, so that no prediction can flip."""
         ...
 
+    @property
+    def multilabel(self) -> bool:
+        """Whether the classes are separate questions: one is predicted if its probability is at least 0.5."""
+        ...
+
     def predictions(self, scores: Floats) -> Floats:
         """Return class probabilities or values `(n, k)` from scores of n rows."""
         ...
@@ -104,6 +109,11 @@ class ModelReading:
     def of_values(self) -> bool:
         """Whether the model has no classes, so that no prediction can flip."""
         return not self.output.has_classes
+
+    @property
+    def multilabel(self) -> bool:
+        """Whether the classes are separate questions."""
+        return self.output.multilabel
 
     def predictions(self, scores: Floats) -> Floats:
         """Return class probabilities or values `(n, k)` from scores `(n, k)`."""
@@ -222,9 +232,9 @@ class MaskedPredictions:
             smallest = all(scores is not None for scores in known)
             if not smallest:
                 break
-        probability = self.reading.predictions(np.array(self.scores([self._without(units)])))[0]
-        best = int(np.argmax(probability))
-        return FlipSet(units, self.labels[best], float(probability[best]), smallest)
+        (scores,) = self.scores([self._without(units)])
+        told, probability = self._told(scores), self.reading.predictions(scores[None])[0]
+        return FlipSet(units, self.labels[told], float(probability[told]), smallest)
 
     def _affordable(self, sets: Sequence[tuple[int, ...]]) -> Sequence[tuple[int, ...]]:
         """Return the first sets, as many as can be masked within the budget."""
@@ -236,15 +246,21 @@ class MaskedPredictions:
         return [self._is_other(scores) for scores in self.scores([self._without(units) for units in sets])]
 
     def _is_other(self, scores: Floats) -> bool:
+        if self.reading.multilabel:
+            return bool(self.reading.predictions(scores[None])[0, self.target] < 0.5)
         return self.reading.best(scores) != self.target
+
+    def _told(self, scores: Floats) -> int:
+        """Return the class whose probability is told of: the predicted one, or of separate questions the explained."""
+        return self.target if self.reading.multilabel else self.reading.best(scores)
 
     def _changed(self, units: tuple[int, ...], scores: Floats) -> Changed:
         response = float(self.reading.responses(scores[None])[0])
         if self.reading.of_values:
             return Changed(units, self.labels[self.target], None, None, response)
         probability = self.reading.predictions(scores[None])[0]
-        best = int(np.argmax(probability))
-        return Changed(units, self.labels[best], float(probability[best]), float(probability[self.target]), response)
+        told = self._told(scores)
+        return Changed(units, self.labels[told], float(probability[told]), float(probability[self.target]), response)
 
     def _without(self, units: Iterable[int]) -> Floats:
         row = np.ones(len(self.probe.scale))

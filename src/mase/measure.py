@@ -8,7 +8,6 @@ import numpy as np
 
 from mase.arrays import Ints
 from mase.attribution import Note
-from mase.errors import OptionError
 from mase.links import Contrast
 from mase.methods import Method
 from mase.models.protocol import Probe
@@ -18,7 +17,7 @@ from mase.regression.estimate import Estimate
 from mase.regression.oracle import Oracle
 from mase.regression.precision import AUTO, QueryOptions
 from mase.regression.repetition import Repeated
-from mase.regression.stopping import NEVER, Stopping
+from mase.regression.stopping import NEVER, Stopping, unsupported
 from mase.regression.strategy import Solution
 from mase.regression.together import Together
 
@@ -66,10 +65,7 @@ def measure(
     """
     strategy, p = method.strategy, len(probe.scale)
     if not stopping.never and not strategy.stops_early:
-        raise OptionError(
-            f"method {method.name!r} does not support stopping rules, expected no tolerance and no stable_top; leave "
-            "them out or use method='mase'"
-        )
+        raise unsupported(method.name)
     moving = probe.scale > 0 if strategy.needs_reference else np.ones(p, dtype=bool)
     oracle = Oracle.of(
         probe,

@@ -4,7 +4,7 @@ from tests.unit.models.language.fake import Fake
 
 import mase
 from mase import citing
-from mase.errors import EmptyTextError, InvalidTextError, OptionError
+from mase.errors import CapabilityError, EmptyTextError, InvalidTextError, OptionError
 
 # Red is said of the rose, Blue of the sea: the model finds each in one sentence.
 WEIGHTS, SHARES = {"rose": 2.0, "sea": 3.0}, {"rose": (0,), "sea": (1,)}
@@ -101,6 +101,12 @@ def test_no_language_model_is_refused():
     for wrong in (lambda texts: texts, 3, Fake):
         with pytest.raises(OptionError, match="language model"):
             mase.cite(wrong, context="x")
+
+
+@pytest.mark.parametrize("options", [{"long": "windows"}, {"long": "windows", "pooling": "max"}])
+def test_a_prompt_has_no_windows(options):
+    with pytest.raises(CapabilityError):
+        cited(**options)
 
 
 def test_an_answer_without_units_is_to_the_prompt_that_is_scored_without_them():

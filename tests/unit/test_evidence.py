@@ -87,6 +87,29 @@ def test_no_more_is_asked_than_the_budget(budget):
     assert asked(model) == test.n_asked <= budget
 
 
+@pytest.mark.parametrize(
+    ("answers", "target", "flips"),
+    [
+        ({True: [0.9, 0.89], False: [0.88, 0.89]}, "x", False),  # y is more probable then, which does not matter
+        ({True: [0.9, 0.1], False: [0.2, 0.1]}, "x", True),
+        ({True: [0.95, 0.8], False: [0.95, 0.1]}, "y", True),
+        ({True: [0.95, 0.3], False: [0.95, 0.1]}, "y", False),  # it was not predicted
+    ],
+)
+def test_separate_questions_flip_by_themselves(answers, target, flips):
+    model = mase.models.Callable(
+        lambda texts: [answers["c" in text.split()] for text in texts], labels=["x", "y"], multilabel=True
+    )
+    found = mase.Explainer(model, evidence=2)("a b c", target=target).evidence
+    assert {changed.label for changed in (*found.without, *found.only)} == {target}
+    without = answers[False]["xy".index(target)]
+    assert found.without[0].probability == found.without[0].target_probability == pytest.approx(without)
+    assert (found.flip_set is not None) is flips
+    if flips:
+        assert (found.flip_set.units, found.flip_set.label) == ((2,), target)
+        assert found.flip_set.probability == pytest.approx(without)
+
+
 def test_there_is_no_flip_set_for_a_class_that_is_not_predicted():
     _, test = probe_and_test(lambda rows: rows[:, 0] - 5, 4)
     assert test.evidence((0, 1, 2, 3), 2).flip_set is None

@@ -14,7 +14,8 @@ class Changed:
     units
         Indices of the units that are masked (or kept, while all others are masked), best first.
     label, probability
-        The most probable class and its probability; for a model of values, the explained one and None.
+        The most probable class and its probability; of separate questions (multi-label), those of the explained class;
+        for a model of values, the explained one and None.
     target_probability
         Probability of the explained class; None for a value.
     response
@@ -32,6 +33,8 @@ class Changed:
 class FlipSet:
     """A small set of units whose masking changes the prediction.
 
+    Of separate questions (multi-label), the explained class is predicted if its probability is at least 0.5.
+
     It is the shortest beginning of the order that changes the prediction, without units that are not needed for that.
     Units are put back one at a time until no evaluations are left for it, so one that is not needed may remain.
 
@@ -40,7 +43,7 @@ class FlipSet:
     units
         Their indices, in the order of the response.
     label, probability
-        The most probable class without them, and its probability.
+        The most probable class without them, and its probability; of separate questions, those of the explained class.
     smallest
         Whether the model was asked for every smaller set, and none changes the prediction.
     """

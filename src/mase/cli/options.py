@@ -48,7 +48,12 @@ class _NSamples(click.ParamType):  # type: ignore[type-arg]  # generic since cli
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> NSamples:
         """Return the number of samples."""
-        return AUTO if value == AUTO else int(click.IntRange(min=2).convert(value, param, ctx))
+        if value == AUTO:
+            return AUTO
+        try:
+            return int(click.IntRange(min=2).convert(value, param, ctx))
+        except click.BadParameter:
+            self.fail(f"{value!r} is no number of samples, expected an integer >= 2 such as 1000, or auto", param, ctx)
 
 
 N_SAMPLES = _NSamples()

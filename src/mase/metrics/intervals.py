@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import nan, sqrt
+from math import sqrt
 from typing import Any, TypeVar
 
 import numpy as np
-from scipy.special import bdtr, ndtri, stdtrit
+from scipy.special import bdtr, ndtri
 
 from mase.arrays import Bools, Floats, as_floats
 from mase.errors import OptionError, ShapeError
+from mase.metrics.bootstrap import bootstrap_intervals
 from mase.metrics.permutation import permutation_p_values
 
 __all__ = [
@@ -25,7 +26,6 @@ __all__ = [
     "wilson",
 ]
 
-_RESAMPLES, _CHUNK = 2000, 100
 R = TypeVar("R")
 
 
@@ -110,9 +110,7 @@ def summary_of_mean(
 ) -> Summary:
     """Return the mean of `values` `(n,)` with the percentile interval of a bootstrap over texts; NaN is left out.
 
-    A bootstrap of few texts is too narrow. So the bounds are moved away from the mean by sqrt(n / (n - 1)) t / z, the
-    ratio of Student's interval to that of a bootstrap of normal values (Hesterberg, The American Statistician 69,
-    2015): by 2.7 for 3 texts, 1.22 for 10 and 1.02 for 100. The bounds of a single value are NaN.
+    It is widened for few texts (see `mase.metrics.bootstrap`). The bounds of a single value are NaN.
 
     Raises
     ------
@@ -140,7 +138,7 @@ def summaries_of_means(
     table = np.asarray(values, dtype=np.float64)
     as_floats(np.where(np.isnan(table), 0.0, table), (None, None), "values")
     summaries: list[Summary | None] = []
-    for column, interval in zip(table.T, _bootstraps(table, level, seed), strict=True):
+    for column, interval in zip(table.T, bootstrap_intervals(table, _checked(level), seed), strict=True):
         known = column[~np.isnan(column)]
         spread = _over_batches(column, batches)
         summaries.append(Summary(float(known.mean()), *interval, len(known), *spread) if interval is not None else None)
@@ -263,41 +261,3 @@ def _existing(result: R | None) -> R:
     if result is None:
         raise OptionError("there is no value to average, expected at least one text")
     return result
-
-
-def _bootstraps(table: Floats, level: float, seed: int) -> list[tuple[float, float] | None]:
-    """Return the bootstrap percentile interval of the mean of each column of `table` `(n, m)`, as in `summary_of_mean`.
-
-    Only texts with a value (not NaN) are resampled. A single value has NaN bounds; a column of NaN has no interval.
-    """
-    tail = (1 - _checked(level)) / 2
-    intervals: list[tuple[float, float] | None] = [None] * table.shape[1]
-    known = ~np.isnan(table)
-    patterns, pattern_of = np.unique(known, axis=1, return_inverse=True)
-    for index, rows in enumerate(patterns.T):
-        columns = np.flatnonzero(pattern_of.reshape(-1) == index)
-        if rows.any():
-            bounds = np.full((2, len(columns)), nan)
-            if rows.sum() > 1:
-                values = table[np.ix_(rows, columns)]
-                means, n = values.mean(axis=0), len(values)
-                wider = sqrt(n / (n - 1)) * float(stdtrit(n - 1, 1 - tail) / ndtri(1 - tail))
-                bounds = np.quantile(_resampled(values, seed), [tail, 1 - tail], axis=0)
-                bounds = means + wider * (bounds - means)
-            for column, (low, high) in zip(columns, bounds.T.tolist(), strict=True):
-                intervals[column] = (low, high)
-    return intervals
-
-
-def _resampled(values: Floats, seed: int) -> Floats:
-    """Return the means `(_RESAMPLES, m)` of the columns of `values` `(n, m)` over texts drawn with replacement.
-
-    They are a matrix product with the number of times that each text was drawn, `_CHUNK` at a time to bound the memory.
-    """
-    rng, n = np.random.default_rng(seed), len(values)
-    means = np.empty((_RESAMPLES, values.shape[1]))
-    for start in range(0, _RESAMPLES, _CHUNK):
-        drawn = rng.integers(n, size=(_CHUNK, n)) + n * np.arange(_CHUNK)[:, None]
-        counts = np.bincount(drawn.reshape(-1), minlength=_CHUNK * n).reshape(_CHUNK, n)
-        means[start : start + _CHUNK] = counts @ values / n
-    return means

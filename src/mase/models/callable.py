@@ -41,8 +41,10 @@ class Callable(Reopened):
         Class probabilities `(n, k)`, or one column with the probability of the second class: a list, an array, a
         tensor, a data frame or a sparse matrix (see `mase.models.answers.Answers`).
     labels
-        Names of the k classes; "0", "1", ... by default. For one column: the names of both classes, or of the class
-        that the column scores. For values, their names; by default "value", or "value 0", "value 1", ... of several.
+        Names of the k classes; by default the `classes_` of the estimator whose method `predict_proba` it is, or the
+        names of the columns of a data frame, or else "0", "1", .... For one column: the names of both classes, or of
+        the class that the column scores. For values, their names; by default those of the columns of a data frame, or
+        "value", or "value 0", "value 1", ... of several.
     mask_token
         The string that replaces a masked word; None removes the word from its text.
     multilabel
@@ -91,7 +93,7 @@ class Callable(Reopened):
                 "outputs='logits' if the distances are logits, or outputs='scores' to explain them as they are"
             )
         self._predict = predict_proba
-        self._labels = None if labels is None else tuple(map(str, labels))
+        self._labels = _classes_of(predict_proba) if labels is None else tuple(map(str, labels))
         self._mask_token = mask_token
         self._output = Output("values", ranked=True) if outputs == "scores" else Output(outputs, multilabel)
         self._n_columns: int | None = None
@@ -112,13 +114,13 @@ class Callable(Reopened):
     @property
     def labels(self) -> tuple[str, ...]:
         """Names of the k classes or values; asks the function about one text if neither they nor k are known."""
+        if self._labels is None and self._n_columns is None:
+            with untouched():  # or else the first text would get other random numbers than the same text later
+                self.scores(["a text"])
         if self._labels is not None and (len(self._labels) > 1 or self.returns_values):
             return self._labels
         if self._labels is not None:
             return (f"not {self._labels[0]}", self._labels[0])
-        if self._n_columns is None:
-            with untouched():  # or else the first text would get other random numbers than the same text later
-                self.scores(["a text"])
         assert self._n_columns is not None
         return value_names(self._n_columns) if self.returns_values else tuple(map(str, range(self._n_columns)))
 
@@ -191,8 +193,11 @@ class Callable(Reopened):
             If they are one column of logits, and there are no labels.
         """
         with alone(self):  # hold the lock until the result is copied, because the function may reuse its array
-            scores = Answers(self.name, self._output, self._labels).table(self._called(texts), texts)
+            found = self._called(texts)
+            scores = Answers(self.name, self._output, self._labels).table(found, texts)
             self._n_columns = scores.shape[1]
+            if self._labels is None:
+                self._labels = _columns_of(found)
             return scores
 
     def _called(self, texts: Sequence[Content]) -> Any:
@@ -204,6 +209,27 @@ class Callable(Reopened):
         except (Exception, SystemExit) as error:
             reason = " ".join(str(error).split())
             raise ModelError(f"{self.name} raised {type(error).__name__}: {reason}{_remedy(texts)}") from error
+
+
+def _classes_of(function: Any) -> tuple[str, ...] | None:
+    """Return the names of the classes of the estimator whose `predict_proba` a function is; None if it is another."""
+    if getattr(function, "__name__", "") != "predict_proba":
+        return None
+    classes = getattr(getattr(function, "__self__", None), "classes_", None)
+    if classes is None or any(np.ndim(label) for label in classes):
+        return None
+    names = tuple(map(str, classes))
+    return names if len(names) > 1 and len(set(names)) == len(names) else None
+
+
+def _columns_of(answer: Any) -> tuple[str, ...] | None:
+    """Return the names of the columns of a data frame; None if they have none, or if it is something else."""
+    columns = getattr(answer, "columns", None)
+    if columns is None:
+        return None
+    names = tuple(map(str, columns))
+    numbers = tuple(map(str, range(len(names))))
+    return names if names != numbers and len(set(names)) == len(names) else None
 
 
 def _remedy(texts: Sequence[Content]) -> str:

@@ -9,7 +9,6 @@ import numpy as np
 from mase.arrays import Floats
 from mase.budget import DEFAULT
 from mase.errors import OptionError
-from mase.models.protocol import RoundingProbe
 from mase.regression.covariance import no_scatter
 from mase.regression.design import AimedDesign, ChainedDesign, Design, ExhaustiveDesign
 from mase.regression.diagnostics import (
@@ -89,14 +88,15 @@ class Regression:
         CapabilityError
             If the estimator needs gradients and the model provides none.
         OptionError
-            If the design, the estimator and the space are incompatible.
+            If the design, the estimator and the space are incompatible, or the rows cannot follow the stopping rule.
         """
         distribution = self.design.distribution(oracle.scale)
+        if isinstance(self.design, ExhaustiveDesign) and oracle.answers is not None:
+            budget = min(budget, 2 ** (oracle.size + 1))  # all subsets are asked instead, however many rows there are
         sample = self.design.draw(rng, ends(self.design, budget)[0], distribution)
         self._check_compatible(oracle, sample)
-        if oracle.answers is None or (isinstance(oracle.probe, RoundingProbe) and oracle.probe.rounds):
-            # Another draw has the same rows, but not the same answers.
-            sample = replace(sample, n_certain=0)
+        stopping.check(sample, oracle.method)
+        sample = replace(sample, n_certain=0) if oracle.answers is None else sample  # other draws get other answers
         return self._assessed(oracle, self._evaluated(oracle, distribution, sample, budget, stopping, rng), stopping)
 
     def solved_again(self, answered: Answered, oracle: Oracle, stopping: Stopping) -> Solution:
@@ -248,7 +248,7 @@ class Regression:
         held_out = None if r2 is None else held_out_r2(sample, responses, fitted.problem, self.estimator, estimate)
         halves = None if sample.exhaustive else split_half(fitted.problem, self.estimator, estimate.gamma)
         quality = quality_notes(
-            oracle, sample, responses, estimate, r2=r2, held_out=held_out, halves=halves, gradients=self.needs_gradients
+            oracle, sample, responses, estimate, stopping, r2, held_out, halves, gradients=self.needs_gradients
         )
         notes = (*quality, *(() if sample.exhaustive else stopping.notes(estimate)), *oracle.notes)
         return Solution(

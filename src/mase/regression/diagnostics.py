@@ -11,6 +11,7 @@ from mase.regression.estimator import Estimator, Planner, Solver
 from mase.regression.one_thread import one_thread
 from mase.regression.oracle import Oracle
 from mase.regression.problem import Problem, Sample
+from mase.regression.stopping import Stopping
 
 __all__ = [
     "adjusted_r2",
@@ -134,10 +135,11 @@ def quality_notes(
     sample: Sample,
     responses: Floats,
     estimate: Estimate,
-    *,
+    stopping: Stopping,
     r2: float | None,
     held_out: float | None,
     halves: float | None,
+    *,
     gradients: bool,
 ) -> Iterator[Note]:
     """Yield the notes about the quality of the scores."""
@@ -159,10 +161,12 @@ def quality_notes(
         yield Note("poor-fit", f"the scores explain {told}; the rest is {_rest(sample)}")
     if halves is not None and halves < _UNSTABLE:
         k = _strongest(n_coordinates)
+        ended = not stopping.never and stopping.enough(estimate)
+        more = "a tighter stopping rule, or none" if ended else "a larger n_samples"
         strongest = f"{k} strongest units" if k > 1 else "strongest unit"
         yield Note(
             "unstable",
-            f"half of the samples recovers {halves:.0%} of the {strongest}, weighted by score; use a larger n_samples",
+            f"half of the samples recovers {halves:.0%} of the {strongest}, weighted by score; use {more}",
         )
     tiny = float(np.abs(estimate.gamma).max(initial=0.0)) < _TINY
     if tiny and oracle.link == "probability" and max(oracle.probability, 1 - oracle.probability) > _SATURATED:

@@ -11,7 +11,7 @@ from mase.errors import OptionError
 from mase.regression.estimate import Estimate
 from mase.regression.problem import Problem, Sample
 
-__all__ = ["NEVER", "Stopping", "relative_error", "top_margin"]
+__all__ = ["NEVER", "Stopping", "relative_error", "top_margin", "unsupported"]
 
 # Growth of the number of rows per round. Early estimates of the noise are rough, so growth is bounded.
 _LARGEST_GROWTH, _SMALLEST_GROWTH = 2.0, 1.1
@@ -62,17 +62,29 @@ class Stopping:
         stable = self.stable_top is None or top_margin(estimate, self.stable_top, self.confidence) >= 1
         return precise and stable
 
+    def check(self, sample: Sample, method: str) -> None:
+        """Check that rows can be asked a few at a time, or are all rows that there are.
+
+        Raises
+        ------
+        OptionError
+            If they cannot, and there is a rule.
+        """
+        if not (self.never or sample.divisible or sample.exhaustive):
+            raise unsupported(method)
+
     def goal(self, sample: Sample, cap: int, solved: tuple[Problem, Estimate] | None, fewest: int = 0) -> int:
         """Return the total number of rows when the rule is asked next, at most `cap`.
 
-        First that is after 1.5 rows per coordinate plus 12 (twice that with mirrored pairs), or after `fewest` rows.
-        Then the error is extrapolated, which falls like 1 / sqrt(n - p). Without errors, all rows follow at once.
+        First that is as soon as least squares has as many rows as it should (see the note `few-samples`), or after
+        `fewest` rows. Then the error is extrapolated, which falls like 1 / sqrt(n - p). Without errors, all rows
+        follow at once.
         """
         step = 2 if sample.paired else 1
         if self.never or not sample.divisible:
             return cap
         if solved is None:
-            return min(cap, max(fewest, step * (int(1.5 * sample.coordinates.shape[1]) + 12)))
+            return min(cap, max(fewest, 2 * step * (int(sample.coordinates.shape[1]) + 3)))
         problem, estimate = solved
         if _unknown(estimate):
             return cap
@@ -109,12 +121,20 @@ class Stopping:
         if self.stable_top is not None and top_margin(estimate, self.stable_top, self.confidence) < 1:
             yield Note(
                 "top-unstable",
-                f"the {self.stable_top} highest-scoring words are not certain at {self.confidence:.0%} confidence; "
-                "use a larger n_samples",
+                f"the top {self.stable_top} by score {'is' if self.stable_top == 1 else 'are'} not certain at "
+                f"{self.confidence:.0%} confidence; use a larger n_samples",
             )
 
 
 NEVER = Stopping()
+
+
+def unsupported(method: str) -> OptionError:
+    """Return the error for a method that supports no stopping rule."""
+    return OptionError(
+        f"method {method!r} does not support stopping rules, expected no tolerance and no stable_top; leave them out "
+        "or use method='mase'"
+    )
 
 
 def _unknown(estimate: Estimate) -> bool:

@@ -25,6 +25,12 @@ INSERT INTO text SELECT row, CASE WHEN document IS NOT NULL THEN hash(document) 
     CASE WHEN NOT list_contains($classes::VARCHAR[], {label}) THEN nullif({label}, '') END,
     nullif({group}, '') FROM part
 """
+# Whole numbers that were written as decimals, as pandas does if one of a column is missing, are names of classes.
+_LABEL = (
+    "CASE WHEN NOT list_contains($classes::VARCHAR[], {0}) "
+    r"AND list_contains($classes::VARCHAR[], regexp_replace({0}, '\.0+$', '')) "
+    r"THEN regexp_replace({0}, '\.0+$', '') ELSE {0} END"
+)
 _NOTE = """
 INSERT INTO note SELECT note.code, count(DISTINCT row), min(note.message)
 FROM (SELECT row, unnest(notes) AS note FROM part WHERE error IS NULL) GROUP BY note.code
@@ -106,7 +112,7 @@ def load(database: Database, run: Run, label: str | None, group: str | None, min
         If no text has a class of the model as its label.
     """
     database.run(_TABLES)
-    text = _TEXT.format(label=_name(label), group=_name(group))
+    text = _TEXT.format(label=_LABEL.format(_name(label)), group=_name(group))
     for part in joined(run.tables("texts")):
         database.run(text, {"classes": list(run.manifest.labels)}, part=part)
         for statement in (_NOTE, _FAILURE):

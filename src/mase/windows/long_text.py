@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
-from mase.attribution import Attribution, Token, Unit
+from mase.attribution import Answer, Attribution, Token, Unit
 from mase.choices import Pooling
 from mase.document import Document
 from mase.errors import CapabilityError, EmptyTextError, InvalidTextError, OptionError
@@ -26,7 +26,7 @@ def check_windows(windows: Windows | None, model: Model, zoom: int) -> Windows |
     Raises
     ------
     CapabilityError
-        If it is a function, which gets texts of any length.
+        If it is a function, which gets texts of any length, or a language model with its answer.
     OptionError
         If units are zoomed in on, too.
     """
@@ -34,6 +34,11 @@ def check_windows(windows: Windows | None, model: Model, zoom: int) -> Windows |
         raise CapabilityError(
             f"{model.name} is a function, which does not say how much of a text it reads, expected a model that cuts "
             "off long texts and says so; use long='cut', or explain the parts of the text one by one"
+        )
+    if windows is not None and isinstance(getattr(model, "answer", None), Answer):
+        raise CapabilityError(
+            f"{model.name} answers a prompt as a whole, expected a classifier, whose predictions for parts of a text "
+            "can be pooled; use long='cut' and a shorter prompt"
         )
     if windows is not None and zoom:
         raise OptionError(f"zoom is {zoom} with long='windows', expected one of them; explain the windows that matter")

@@ -112,6 +112,10 @@ class _PooledReading:
     def of_values(self) -> bool:
         return self.windows[0].reading.of_values
 
+    @property
+    def multilabel(self) -> bool:
+        return self.windows[0].reading.multilabel
+
     def predictions(self, scores: Floats) -> Floats:
         return np.array([pooled(numbers, self.pooling) for numbers in self._numbers(scores)])
 

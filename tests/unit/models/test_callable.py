@@ -89,6 +89,39 @@ def test_black_box_of_one_column_and_of_separate_questions():
     assert mase.Explainer(many, n_samples=40)("one two three").target == "1"
 
 
+class Fitted:
+    classes_ = (3, 1)
+
+    def predict_proba(self, texts):
+        return [[0.2, 0.8]] * len(texts)
+
+
+class Frame(list):
+    """A table with names of columns, as a data frame."""
+
+    def __init__(self, rows, columns):
+        super().__init__(rows)
+        self.columns = columns
+
+
+def test_classes_are_called_as_their_estimator_or_table_calls_them():
+    assert Callable(Fitted().predict_proba).labels == ("3", "1")
+    assert mase.Explainer(Fitted().predict_proba, n_samples=40)("one two three").target == "1"
+    assert Callable(Fitted().predict_proba, labels=["three", "one"]).labels == ("three", "one")
+    assert Callable(lambda texts: Fitted().predict_proba(texts)).labels == ("0", "1")
+    named = Callable(lambda texts: Frame(Fitted().predict_proba(texts), ["neg", "pos"]))
+    assert named.labels == ("neg", "pos")
+    assert mase.Explainer(named, n_samples=40)("one two three").target == "pos"
+    assert Callable(lambda texts: Frame([[0.3]] * len(texts), ["spam"])).labels == ("not spam", "spam")
+    assert Callable(lambda texts: Frame([[0.3]] * len(texts), range(1))).labels == ("0", "1")
+    assert Callable(lambda texts: Frame([[7.0]] * len(texts), ["price"]), outputs="values").labels == ("price",)
+
+
+def test_any_number_of_samples_is_as_good_as_all_subsets_of_a_short_text():
+    asked = mase.Explainer(Callable(bag), n_samples=10**12)("a good film")
+    assert asked.fit.n_queries < 20
+
+
 def test_black_box_columns_must_be_as_many_as_its_labels():
     for wrong in (Callable(lambda texts: [[0.2, 0.3, 0.5]] * len(texts), labels=["spam"]),
                   Callable(lambda texts: [0.8] * len(texts), multilabel=True)):  # fmt: skip

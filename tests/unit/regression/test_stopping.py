@@ -45,7 +45,8 @@ def test_reached_error_is_the_one_asked_for(tolerance, design):
 
 def test_a_linear_model_needs_one_round():
     found = run(linear(np.arange(1.0, 11)), Stopping(tolerance=0.01))
-    assert found.cost.n_queries == 2 + 2 * (15 + 12)
+    assert found.cost.n_queries == 2 + 2 * 2 * (10 + 3)
+    assert not found.notes  # such as few-samples, as a rule ended the run and not n_samples
 
 
 @pytest.mark.parametrize("method", ["mase-mask", "context-cite", "lime-paper"])
@@ -88,9 +89,31 @@ def test_margin_by_hand():
     assert relative_error(estimate) == pytest.approx(0.3 / np.sqrt(10))
 
 
-def test_rows_that_are_matched_as_a_whole_are_all_asked():
-    found = run(smooth(15), Stopping(tolerance=0.5), design="moment-matched", n_samples=500)
-    assert found.cost.n_queries == 502
+@pytest.mark.parametrize(
+    ("method", "overrides"), [("mase-nlgp", {"design": "moment-matched"}), ("kernel-shap", {}), ("leverage-shap", {})]
+)
+def test_rows_that_are_matched_as_a_whole_know_no_rule(method, overrides):
+    chosen = resolve(method, n_samples=500, **overrides)
+    with pytest.raises(OptionError):
+        measure(smooth(15), chosen, 0, np.random.default_rng(0), stopping=Stopping(tolerance=0.5))
+
+
+def test_a_rule_is_met_where_nothing_is_sampled():
+    for method, p in (("occlusion", 15), ("kernel-shap", 5)):
+        found = measure(smooth(p), resolve(method), 0, np.random.default_rng(0), stopping=Stopping(tolerance=0.1))
+        assert found.exact
+        assert "tolerance-missed" not in {note.code for note in found.notes}
+
+
+def test_what_helps_after_a_rule_is_another_rule():
+    """A rule ended the run, so a larger n_samples would change nothing."""
+    words = FunctionProbe(lambda c: np.sign(c @ np.arange(1.0, 21) - 105) + c[:, 19], 20)
+    found = measure(
+        words, resolve("mase-mask", n_samples=5000), 0, np.random.default_rng(0), stopping=Stopping(tolerance=3.0)
+    )
+    assert found.problem.n < 2500
+    (message,) = (note.message for note in found.notes if note.code == "unstable")
+    assert "n_samples" not in message
 
 
 @pytest.mark.parametrize(

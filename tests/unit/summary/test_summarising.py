@@ -181,6 +181,15 @@ def test_wrong_predictions_are_compared_with_at_least_two_right_ones(tmp_path, n
     assert {family.table: family.n_tested > 0 for family in found.families}["wrong"] == tested
 
 
+def test_whole_numbers_with_a_gap_are_labels(tmp_path):
+    """As pandas writes a column of integers in which one is missing."""
+    explainer = mase.Explainer(LogisticClassifier(WEIGHTS), method="mase-mask", link="margin", n_samples=16)
+    texts = [f"a superb film {number}" for number in range(4)]
+    run = corpora.write(tmp_path / "run", explainer, texts, [("1.0", None), ("0.0", None), ("", None), ("1", None)])
+    found = mase.summarise(run, label_column="label", min_texts=2)
+    assert (found.overview.accuracy, found.overview.n_labelled) == (pytest.approx(2 / 3), 3)
+
+
 def test_a_label_that_is_no_class_is_no_wrong_prediction(tmp_path):
     explainer = mase.Explainer(LogisticClassifier(WEIGHTS), method="mase-mask", link="margin", n_samples=16)
     texts = ["a superb film", "a superb plot", "a dull film", "the awful film", "the awful end", ""]

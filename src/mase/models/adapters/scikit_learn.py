@@ -65,7 +65,7 @@ def scikit_learn(estimator: Any, *, name: str | None = None) -> Callable:
         labels, multilabel = _questions(estimator, kind)
         function = _asked(estimator, estimator.predict_proba)
         return Callable(function, labels, multilabel=multilabel, name=name or kind)
-    if _is_regressor(estimator):
+    if _is(estimator, "regressor"):
         return Callable(_asked(estimator, estimator.predict), outputs="values", name=name or kind)
     if not _has(estimator, "decision_function"):
         raise CapabilityError(
@@ -88,6 +88,11 @@ def scikit_learn(estimator: Any, *, name: str | None = None) -> Callable:
 def _questions(estimator: Any, kind: str) -> tuple[list[str], bool]:
     """Return the names of the columns, and whether they are separate questions."""
     classes = getattr(estimator, "classes_", None)
+    if classes is None and _is(estimator, "outlier_detector"):
+        raise CapabilityError(
+            f"{kind} detects outliers and has no classes, expected a classifier; to explain its scores, pass "
+            "mase.models.Callable(estimator.decision_function, outputs='values')"
+        )
     if classes is None:
         raise OptionError(
             f"{kind} has no classes_, expected a fitted estimator; fit it, or pass its function predict_proba"
@@ -154,9 +159,9 @@ def _last(estimator: Any) -> Any:
     return estimator
 
 
-def _is_regressor(estimator: Any) -> bool:
+def _is(estimator: Any, kind: str) -> bool:
     base = sys.modules.get("sklearn.base")
-    return base is not None and _has(estimator, "predict") and bool(base.is_regressor(estimator))
+    return base is not None and _has(estimator, "predict") and bool(getattr(base, f"is_{kind}")(estimator))
 
 
 def _has(model: Any, method: str) -> bool:

@@ -195,3 +195,14 @@ def test_awkward_texts(label):
     fitted = pipeline(LinearSVC())
     found = mase.Explainer(fitted, n_samples=16)(READABLE[label])
     assert list(found.prediction.values.values()) == fitted.decision_function([READABLE[label]])[0].tolist()
+
+
+def test_what_has_no_classes_is_no_unfitted_classifier():
+    from sklearn.svm import OneClassSVM
+
+    fitted = pipeline(OneClassSVM())
+    with pytest.raises(CapabilityError):
+        adapt(fitted)
+    text = "a good film"
+    found = mase.Explainer(Callable(fitted.decision_function, outputs="values"))(text)
+    assert found.response == pytest.approx(fitted.decision_function([text])[0])
