@@ -1,10 +1,11 @@
 """The summary of a run on a terminal, in tables of at most 80 columns."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby, islice, zip_longest
 from typing import TypeVar
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -16,6 +17,8 @@ from mase.summary.summary import Summary
 __all__ = ["show"]
 
 _WIDTH = 80
+# Columns for two lists side by side.
+_ROOM = 70
 # More classes, groups and notes than this are in the files only.
 _MOST = 6
 _WORD, _PHRASE = 16, 20
@@ -80,9 +83,9 @@ def _effects(summary: Summary, order: Sequence[str], *, examples: bool) -> Itera
         if words or phrases:
             yield Text(f"\n{inline(response)}: mean effect ± 95 %, texts", "bold")
         if words:
-            yield _sides("words", words)
+            yield _Sides("words", words)
         if phrases:
-            yield _sides("phrases", phrases)
+            yield _Sides("phrases", phrases)
         if examples:
             yield from map(_examples, words)
             yield from map(_examples, phrases)
@@ -90,16 +93,29 @@ def _effects(summary: Summary, order: Sequence[str], *, examples: bool) -> Itera
         yield Text(f"\n{len(responses) - _MOST} more classes: --csv, --parquet and --html list them", "dim")
 
 
-def _sides(what: str, rows: Sequence[WordEffect] | Sequence[PhraseEffect]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
-    for direction in ("towards", "away"):
-        table.add_column(f"{what} {direction}", no_wrap=True, max_width=_PHRASE, min_width=_WORD)
-        table.add_column("effect", justify="right", no_wrap=True)
-        table.add_column("texts", justify="right", no_wrap=True)
-    sides = ([row for row in rows if row.direction == direction] for direction in ("towards", "away"))
-    for pair in zip_longest(*sides):
-        table.add_row(*(cell for row in pair for cell in _effect(row)))
-    return table
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """A table of words or phrases, those towards a class beside those away from it, or below where there is no room."""
+
+    what: str
+    rows: Sequence[WordEffect] | Sequence[PhraseEffect]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if options.max_width >= _ROOM:
+            yield self._table("towards", "away")
+        else:
+            yield from map(self._table, dict.fromkeys(row.direction for row in self.rows))
+
+    def _table(self, *directions: str) -> Table:
+        table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
+        for direction in directions:
+            table.add_column(f"{self.what} {direction}", overflow="ellipsis", max_width=_PHRASE, min_width=_WORD)
+            table.add_column("effect", justify="right", no_wrap=True)
+            table.add_column("texts", justify="right", no_wrap=True)
+        sides = ([row for row in self.rows if row.direction == direction] for direction in directions)
+        for pair in zip_longest(*sides):
+            table.add_row(*(cell for row in pair for cell in _effect(row)))
+        return table
 
 
 def _examples(row: WordEffect | PhraseEffect) -> RenderableType:
@@ -157,7 +173,7 @@ def _differences(
     title: str, rows: Sequence[PushDifference | GroupDifference], here: str, elsewhere: str
 ) -> RenderableType:
     table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
-    table.add_column("word", no_wrap=True, max_width=24)
+    table.add_column("word", overflow="ellipsis", max_width=24)
     for name in (here, "texts", elsewhere, "texts", "difference"):
         table.add_column(name, justify="right", no_wrap=True)
     for row in rows:

@@ -68,7 +68,7 @@ _WARNING = Style(color="#b8860b")
 _RELIABLE, _CAREFUL = Style(color="#2e9e63", bold=True), _WARNING + Style(bold=True)
 _WIDEST = 100
 _UNREAD_SHOWN = 160
-_BAR, _LONGEST_WORD = 24, 28
+_BAR, _LONGEST_WORD, _SHORTEST_WORD = 24, 28, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +232,8 @@ def _sides(attribution: Attribution, marker: _Marker) -> Text:
 
 def _rows(attribution: Attribution, words: tuple[Word, ...], scale: Scale, marker: _Marker, room: int) -> Text:
     labels, numbers = [labelled(attribution, word) for word in words], [scale.interval(word) for word in words]
-    width, digits = min(_longest_label(attribution, room), max(map(cell_len, labels))), max(map(len, numbers))
+    digits = max(map(len, numbers))  # which are never cut off: names get shorter, and then bars
+    width = min(_longest_label(attribution, room), max(map(cell_len, labels)), max(_SHORTEST_WORD, room - digits - 7))
     longest = max(1, min(_BAR, room - width - digits - 6))
     rows = Text(no_wrap=True, overflow="ellipsis")
     for word, label, number in zip(words, labels, numbers, strict=True):

@@ -46,6 +46,18 @@ def test_the_tables_fit_a_terminal_and_hold_no_control_character(run, tmp_path):
     assert (tmp_path / "csv" / "words.csv").is_file()
 
 
+@pytest.mark.parametrize("width", [36, 44, 58, 80])
+def test_no_number_is_cut_off(run, width):
+    found = mase.summarise(run, label_column="label", min_texts=10)
+    wanted = {f"{row.effect:+.2f} ±{(row.high - row.low) / 2:.2f}" for row in found.words}
+    console = Console(file=io.StringIO(), width=width)
+    show(found, console)
+    text = console.file.getvalue()
+    assert len(wanted) > 1
+    assert all(number in text for number in wanted)
+    assert max(map(len, text.splitlines())) <= width
+
+
 def test_examples_show_words_in_context(run):
     result = CliRunner().invoke(main, ["summary", run, "--examples"])
     assert result.exit_code == 0, result.output

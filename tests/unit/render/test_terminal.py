@@ -109,6 +109,12 @@ def test_bars_keep_their_shares_in_a_narrow_terminal():
     assert bars[0] / bars[1] == pytest.approx(2, abs=0.3)
 
 
+@pytest.mark.parametrize("width", [24, 30, 40, 60])
+def test_names_get_shorter_and_numbers_do_not(width):
+    text = shown(attribution("a" * 100 + " superb", [1.234, -0.5], se=0.01), width=width)
+    assert len([line for line in text.splitlines() if "+1.23 ± 0.02" in line or "−0.50 ± 0.02" in line]) == 2
+
+
 def test_heat_map_on_ascii_terminals_and_narrow_ones():
     made = attribution()
     made_narrow = shown(attribution("a" * 100 + " superb"), width=30)
