@@ -66,10 +66,13 @@ class Flip:
 class Predictions:
     """How the predictions differ.
 
+    A run holds the most probable class of each text. Of a multi-label model it is that class that is compared,
+    whichever others are predicted too.
+
     Attributes
     ----------
     n
-        Number of texts compared.
+        Number of texts compared that have a predicted class in both runs.
     flipped
         Texts whose predicted class differs.
     mean_change, mean_absolute_change
