@@ -14,7 +14,7 @@ from operator import itemgetter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-QUOTING = ("README.md", "docs/results.md")
+QUOTING = ("README.md", "docs/results.md", "docs/paper-results.md")
 NAMES = ("faithfulness/faithfulness", "results/table1", "results/table2", "seventh-confirmation/confirmation")
 PAGES = tuple(f"experiments/{name}.md" for name in NAMES)
 BLOCK = re.compile(r"(?<=<!-- rows:begin -->\n).*?(?=<!-- rows:end -->)", re.DOTALL)
