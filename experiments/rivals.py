@@ -1,8 +1,8 @@
 """Copy the records of all explainers but `mase` to the folder of the comparison with the present default.
 
 The records of `mase` in `experiments/results/records` are of version 0.1.0. Those of the other methods still hold:
-their results have changed only by rounding. This copies them, on the first texts of each target, and keeps the records
-of `mase` that the new folder has:
+their results have changed only by rounding. This copies them, on the first texts of each target. It keeps the records
+that the new folder alone has, or has of more texts: of `mase`, of searches, and of rivals under the margin.
 
     python experiments/rivals.py
 
@@ -39,14 +39,20 @@ def first(records: Records, n: int) -> Records:
     return merged(parts)
 
 
+def n_texts(records: Records | None) -> int:
+    """Return the number of texts of some records."""
+    return 0 if records is None else len(records.by_number)
+
+
 def main() -> None:
     """Write the columns of each target."""
     COPY.mkdir(parents=True, exist_ok=True)
     for name in PAPER:
         found = load(columns_path(SOURCE, name))
         rivals = {one: first(records, TARGETS[name].n_study) for one, records in found.items() if is_rival(one)}
-        ours = {one: records for one, records in load(columns_path(COPY, name)).items() if not is_rival(one)}
-        save(columns_path(COPY, name), rivals | ours)
+        there = load(columns_path(COPY, name))
+        kept = {one: records for one, records in there.items() if n_texts(records) > n_texts(rivals.get(one))}
+        save(columns_path(COPY, name), rivals | kept)
 
 
 if __name__ == "__main__":
