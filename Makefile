@@ -16,7 +16,7 @@ DOCS_STAMP := $(DOCS)/.installed
 # A language model is too large for every set-up: a wheel of 94 MB, and 540 MB in the user's cache.
 SMOLLM2 := $(VENV)/.smollm2
 
-.PHONY: demo cite-demo docs notebooks pictures test tests lowest lowest-core keras planted pin lint format browser browser-tools hostile \
+.PHONY: demo cite-demo docs notebooks pictures test lowest lowest-core keras planted pin lint format browser browser-tools hostile \
 	confirmation confirmation-models rationale faults corpora bench bench-peers bench-inputs docs-peers pages dist clean
 
 $(STAMP): pyproject.toml paper/pyproject.toml constraints.txt
@@ -77,11 +77,8 @@ format: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# The checks of lint take the time in which tests wait. Two processes share the files of tests.
-test: $(STAMP)
-	$(MAKE) --no-print-directory --jobs 2 lint tests
-
-tests: $(STAMP)
+# Two processes share the files of tests.
+test: lint
 	$(BIN)/pytest -n 2 --dist loadfile
 
 # The tests of pages in a real browser, with what they need: Chromium from Debian, and axe-core (MPL-2.0) from npm.
