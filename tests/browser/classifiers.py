@@ -3,7 +3,7 @@
 from mase.models import Callable
 from tests.hostile.payloads import PAYLOADS
 
-__all__ = ["LABELS", "loans", "refunds"]
+__all__ = ["LABELS", "loans", "refunds", "topics"]
 
 # The second label tries to become markup.
 LABELS = ("complaint", PAYLOADS[0])
@@ -21,5 +21,11 @@ def _loans(records):
     return [[1 - share, share] for share in (0.5 + one / 4 for one in worth)]
 
 
+def _topics(texts):
+    """Two separate questions: "praise" is always the more probable answer."""
+    return [[0.95, 0.8 if "refund" in text else 0.1] for text in texts]
+
+
 refunds = Callable(_probabilities, labels=LABELS)
 loans = Callable(_loans, labels=["refused", "granted"])
+topics = Callable(_topics, labels=["praise", "complaint"], multilabel=True)

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 import mase
 from tests.browser.classifiers import LABELS
-from tests.browser.conftest import MODELS
+from tests.browser.conftest import MODELS, TOPICS
 from tests.hostile.payloads import PAYLOADS
 
 TEXT = "A dull start, but the last hour is wonderful."
@@ -39,6 +39,18 @@ def test_typing_predicts_and_explains(browse):
     assert words.all_inner_texts() == list(found.words)
     assert found.evidence.flip_set.units == (8,)
     assert page.part("flip").locator("button").inner_text() == "wonderful."
+    assert not page.errors
+
+
+def test_a_separate_question_flips_by_itself(browse):
+    page = browse(state(model=TOPICS, text="refund me please", target="complaint"))
+    page.explained()
+    assert page.part("flip").locator("button").inner_text() == "refund"
+    page.word(0).click()
+    outcome = page.part("outcome")
+    outcome.filter(has_text="10.0").wait_for()
+    assert "praise" not in outcome.inner_text()
+    assert "no longer" in outcome.inner_text()
     assert not page.errors
 
 

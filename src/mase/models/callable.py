@@ -96,6 +96,7 @@ class Callable(Reopened):
         self._labels = _classes_of(predict_proba) if labels is None else tuple(map(str, labels))
         self._mask_token = mask_token
         self._output = Output("values", ranked=True) if outputs == "scores" else Output(outputs, multilabel)
+        self._columns: tuple[str, ...] | None = None  # of the data frame that the labels are from
         self._n_columns: int | None = None
         self.name = name or str(getattr(predict_proba, "__qualname__", type(predict_proba).__name__))
 
@@ -196,9 +197,17 @@ class Callable(Reopened):
             found = self._called(texts)
             scores = Answers(self.name, self._output, self._labels).table(found, texts)
             self._n_columns = scores.shape[1]
+            columns = _columns_of(found)
             if self._labels is None:
-                self._labels = _columns_of(found)
-            return scores
+                self._labels = self._columns = columns
+            if self._columns is None or columns in (None, self._columns):
+                return scores
+            if set(columns) != set(self._columns):
+                raise ModelError(
+                    f"{self.name} returned the columns {', '.join(columns)!s:.80}, expected those of its first answer: "
+                    f"{', '.join(self._columns)!s:.80}"
+                )
+            return scores[:, [columns.index(name) for name in self._columns]]
 
     def _called(self, texts: Sequence[Content]) -> Any:
         """Return what the function returns, or raise a ModelError that says what it raised."""
@@ -224,8 +233,8 @@ def _classes_of(function: Any) -> tuple[str, ...] | None:
 
 def _columns_of(answer: Any) -> tuple[str, ...] | None:
     """Return the names of the columns of a data frame; None if they have none, or if it is something else."""
-    columns = getattr(answer, "columns", None)
-    if columns is None:
+    columns = getattr(answer, "column_names", getattr(answer, "columns", None))  # of Arrow, or of other tables
+    if columns is None or not all(isinstance(name, str | int | np.generic) for name in columns):
         return None
     names = tuple(map(str, columns))
     numbers = tuple(map(str, range(len(names))))

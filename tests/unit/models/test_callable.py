@@ -11,7 +11,7 @@ from tests.unit.models.black_boxes import answering
 from tests.unit.models.modules import TEXT
 
 import mase
-from mase.errors import CapabilityError, EmptyTextError, InvalidTextError, OptionError, ShapeError
+from mase.errors import CapabilityError, EmptyTextError, InvalidTextError, ModelError, OptionError, ShapeError
 from mase.metrics.evaluator import Evaluator
 from mase.models import Callable
 from mase.testing import LogisticClassifier
@@ -113,8 +113,19 @@ def test_classes_are_called_as_their_estimator_or_table_calls_them():
     assert named.labels == ("neg", "pos")
     assert mase.Explainer(named, n_samples=40)("one two three").target == "pos"
     assert Callable(lambda texts: Frame([[0.3]] * len(texts), ["spam"])).labels == ("not spam", "spam")
+    numbers = [[0.3, 0.7]]
+    assert Callable(lambda texts: Frame(numbers * len(texts), [(0, 1), (0, 2)])).labels == ("0", "1")  # no names
     assert Callable(lambda texts: Frame([[0.3]] * len(texts), range(1))).labels == ("0", "1")
     assert Callable(lambda texts: Frame([[7.0]] * len(texts), ["price"]), outputs="values").labels == ("price",)
+
+
+def test_columns_are_known_by_name():
+    orders = iter([["neg", "pos"], ["pos", "neg"], ["pos", "odd"]])
+    model = Callable(lambda texts: Frame([[0.2, 0.8]] * len(texts), next(orders)))
+    assert model.labels == ("neg", "pos")
+    assert model.predict(["one"]).tolist() == [[0.8, 0.2]]
+    with pytest.raises(ModelError):
+        model.predict(["one"])
 
 
 def test_any_number_of_samples_is_as_good_as_all_subsets_of_a_short_text():

@@ -112,8 +112,12 @@ export class Trial {
       ? [found.response, response.value].map(amount)
       : [found.target_probability, before].map(percent);
     const sentence = [`${response.name} ${now} instead of ${then}.`];
-    const flips = before !== null && found.label !== prediction.label;
-    if (flips) sentence.push(` The prediction changes to ${found.label} ${percent(found.probability)}.`);
+    if (before !== null && prediction.multilabel) {
+      const is = found.target_probability >= 0.5;
+      if (is !== (before >= 0.5)) sentence.push(is ? " Now it is predicted." : " It is no longer predicted.");
+    } else if (before !== null && found.label !== prediction.label) {
+      sentence.push(` The prediction changes to ${found.label} ${percent(found.probability)}.`);
+    }
     if (found.expected_probability === null && found.expected_response !== null) {
       const [is, whole, expected] = [found.response, response.value, found.expected_response].map(signed);
       sentence.push(` The ${response.link} is ${is} instead of ${whole}; the scores led to expect ${expected}.`);
@@ -140,7 +144,10 @@ export class Trial {
 
   #flipSet() {
     const { evidence, prediction, responses } = this.attribution, line = this.flipLine;
-    line.hidden = !evidence || prediction.probability === null || prediction.label !== responses[0].name;
+    const [{ name }] = responses;
+    // Of separate questions, a class is predicted if it is probable.
+    const predicted = prediction.multilabel ? prediction.probabilities[name] >= 0.5 : prediction.label === name;
+    line.hidden = !evidence || prediction.probability === null || !predicted;
     if (line.hidden) return;
     line.textContent = "No small set of words was found that changes the prediction.";
     if (!evidence.flip_set) return;
