@@ -64,8 +64,8 @@ def test_committed_overhead_holds_the_documented_lines():
     core = result("core")
     ratios = core["ratio to best bare"]
     # The aim is 1.10 on the LSTMs. The Gaussian process of the default misses it: see benchmarks/README.md.
-    assert ratios["explanation, mase"] <= 2.75
-    assert core["default"]["ratio to its forwards"] <= 2.75
+    assert ratios["explanation, mase"] <= 2.55
+    assert core["default"]["ratio to its forwards"] <= 2.55
     assert ratios["explanation, mase-paper"] <= 1.25
     best = min(one["median"] for name, one in core["seconds"].items() if name.startswith("bare"))
     assert core["seconds"]["free model, 64 coordinates"]["median"] <= 1.5 * best

@@ -95,12 +95,10 @@ class Interactions:
     def between(self, signs: Floats) -> Floats:
         """Return the covariance `(u, u)` of the values at rows of signs `(u, p)`."""
         if self.log_norm > 0:
-            linear = _products(np.column_stack([np.ones(len(signs)), signs * np.sqrt(self.weights)]))
-            logs = self._logs(signs, self.weights)
-            logs -= self.log_norm
+            linear = np.column_stack([np.ones(len(signs)), signs * np.sqrt(self.weights)])
+            logs = self._logs(signs, self.weights, -self.log_norm)
             np.exp(logs, out=logs)
-            linear *= np.exp(-self.log_norm)
-            logs -= linear
+            logs -= _products(linear * np.exp(-self.log_norm / 2))
             return logs
         # Without the factor of the largest weight, which may be near 1, what is subtracted is as small as the rest.
         largest = int(self.weights.argmax())
@@ -114,11 +112,11 @@ class Interactions:
         return kernel
 
     @staticmethod
-    def _logs(signs: Floats, weights: Floats) -> Floats:
-        """Return the logarithms `(u, u)` of the products of 1 + w_j s_j s'_j for rows of signs `(u, p)`."""
+    def _logs(signs: Floats, weights: Floats, offset: float = 0.0) -> Floats:
+        """Return logarithms `(u, u)` of the products of 1 + w_j s_j s'_j for rows of signs `(u, p)`, plus `offset`."""
         up, down = np.log1p(weights), np.log1p(-weights)
         logs = _products(signs * np.sqrt((up - down) / 2))
-        logs += (up + down).sum() / 2
+        logs += (up + down).sum() / 2 + offset
         return logs
 
     def with_coefficients(self, signs: Floats, target: Coefficients) -> Floats:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 from scipy.special import expit
 
 from mase.arrays import Floats
@@ -98,7 +98,7 @@ class Whitened:
         kernel = rows.kernel(interactions, prior.noise)
         lower = _factor(kernel)
         u = len(lower)
-        columns = np.column_stack([np.ones(u), rows.y, rows.signs / 2])
+        columns = np.vstack([np.ones(u), rows.y, rows.signs.T / 2]).T  # in the order of LAPACK
         white = _divided(lower, columns)
         constant = white[:, 0]
         own = _on_contrasts(white[:, 1:], constant)
@@ -220,7 +220,10 @@ def _diagonal(columns: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _on_contrasts(columns: Floats, constant: Floats) -> Floats:
-    """Return columns `(u, k)` in an orthonormal basis `(u - 1,)` of what is orthogonal to a constant `(u,)`."""
+    """Return columns `(u, k)` in an orthonormal basis `(u - 1,)` of what is orthogonal to a constant `(u,)`.
+
+    The columns are in the order of LAPACK, and are overwritten.
+    """
     mirror = constant.copy()
     mirror[0] += math.copysign(_norm(constant), mirror[0])
-    return np.asarray((columns - np.outer(mirror, (2 / (mirror @ mirror)) * (mirror @ columns)))[1:])
+    return np.asarray(blas.dger(-2 / (mirror @ mirror), mirror, mirror @ columns, a=columns, overwrite_a=1)[1:])

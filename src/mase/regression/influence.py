@@ -52,7 +52,7 @@ class Influence:
         outside = white - factored.basis @ inside
         spread = 1 / (linear * factored.ratios + rest)
         solved = inside.T @ (spread * (inside @ rows.y)) + outside.T @ (outside @ rows.y) / rest
-        known = spread @ inside**2 + np.square(outside).sum(axis=0) / rest
+        known = spread @ inside**2 + np.einsum("ij,ij->j", outside, outside) / rest
         pulls = inside.T @ (linear * spread[:, None] * factored.linear)
         return cls(rows, factored.whitened.interactions, inside, outside, spread, solved, known, pulls, rest)
 
