@@ -28,7 +28,7 @@ from mase.methods import Method, resolve
 from mase.metrics import METRICS
 from mase.metrics.evaluator import Evaluator
 from mase.models.runtime import configure
-from mase.regression.laws import Aim, Laws
+from mase.regression.laws import Aim, Mixture
 from mase_paper.experiments.cached_model import CachedModel
 from mase_paper.experiments.selection import choose
 from mase_paper.experiments.testbeds import TARGETS
@@ -62,19 +62,19 @@ class Candidate(Focused):
         """No further effects."""
         return {}
 
-    def aim(self, gamma: Floats) -> list[Laws]:
-        """Return the laws that each of w scores `(w, p)` stands for."""
+    def aim(self, gamma: Floats) -> list[Mixture]:
+        """Return the mixture of laws that each of w scores `(w, p)` stands for."""
         shares, rates, every = np.array(self.of_laws), self._rates(gamma), np.ones(gamma.shape)
         kept = np.stack([0.5 * every, (1 - self.p_high) * every, 1 - rates, rates], axis=1)[:, shares > 0]
-        return [Laws(shares[shares > 0][:, None], one) for one in kept]
+        return [Mixture(np.outer(shares[shares > 0], every[0]), one) for one in kept]
 
 
-def method_of(name: str) -> Method:
+def method_of(name: str, design: Focused) -> Method:
     """Return the method of a candidate."""
-    return replace(resolve("mase", design=Candidate(of_laws=CANDIDATES[name]), n_samples=1000), name=name)
+    return replace(resolve("mase", design=design, n_samples=1000), name=name)
 
 
-def explain(target: str, args: argparse.Namespace) -> None:
+def explain(target: str, args: argparse.Namespace, candidates: Sequence[Method]) -> None:
     """Write the records of a target that its file lacks."""
     model = TARGETS[target].load(args.models)
     split = TARGETS[target].split("validation", args.data_dir)
@@ -85,7 +85,7 @@ def explain(target: str, args: argparse.Namespace) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as file:
         for chosen in islice(choose(model, split, 0), args.n_texts):
-            methods = [method_of(name) for name in CANDIDATES if (name, chosen.row) not in done]
+            methods = [one for one in candidates if (one.name, chosen.row) not in done]
             if not methods:
                 continue
             lines = []
@@ -112,29 +112,34 @@ of sufficiency, lower is better. `experiments/effects.py` made this page; its fi
 """
 
 
-def report(folder: Path) -> None:
-    """Write the page."""
+def report(folder: Path, introduction: str, page: Path) -> None:
+    """Write a page."""
     by_target: dict[str, Sequence[Mapping[str, Any]]] = {
         target: some for target in TARGETS if (some := records(folder / f"{target}.jsonl"))
     }
     tables: Iterator[str] = (line for target, some in by_target.items() for line in table(target, some))
-    (HERE / "effects.md").write_text("\n".join([INTRODUCTION, *tables]).rstrip("\n") + "\n", encoding="utf-8")
+    page.write_text("\n".join([introduction, *tables]).rstrip("\n") + "\n", encoding="utf-8")
 
 
-def main() -> None:
-    """Explain the texts of a target, or write the page."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def arguments(description: str, here: Path) -> argparse.Namespace:
+    """Return the arguments of the command; the records are in a folder of the page by default."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data_dir")
     parser.add_argument("target", nargs="?", choices=list(TARGETS), help="whose texts are explained")
     parser.add_argument("--n-texts", type=int, default=40)
     parser.add_argument("--models", type=Path, default=Path("confirmation-models"), help="of `make confirmation`")
-    parser.add_argument("--records", type=Path, default=HERE / "records")
-    args = parser.parse_args()
+    parser.add_argument("--records", type=Path, default=here / "records")
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Explain the texts of a target, or write the page."""
+    args = arguments(__doc__, HERE)
     configure(1)
     if args.target is None:
-        report(args.records)
+        report(args.records, INTRODUCTION, HERE / "effects.md")
     else:
-        explain(args.target, args)
+        explain(args.target, args, [method_of(name, Candidate(of_laws=some)) for name, some in CANDIDATES.items()])
 
 
 if __name__ == "__main__":

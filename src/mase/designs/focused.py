@@ -11,10 +11,10 @@ from mase.arrays import Floats
 from mase.designs.placement import every_under, single
 from mase.errors import OptionError
 from mase.regression.covariance import Covariance
-from mase.regression.laws import Aim, Laws
+from mase.regression.laws import Aim, Laws, Mixture
 from mase.regression.problem import Distribution, Sample
 
-__all__ = ["Focused"]
+__all__ = ["Focused", "by_rank"]
 
 # Round to 6 digits before ranking, so that the noise of float32 does not order words.
 _DIGITS = 6
@@ -149,8 +149,8 @@ class Focused:
         """Return all rows, weighted by their probabilities under laws that each have a share of a row."""
         return every_under(laws, distribution)
 
-    def aim(self, gamma: Floats) -> list[Laws]:
-        """Return the laws that each of w scores `(w, p)` stands for, with their shares of a row."""
+    def aim(self, gamma: Floats) -> list[Mixture]:
+        """Return the mixture of laws that each of w scores `(w, p)` stands for."""
         return self._laws(self.effect, gamma)
 
     @property
@@ -158,23 +158,33 @@ class Focused:
         """The laws that the other effect stands for."""
         return {name: partial(self._laws, name) for name in _SHARES if name != self.effect}
 
-    def _laws(self, effect: str, gamma: Floats) -> list[Laws]:
-        """Return the laws that each of w effects `(w, p)` stands for, with their shares of a row."""
+    def _laws(self, effect: str, gamma: Floats) -> list[Mixture]:
+        """Return the mixture of laws that each of w effects `(w, p)` stands for."""
         shares, rates, every = np.array(_SHARES[effect]), self._rates(gamma), np.ones(gamma.shape)
         kept = np.stack([0.5 * every, (1 - self.p_high) * every, 1 - rates, rates], axis=1)[:, shares > 0]
-        return [Laws(shares[shares > 0][:, None], one) for one in kept]
+        return [Mixture(np.outer(shares[shares > 0], every[0]), one) for one in kept]
 
     def _rates(self, gamma: Floats) -> Floats:
         """Return the probability of each word to be masked `(d, p)` for d rankings, by coefficients `(d, p)`."""
-        d, p = gamma.shape
-        by_rank = expit((min(self.n_top, p / 3) - np.arange(p)) / self.softness)
-        largest = np.abs(gamma).max(axis=1, keepdims=True)
-        rounded = np.round(-gamma / np.where(largest > 0, largest, 1.0), _DIGITS)
-        order = np.argsort(rounded, axis=1)
-        ranked = np.take_along_axis(rounded, order, axis=1)
-        # Equal ones form a group, in which a new ranking begins as well.
-        group = np.cumsum(np.diff(ranked, axis=1, prepend=np.inf).ravel() != 0) - 1
-        share = (np.bincount(group, np.tile(by_rank, d)) / np.bincount(group))[group].reshape(d, p)
-        rates = np.empty((d, p))
-        np.put_along_axis(rates, order, self.p_low + (self.p_high - self.p_low) * share, axis=1)
-        return rates
+        p = gamma.shape[1]
+        of_rank = expit((min(self.n_top, p / 3) - np.arange(p)) / self.softness)
+        return self.p_low + (self.p_high - self.p_low) * by_rank(gamma, of_rank[None])[:, 0]
+
+
+def by_rank(gamma: Floats, values: Floats) -> Floats:
+    """Return what words have by their ranks `(d, k, p)` in d rankings by coefficients `(d, p)`, of k values `(k, p)`.
+
+    Words with equal coefficients share the mean of their values.
+    """
+    d, p = gamma.shape
+    largest = np.abs(gamma).max(axis=1, keepdims=True)
+    rounded = np.round(-gamma / np.where(largest > 0, largest, 1.0), _DIGITS)
+    order = np.argsort(rounded, axis=1)
+    ranked = np.take_along_axis(rounded, order, axis=1)
+    # Equal ones form a group, in which a new ranking begins as well.
+    group = np.cumsum(np.diff(ranked, axis=1, prepend=np.inf).ravel() != 0) - 1
+    counts, found = np.bincount(group), np.empty((d, len(values), p))
+    for index, some in enumerate(values):
+        mean = (np.bincount(group, np.tile(some, d)) / counts)[group].reshape(d, p)
+        np.put_along_axis(found[:, index], order, mean, axis=1)
+    return found

@@ -15,7 +15,7 @@ from mase.regression.distinct_rows import DistinctRows, numbered
 from mase.regression.estimate import Estimate
 from mase.regression.factored import Factored, Prior, Whitened
 from mase.regression.influence import Influence
-from mase.regression.laws import Aim, Laws, settled
+from mase.regression.laws import Aim, Laws, Mixture, settled
 from mase.regression.posterior import Posterior
 from mase.regression.problem import Problem
 
@@ -127,7 +127,7 @@ class GaussianProcess:
         )
         solved = _Solved(parts, len(blocks), problem.n, unsure)
         if problem.aim is None:
-            return solved.under(problem.laws, np.zeros(problem.p))
+            return solved.under(Coefficients.of(problem.laws), np.zeros(problem.p))
         further = {name: solved.aimed(aim) for name, aim in problem.further.items()}
         return replace(solved.aimed(problem.aim), further=further)
 
@@ -234,7 +234,7 @@ class _Solved:
         The laws are a mean over the ends of several ways, each with an error of the scores.
         """
 
-        def scores(ways: Sequence[Laws]) -> Floats:
+        def scores(ways: Sequence[Mixture]) -> Floats:
             targets = Coefficients.of_each(ways)
             return np.asarray(sum(part.influence.means(targets) for part in self.parts) / self.n_blocks)
 
@@ -242,12 +242,14 @@ class _Solved:
         noise = spread * np.random.default_rng(0).standard_normal((_PAIRS, len(spread)))
         errors = np.concatenate([noise, -noise])
         ends = settled(aim, lambda ways: scores(ways) + errors, len(spread), len(errors))
-        laws = replace(ends[0], rates=np.mean([end.rates for end in ends], axis=0))
-        return self.under(laws, _AIMED * scores(ends).var(axis=0))
+        mean = Mixture(
+            *(np.mean(each, axis=0) for each in zip(*((end.shares, end.rates) for end in ends), strict=True))
+        )
+        return self.under(Coefficients.of_mixture(mean), _AIMED * scores(ends).var(axis=0))
 
-    def under(self, laws: Laws, moved: Floats) -> Estimate:
-        """Return the estimate under some laws, to whose variances those of what they change `(p,)` are added."""
-        target, p = Coefficients.of(laws), len(moved)
+    def under(self, target: Coefficients, moved: Floats) -> Estimate:
+        """Return the estimate of coefficients, to whose variances those of what their laws change `(p,)` are added."""
+        p = len(moved)
         changes, covariance, mean, used = np.zeros((self.n, p)), np.diag(moved), np.zeros(p), 0.0
         for part in self.parts:
             rows = replace(part.rows, target=target)

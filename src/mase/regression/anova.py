@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 
 from mase.arrays import Floats
-from mase.regression.laws import Laws
+from mase.regression.laws import Laws, Mixture
 
 __all__ = ["Coefficients", "Interactions"]
 
@@ -19,7 +19,7 @@ class Coefficients:
     Attributes
     ----------
     shares, means
-        Share of each law `(m,)`, and the mean signs of the coordinates under it `(m, p)`.
+        Share of each law in each coefficient `(m, p)`, and the mean signs of the coordinates under it `(m, p)`.
     centres
         What is subtracted from signs `(m, p)`: their means under the law if it has an intercept of its own, else those
         under all laws.
@@ -39,26 +39,33 @@ class Coefficients:
     @classmethod
     def of(cls, laws: Laws) -> Self:
         """Return the coefficients on rows of some laws, by their shares."""
-        return cls._of(laws.shares.mean(axis=1), laws.rates, pooled=laws.pooled)
-
-    @classmethod
-    def of_each(cls, ways: Sequence[Laws]) -> Self:
-        """Return the coefficients on rows of the laws of each way; all ways have as many laws."""
-        shares, rates = np.stack([laws.shares.mean(axis=1) for laws in ways]), np.stack([laws.rates for laws in ways])
-        return cls._of(shares, rates, pooled=ways[0].pooled)
-
-    @classmethod
-    def _of(cls, shares: Floats, rates: Floats, *, pooled: bool) -> Self:
-        means, weights = 2 * rates - 1, shares[..., None, :]
-        variances = (weights @ (1 - means**2))[..., 0, :]
-        precisions = np.divide(1, variances, out=np.zeros_like(variances), where=variances > 0)
-        if not pooled:
-            return cls(shares, means, means, precisions, np.zeros((*shares.shape[:-1], 1, means.shape[-1])))
-        centres = np.broadcast_to(weights @ means, means.shape)
-        apart = np.sqrt(shares)[..., None] * (means - centres)
-        scaled = apart * precisions[..., None, :]
-        inside = np.linalg.cholesky(np.eye(shares.shape[-1]) + scaled @ apart.swapaxes(-1, -2))
+        mixture = laws.mixture()
+        if not laws.pooled:
+            return cls._apart(mixture.shares, mixture.rates)
+        shares, means = mixture.shares, 2 * mixture.rates - 1
+        precisions = _inverse((shares * (1 - means**2)).sum(axis=0))
+        centres = np.broadcast_to((shares * means).sum(axis=0), means.shape)
+        apart = np.sqrt(shares) * (means - centres)
+        scaled = apart * precisions
+        inside = np.linalg.cholesky(np.eye(len(shares)) + scaled @ apart.T)
         return cls(shares, means, centres, precisions, np.linalg.solve(inside, scaled))
+
+    @classmethod
+    def of_mixture(cls, mixture: Mixture) -> Self:
+        """Return the coefficients on rows of a mixture of laws, each with an intercept of its own."""
+        return cls._apart(mixture.shares, mixture.rates)
+
+    @classmethod
+    def of_each(cls, ways: Sequence[Mixture]) -> Self:
+        """Return the coefficients on rows of the mixture of each way; all ways have as many laws."""
+        return cls._apart(np.stack([way.shares for way in ways]), np.stack([way.rates for way in ways]))
+
+    @classmethod
+    def _apart(cls, shares: Floats, rates: Floats) -> Self:
+        """Return the coefficients on rows of laws that have intercepts of their own."""
+        means = 2 * rates - 1
+        precisions = _inverse((shares * (1 - means**2)).sum(axis=-2))
+        return cls(shares, means, means, precisions, np.zeros((*means.shape[:-2], 1, means.shape[-1])))
 
     def solved(self, values: Floats) -> Floats:
         """Return the coefficients `(n, p)` of responses whose covariances with the signs are `values` `(n, p)`.
@@ -128,8 +135,8 @@ class Interactions:
     def pulled(self, signs: Floats, targets: Coefficients, pulls: Floats) -> Floats:
         """Return the sums over rows of these covariances, times numbers `(u,)`, for the targets of w ways: `(w, p)`."""
         shape = targets.means.shape
-        joined = (each.reshape(-1, shape[-1]) for each in (targets.means, targets.centres))
-        products, even, odd = self._with_values(signs, targets.shares.ravel(), *joined)
+        joined = (each.reshape(-1, shape[-1]) for each in (targets.shares, targets.means, targets.centres))
+        products, even, odd = self._with_values(signs, *joined)
         products *= pulls[:, None]
         found = products.sum(axis=0)[:, None] * even + (products.T @ signs) * odd
         linear = 2 * np.exp(-self.log_norm) * self.weights * (pulls @ signs)
@@ -147,8 +154,8 @@ class Interactions:
         up, down = 1 + weights * means, 1 - weights * means
         logs = np.log(up * down).sum(axis=1) / 2 + signs @ (np.log(up / down) / 2).T
         above, below = (means + weights) / up, (means - weights) / down
-        products = shares * np.exp(logs - self.log_norm)
-        return products, (above + below) / 2 - centres, (above - below) / 2
+        products = np.exp(logs - self.log_norm)
+        return products, shares * ((above + below) / 2 - centres), shares * ((above - below) / 2)
 
     def of_coefficients(self, target: Coefficients) -> Floats:
         """Return the covariance `(p, p)` of the coefficients."""
@@ -173,10 +180,20 @@ class Interactions:
         means, weights = target.means, self.weights
         one, other = (index.ravel() for index in np.indices((len(means), len(means))))
         factors = 1 + weights * means[one] * means[other]
-        products = np.exp(np.log(factors).sum(axis=1) - self.log_norm) * target.shares[one] * target.shares[other]
+        products = np.exp(np.log(factors).sum(axis=1) - self.log_norm)[:, None] * target.shares[one]
         first, second = (means[one] + weights * means[other]) / factors, (means[other] + weights * means[one]) / factors
-        own = products @ ((means[one] * means[other] + weights) / factors - first * second)
-        return products[:, None] * (first - target.centres[one]), second - target.centres[other], own
+        own = (means[one] * means[other] + weights) / factors - first * second
+        others = target.shares[other]
+        return (
+            products * (first - target.centres[one]),
+            others * (second - target.centres[other]),
+            (products * others * own).sum(axis=0),
+        )
+
+
+def _inverse(variances: Floats) -> Floats:
+    """Return 1 over variances, and 0 where there is none."""
+    return np.divide(1, variances, out=np.zeros_like(variances), where=variances > 0)
 
 
 def _products(rows: Floats) -> Floats:

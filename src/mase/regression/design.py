@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from mase.arrays import Floats
-from mase.regression.laws import Aim, Laws
+from mase.regression.laws import Aim, Laws, Mixture
 from mase.regression.problem import Distribution, Sample
 
 __all__ = ["AimedDesign", "ChainedDesign", "Design", "ExhaustiveDesign"]
@@ -72,7 +72,7 @@ class ExhaustiveDesign(Design, Protocol):
 
 
 @runtime_checkable
-class AimedDesign(Design, Protocol):
+class AimedDesign(ExhaustiveDesign, Protocol):
     """A design whose samples have an aim: scores stand for laws that follow from them, whichever rows are drawn.
 
     Attributes
@@ -86,10 +86,10 @@ class AimedDesign(Design, Protocol):
         """The aims of further effects, by name."""
         ...
 
-    def aim(self, gamma: Floats) -> Sequence[Laws]:
-        """Return the laws that each of w scores `(w, p)` stands for, with their shares of a row."""
+    def aim(self, gamma: Floats) -> Sequence[Mixture]:
+        """Return the mixture of laws that each of w scores `(w, p)` stands for."""
         ...
 
     def every(self, distribution: Distribution, laws: Laws) -> Sample:
-        """Return all 2^p rows, each weighted by its probability under such laws."""
+        """Return all 2^p rows, each weighted by its probability under laws that each have a share of a row."""
         ...

@@ -24,7 +24,7 @@ from mase.regression.estimate import Estimate
 from mase.regression.estimator import Aimer, Estimator
 from mase.regression.held_out import held_out_r2
 from mase.regression.interactions import interactions
-from mase.regression.laws import Aim, Laws, settled
+from mase.regression.laws import Aim, Mixture, settled
 from mase.regression.one_thread import one_thread
 from mase.regression.oracle import Oracle
 from mase.regression.problem import Distribution, Problem, Sample
@@ -120,11 +120,10 @@ class Regression:
     ) -> _Fitted:
         """Evaluate rows until the stopping rule is met or `cap` rows are reached, and fit them.
 
-        Whenever the rule wants more rows, all rounds of the design are asked once more. So each round has its share of
-        the rows wherever the rule stops. Scores that stand for laws that follow from them differ from those of many
-        more rows by more than their errors as long as the rows are few. So no rule ends their run before it has the
-        rows that a text of so many words gets by default. As soon as at least 2^p rows are wanted, evaluate
-        all subsets of the words instead.
+        Whenever the rule wants more rows, all rounds of the design are asked once more. So each has its share of the
+        rows wherever the rule stops. Scores that stand for laws that follow from them differ from those of many more
+        rows by more than their errors as long as the rows are few. So no rule ends their run before it has the rows
+        that a text gets by default. As soon as 2^p rows are wanted, evaluate all subsets of the words instead.
         """
         fewest = 0 if self._aimed is None else DEFAULT.samples(oracle.size)
         if self.design.rounds == 1:
@@ -164,10 +163,7 @@ class Regression:
             self._tell(oracle, head, responses, problem)
 
     def _exhausted(self, oracle: Oracle, design: ExhaustiveDesign, distribution: Distribution) -> _Fitted:
-        """Evaluate all rows and fit them; a design with several rounds gets the coefficients of each round exactly.
-
-        Scores that stand for laws that follow from them get those under such laws.
-        """
+        """Evaluate all rows and fit them; a design with several rounds gets the coefficients of each round exactly."""
         sample = design.exhaustive(distribution)
         scores = oracle.scores(sample.coordinates)
         responses = oracle.respond(scores)
@@ -184,24 +180,24 @@ class Regression:
             round_sample = design.exhaustive(distribution, coefficients(self.estimator, problem))
             sample = sample.mixed(round_sample.scaled(share * design.rounds))
             problem = sample.problem(responses, None)
-        estimate = self._fit(oracle, sample, responses, problem)
-        return _Fitted(Answered(sample, scores, None), responses, problem, estimate)
+        return _Fitted(
+            Answered(sample, scores, None), responses, problem, self._fit(oracle, sample, responses, problem)
+        )
 
     def _exactly(
         self, oracle: Oracle, design: AimedDesign, aim: Aim, distribution: Distribution, scores: Floats
     ) -> _Fitted:
         """Fit all rows, whose class scores are known, under laws that follow from the coefficients under them."""
-        responses = oracle.respond(scores)
+        responses, rows = oracle.respond(scores), design.exhaustive(distribution).coordinates
 
-        def under(ways: Sequence[Laws]) -> Floats:
-            samples = [design.every(distribution, laws) for laws in ways]
-            return np.stack([coefficients(self.estimator, sample.problem(responses, None)) for sample in samples])
+        def under(ways: Sequence[Mixture]) -> Floats:
+            return np.stack([responses @ way.pulls(rows) for way in ways])
 
-        (laws,) = settled(aim, under, oracle.size)
-        sample = design.every(distribution, laws)
-        problem = sample.problem(responses, None)
-        estimate = self._fit(oracle, sample, responses, problem)
-        return _Fitted(Answered(sample, scores, None), responses, problem, estimate)
+        (found,) = settled(aim, under, oracle.size)
+        sample, pulls = design.every(distribution, found.laws), found.pulls(rows)
+        exact = Estimate(responses @ pulls, no_scatter(oracle.size), oracle.size, of_noise=pulls.T @ pulls)
+        exact = self._without_rounding(oracle, sample, responses, exact)
+        return _Fitted(Answered(sample, scores, None), responses, sample.problem(responses, None), exact)
 
     @one_thread
     def _so_far(self, problem: Problem, rng: np.random.Generator) -> Floats:
@@ -228,10 +224,13 @@ class Regression:
     @one_thread
     def _fit(self, oracle: Oracle, sample: Sample, responses: Floats, problem: Problem) -> Estimate:
         """Return the estimate: zeros if no response differs, and no sampling error if the sample is exhaustive."""
-        estimate = self.estimator.fit(problem)
-        nothing = no_scatter(problem.p)
+        return self._without_rounding(oracle, sample, responses, self.estimator.fit(problem))
+
+    def _without_rounding(self, oracle: Oracle, sample: Sample, responses: Floats, estimate: Estimate) -> Estimate:
+        """Return an estimate with zeros, and no errors, where there is nothing but rounding."""
+        nothing = no_scatter(len(estimate.gamma))
         if constant(responses, oracle.text, estimate, gradients=self.needs_gradients) is not None:
-            return estimate.every(lambda one: replace(one, gamma=np.zeros(problem.p), covariance=nothing))
+            return estimate.every(lambda one: replace(one, gamma=np.zeros(len(one.gamma)), covariance=nothing))
         if not sample.exhaustive:
             return estimate
         # Without a standard error, rounding would be a significant score.

@@ -9,7 +9,7 @@ from scipy.linalg import block_diag
 
 from mase.arrays import Bools, Floats, Ints
 
-__all__ = ["Aim", "Laws", "settled"]
+__all__ = ["Aim", "Laws", "Mixture", "settled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,10 @@ class Laws:
         """The intercept of each row `(n,)`; None if there is only one."""
         return None if self.pooled or len(self.shares) == 1 else self.shares.argmax(axis=0)
 
+    def mixture(self) -> "Mixture":
+        """Return the mixture of the laws in which they have their shares of all rows, for every coordinate."""
+        return Mixture(np.repeat(self.shares.mean(axis=1)[:, None], self.rates.shape[1], axis=1), self.rates)
+
     def rows(self, chosen: slice | Bools | Ints) -> Self:
         """Return the laws of some of the rows, without those that none of them is due to."""
         shares = self.shares[:, chosen]
@@ -65,14 +69,53 @@ class Laws:
         return replace(self, shares=shares, rates=rates, independent=independent, pooled=pooled)
 
 
-# Returns the laws that each of w scores `(w, p)` stands for.
-Aim = Callable[[Floats], Sequence[Laws]]
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """m laws, of which each coordinate has shares of its own: a score is a mean over the laws by these shares.
+
+    Attributes
+    ----------
+    shares
+        `(m, p)`: the share of each law in what the score of a coordinate stands for. Columns sum to 1.
+    rates
+        `(m, p)`: the probability that a coordinate is 1.
+    """
+
+    shares: Floats
+    rates: Floats
+
+    @property
+    def laws(self) -> Laws:
+        """The laws with their mean shares, as those of one row."""
+        return Laws(self.shares.mean(axis=1)[:, None], self.rates)
+
+    def pulls(self, rows: Floats) -> Floats:
+        """Return what the response to each of all rows of zeros and ones `(2^p, p)` adds to coefficients `(2^p, p)`.
+
+        They are those of least squares on rows of the laws, each with an intercept of its own. A coordinate that never
+        varies has the coefficient 0.
+        """
+        found, variances = np.zeros(rows.shape), np.zeros(rows.shape[1])
+        for shares, rates in zip(self.shares, self.rates, strict=True):
+            chances = np.where(rows == 1, rates, 1 - rates).prod(axis=1)
+            found += shares * chances[:, None] * (rows - rates)
+            variances += shares * rates * (1 - rates)
+        return np.divide(found, variances, out=np.zeros_like(found), where=variances > 0)
+
+    def towards(self, other: "Mixture", part: float) -> "Mixture":
+        """Return the mixture that is this one but for a part of the way to another one."""
+        shares, rates = self.shares, self.rates
+        return Mixture(shares + part * (other.shares - shares), rates + part * (other.rates - rates))
+
+
+# Returns the mixture that each of w scores `(w, p)` stands for.
+Aim = Callable[[Floats], Sequence[Mixture]]
 
 # Steps to the laws that follow from their own scores.
 _STEPS = 8
 
 
-def settled(aim: Aim, under: Callable[[Sequence[Laws]], Floats], p: int, n_ways: int = 1) -> list[Laws]:
+def settled(aim: Aim, under: Callable[[Sequence[Mixture]], Floats], p: int, n_ways: int = 1) -> list[Mixture]:
     """Return the laws that follow from the scores under them, beginning with those for p equal scores, on several ways.
 
     `under` returns the scores `(w, p)` on w ways. The laws of a step are the mean of those for the scores of all steps
@@ -81,8 +124,5 @@ def settled(aim: Aim, under: Callable[[Sequence[Laws]], Floats], p: int, n_ways:
     """
     ways = [*aim(np.zeros((1, p)))] * n_ways
     for step in range(2, _STEPS + 1):
-        ways = [
-            replace(laws, rates=laws.rates + (more.rates - laws.rates) / step)
-            for laws, more in zip(ways, aim(under(ways)), strict=True)
-        ]
+        ways = [way.towards(more, 1 / step) for way, more in zip(ways, aim(under(ways)), strict=True)]
     return ways

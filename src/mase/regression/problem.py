@@ -59,8 +59,7 @@ class Sample:
         `(n,)`: the chain of each row, in a design whose rows depend on responses to rows of their own chain only, and
         to rows of all chains, which are -1; None if there is only one chain.
     aim
-        Returns the laws that each of w scores `(w, p)` stands for, with their shares of a row; None for those of the
-        rows.
+        Returns the mixture of laws that each of w scores `(w, p)` stands for; None for the laws of the rows.
     further
         The same for further effects of the coordinates, by name; empty without an aim.
     """
@@ -174,7 +173,7 @@ class Problem:
     chains
         The chain of each row `(n,)`, -1 for rows of all chains; None if there is only one.
     aim
-        Returns the laws that each of w scores `(w, p)` stands for; None for those of the rows.
+        Returns the mixture of laws that each of w scores `(w, p)` stands for; None for the laws of the rows.
     further
         The same for further effects of the coordinates, by name.
     n_certain

@@ -213,7 +213,7 @@ def test_an_uncertain_ranking_widens_errors():
     def aim(gamma):
         rates = np.full(gamma.shape, 0.5)
         rates[:, 2:4] = np.where(gamma[:, :1] > gamma[:, 1:2], 0.8, 0.2)
-        return [Laws.one(1, one) for one in rates]
+        return [Laws.one(1, one).mixture() for one in rates]
 
     for pair in (1.0, 0.0):
 
@@ -222,7 +222,8 @@ def test_an_uncertain_ranking_widens_errors():
 
         rows = problem(Focused(rounds=1), 60, 0, response)
         found = GaussianProcess().fit(replace(rows, aim=aim))
-        known = GaussianProcess().fit(replace(rows, aim=lambda gamma: [Laws.one(1, np.full(P, 0.5))] * len(gamma)))
+        fair = Laws.one(1, np.full(P, 0.5)).mixture()
+        known = GaussianProcess().fit(replace(rows, aim=lambda gamma, fair=fair: [fair] * len(gamma)))
         added = np.sqrt(np.maximum(found.variances - known.variances, 0))
         assert (added[2:4] >= 0.3 * pair).all()
         assert np.delete(added, [2, 3]).max() < 0.1

@@ -1,17 +1,16 @@
 """Tests of `mase.regression.anova`: the integrals against sums over all rows."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from mase.designs.placement import subsets
 from mase.regression.anova import Coefficients, Interactions
-from mase.regression.laws import Laws
+from mase.regression.laws import Laws, Mixture
 
 P = 5
 ROWS = subsets(P)
 SIGNS = 2 * ROWS - 1
+SHARES = np.array([[0.7, 0.1, 0.5, 0.9, 0.3], [0.3, 0.9, 0.5, 0.1, 0.7]])
 WEIGHTS = {
     "few interact": np.array([0.05, 0.1, 0.2, 0.02, 0.1]),
     "many interact": np.array([0.9, 0.5, 0.7, 0.99, 0.3]),
@@ -69,10 +68,26 @@ def test_many_coordinates_do_not_overflow():
     assert np.isfinite(interactions.of_coefficients(target)).all()
 
 
-@pytest.mark.parametrize("pooled", [True, False])
-def test_several_ways_are_solved_together_as_each_is_alone(pooled):
+@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
+def test_integrals_of_coefficients_that_have_shares_of_their_own_are_sums_as_well(weights):
+    mixture, interactions = Mixture(SHARES, laws(False).rates), Interactions.of(weights)
+    target, matrix = Coefficients.of_mixture(mixture), mixture.pulls(ROWS).T
+    with_rows = interactions.with_coefficients(SIGNS, target)
+    assert with_rows == pytest.approx((matrix @ kernel(weights)).T, abs=1e-7)
+    wanted = matrix @ kernel(weights) @ matrix.T
+    assert interactions.of_coefficients(target) == pytest.approx(wanted, abs=1e-7)
+    assert interactions.variances(target) == pytest.approx(np.diag(wanted), abs=1e-7)
+
+
+def test_the_mixture_of_laws_has_their_coefficients():
+    found = laws(False).mixture().pulls(ROWS).T
+    assert found == pytest.approx(least_squares(False))
+
+
+def test_several_ways_are_solved_together_as_each_is_alone():
     interactions, pulls = Interactions.of(WEIGHTS["many interact"]), np.random.default_rng(0).standard_normal(32)
-    ways = [laws(pooled), replace(laws(pooled), rates=laws(pooled).rates[::-1])]
-    alone = [pulls @ interactions.with_coefficients(SIGNS, Coefficients.of(way)) for way in ways]
+    rates = laws(False).rates
+    ways = [Mixture(SHARES, rates), Mixture(SHARES[::-1], rates[::-1] / 2)]
+    alone = [pulls @ interactions.with_coefficients(SIGNS, Coefficients.of_mixture(way)) for way in ways]
     assert interactions.pulled(SIGNS, Coefficients.of_each(ways), pulls) == pytest.approx(np.stack(alone))
     assert np.abs(alone[0] - alone[1]).max() > 0.1

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from mase.designs.placement import every_under
+from mase.designs.placement import every_under, subsets
 from mase.regression.covariance import Covariance
-from mase.regression.laws import Laws, settled
+from mase.regression.laws import Laws, Mixture, settled
 from mase.regression.problem import Distribution
 
 
@@ -25,11 +25,16 @@ def test_mixed_rows_are_due_to_both_laws_by_their_weights():
     assert mixed.rates[:, 0].tolist() == [0.5, 0.2]
 
 
+def alone(rates):
+    """Return a single law."""
+    return Mixture(np.ones((1, len(rates))), np.asarray(rates)[None])
+
+
 def test_laws_that_follow_from_their_scores_are_a_mean_where_words_change_places():
     """Two words, of which the one that is kept less often has the lower score."""
 
     def aim(scores):
-        return [Laws.one(1, np.where(np.arange(2) == one.argmax(), 0.2, 0.8)) for one in scores]
+        return [alone(np.where(np.arange(2) == one.argmax(), 0.2, 0.8)) for one in scores]
 
     (found,) = settled(aim, lambda ways: np.stack([laws.rates[0] for laws in ways]), 2)
     assert found.rates[0] == pytest.approx([0.5, 0.5], abs=0.02)
@@ -39,7 +44,7 @@ def test_each_way_has_its_own_laws():
     """An error of the scores decides which of two words leads, on one way this one and on the other the other one."""
 
     def aim(scores):
-        return [Laws.one(1, 0.5 + 0.1 * np.sign(one)) for one in scores]
+        return [alone(0.5 + 0.1 * np.sign(one)) for one in scores]
 
     first, second = settled(aim, lambda ways: np.array([[1.0, -1.0], [-1.0, 1.0]]), 2, 2)
     assert first.rates[0] == pytest.approx([0.5 + 0.1 * 7 / 8, 0.5 - 0.1 * 7 / 8])
@@ -52,10 +57,39 @@ def test_laws_begin_with_those_of_equal_scores():
     def aim(scores):
         (one,) = scores
         rates = np.array([0.2, 0.8])[np.argsort(np.argsort(-one))]
-        return [Laws.one(1, np.full(2, rates.mean()) if np.ptp(one) == 0 else rates)]
+        return [alone(np.full(2, rates.mean()) if np.ptp(one) == 0 else rates)]
 
     (found,) = settled(aim, lambda ways: ways[0].rates[:, ::-1], 2)
     assert found.rates[0] == pytest.approx([0.5, 0.5])
+
+
+def test_the_shares_of_laws_are_a_mean_over_the_steps_as_well():
+    """A word that leads has one law alone, and the other word another one."""
+
+    def aim(scores):
+        leads = (np.argsort(np.argsort(scores)) == 1).astype(np.float64)
+        return [Mixture(np.stack([one, 1 - one]), np.full((2, 2), 0.5)) for one in leads]
+
+    (found,) = settled(aim, lambda ways: np.array([[1.0, 2.0]]), 2)
+    first = aim(np.zeros((1, 2)))[0].shares[0]
+    assert found.shares[0] == pytest.approx((first + 7 * np.array([0.0, 1.0])) / 8)
+    assert found.shares.sum(axis=0) == pytest.approx([1, 1])
+
+
+def test_a_coefficient_is_a_mean_of_those_of_its_own_laws():
+    """Each is the mean effect of a word under a law, weighted by its share and the variance of its coin there."""
+    rows = subsets(3)
+    y = 2 * rows[:, 0] + rows[:, 1] * rows[:, 2]
+    mixture = Mixture(np.array([[1.0, 0.0, 0.4], [0.0, 1.0, 0.6]]), np.array([[0.2, 0.5, 0.9], [0.7, 0.5, 0.5]]))
+    weights = np.array([0.4 * 0.09, 0.6 * 0.25])
+    found = y @ mixture.pulls(rows)
+    assert found == pytest.approx([2.0, 0.5, weights @ [0.5, 0.5] / weights.sum()])
+    assert y @ Mixture(mixture.shares[::-1], mixture.rates).pulls(rows) == pytest.approx([2.0, 0.9, 0.5])
+
+
+def test_a_word_that_never_varies_has_the_coefficient_0():
+    rows = subsets(2)
+    assert rows.sum(axis=1) @ alone([1.0, 0.5]).pulls(rows) == pytest.approx([0, 1])
 
 
 def test_all_rows_have_their_probabilities_under_laws():

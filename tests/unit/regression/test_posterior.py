@@ -12,7 +12,7 @@ from mase.regression.covariance import Covariance
 from mase.regression.distinct_rows import DistinctRows, numbered
 from mase.regression.factored import Prior
 from mase.regression.influence import Influence
-from mase.regression.laws import Laws
+from mase.regression.laws import Laws, Mixture
 from mase.regression.posterior import Posterior
 from mase.regression.problem import Problem
 
@@ -112,9 +112,9 @@ def test_the_mean_under_other_laws_is_that_of_a_posterior_for_them():
     rows = DistinctRows.of(Problem(signs / 2, y, np.ones(300), None, True, covariance, laws=laws), laws)
     prior = Prior(FACTOR, SCALES, 0.0)
     found = Posterior.of(rows, prior, (2.0,))
-    shares = np.array([[0.3], [0.7]])
-    ways = [Laws(shares, rng.uniform(0.1, 0.9, (2, P))), Laws(shares, np.full((2, P), 0.5))]
-    other = replace(rows, target=Coefficients.of(ways[0]))
+    shares = np.array([np.linspace(0.1, 0.9, P), np.linspace(0.9, 0.1, P)])
+    ways = [Mixture(shares, rng.uniform(0.1, 0.9, (2, P))), Mixture(shares, np.full((2, P), 0.5))]
+    other = replace(rows, target=Coefficients.of_mixture(ways[0]))
     wanted, influence = Posterior.of(other, prior, (2.0,)).mean, Influence.of(rows, found)
     assert np.abs(wanted - found.mean).max() > 1
     means = influence.means(Coefficients.of_each(ways))
