@@ -15,7 +15,7 @@ from mase.links import Link
 from mase.measurement import Measurement
 from mase.methods import Method
 from mase.models import adapt
-from mase.models.identity import identity
+from mase.models.identity import identity, is_same
 from mase.models.protocol import Model
 from mase.options import MoreOptions, merged, names_of, values_of, windows_of
 from mase.progress import Listener, each, tracked
@@ -215,9 +215,15 @@ class Explainer:
             If the model raises an exception or returns something other than finite class scores.
         """
         out = chosen(units, len(found.units))
-        if dict(found.model) != identity(self.model):
+        if not is_same(found.model, identity(self.model)):
             name = found.model.get("name")
             raise OptionError(f"the attribution is of the model {name!r}, expected one of {self.model.name!r}")
+        units_name = found.method.get("units", self.splitter.name)
+        if units_name != self.splitter.name:
+            raise OptionError(
+                f"the attribution has the units {units_name!r}, expected {self.splitter.name!r}, those of this "
+                f"explainer; make an explainer with units={units_name!r}"
+            )
         document = Document(found.document)
         with seeded(self.seed, document.key):
             if found.windows:

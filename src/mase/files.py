@@ -4,11 +4,11 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 from mase.errors import DataError
 from mase.platforms import open_pipe
@@ -17,12 +17,16 @@ __all__ = [
     "cannot_read",
     "cannot_write",
     "check_writable",
+    "file_state",
     "read_bytes",
     "replacing",
+    "while_unchanged",
     "write_stream",
     "write_text",
     "writing",
 ]
+
+T = TypeVar("T")
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
@@ -44,6 +48,47 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         raise
     except (OSError, ValueError) as error:  # A path with a NUL character raises ValueError.
         raise cannot_read(path, error) from error
+
+
+def file_state(path: str | os.PathLike[str]) -> tuple[int, int]:
+    """Return the size of a file in bytes and the time of its last change in nanoseconds.
+
+    Raises
+    ------
+    DataError
+        If the system refuses.
+    """
+    try:
+        status = os.stat(path)  # noqa: PTH116 (called for every row; a Path takes twice as long)
+    except (OSError, ValueError) as error:  # A path with a NUL character raises ValueError.
+        raise cannot_read(path, error) from error
+    return status.st_size, status.st_mtime_ns
+
+
+def while_unchanged(
+    path: str | os.PathLike[str], state: tuple[int, int], values: Iterable[T], changed: str
+) -> Iterator[T]:
+    """Yield values that are read from a file, each only if the file still has its `state` after it was read.
+
+    Raises
+    ------
+    DataError
+        If it has not. The message says that the file has changed, and goes on with `changed`.
+    """
+
+    def check() -> None:
+        if file_state(path) != state:
+            raise DataError(f"{os.fspath(path)!r} has changed {changed}")
+
+    check()
+    try:
+        for value in values:
+            check()
+            yield value
+    except DataError:
+        check()  # A file that is being written may seem to be broken.
+        raise
+    check()
 
 
 def _read_pipe(path: str | os.PathLike[str]) -> bytes:
@@ -111,6 +156,8 @@ def writing(path: str | os.PathLike[str]) -> Iterator[None]:
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path next to `path`, which replaces `path` if the block succeeds and is removed otherwise.
 
+    Its content is flushed to the disk before.
+
     Raises
     ------
     OSError
@@ -122,6 +169,8 @@ def replacing(path: Path) -> Iterator[Path]:
     os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     try:
         yield draft
+        with draft.open("r+b") as file:
+            os.fsync(file.fileno())
         if path.exists():
             draft.chmod(path.stat().st_mode & 0o777)
         draft.replace(path)

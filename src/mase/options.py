@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any, Literal, TypedDict
 
 from mase.budget import NSamples
@@ -14,6 +13,7 @@ from mase.method import Method
 from mase.registry import unknown
 from mase.regression.precision import QueryOptions
 from mase.regression.stopping import Stopping
+from mase.scalars import is_real
 from mase.units import DEFAULT, Splitter, Units, splitter
 
 __all__ = ["CiteOptions", "ExplainerOptions", "MoreOptions", "Windows", "merged", "names_of", "values_of", "windows_of"]
@@ -57,7 +57,7 @@ class Windows:
     pooling: Pooling = "mean"
 
     def __post_init__(self) -> None:
-        if isinstance(self.overlap, bool) or not isinstance(self.overlap, Real) or not 0 <= self.overlap <= 0.9:
+        if not is_real(self.overlap) or not 0 <= self.overlap <= 0.9:
             raise OptionError(f"overlap is {self.overlap!r}, expected a number from 0 to 0.9")
         if self.pooling not in POOLINGS:
             raise OptionError(f"pooling is {self.pooling!r}, expected one of {', '.join(POOLINGS)}")

@@ -5,6 +5,7 @@ feature                       Linux and macOS                      Windows
 ============================  ===================================  ========================================
 output file of a run          locked against a second run          no lock: two runs must not share a file
 replacing an open file        readers keep the old content         not allowed: the file is closed first
+port of a server that ended   can be used again at once            can be used again anyway
 named pipes                   read without waiting for a writer    not files, so not supported
 SIGTERM                       ends a command like Ctrl-C           ends it immediately; Ctrl-C works
 workers of a killed process   Linux: ended by the kernel; macOS:   as on macOS
@@ -17,8 +18,9 @@ its vector instructions       Linux: /proc; macOS: unknown         unknown
 
 The rest works on all systems. User folders come from platformdirs. New processes are spawned and never forked. Text is
 written with line feeds and read with any line endings. Files are compared by `os.stat`, because names may be case-
-insensitive. The content of files is flushed to disk. Folders are flushed by `mase run` only, and not on Windows: after
-a power failure a new file may be missing, but it is never incomplete.
+insensitive. The content of files is flushed to disk; that of reports in folders and of exported models, which can be
+made again, is not. Folders are flushed by `mase run` only, and not on Windows: after a power failure a new file may be
+missing, but it is never incomplete.
 """
 
 import ctypes
@@ -49,6 +51,7 @@ __all__ = [
     "process_space",
     "process_start",
     "processor_name",
+    "reuses_addresses",
     "usable_cores",
     "vector_instructions",
 ]
@@ -106,6 +109,14 @@ def flush_folder(path: Path, system: str = os.name) -> None:
             os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def reuses_addresses(system: str = os.name, platform_name: str = sys.platform) -> bool:
+    """Return whether SO_REUSEADDR makes the port of a server that has ended usable at once, as in asyncio.
+
+    On Windows and Cygwin it would let two servers have one port.
+    """
+    return system == "posix" and platform_name != "cygwin"
 
 
 def open_pipe(path: str | os.PathLike[str]) -> int:

@@ -18,6 +18,7 @@ from mase.platforms import (
     process_space,
     process_start,
     processor_name,
+    reuses_addresses,
     usable_cores,
 )
 
@@ -81,6 +82,13 @@ def test_a_pipe_without_a_writer_is_opened_at_once(tmp_path):
         assert os.read(descriptor, 1) == b""
     finally:
         os.close(descriptor)
+
+
+def test_the_port_of_a_server_that_ended_is_used_again_where_no_other_server_can_have_it():
+    assert reuses_addresses("posix", "linux")
+    assert reuses_addresses("posix", "darwin")
+    assert not reuses_addresses("posix", "cygwin")
+    assert not reuses_addresses("nt", "win32")
 
 
 def test_termination_calls_within_the_block_only():

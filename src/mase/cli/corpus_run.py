@@ -27,7 +27,8 @@ _MOST_LISTED = 20
 _OF_THE_INPUT = ("text_column", "fields", "id_column", "keep", "where", "limit")
 _OF_DOCUMENTS = ("fixed", "background")  # of the input and of the explainer
 _OF_THE_RUN = (
-    "jobs", "shard", "engine", "address", "gpus_per_worker", "part_size", "timeout", "fresh", "allow_other_versions",
+    "jobs", "shard", "engine", "address", "gpus_per_worker", "part_size", "timeout", "fresh", "retry_failed",
+    "allow_other_versions",
 )  # fmt: skip
 
 

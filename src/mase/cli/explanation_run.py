@@ -80,18 +80,27 @@ def run(texts: Texts, explain: Explain, destinations: Destinations, expected: Ex
         before = _Earlier() if record is None or expected is None else _skip(record, texts, expected, files)
         progress = stack.enter_context(Progress(None if texts.total is None else texts.total - before.n))
         outputs = [*files_and_record, *destinations.stream(progress, numbered=texts.total != 1)]
-        for line in texts.lines:
-            result = _attempt(line, explain, first=progress.n_done == progress.n_failed)
-            if isinstance(result, Failure):
-                with progress.paused():
-                    complain(result.message if texts.total == 1 else f"{texts.kind} {line.number}: {result.message}")
-            for output in outputs:
-                output.add(line.number, result)
-            progress.step(failed=isinstance(result, Failure))
+        try:
+            for line in texts.lines:
+                result = _attempt(line, explain, first=progress.n_done == progress.n_failed)
+                if isinstance(result, Failure):
+                    with progress.paused():
+                        _complain(texts, line, result)
+                for output in outputs:
+                    output.add(line.number, result)
+                progress.step(failed=isinstance(result, Failure))
+        except DataError:  # of the input, or of an output that cannot be written
+            if progress.n_done and progress.total is not None:
+                tell(f"{counted(progress.total - progress.n_done, 'text')} left without a result")
+            raise
     if before.n and not progress.n_done:
         tell(f"all {counted(before.n, 'text')} already have a result")
     if progress.n_failed or before.n_failed:
         click.get_current_context().exit(1)
+
+
+def _complain(texts: Texts, line: Line, failure: Failure) -> None:
+    complain(failure.message if texts.total == 1 else f"{texts.kind} {line.number}: {failure.message}")
 
 
 @dataclass(slots=True)
@@ -120,6 +129,7 @@ def _skip(record: JsonFile, texts: Texts, expected: Expected, files: Sequence[Wh
         before.n += 1
         before.n_failed += isinstance(result, Failure)
     if before.n:
+        expected.warn(record.claim.place)
         tell(f"resuming after the {counted(before.n, 'result')} in {click.format_filename(record.claim.place)}")
     return before
 

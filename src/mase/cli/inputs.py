@@ -17,7 +17,7 @@ from mase.datasets.labelled import iter_labelled
 from mase.datasets.texts import Line, decode_lines, read_lines
 from mase.document import Document, Scalar
 from mase.errors import DataError, EmptyTextError, MaseError
-from mase.files import cannot_read
+from mase.files import file_state, while_unchanged
 
 __all__ = ["ColumnOptions", "Texts", "check_columns", "read_texts"]
 
@@ -130,15 +130,18 @@ def _file(name: str, columns: ColumnOptions) -> Texts:
 
 
 def _counted(name: str, kind: str, read: Callable[[], Iterator[Line]]) -> Texts:
-    """Return the texts of a file, which is read twice: first to count them. Texts of a pipe are not counted."""
+    """Return the texts of a file, which is read twice: first to count them. Texts of a pipe are not counted.
+
+    A file that changes after that is an error when the next of its texts is read.
+    """
     path = Path(name)
     if path.is_dir():
         raise DataError(f"cannot read {name!r}: it is a folder, expected a file with one text per line, or a table")
-    try:
-        path.stat()
-    except (OSError, ValueError) as error:  # a name with a NUL character is a ValueError
-        raise cannot_read(name, error) from error
-    return Texts(read(), sum(1 for _ in read()) if path.is_file() else None, kind)
+    state = file_state(name)
+    if not path.is_file():
+        return Texts(read(), None, kind)
+    changed = "since it was first read, so that texts may be lost or doubled; give the command again"
+    return Texts(while_unchanged(name, state, read(), changed), sum(1 for _ in read()), kind)
 
 
 def _rows(name: str, columns: ColumnOptions) -> Iterator[Line]:

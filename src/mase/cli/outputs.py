@@ -14,6 +14,7 @@ from mase.attribution import Attribution
 from mase.cli.group import tell
 from mase.cli.output_files import Claim
 from mase.cli.resume import Earlier
+from mase.errors import DataError
 from mase.files import writing
 from mase.io.json import Failure
 from mase.outputs import OutputFile
@@ -122,7 +123,13 @@ class WholeFile(AbstractContextManager["WholeFile"]):
             if is_wanted and self._n_failed:
                 tell(f"no text was explained: {click.format_filename(self.claim.output.name)} was not written")
             return
-        self._file.__exit__(None, None, None)
+        try:
+            self._file.__exit__(None, None, None)
+        except DataError as failed:
+            if kind is None:
+                raise
+            tell(str(failed))  # the error that ended the run came first, and is the one to report
+            return
         if kind is None:
             self.claim.finish()
         self.claim.report(complete=kind is None)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -12,12 +13,14 @@ from mase.attribution import Attribution
 from mase.budget import AUTO
 from mase.datasets.texts import Line
 from mase.document import Document
-from mase.errors import DataError
+from mase.errors import DataError, MaseWarning
 from mase.files import cannot_read
 from mase.io.differences import flat, shown
 from mase.io.json import Failure, parse
 from mase.io.schema import EARLIER_SCHEMA, SCHEMA, result
-from mase.models.identity import identity
+from mase.models.examples import show_example
+from mase.models.identity import as_recorded, has_checksum, identity, unknown_model
+from mase.models.protocol import Model
 from mase.target import Question
 
 if TYPE_CHECKING:
@@ -92,15 +95,17 @@ def _is_torn(last: bytes) -> bool:
     return not last.endswith(b"\n")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Expected:
     """The provenance that all results of a command share, and what it asks of each."""
 
-    model: Mapping[str, Any]
+    model: Model
+    identity: Mapping[str, Any]
     method: Mapping[str, Any]
     seed: int
     question: Question
     budget: Callable[[int], int]  # samples by the number of units
+    labels: tuple[str, ...] | None = None  # of the model, once it was asked
 
     @classmethod
     def of(cls, explainer: "Explainer", question: Question) -> "Expected":
@@ -109,7 +114,14 @@ class Expected:
             json.dumps(explainer.settings, default=float)
         )  # tuples become lists, as when they are read back
         budget = partial(explainer.method.budget, stops_early=not explainer.stopping.never)
-        return cls(identity(explainer.model), plain, explainer.seed, question, budget)
+        return cls(explainer.model, identity(explainer.model), plain, explainer.seed, question, budget)
+
+    def warn(self, path: Path) -> None:
+        """Warn that a model without a checksum may not be the one that made the results in a file."""
+        if not has_checksum(self.identity):
+            kept = f"the results in {os.fspath(path)!r}"
+            remedy = "replace them with --overwrite instead of --append"
+            warnings.warn(unknown_model(self.identity, kept, remedy), MaseWarning, stacklevel=2)
 
     def check(self, result: Attribution | Failure, line: Line, place: str) -> None:
         """Check that a result in a file is the one that this command would make of a line of its input.
@@ -132,7 +144,10 @@ class Expected:
             yield "failure of text number", result.line, line.number
             return
         yield "text", Document(result.document).key, Document.of(line.text).key
-        yield from ((f"model's {key}", result.model.get(key), value) for key, value in self.model.items())
+        model = as_recorded(self.identity, result.model)
+        yield from ((f"model's {key}", result.model.get(key), value) for key, value in model.items())
+        if result.answer is None:  # the names of the parts of an answer depend on the text
+            yield "classes", ", ".join(result.prediction.names), ", ".join(self._labels(line))
         got, expected = flat(_settings(result.method)), flat(self.method)
         if expected.get("n_samples") == AUTO and self._automatic(got.get("n_samples"), len(result.units)):
             expected |= {"n_samples": got["n_samples"]}
@@ -143,6 +158,13 @@ class Expected:
         against = self.question.against_index(labels)
         yield "against", result.responses[0].against, None if against is None else labels[against]
         yield "seed", result.seed, self.seed
+
+    def _labels(self, line: Line) -> tuple[str, ...]:
+        """Return the classes of the model. A function of records that has no labels is asked about one first."""
+        if self.labels is None:
+            show_example(self.model, line.text)
+            self.labels = self.model.labels
+        return self.labels
 
     def _automatic(self, n_samples: Any, n_units: int) -> bool:
         """Return whether a number of samples is that of a text of so many units, some of which may not count."""

@@ -6,6 +6,7 @@ import click
 
 from mase.cli.options import (
     against,
+    comma_separated,
     device,
     download,
     evidence,
@@ -24,16 +25,12 @@ from mase.corpus.engines import ENGINES
 __all__ = ["run"]
 
 
-def _names(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    return None if value is None else tuple(name.strip() for name in value.split(",") if name.strip())
-
-
 _which_texts = options(
     text_column,
     of_documents,
     click.option("--id-column", metavar="NAME", help="Column of unique ids. [default: number the texts from 0]"),
     click.option(
-        "--keep", callback=_names, metavar="COLUMN,...",
+        "--keep", callback=comma_separated, metavar="COLUMN,...",
         help="Columns to keep beside the texts, such as labels; group=cohort gives one another name.",
     ),
     where,
@@ -79,6 +76,10 @@ _where = options(
 @_where
 @click.option("--dry-run", is_flag=True, help="Read the input, explain a few texts, say how long all take, and stop.")
 @click.option("--fresh", is_flag=True, help="Begin anew; an existing run is kept beside it under another name.")
+@click.option(
+    "--retry-failed", is_flag=True,
+    help="Explain the texts again that failed in finished parts of an existing run; the others are kept.",
+)  # fmt: skip
 @click.option(
     "--allow-other-versions", is_flag=True, help="Continue a run that other versions or another processor began."
 )

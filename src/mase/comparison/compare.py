@@ -1,7 +1,6 @@
 """Compare two runs over the same texts."""
 
 import os
-from numbers import Integral
 
 from mase.comparison.comparison import Comparison, Texts
 from mase.comparison.matching import flips, match, predictions
@@ -10,6 +9,7 @@ from mase.comparison.shifts import compare_words
 from mase.corpus.database import database
 from mase.corpus.opened import Run, open_run
 from mase.errors import DataError, OptionError
+from mase.scalars import is_integer
 
 __all__ = ["compare"]
 
@@ -35,7 +35,8 @@ def compare(
     first, second
         Runs, or their folders.
     common_only
-        Compare the texts that are in both runs, even if others are in one only, or have different documents.
+        Compare the texts that both runs explained, even if others are in one only, have different documents, or failed
+        in one of the runs.
     min_texts
         Test the mean score of words that occur in at least so many texts.
     rate
@@ -44,7 +45,8 @@ def compare(
     Raises
     ------
     DataError
-        If a run cannot be read, an id is not unique, or the texts differ and `common_only` is not set.
+        If a run cannot be read, an id is not unique, or the texts differ or failed in one run only and `common_only` is
+        not set.
     OptionError
         If `min_texts` is below 2, or `rate` is not between 0 and 1.
     MissingDependencyError
@@ -55,7 +57,7 @@ def compare(
     Scores of different links have different units. Where the runs explain different links, the order and the signs of
     the scores are compared, and neither the sizes of single scores nor the means of words.
     """
-    if isinstance(min_texts, bool) or not isinstance(min_texts, Integral) or min_texts < 2:
+    if not is_integer(min_texts) or min_texts < 2:
         raise OptionError(f"min_texts is {min_texts!r}, expected an integer >= 2")
     if not 0 < rate < 1:
         raise OptionError(f"rate is {rate!r}, expected a number between 0 and 1, for example 0.05")
@@ -70,7 +72,8 @@ def compare(
         shifts = None
         if all(link == other_link for link, other_link in reasons.links):
             shifts, tables["words"] = compare_words(connection, one, int(min_texts), rate)
-    return Comparison(one.folder.place, other.folder.place, texts, changed, reasons, shifts, tables)
+    places = one.folder.place, other.folder.place
+    return Comparison(*places, texts, changed, reasons, shifts, tables, common_only)
 
 
 def _opened(run: Run | str | os.PathLike[str]) -> Run:
@@ -82,10 +85,12 @@ def _check_equal(texts: Texts) -> None:
         "only in the first run": texts.only_first,
         "only in the second run": texts.only_second,
         "with different documents or answers": texts.different,
+        "that failed in the first run only": texts.failed_first - texts.failed_both,
+        "that failed in the second run only": texts.failed_second - texts.failed_both,
     }
     if any(unequal.values()):
         counts = ", ".join(f"{count:,} {what}" for what, count in unequal.items() if count)
         raise DataError(
             f"the runs have different texts: {counts}; expected the same, or common_only=True to compare the "
-            f"{texts.compared:,} that are equal"
+            f"{texts.compared:,} that are equal and explained in both"
         )

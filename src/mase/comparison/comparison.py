@@ -38,8 +38,10 @@ class Texts:
         Texts whose id is in one run only.
     different
         Texts whose id is in both runs, with different documents or answers.
-    failed_first, failed_second
-        Texts with equal documents that a run could not explain.
+    failed_first, failed_second, failed_both
+        Texts with equal documents that a run could not explain, and those that neither could.
+    left_first, left_second
+        Texts of a run that is not finished, in the parts that are left.
     """
 
     compared: int
@@ -48,6 +50,15 @@ class Texts:
     different: int
     failed_first: int
     failed_second: int
+    failed_both: int = 0
+    left_first: int = 0
+    left_second: int = 0
+
+    @property
+    def left(self) -> dict[str, int]:
+        """The runs that are not finished, "first" or "second", with the number of texts that are left."""
+        counts = {"first": self.left_first, "second": self.left_second}
+        return {run: count for run, count in counts.items() if count}
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +232,8 @@ class Comparison:
     tables
         Arrow tables: ``flips``, every text whose prediction differs; ``reasons``, the agreement for every text and
         response; ``words``, the mean scores of every word that was tested.
+    common_only
+        Whether only the texts that both runs explained were to be compared.
     """
 
     first: str
@@ -230,6 +243,7 @@ class Comparison:
     reasons: Reasons
     shifts: Shifts | None
     tables: Mapping[str, "pa.Table"] = field(hash=False, compare=False)
+    common_only: bool = False
 
     def __repr__(self) -> str:
         """Return what `mase compare` prints."""

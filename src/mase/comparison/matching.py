@@ -41,7 +41,8 @@ SELECT
     (SELECT count(*) FROM second_texts) - count(*) AS only_second,
     count(*) FILTER (NOT same_document) AS different,
     count(*) FILTER (same_document AND first_failed) AS failed_first,
-    count(*) FILTER (same_document AND second_failed) AS failed_second
+    count(*) FILTER (same_document AND second_failed) AS failed_second,
+    count(*) FILTER (same_document AND first_failed AND second_failed) AS failed_both
 FROM pairs
 """
 _KEEP = "DELETE FROM pairs WHERE NOT same_document OR first_failed OR second_failed"
@@ -85,7 +86,7 @@ def match(database: Database, first: Run, second: Run) -> Texts:
         if twice:
             raise DataError(f"the run {run.folder.place!r} has the id {twice[0][0]!r:.80} twice, expected unique ids")
     database.run(_MATCH.format(same=_SAME if all(documents) else "true"))
-    texts = Texts(*database.row(_COUNT))
+    texts = Texts(*database.row(_COUNT), *(run.n_left for run in (first, second)))
     database.run(_KEEP)
     return texts
 

@@ -152,7 +152,9 @@ def _tested(database: Database, links: tuple[tuple[str, str], ...], rate: float)
     least = critical_value(rate)
     query = f"SELECT count(z), count(z) FILTER (z >= {least!r}), count(*) FROM words"
     tested, candidates, n_words = database.row(query)
-    if n_words and not tested:
+    if not n_words:
+        return 0, np.inf, "the runs have no score of the same unit and response in common; give both the same units"
+    if not tested:
         return 0, np.inf, "the scores of a run have no standard errors, so that sampling noise is not known"
     batches = database.numbers(f"SELECT z FROM words WHERE z >= {least!r} ORDER BY z")
     return tested, critical_z(batches, candidates, tested, rate), None

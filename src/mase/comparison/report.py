@@ -28,6 +28,7 @@ def _lines(comparison: Comparison) -> Iterator[str]:
     }
     parts = [f"{texts.compared:,} texts compared", *(f"{count:,} {what}" for what, count in left_out.items() if count)]
     yield "; ".join(parts)
+    yield from (f"The {run} run is not finished: {count:,} of its texts are left." for run, count in texts.left.items())
     yield ""
     if predictions.n:  # a model of values predicts no class
         yield f"Predictions: {predictions.flipped:,} of {predictions.n:,} differ ({predictions.share_flipped:.2%})."

@@ -53,8 +53,8 @@ class Thresholds:
 
     def _exceeded(self, comparison: Comparison) -> Iterator[str]:
         predictions, reasons = comparison.predictions, comparison.reasons
-        if any(getattr(self, limit.name) is not None for limit in fields(self)) and comparison.texts.compared == 0:
-            raise DataError("the runs have no text in common that both explain, expected at least one to set limits on")
+        if any(getattr(self, limit.name) is not None for limit in fields(self)):
+            _check_judged(comparison)
         if self.max_flipped is not None:
             share = _known(predictions.share_flipped if predictions.n else None, "max_flipped", _NO_CLASSES)
             if share > self.max_flipped:
@@ -76,6 +76,18 @@ class Thresholds:
                     f"the runs have {overlap:.2%} of the top five words in common, "
                     f"expected at least {self.min_top_overlap:.2%} (min_top_overlap)"
                 )
+
+
+def _check_judged(comparison: Comparison) -> None:
+    texts = comparison.texts
+    if texts.left and not comparison.common_only:
+        left = " and ".join(f"{count:,} texts of the {run} run" for run, count in texts.left.items())
+        raise DataError(
+            f"limits cannot be checked: {left} are in parts that are not finished; finish the run, or pass "
+            "common_only=True to judge the texts that both have explained"
+        )
+    if texts.compared == 0:
+        raise DataError("the runs have no text in common that both explain, expected at least one to set limits on")
 
 
 def _known(value: float | None, limit: str, reason: str | None) -> float:

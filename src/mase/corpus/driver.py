@@ -1,7 +1,7 @@
 """The driver of a run: it gives texts to the workers of an engine and puts their tables together to parts."""
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -57,11 +57,21 @@ class Driver:
         Where the parts go.
     progress
         Counts the texts.
+    again
+        Rows of failed texts of finished parts, which are explained again, by part.
     """
 
-    def __init__(self, engine: Engine, recipe: Recipe, plan: Plan, writer: Writer, progress: Progress) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        recipe: Recipe,
+        plan: Plan,
+        writer: Writer,
+        progress: Progress,
+        again: Mapping[int, Set[int]],
+    ) -> None:
         self._engine, self._recipe, self._plan = engine, recipe, plan
-        self._writer, self._progress = writer, progress
+        self._writer, self._progress, self._failed = writer, progress, again
         self._any_explained = self._all_read = False
         self._parts: dict[int, _Part] = {}
         self._given: dict[int, Task] = {}
@@ -69,7 +79,7 @@ class Driver:
         self._n_tasks = 0
 
     def run(self, source: Source, n_workers: int) -> None:
-        """Explain the texts of all parts that are not finished.
+        """Explain the texts of all parts that are not finished, and the failed ones that are tried again.
 
         Raises
         ------
@@ -78,8 +88,8 @@ class Driver:
         MaseError
             If the workers cannot open the explainer, or no text can be explained because of the command itself.
         """
-        left = [part for part in self._plan.parts if part not in self._writer.finished]
-        n_left = sum(len(self._plan.rows(part)) for part in left)
+        left = [part for part in self._plan.parts if part in self._failed or part not in self._writer.finished]
+        n_left = sum(len(self._wanted(part)) for part in left)
         size = max(1, min(_MOST_TEXTS, n_left // (_TASKS_PER_WORKER * n_workers)))
         new = self._read(source, left, size)
         while not self._is_over:
@@ -109,14 +119,26 @@ class Driver:
             if part in parts:
                 rows = self._plan.rows(part)
                 if item.row == rows.start:
-                    self._parts[part] = _Part(len(rows))
-                items.append(item)
+                    self._parts[part] = self._begun(part)
+                is_wanted = item.row in self._wanted(part)
+                if is_wanted:
+                    items.append(item)
                 is_last = item.row == rows.stop - 1
-                if len(items) == size or is_last:
+                if items and (len(items) == size or is_last or not is_wanted):
                     yield items
                     items = []
                 if is_last and part == left[-1]:
                     return
+
+    def _wanted(self, part: int) -> Set[int] | range:
+        """Return the rows of a part that are explained."""
+        return self._failed.get(part, self._plan.rows(part))
+
+    def _begun(self, part: int) -> _Part:
+        """Return a part that lacks all its texts, or those that are tried again."""
+        failed = self._failed.get(part)
+        pieces = {} if failed is None else self._writer.explained(part, failed)
+        return _Part(len(self._wanted(part)), pieces)
 
     def _next(self, new: Iterator[Sequence[Item]]) -> Task | None:
         """Return the next task: one that is tried again, or else new texts; None if there is none at the moment."""

@@ -1,6 +1,6 @@
 """The texts of a run that could not be explained, found by the statistics in the files of its parts."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import pyarrow.parquet as pq
@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 from mase.corpus.folder import Folder
 from mase.corpus.footer import Chunk
 
-__all__ = ["Failure", "count_failures", "read_failures"]
+__all__ = ["Failure", "count_failures", "failed_rows", "read_failures"]
 
 _COLUMNS = ("id", "row", "error", "message")
 
@@ -47,6 +47,18 @@ def read_failures(folder: Folder, parts: Iterable[int]) -> Iterator[Failure]:
         with folder.opened("texts", part) as (file, groups):
             rows = file.read(list(_COLUMNS), use_threads=False).to_pylist() if _count(file, groups) else []
         yield from (Failure(*(row[name] for name in _COLUMNS)) for row in rows if row["error"] is not None)
+
+
+def failed_rows(folder: Folder, parts: Iterable[int]) -> Mapping[int, Set[int]]:
+    """Return the rows of the texts that could not be explained, by part; parts without any are left out.
+
+    Raises
+    ------
+    DataError
+        As for `count_failures`.
+    """
+    found = {part: {failure.row for failure in read_failures(folder, (part,))} for part in parts}
+    return {part: rows for part, rows in found.items() if rows}
 
 
 def _count(file: pq.ParquetFile, groups: Sequence[Sequence[Chunk]]) -> int:

@@ -14,7 +14,7 @@ from mase.corpus.part_file import LARGEST_TABLE, read_table
 from mase.corpus.storage import Storage
 from mase.errors import DataError
 
-__all__ = ["MANIFEST", "Folder", "part_name"]
+__all__ = ["MANIFEST", "Folder", "check_there", "part_name"]
 
 MANIFEST = "run.json"
 _PART = re.compile(r"part-([0-9]{5,15})\.parquet")
@@ -33,6 +33,21 @@ def part_name(part: int) -> str:
     'part-00017.parquet'
     """
     return f"part-{part:05}.parquet"
+
+
+def check_there(storage: Storage) -> None:
+    """Check that the folder of a run that was begun is still there.
+
+    Raises
+    ------
+    DataError
+        If it is not.
+    """
+    if not storage.exists(MANIFEST):
+        raise DataError(
+            f"the folder of the run {storage.place!r} is gone, or was moved or renamed while the run went on; the "
+            "finished parts are in it: give the same command again with its new place as the output"
+        )
 
 
 class Folder:
@@ -112,6 +127,16 @@ class Folder:
                 match = _DRAFT.fullmatch(name)
                 if match is not None and int(match[1]) in ours:
                     self.storage.delete(f"{table}/{name}")
+
+    def forget(self, part: int) -> None:
+        """Make a finished part one that is not finished.
+
+        Raises
+        ------
+        DataError
+            If its file cannot be deleted.
+        """
+        self.storage.delete(f"{_LAST}/{part_name(part)}")
 
     def write(self, part: int, tables: Mapping[str, pa.Table], metadata: Mapping[str, str]) -> None:
         """Write the tables of a part, the texts last. Equal tables and metadata make equal files.

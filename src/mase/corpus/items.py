@@ -8,6 +8,7 @@ from mase.corpus.columns import schema
 from mase.corpus.source import Item
 from mase.datasets.documents import DocumentColumns, missing_column, string_of
 from mase.errors import DataError, MaseError, OptionError
+from mase.scalars import is_integer
 
 __all__ = ["Columns", "Keep", "Row", "kept_columns"]
 
@@ -119,7 +120,7 @@ def _id(row: Mapping[str, Any], column: str) -> str:
     if column not in row:
         raise missing_column(column, row, "; name the column of the ids with id_column")
     value = row[column]
-    if isinstance(value, bool) or not isinstance(value, str | int):
+    if not isinstance(value, str) and not is_integer(value):
         raise DataError(f"the id in column {column!r} is {value!r:.80}, expected a string or an integer in every row")
     name = str(value)
     if not name:

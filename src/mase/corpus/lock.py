@@ -17,6 +17,7 @@ from threading import Event, Thread
 
 import msgspec
 
+from mase.corpus.folder import check_there
 from mase.corpus.plan import Shard
 from mase.corpus.storage import Storage
 from mase.errors import DataError, LockedError
@@ -113,7 +114,7 @@ class Lock:
 
     def __init__(self, storage: Storage, owner: Owner) -> None:
         self.owner = owner
-        self._storage, self._other = storage, False
+        self._storage, self._other, self._is_deleted = storage, False, False
 
     def check(self) -> None:
         """Check that the lock is still this process's.
@@ -122,7 +123,11 @@ class Lock:
         ------
         LockedError
             If it is not.
+        DataError
+            If the folder of the run is gone.
         """
+        if self._is_deleted:
+            check_there(self._storage)
         if self._other:
             raise LockedError(
                 f"another process has taken over the run {self._storage.place!r}, because this one did not renew its "
@@ -133,6 +138,7 @@ class Lock:
         """Write the lock again, with the time and the progress, unless it belongs to another process by now."""
         with suppress(DataError):  # the next part cannot be written either, which the driver reports
             found = _read(self._storage, self.owner.name)
+            self._is_deleted = found is None
             self._other = found is None or found.token != self.owner.token
             if not self._other:
                 owner = msgspec.structs.replace(self.owner, renewed=time.time(), progress=dict(progress))

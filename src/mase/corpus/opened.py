@@ -53,6 +53,11 @@ class Run:
         """Whether all parts are finished."""
         return len(self.parts) == self.plan.n_parts
 
+    @property
+    def n_left(self) -> int:
+        """Number of texts in the parts that are not finished."""
+        return len(self) - sum(len(self.plan.rows(part)) for part in self.parts)
+
     def __repr__(self) -> str:
         asked = self.manifest.asked
         what = f"{len(self):,} texts, {asked.model.get('name')} explained with {asked.method.get('name')}"

@@ -11,6 +11,7 @@ from mase.corpus.driver import Driver
 from mase.corpus.engines import ENGINES
 from mase.corpus.engines.here import Here
 from mase.corpus.engines.protocol import Engine, Ready, Resources
+from mase.corpus.failures import failed_rows
 from mase.corpus.folder import Folder
 from mase.corpus.inputs import open_source
 from mase.corpus.lock import check_free, hold
@@ -22,6 +23,7 @@ from mase.corpus.storage import storage_of
 from mase.corpus.worker import Recipe
 from mase.corpus.writer import Writer, manifest_of
 from mase.errors import MaseWarning, NotPicklableError, OptionError
+from mase.models.identity import has_checksum, unknown_model
 from mase.options import ExplainerOptions
 from mase.platforms import on_termination
 from mase.render.progress import Progress
@@ -51,6 +53,8 @@ class Settings:
         Texts per part; None for `automatic_part_size`.
     fresh
         Whether to begin another run beside an existing one.
+    retry_failed
+        Whether to explain the texts of finished parts again that could not be explained.
     allow_other_versions
         Whether to go on with other versions or processors than the run was begun with.
     show_progress
@@ -64,6 +68,7 @@ class Settings:
     shard: Shard = field(default_factory=Shard)
     part_size: int | None = None
     fresh: bool = False
+    retry_failed: bool = False
     allow_other_versions: bool = False
     show_progress: bool = False
 
@@ -95,6 +100,7 @@ def run(
     part_size: int | None = None,
     timeout: float | None = None,
     fresh: bool = False,
+    retry_failed: bool = False,
     allow_other_versions: bool = False,
     show_progress: bool = False,
     **options: Unpack[ExplainerOptions],
@@ -139,6 +145,9 @@ def run(
         The longest time for a text, in seconds. A text that takes longer has failed.
     fresh
         Whether to begin another run beside an existing one, in a folder whose name ends in -2, -3 and so on.
+    retry_failed
+        Whether to explain those texts of finished parts again that could not be explained, for example because a
+        server did not answer. All other texts of these parts are kept.
     allow_other_versions
         Whether to go on with other versions or another processor than the run was begun with. The last digits of scores
         may then differ from part to part; the parts record with what they were made.
@@ -161,9 +170,8 @@ def run(
     """
     recipe = Recipe(opening(model, tokenizer, options), Question(target, against), (), keep_texts, timeout)
     ours = Shard() if shard is None else Shard.parse(shard)
-    settings = Settings(
-        engine, jobs, address, gpus_per_worker, ours, part_size, fresh, allow_other_versions, show_progress
-    )
+    more = retry_failed, allow_other_versions, show_progress
+    settings = Settings(engine, jobs, address, gpus_per_worker, ours, part_size, fresh, *more)
     begun = None if fresh else Folder(storage_of(output)).manifest()
     texts = open_source(
         source,
@@ -197,6 +205,8 @@ def execute(source: Source, output: str | os.PathLike[str], recipe: Recipe, sett
     finished = folder.finished()
     counts = {part: len(plan.rows(part)) for part in plan.parts}
     n, earlier = sum(counts.values()), sum(count for part, count in counts.items() if part in finished)
+    again = failed_rows(folder, finished & set(plan.parts)) if settings.retry_failed else {}
+    earlier -= sum(map(len, again.values()))
     progress = Progress(n, earlier=earlier, shown=settings.show_progress)
     try:
         with on_termination(_terminate), ExitStack() as stack:
@@ -216,16 +226,12 @@ def execute(source: Source, output: str | os.PathLike[str], recipe: Recipe, sett
             writer = stack.enter_context(Writer(folder, lock, manifest, allow_other_versions=allow))
             for worker in ready:
                 writer.admit(worker)
-            if earlier and not ready[0].description.has_checksum:
-                warnings.warn(
-                    f"the model {manifest.asked.model['name']!r:.100} has no checksum: whether it is the one of the "
-                    f"finished parts of {folder.place!r}, which are kept, is not known; pass fresh=True if it is not",
-                    MaseWarning,
-                    stacklevel=3,
-                )
+            if earlier and not has_checksum(manifest.asked.model):
+                kept = f"the finished parts of {folder.place!r}"
+                warnings.warn(unknown_model(manifest.asked.model, kept, "pass fresh=True"), MaseWarning, stacklevel=3)
             folder.clean(plan.parts)
             stack.enter_context(progress)
-            Driver(engine, recipe, plan, writer, progress).run(source, n_workers)
+            Driver(engine, recipe, plan, writer, progress, again).run(source, n_workers)
             writer.begin()
     except _Terminated:
         raise SystemExit(_TERMINATED) from None

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from mase.errors import DataError, MissingDependencyError
 from mase.files import cannot_read, cannot_write
@@ -65,14 +67,27 @@ def storage_of(place: str | os.PathLike[str]) -> Storage:
     Raises
     ------
     DataError
-        If the URI is not understood.
+        If the URI is not understood, or is a file of another host.
     MissingDependencyError
         If a package for its scheme is not installed.
     """
     name = os.fspath(place)
     if name.startswith("file://"):
-        return LocalStorage(Path(name.removeprefix("file://")))
+        return LocalStorage(_path_of(name))
     return RemoteStorage.of(name) if "://" in name else LocalStorage(Path(name))
+
+
+def _path_of(uri: str) -> Path:
+    """Return the path of a URI of a file on this machine."""
+    parts = urlsplit(uri)
+    if parts.netloc not in ("", "localhost"):
+        raise DataError(
+            f"{uri!r:.200} is on the host {parts.netloc!r:.80}, expected three slashes and an absolute path, as in "
+            "file:///data/run"
+        )
+    if parts.query or parts.fragment:
+        raise DataError(f"{uri!r:.200} has '?' or '#', expected %3F or %23 for it; or use a path without file://")
+    return Path(url2pathname(parts.path))
 
 
 class LocalStorage:

@@ -15,7 +15,7 @@ from mase.datasets.texts import read_lines
 from mase.datasets.unpacked import format_of
 from mase.document import Document, is_single
 from mase.errors import DataError, MaseError
-from mase.files import cannot_read
+from mase.files import cannot_read, file_state, while_unchanged
 
 __all__ = ["ArrowTable", "File", "Pairs", "Records", "Table", "Texts", "files_in"]
 
@@ -85,7 +85,7 @@ class File:
                     f"cannot read {str(path)!r}: it is a pipe or a device, which cannot be read again when the run is "
                     "continued; write it to a file first"
                 )
-            state = _state(path)
+            state = file_state(path)
             with path.open("rb") as file:
                 return cls(path, state, hashlib.file_digest(file, "sha256").hexdigest())
         except DataError:
@@ -110,26 +110,18 @@ class File:
         DataError
             If the file cannot be read, or has changed.
         """
-        try:
-            state = _state(self.path)
-        except OSError as error:
-            raise cannot_read(self.path, error) from error
-        if state != self.state:
-            raise DataError(f"{str(self.path)!r} has changed since the run began; begin another run of the new file")
-        if self.has_columns:
-            yield from read_rows(self.path, columns)
-        else:
-            yield from (line.error or {columns[0]: line.text} for line in read_lines(self.path))
+        rows: Iterator[Row] = (
+            read_rows(self.path, columns)
+            if self.has_columns
+            else (line.error or {columns[0]: line.text} for line in read_lines(self.path))
+        )
+        changed = "since the run began; begin another run of the new file"
+        return while_unchanged(self.path, self.state, rows, changed)
 
     @property
     def identity(self) -> Mapping[str, Any]:
         """Name, size and checksum."""
         return {"name": self.path.name, "size": self.state[0], "sha256": self.sha256}
-
-
-def _state(path: Path) -> tuple[int, int]:
-    status = path.stat()
-    return status.st_size, status.st_mtime_ns
 
 
 def files_in(folder: Path) -> list[Path]:

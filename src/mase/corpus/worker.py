@@ -16,10 +16,8 @@ from mase.corpus.engines.protocol import Task
 from mase.corpus.source import Item
 from mase.document import Document
 from mase.errors import NotPicklableError, OptionError
-from mase.models.code_reference import code_sha256
 from mase.models.examples import show_example
 from mase.models.identity import identity
-from mase.models.protocol import Model
 from mase.provenance import environment
 from mase.target import Question
 from mase.units.function import Function
@@ -59,11 +57,6 @@ class Description:
     question: Question
     made_with: Mapping[str, Any]
 
-    @property
-    def has_checksum(self) -> bool:
-        """Whether the model has a checksum, by which it is known again."""
-        return any(value is not None for key, value in self.model.items() if key.endswith("sha256"))
-
     @classmethod
     def of(cls, explainer: "Explainer", question: Question) -> "Description":
         """Return the description of an explainer in this process.
@@ -82,7 +75,7 @@ class Description:
                 f"a run records all settings, which is not possible here ({error}); pass a number as sigma"
             ) from error
         return cls(
-            model=_identity(model),
+            model=identity(model),
             labels=tuple(model.labels),
             method=settings | {"batch_size": explainer.query.batch_size},
             seed=explainer.seed,
@@ -111,12 +104,6 @@ def _check_lasting(explainer: "Explainer") -> None:
         raise OptionError(
             f"zoom is {explainer.zoom}, expected 0: a run keeps one row per unit; explain such texts one by one"
         )
-
-
-def _identity(model: Model) -> dict[str, Any]:
-    """Return what tells a model from others, and the checksum of its source file if it was opened from code."""
-    own, code = identity(model), code_sha256(model)
-    return own if code is None else own | {"code_sha256": code}
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +152,8 @@ class Worker:
         What to open, and how.
     name
         Name of the worker, for the table of timings.
+    interruptible
+        Whether Ctrl-C interrupts this process. Where it does not, it is the model that raises `KeyboardInterrupt`.
 
     Raises
     ------
@@ -172,8 +161,9 @@ class Worker:
         If the explainer cannot be opened.
     """
 
-    def __init__(self, recipe: Recipe, name: str) -> None:
+    def __init__(self, recipe: Recipe, name: str, *, interruptible: bool = True) -> None:
         self.recipe, self.name = recipe, name
+        self._costs_a_text = (Exception, SystemExit, *(() if interruptible else (KeyboardInterrupt,)))
         self.explainer = recipe.open()
         show_example(self.explainer.model, recipe.example)
         self.description = Description.of(self.explainer, recipe.question)
@@ -199,8 +189,8 @@ class Worker:
             assert item.text is not None
             asked = self.recipe.question
             attribution = self.explainer(item.text, target=asked.target, against=asked.against)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever it is, it costs this text only)
-            message = " ".join(str(error).split())
+        except self._costs_a_text as error:
+            message = " ".join(str(error).split()) or "the model raised it, without a message"
             rows.add_failure(item, type(error).__name__, message, time.perf_counter() - started)
         else:
             rows.add(item, attribution, time.perf_counter() - started)

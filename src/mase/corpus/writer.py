@@ -4,19 +4,23 @@ import time
 from collections import deque
 from collections.abc import Mapping, Set
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import pairwise
 from types import TracebackType
 from typing import Any, Self
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from mase.corpus.columns import TABLES
 from mase.corpus.engines.protocol import Ready
 from mase.corpus.failures import count_failures
-from mase.corpus.folder import Folder
+from mase.corpus.folder import Folder, check_there
 from mase.corpus.lock import Lock
 from mase.corpus.manifest import Asked, Manifest, check_same
 from mase.corpus.opened import Run
 from mase.corpus.worker import Description
+from mase.errors import DataError
 
 __all__ = ["MADE_WITH", "Writer", "manifest_of"]
 
@@ -27,6 +31,7 @@ _AT_ONCE = 4
 
 _OTHER_SETTINGS = "repeat the command that began the run, choose another output, or pass fresh=True"
 _OTHER_INPUT = "give the same input, choose another output, or pass fresh=True"
+_OTHER_CLASSES = "give the model that began the run, choose another output, or pass fresh=True"
 _OTHER_VERSIONS = (
     "its last digits may differ from those of the other parts; use the same versions and processor, or pass "
     "allow_other_versions=True"
@@ -78,6 +83,7 @@ class Writer:
         self.folder, self.lock, self._manifest = folder, lock, manifest
         self._allow_other_versions = allow_other_versions
         self._made_with: dict[str, Mapping[str, Any]] = {}
+        self._replaced: dict[int, list[Mapping[str, Any]]] = {}  # with what else than `run.json` says they were made
         self._is_begun = False
         self._pool, self._writes = ThreadPoolExecutor(_AT_ONCE), deque[Future[None]]()
         self.finished = folder.finished()
@@ -102,6 +108,7 @@ class Writer:
         asked = msgspec.to_builtins(self._manifest.asked)
         other = manifest_of(ready.description, **{name: asked[name] for name in asked if name not in _OF_THE_WORKER})
         check_same("setting", msgspec.to_builtins(other.asked), asked, f"this is what worker {ready.worker} has")
+        _check_classes(other, self._manifest, f"this is what worker {ready.worker} has")
         if not self._allow_other_versions:
             check_same("environment", other.made_with, self._manifest.made_with, _OTHER_VERSIONS)
         self._made_with[ready.worker] = other.made_with
@@ -110,6 +117,28 @@ class Writer:
         """Return whether any text of the finished parts was explained."""
         plan = Run(self.folder, self._manifest).plan
         return any(count_failures(self.folder, part) < len(plan.rows(part)) for part in self.finished)
+
+    def explained(self, part: int, failed: Set[int]) -> dict[int, Mapping[str, pa.Table]]:
+        """Return the tables of a finished part without its failed texts, in pieces by their first row.
+
+        The part is replaced when it is written.
+
+        Raises
+        ------
+        DataError
+            If its files cannot be read.
+        """
+        run = Run(self.folder, self._manifest)
+        with self.folder.opened("texts", part) as (file, _):
+            metadata = file.schema_arrow.metadata or {}
+        self._replaced[part] = msgspec.json.decode(metadata.get(MADE_WITH.encode(), b"[]"))
+        tables, rows = {table: run.part(table, part) for table in TABLES}, run.plan.rows(part)
+        cuts = pairwise((rows.start - 1, *sorted(failed), rows.stop))
+        pieces, row = ((before + 1, stop) for before, stop in cuts if before + 1 < stop), pc.field("row")
+        return {
+            start: {name: table.filter((row >= start) & (row < stop)) for name, table in tables.items()}
+            for start, stop in pieces
+        }
 
     def begin(self) -> None:
         """Write `run.json`, if that was not done.
@@ -134,10 +163,21 @@ class Writer:
         self.begin()
         origins = [self._made_with[worker] for worker in sorted(workers) if worker in self._made_with]
         others = [origin for origin in origins if origin != self._manifest.made_with]
+        others = [*(origin for origin in self._replaced.get(part, ()) if origin not in others), *others]
         metadata = {MADE_WITH: msgspec.json.encode(others).decode()} if others else {}
         if len(self._writes) == _AT_ONCE:
             self._writes.popleft().result()
-        self._writes.append(self._pool.submit(self.folder.write, part, tables, metadata))
+        self._writes.append(self._pool.submit(self._write, part, tables, metadata))
+
+    def _write(self, part: int, tables: Mapping[str, pa.Table], metadata: Mapping[str, str]) -> None:
+        check_there(self.folder.storage)  # or else a folder that was moved would be made again, with this part alone
+        if part in self._replaced:
+            self.folder.forget(part)
+        try:
+            self.folder.write(part, tables, metadata)
+        except DataError:
+            check_there(self.folder.storage)
+            raise
 
     def check(self) -> None:
         """Check that the lock is still this process's, and that parts could be written.
@@ -168,9 +208,16 @@ class Writer:
         got, expected = (msgspec.to_builtins(manifest.asked) for manifest in (self._manifest, found))
         check_same("input", {"input": got.pop("input")}, {"input": expected.pop("input")}, _OTHER_INPUT)
         check_same("setting", got, expected, _OTHER_SETTINGS)
+        _check_classes(self._manifest, found, _OTHER_CLASSES)
         if not self._allow_other_versions:
             check_same("environment", self._manifest.made_with, found.made_with, _OTHER_VERSIONS)
         self._manifest, self._is_begun = found, True
+
+
+def _check_classes(got: Manifest, expected: Manifest, remedy: str) -> None:
+    """Check that two manifests have the same classes in the same order."""
+    classes, others = ({"labels": list(manifest.labels)} for manifest in (got, expected))
+    check_same("class", classes, others, remedy)
 
 
 # What a worker says of itself; the rest of `Asked` is of the command.

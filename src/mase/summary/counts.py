@@ -52,6 +52,7 @@ def overview(database: Database, run: Run, n_units: int) -> Overview:
         accuracy=accuracy,
         n_labelled=n_labelled,
         n_other_labels=n_other_labels,
+        n_left=run.n_left,
         against=None if asked.against is None else str(asked.against),
     )
 

@@ -31,6 +31,8 @@ class Overview:
     n_other_labels
         Explained texts whose label is no class of the model. They count as texts without a label, because no
         prediction of the model can be right for them.
+    n_left
+        Texts in the parts that are not finished, about which the summary says nothing; 0 for a finished run.
     """
 
     model: str
@@ -45,6 +47,7 @@ class Overview:
     n_labelled: int = 0
     against: str | None = None
     n_other_labels: int = 0
+    n_left: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,8 @@ import csv
 import pytest
 from tests.unit.cli.runs import NUMBERED, same, texts_in
 
+pytestmark = pytest.mark.filterwarnings("ignore:the model .* has no checksum")
+
 
 def rows_of(path):
     with path.open(newline="", encoding="utf-8") as file:

@@ -94,6 +94,26 @@ def test_a_table_is_read_as_its_texts_are_explained(mase_cli, tmp_path):
     assert [json.loads(line)["document"][0]["text"] for line in found.stdout.splitlines()] == [GOOD, BAD]
 
 
+@pytest.mark.parametrize("name", ["in.txt", "in.csv"])
+def test_a_file_that_changes_while_it_is_read_is_an_error(mase_cli, monkeypatch, tmp_path, name):
+    source, output = tmp_path / name, tmp_path / "out.jsonl"
+    texts = [f"a good film number {number}" for number in range(4)]
+    heading = "text\n" if source.suffix == ".csv" else ""
+    source.write_text(heading + "".join(f"{text}\n" for text in texts))
+    call = mase.Explainer.__call__
+
+    def explained(explainer, text, **more):
+        if text == texts[1]:
+            source.write_text(heading + "".join(f"{text}\n" for text in texts[::-1]) + "one more\n")
+        return call(explainer, text, **more)
+
+    monkeypatch.setattr(mase.Explainer, "__call__", explained)
+    found = mase_cli("-i", str(source), "-q", "-o", str(output))
+    assert (found.exit_code, len(load_many(output))) == (1, 2)
+    assert f"'{source}' has changed since it was first read" in found.stderr
+    assert "2 texts left without a result" in found.stderr
+
+
 def test_a_column_needs_a_table(mase_cli, tmp_path):
     source = tmp_path / "in.txt"
     source.write_text(GOOD)

@@ -10,6 +10,8 @@ from mase.cli import main
 from mase.cli.options import comma_separated
 from mase.io.json import load_many
 
+pytestmark = pytest.mark.filterwarnings("ignore:the model .* has no checksum")
+
 CODE = """
 import math
 

@@ -8,6 +8,8 @@ import subprocess
 import pytest
 from tests.unit.cli.runs import texts_in
 
+pytestmark = pytest.mark.filterwarnings("ignore:the model .* has no checksum")
+
 
 @pytest.mark.parametrize(("option", "name"), [("-o", "out.jsonl"), ("--html", "page.html")])
 def test_a_file_that_holds_something_is_not_touched(cli, tmp_path, monkeypatch, option, name):

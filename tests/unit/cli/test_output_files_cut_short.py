@@ -10,6 +10,8 @@ from contextlib import contextmanager
 import pytest
 from tests.unit.cli.runs import NUMBERED, finished, process, same, texts_in
 
+pytestmark = pytest.mark.filterwarnings("ignore:the model .* has no checksum")
+
 
 def wait_for_lines(path, n):
     deadline = time.monotonic() + 100
@@ -156,7 +158,18 @@ def test_a_full_disk_leaves_whole_lines(cli, source, whole, tmp_path):
         code, errors = finished("-i", source, "-o", disk / "out.jsonl")
         assert (code, errors.count("mase: error:")) == (1, 1)
         assert "No space left" in errors
+        n_left = len(NUMBERED) - len(texts_in(disk / "out.jsonl"))
+        assert f"{n_left} texts left without a result" in errors
         assert 1 < len(texts_in(disk / "out.jsonl")) < len(NUMBERED)
         (tmp_path / "saved.jsonl").write_bytes((disk / "out.jsonl").read_bytes())
     assert cli("-i", str(source), "-o", "saved.jsonl", "--append").exit_code == 0
     assert same(tmp_path / "saved.jsonl", whole)
+
+
+def test_the_error_names_the_file_that_could_not_be_written_first(cli, source, tmp_path):
+    disk = tmp_path / "disk"
+    with small_disk(disk):
+        _, errors = finished("-i", source, "-o", disk / "out.jsonl", "--html", disk / "page.html")
+        (error,) = (line for line in errors.splitlines() if "mase: error:" in line)
+        assert f"cannot write '{disk / 'out.jsonl'}'" in error
+        assert f"\ncannot write '{disk / 'page.html'}'" in errors

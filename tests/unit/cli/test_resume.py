@@ -1,5 +1,7 @@
 """Tests of `mase.cli.resume`."""
 
+import json
+import warnings
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,8 @@ from tests.unit.cli.runs import NUMBERED, same, texts_in
 import mase
 from mase.cli import main
 from mase.io.json import Failure, load_many
+
+pytestmark = pytest.mark.filterwarnings("ignore:the model .* has no checksum")
 
 
 @pytest.mark.parametrize("cut", [0, 1, 10, 40, 3000, -1, -2])
@@ -151,3 +155,39 @@ def test_append_knows_its_own_results_by_every_method(lstm_model, method, tmp_pa
     assert (found.exit_code, len(load_many(tmp_path / "a.jsonl"))) == (0, 2), found.stderr
     refused = CliRunner().invoke(main, [*arguments, "--append", "--seed", "9", "a good film"])
     assert refused.exit_code == 1
+
+
+def test_append_refuses_a_model_of_other_classes(cli, source, whole, monkeypatch):
+    before = whole.read_bytes()
+    for labels in (["pos", "neg"], ["neg", "good"]):
+        model = mase.models.Callable(predict, labels=labels)
+        monkeypatch.setattr("mase.models.load", lambda *_a, model=model, **_k: model)
+        found = cli("-i", str(source), "-o", "whole.jsonl", "--append")
+        assert (found.exit_code, whole.read_bytes()) == (1, before)
+        assert f"has the classes 'neg, pos', expected '{', '.join(labels)}'" in found.stderr
+
+
+CODE = "def predict(texts):\n    return [[0.3, 0.7] if 'good' in text else [0.6, 0.4] for text in texts]\n"
+
+
+def test_append_refuses_changed_code_if_it_was_recorded(tmp_path):
+    code, output = tmp_path / "judge.py", tmp_path / "out.jsonl"
+    code.write_text(CODE, encoding="utf-8")
+    texts, more = ["a good film", "a film"], ["-q", "-m", f"{code}:predict", "-o", str(output), "--n-samples", "8"]
+    assert CliRunner().invoke(main, ["explain", *more, texts[0]]).exit_code == 0
+    code.write_text(CODE.replace("0.3, 0.7", "0.2, 0.8"), encoding="utf-8")
+    found = CliRunner().invoke(main, ["explain", *more, "--append", *texts])
+    assert (found.exit_code, "model's code_sha256" in found.stderr) == (1, True)
+    plain = json.loads(output.read_text())
+    plain["model"].pop("code_sha256")
+    output.write_text(json.dumps(plain) + "\n")
+    assert CliRunner().invoke(main, ["explain", *more, "--append", *texts]).exit_code == 0
+
+
+def test_append_warns_that_a_model_without_a_checksum_may_be_another(cli, source, whole):
+    whole.write_bytes(b"".join(whole.read_bytes().splitlines(keepends=True)[:5]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        found = cli("-i", str(source), "-o", "whole.jsonl", "--append")
+    assert found.exit_code == 0
+    assert "mase: warning: the model 'predict' has no checksum: whether it is the one of the results in" in found.stderr

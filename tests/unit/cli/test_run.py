@@ -54,6 +54,15 @@ def test_a_table_is_explained_into_a_folder(cli, table, tmp_path):
     assert "--fresh" in other.stderr
 
 
+def test_kept_columns_are_a_list_as_in_a_csv_file(cli, tmp_path):
+    rows = [{"text": text, "the group, now": "x", "id": str(i)} for i, text in enumerate(TEXTS)]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = cli("run", "a.jsonl", "-o", "out", "--keep", '"the group, now=group", id=number')
+    assert found.exit_code == 0, found.stderr
+    texts = mase.open_run(tmp_path / "out").texts()
+    assert (texts["group"][0].as_py(), texts["number"][1].as_py()) == ("x", "1")
+
+
 def test_the_best_words_are_tested_on_the_model(cli, table, tmp_path):
     assert cli("run", table, "-o", "out", "--evidence", 2).exit_code == 0
     evidence = mase.open_run(tmp_path / "out").texts()["evidence"].to_pylist()

@@ -7,6 +7,7 @@ import pytest
 from tests.runs import WEIGHTS, classifier, made_up_texts, write_run
 
 import mase
+from mase.comparison.thresholds import Thresholds
 from mase.errors import DataError, OptionError
 from mase.metrics.agreement import spearman
 
@@ -134,6 +135,52 @@ def test_failed_texts_are_counted(tmp_path):
     other = write_run(tmp_path / "other", ["good film", "", "bad plot"], classifier(WEIGHTS))
     texts = mase.compare(one, other).texts
     assert (texts.compared, texts.failed_first, texts.failed_second, texts.different) == (2, 1, 1, 0)
+
+
+def test_texts_that_failed_in_one_run_only_are_refused(tmp_path):
+    one = write_run(tmp_path / "one", ["good film", "bad plot", ""], classifier(WEIGHTS))
+    other = write_run(tmp_path / "other", ["good film", "bad plot", ""], broken_at("plot"))
+    with pytest.raises(DataError, match=r"1 that failed in the second run only; .* the 1 that are equal"):
+        mase.compare(one, other)
+    with pytest.raises(DataError, match="1 that failed in the first run only"):
+        mase.compare(other, one)
+    texts = mase.compare(one, other, common_only=True).texts
+    assert (texts.compared, texts.failed_first, texts.failed_second, texts.failed_both) == (1, 1, 2, 1)
+
+
+def broken_at(word):
+    """Return a classifier that fails for texts with a word."""
+
+    def predict(texts):
+        if any(word in text for text in texts):
+            raise ValueError(word)
+        return classifier(WEIGHTS)(texts)
+
+    return predict
+
+
+def test_runs_that_are_not_finished_are_said_to_be_so(tmp_path):
+    one, other = (write_run(tmp_path / name, TEXTS, classifier(WEIGHTS)) for name in ("one", "other"))
+    for folder in (one, other):
+        (folder / "texts" / "part-00001.parquet").unlink()
+    found = mase.compare(one, other)
+    assert (found.texts.compared, found.texts.left_first, found.texts.left_second) == (24, 16, 16)
+    assert "The first run is not finished: 16 of its texts are left." in repr(found)
+    for limit in ({"max_flipped": 1.0}, {"max_reasons_changed": 1.0}, {"min_top_overlap": 0.0}):
+        with pytest.raises(DataError, match=r"16 texts of the first run and 16 .* common_only=True"):
+            Thresholds(**limit).exceeded(found)
+        assert Thresholds(**limit).exceeded(mase.compare(one, other, common_only=True)) == ()
+    assert Thresholds().exceeded(found) == ()
+
+
+def test_reasons_without_a_common_unit_are_not_the_same(tmp_path):
+    texts = ["good film. bad plot.", "dull cast. fine film."]
+    one = write_run(tmp_path / "words", texts, classifier(WEIGHTS))
+    other = write_run(tmp_path / "sentences", texts, classifier(WEIGHTS), units="sentence")
+    found = mase.compare(one, other)
+    assert found.reasons.share_changed is None
+    with pytest.raises(DataError, match="max_reasons_changed cannot be checked: the runs have no score of the same"):
+        Thresholds(max_reasons_changed=0.0).exceeded(found)
 
 
 def test_runs_without_texts_need_the_same_input(tmp_path):

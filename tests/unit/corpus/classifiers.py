@@ -23,6 +23,8 @@ def judge(texts):
             os._exit(3)
         if "hangs" in words:
             time.sleep(60)
+        if "interrupts" in words:
+            raise KeyboardInterrupt
         if "raises" in words:
             raise ValueError("not this one")
         if "unsuited" in words:

@@ -99,6 +99,11 @@ def test_an_input_that_changes_is_found(lines):
     lines.write_text(LINES.replace("good", "best"))
     with pytest.raises(DataError, match="has changed"):
         list(source.items())
+    items = open_source(lines).items()
+    next(items)
+    lines.write_text(LINES.replace("good", "more"))  # as many bytes, while it is read
+    with pytest.raises(DataError, match="has changed since the run began"):
+        next(items)
     texts = ["good", "bad"]
     source = open_source(texts)
     texts.pop()

@@ -65,10 +65,10 @@ def _opened(recipe: bytes, name: str) -> "Worker | Unable":
     from mase.corpus.worker import Worker
 
     try:
-        return Worker(pickle.loads(recipe), name)
+        return Worker(pickle.loads(recipe), name, interruptible=False)
     except MaseError as error:
         return Unable((type(error).__name__, str(error)))
-    except (Exception, SystemExit) as error:  # noqa: BLE001 (the code of the user may raise anything)
+    except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001 (the code of the user may raise anything)
         message = f"a worker cannot open the model: {type(error).__name__}: {' '.join(str(error).split())}"
         return Unable((ModelError.__name__, message))
 

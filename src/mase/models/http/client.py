@@ -42,7 +42,7 @@ class Client:
     """Sends JSON to one server and returns the JSON of its answers.
 
     Connections are kept. Proxies are those of the environment. A redirect is followed only on the same host, with the
-    same method and not from https to http.
+    same method (of a POST: status 307 or 308) and not from https to http.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ class Client:
                 try:
                     if response.next_request is None:
                         return await self._read(request, response, most)
-                    self._check_redirect(request, response.next_request)
+                    self._check_redirect(request, response.next_request, response.status_code)
                     request = response.next_request
                 finally:
                     await response.aclose()
@@ -190,15 +190,16 @@ class Client:
                 )
         return _Answer(response.status_code, response.reason_phrase, response.headers, bytes(body))
 
-    def _check_redirect(self, request: httpx.Request, new: httpx.Request) -> None:
+    def _check_redirect(self, request: httpx.Request, new: httpx.Request, status: int) -> None:
         """Refuse a redirect that would show texts or credentials to another host, or send something else."""
         old_url, url = request.url, new.url
         safe = url.scheme == old_url.scheme and url.port == old_url.port
         safer = (old_url.scheme, url.scheme, old_url.port, url.port) == ("http", "https", None, None)
         if url.host != old_url.host or new.method != request.method or not (safe or safer):
             raise ServiceError(
-                f"{self._place(request)} redirects to {url.scheme}://{url.host}, expected an answer; if you trust that "
-                "server, pass its URL"
+                f"{self._place(request)} redirects to {self._scrubbed(self._place(new))} with the status {status}, "
+                "expected an answer, or a redirect on the same host and port with the status 307 or 308, which sends "
+                "the same again; if you trust that address, pass it as the URL"
             )
 
     def _content(self, request: httpx.Request, answer: _Answer) -> Any:

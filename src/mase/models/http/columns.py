@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, TypeGuard
 
 from mase.errors import OptionError, ServiceError
+from mase.scalars import is_real
 
 __all__ = ["Columns"]
 
@@ -13,7 +14,8 @@ class Columns:
     """The columns of the scores of one model, which are learned from the first answer where they are not given.
 
     A row is a number, a list of numbers, an object from label to number, or a list of objects with a label and a
-    number. Labels that are learned are sorted, with numbers in them by value, because servers often sort them by score.
+    number. True and false are no numbers. Labels that are learned are sorted, with numbers in them by value, because
+    servers often sort them by score.
 
     Parameters
     ----------
@@ -56,7 +58,7 @@ class Columns:
     def _numbers(self, index: int, row: Any) -> list[Any]:
         pairs = self._pairs(row)
         if pairs is None:
-            return self._plain(index, [row] if isinstance(row, int | float) else row)
+            return self._plain(index, [row] if is_real(row) else row)
         scores = dict(pairs)
         if self.labels is None and self._n is None and len(scores) > 1:
             self.labels = tuple(sorted(scores, key=_natural))
@@ -65,7 +67,7 @@ class Columns:
         return [scores[label] for label in self.labels]
 
     def _plain(self, index: int, row: Any) -> list[Any]:
-        if not isinstance(row, list) or not row or not all(isinstance(score, int | float) for score in row):
+        if not isinstance(row, list) or not row or not all(map(is_real, row)):
             self._refuse(index, f"is {row!r:.100}")
         if self._n is None:
             self._n = len(row)
@@ -82,9 +84,7 @@ class Columns:
             pairs = list(row.items())
         else:
             return None
-        labelled = [
-            (label, score) for label, score in pairs if isinstance(label, str) and isinstance(score, int | float)
-        ]
+        labelled = [(label, score) for label, score in pairs if isinstance(label, str) and is_real(score)]
         return labelled if len(labelled) == len(pairs) else None
 
     def _refuse(self, index: int, what: str) -> NoReturn:

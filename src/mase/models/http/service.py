@@ -10,6 +10,7 @@ from mase.models.http.client import Client
 from mase.models.http.columns import Columns
 from mase.models.origin import Reduced
 from mase.models.rewriting import Content
+from mase.scalars import is_integer
 
 __all__ = ["Endpoint", "Exchange", "Service", "check_batch_size"]
 
@@ -160,6 +161,6 @@ def check_batch_size(batch_size: Any) -> int:
     OptionError
         If it is not an integer >= 1.
     """
-    if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
+    if not is_integer(batch_size) or batch_size < 1:
         raise OptionError(f"batch_size is {batch_size!r:.60}, expected an integer >= 1")
-    return batch_size
+    return int(batch_size)

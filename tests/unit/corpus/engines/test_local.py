@@ -18,6 +18,8 @@ from mase.corpus.source import Item
 from mase.corpus.worker import Recipe
 from mase.errors import OptionError, TextTimeoutError, WorkerError
 
+pytestmark = pytest.mark.filterwarnings("ignore:the model .* has no checksum")
+
 ROOT = Path(__file__).parents[4]
 # A script without `if __name__ == "__main__"`, with its model in a module.
 SCRIPT = """
@@ -44,7 +46,7 @@ def is_running(pid):
 
 
 def test_each_text_fails_alone(capfd):
-    texts = {0: "this one exits", 1: "a good film", 2: "this one hangs", 3: "this one raises"}
+    texts = {0: "this one exits", 1: "a good film", 2: "this one hangs", 3: "this one raises", 4: "one interrupts"}
     tasks = [Task(row, [Item(row, str(row), text)]) for row, text in texts.items()]
     recipe = Recipe(partial(mase.Explainer, judge, n_samples=8), timeout=1.0)
     found = {event.task: event for event in explained("local", recipe, tasks) if not isinstance(event, Ready)}
@@ -53,7 +55,10 @@ def test_each_text_fails_alone(capfd):
     assert isinstance(found[2].error, TextTimeoutError)
     assert found[1].tables["texts"]["error"].to_pylist() == [None]
     assert found[3].tables["texts"]["error"].to_pylist() == ["ModelError"]
-    assert capfd.readouterr().out == ""
+    assert found[4].tables["texts"]["error"].to_pylist() == ["KeyboardInterrupt"]
+    assert found[4].tables["texts"]["message"].to_pylist() == ["the model raised it, without a message"]
+    streams = capfd.readouterr()
+    assert (streams.out, "Traceback" in streams.err) == ("", False)
 
 
 def test_a_run_survives_its_driver(tmp_path, expected):

@@ -1,0 +1,67 @@
+"""Check the options that several models have: their labels, the longest input, and what they return."""
+
+from collections.abc import Sequence
+from typing import Any, get_args
+
+from mase.errors import OptionError
+from mase.models.outputs import Kind
+from mase.scalars import is_integer
+
+__all__ = ["check_keep", "check_labels", "check_length", "check_outputs"]
+
+
+def check_labels(labels: Sequence[Any] | None) -> tuple[str, ...]:
+    """Return the names of the classes as str.
+
+    Raises
+    ------
+    OptionError
+        If there is none, two are equal, or they are a single str or None.
+    """
+    names = () if labels is None or isinstance(labels, str) else tuple(map(str, labels))
+    if not names or len(set(names)) < len(names):
+        raise OptionError(
+            f"labels is {labels!r:.200}, expected one name per class, all different, for example ['neg', 'pos']"
+        )
+    return names
+
+
+def check_length(max_length: int | None, least: int = 1, most: int | None = None, what: str = "") -> None:
+    """Check the longest input in tokens, from `least` to `most`; None is valid. `what` ends the message.
+
+    Raises
+    ------
+    OptionError
+        If it is no integer in this range.
+    """
+    if max_length is None:
+        return
+    if not is_integer(max_length) or max_length < least or (most is not None and max_length > most):
+        valid = f">= {least}" if most is None else f"from {least} to {most}"
+        raise OptionError(f"max_length is {max_length!r:.60}, expected an integer {valid}{what}")
+
+
+def check_keep(keep: str) -> None:
+    """Check which end of a longer text a model reads.
+
+    Raises
+    ------
+    OptionError
+        If it is neither "start" nor "end".
+    """
+    if keep not in ("start", "end"):
+        raise OptionError(f"keep is {keep!r:.60}, expected 'start' or 'end'")
+
+
+def check_outputs(outputs: str, *, multilabel: bool) -> None:
+    """Check the kind of what a model returns; see `mase.models.outputs.recognise`.
+
+    Raises
+    ------
+    OptionError
+        If there is no such kind, or values are said to be several questions.
+    """
+    if outputs not in get_args(Kind):
+        raise OptionError(f"outputs is {outputs!r:.60}, expected one of {', '.join(get_args(Kind))}")
+    if multilabel and outputs == "values":
+        raise OptionError("multilabel is True, expected False for outputs='values', which are no classes")

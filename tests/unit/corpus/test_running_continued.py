@@ -1,0 +1,130 @@
+"""Tests of runs that are continued: by which model, and with the failed texts again."""
+
+import shutil
+import threading
+import time
+
+import pyarrow.parquet as pq
+import pytest
+from tests.unit.corpus.classifiers import judge
+from tests.unit.corpus.runs import TEXTS, files, run
+
+import mase
+from mase.corpus.failures import count_failures
+from mase.corpus.folder import Folder
+from mase.corpus.storage import storage_of
+from mase.errors import DataError
+
+CODE = "def predict(texts):\n    return [[0.3, 0.7] if 'good' in text else [0.6, 0.4] for text in texts]\n"
+without_checksum = pytest.mark.filterwarnings("ignore:the model .* has no checksum")
+
+
+def test_the_checksum_of_code_does_not_tell_what_it_loads(tmp_path):
+    code = tmp_path / "judge.py"
+    code.write_text(CODE, encoding="utf-8")
+    options = {"model": f"{code}:predict", "n_samples": 8, "engine": "here"}
+    mase.run(["a good film", "a bad film"], tmp_path / "run", **options)
+    with pytest.warns(UserWarning, match="has no checksum but that of its source file"):
+        mase.run(["a good film", "a bad film"], tmp_path / "run", **options)
+
+
+@without_checksum
+def test_a_run_is_not_continued_with_other_classes(tmp_path):
+    named, turned = (mase.models.Callable(judge, labels, name="judge") for labels in (["a", "b"], ["b", "a"]))
+    made = run(tmp_path / "run", model=named)
+    with pytest.raises(DataError, match=r"class labels \['a', 'b'\], got \['b', 'a'\]; give the model that began"):
+        run(tmp_path / "run", model=turned)
+    assert run(tmp_path / "run", model=named).texts().equals(made.texts())
+
+
+class Server:
+    """A model that cannot be reached for some texts, until it can."""
+
+    def __init__(self, absent):
+        self.absent, self.asked = absent, set()
+
+    def __call__(self, texts):
+        self.asked |= {text for text in texts if text in TEXTS}
+        if any(text in self.absent for text in texts):
+            raise ConnectionError("no answer")
+        return judge(texts)
+
+
+def model_of(server):
+    return mase.models.Callable(server, name=judge.__name__)
+
+
+@without_checksum
+@pytest.mark.parametrize("size", [1, 32])
+@pytest.mark.parametrize("rows", [(0,), (5, 6), (4, 7), (3, 9, 10, 19), range(8, 12), range(1, 20)])
+def test_failed_texts_are_tried_again(tmp_path, expected, monkeypatch, rows, size):
+    monkeypatch.setattr("mase.corpus.driver._MOST_TEXTS", size)
+    server = Server({TEXTS[row] for row in rows})
+    made = run(tmp_path / "run", model=model_of(server))
+    assert sum(count_failures(made.folder, part) for part in made.parts) == len(rows)
+    server.absent, server.asked = set(), set()
+    assert run(tmp_path / "run", model=model_of(server)).is_complete
+    assert server.asked == set()
+    made = run(tmp_path / "run", model=model_of(server), retry_failed=True)
+    assert server.asked == {TEXTS[row] for row in rows}
+    assert made.is_complete
+    assert files(tmp_path / "run") == expected
+    run(tmp_path / "run", model=model_of(server), retry_failed=True)
+
+
+@without_checksum
+def test_texts_that_fail_again_cost_no_other(tmp_path, expected):
+    server = Server({TEXTS[5], TEXTS[6]})
+    run(tmp_path / "run", model=model_of(server))
+    before = files(tmp_path / "run")
+    run(tmp_path / "run", model=model_of(server), retry_failed=True)
+    assert files(tmp_path / "run") == before
+    (tmp_path / "run" / "texts" / "part-00003.parquet").unlink()
+    server.absent = {TEXTS[6]}
+    made = run(tmp_path / "run", model=model_of(server), retry_failed=True)
+    assert [row for row, error in enumerate(made.texts()["error"].to_pylist()) if error is not None] == [6]
+    server.absent = set()
+    run(tmp_path / "run", model=model_of(server), retry_failed=True)
+    assert files(tmp_path / "run") == expected
+
+
+@without_checksum
+def test_a_part_of_which_texts_were_tried_again_says_with_what_it_was_made(tmp_path, monkeypatch):
+    server = Server({TEXTS[0], TEXTS[1]})
+    run(tmp_path / "run", TEXTS[:4], model=model_of(server))
+    more = {"model": model_of(server), "retry_failed": True, "allow_other_versions": True}
+    for number in (1, 0):
+        server.absent = {TEXTS[row] for row in range(number)}
+        monkeypatch.setattr("mase.corpus.worker.environment", lambda _, number=number: {"cpu": f"another {number}"})
+        run(tmp_path / "run", TEXTS[:4], **more)
+    metadata = pq.read_schema(tmp_path / "run" / "texts" / "part-00000.parquet").metadata
+    assert metadata[b"made_with"] == b'[{"cpu":"another 1"},{"cpu":"another 0"}]'
+
+
+def test_a_part_is_not_finished_while_it_is_replaced(tmp_path, monkeypatch):
+    run(tmp_path / "run")
+    folder = Folder(storage_of(tmp_path / "run"))
+    folder.forget(2)
+    assert 2 not in folder.finished()
+
+
+def test_a_folder_that_is_moved_is_not_made_again(tmp_path, expected):
+    old, new = tmp_path / "run", tmp_path / "moved"
+    moved = threading.Event()
+
+    def moving(texts):
+        if TEXTS[12] in texts and not moved.is_set():
+            while not (old / "texts" / "part-00002.parquet").exists():
+                time.sleep(0.01)
+            shutil.move(old, new)
+            moved.set()
+        return judge(texts)
+
+    model = mase.models.Callable(moving, name=judge.__name__)
+    with pytest.raises(DataError, match="is gone, or was moved"):
+        run(old, model=model)
+    assert not old.exists()
+    shutil.rmtree(new / "locks")  # of this process, which goes on
+    with pytest.warns(UserWarning, match="no checksum"):
+        run(new, model=model)
+    assert files(new) == expected
