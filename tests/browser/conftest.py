@@ -15,7 +15,7 @@ import pytest
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 RECALL = f"{ROOT / 'tests' / 'language_models.py'}:recall"
-TOPICS = f"{HERE / 'classifiers.py'}:topics"
+TOPICS, MOODS, SLOW, PRICES = (f"{HERE / 'classifiers.py'}:{name}" for name in ("topics", "moods", "slow", "prices"))
 AXE = ROOT / ".browser" / "node_modules" / "axe-core" / "axe.min.js"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 MODELS = ("lstm-imdb", f"{HERE / 'classifiers.py'}:refunds", f"{HERE / 'classifiers.py'}:loans")
@@ -54,7 +54,7 @@ def address(tmp_path_factory):
     folder = tmp_path_factory.mktemp("corpora")
     run, broken = write_reviews(folder / "run"), folder / "broken.jsonl"
     broken.write_text("<script>alert(1)</script>\n", encoding="utf-8")
-    models = [option for name in (*MODELS, TOPICS, RECALL) for option in ("-m", name)]
+    models = [option for name in (*MODELS, TOPICS, MOODS, SLOW, PRICES, RECALL) for option in ("-m", name)]
     command = [sys.executable, "-m", "mase", "serve", *models, "--port", "0", "--threads", "1", "--no-browser"]
     command += ["--label-column", "label", run, broken]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as server:

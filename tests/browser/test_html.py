@@ -92,3 +92,37 @@ def test_axe_finds_nothing_in_either_scheme(opened, scheme):
     tab.add_script_tag(path=AXE)
     found = tab.evaluate("rules => axe.run({ runOnly: rules, resultTypes: ['violations'] })", RULES)["violations"]
     assert [f"{one['id']}: {node['html'][:200]}" for one in found for node in one["nodes"]] == []
+
+
+def test_long_words_and_labels_stay_in_the_window(chromium, tmp_path):
+    long, path = "W" * 200, tmp_path / "page.html"
+    made = attribution(f"good {long}", [0.5, 0.4], label=long, other=f"un{long}", against=f"un{long}", link="margin")
+    path.write_text(page([made, made], failures={3: long}), encoding="utf-8")
+    for width in (320, 640):
+        tab = chromium.new_page(viewport={"width": width, "height": 800})
+        tab.goto(path.as_uri())
+        for summary in tab.locator("summary").all():
+            summary.click()
+        assert tab.evaluate("document.documentElement.scrollWidth") == width
+        ends = tab.locator("h2, p, nav a").evaluate_all("all => all.map((one) => one.scrollWidth - one.clientWidth)")
+        assert max(ends) <= 0
+        tab.close()
+
+
+def test_the_list_shows_the_beginning_of_a_text_in_any_script(chromium, tmp_path):
+    path = tmp_path / "page.html"
+    text = "هذا الفيلم رائع جدا ولكن البداية كانت مملة للغاية"
+    made = attribution(text, [0.1] * 9, label="إيجابي")
+    path.write_text(page([made, made]), encoding="utf-8")
+    tab = chromium.new_page(viewport={"width": 320, "height": 800})
+    tab.goto(path.as_uri())
+    label, beginning = tab.locator("nav a").first.locator("> *").all()
+    assert label.evaluate("one => one.scrollWidth <= one.clientWidth")
+    first = """one => {
+        const range = document.createRange(), box = one.getBoundingClientRect();
+        range.setStart(one.firstChild, 0), range.setEnd(one.firstChild, 3);
+        const word = range.getBoundingClientRect();
+        return word.left >= box.left && word.right <= box.right + 1;
+    }"""
+    assert beginning.evaluate(first)
+    tab.close()

@@ -18,6 +18,7 @@ from mase.metrics.intervals import Difference, Summary
 from mase.metrics.result_table import ResultColumn, ResultTable, long_table
 from mase.metrics.standings import standings
 from mase.render.dot_plot import dot_plot
+from mase.render.numbers import percent_of_all
 from mase.render.pictures import picture
 from mase.render.pieces import inline
 from mase.render.table import FORMATS, Cell, Table
@@ -130,7 +131,11 @@ def _facts(evaluation: Evaluation) -> Iterator[str]:
         inline(str(provenance["model"]["name"])),
         f"operator {provenance['operator']}",
     ]
-    facts += [] if accuracy is None else [f"{accuracy:.1%} of {provenance['accuracy']['n']:,} classified correctly"]
+    facts += (
+        []
+        if accuracy is None
+        else [f"{percent_of_all(accuracy)} of {provenance['accuracy']['n']:,} classified correctly"]
+    )
     yield ", ".join([*facts, "means with 95 % intervals"])
     if len(evaluation.methods) > 1:
         yield "* the best of a column, ≈ not shown to be worse (paired tests at the 5 % level, Holm's correction)"

@@ -8,7 +8,7 @@ import click
 from click.core import ParameterSource
 
 from mase.cli.group import Terminated, tell
-from mase.cli.options import device, download, threads, trust_remote_code
+from mase.cli.options import comma_separated, device, download, threads, trust_remote_code
 
 __all__ = ["serve"]
 
@@ -47,7 +47,10 @@ _PORT = 8765
     help="Address to bind to. Any other than the default opens the server to other machines.",
 )
 @click.option(
-    "--fields", metavar="NAMES", help="Names of the fields of an input, separated by commas, as premise,hypothesis."
+    "--fields",
+    callback=comma_separated,
+    metavar="NAME,...",
+    help="Names of the fields of an input, such as premise,hypothesis.",
 )
 @click.option("--label-column", metavar="NAME", help="Kept column of the true classes of runs.")
 @click.option("--group-column", metavar="NAME", help="Kept column of runs whose values are compared.")
@@ -63,7 +66,7 @@ def serve(
     trust_remote_code: bool,
     port: int | None,
     host: str,
-    fields: str | None,
+    fields: list[str] | None,
     label_column: str | None,
     group_column: str | None,
     no_browser: bool,
@@ -97,7 +100,6 @@ def serve(
         check_url(address)
     if url is not None:
         _check_server(download=download, device=device, trust_remote_code=trust_remote_code)
-    names = [name.strip() for name in (fields or "").split(",") if name.strip()]
     listening = server.bind(host, port, _PORT)
     number = listening.getsockname()[1]
     gate = server.gate_of(host, number)
@@ -114,7 +116,7 @@ def serve(
         Thread(target=webbrowser.open, args=(first,), daemon=True).start()
     corpora = Corpora(sources, label_column, group_column)
     try:
-        app = application(opened, gate, fields=names, corpora=corpora.entries, routes=routes(corpora))
+        app = application(opened, gate, fields=fields or (), corpora=corpora.entries, routes=routes(corpora))
         server.serve(app, listening)
     except Terminated:
         raise

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mase.render.numbers import at_least, counted, percent, percent_of_all, share
+from mase.render.palette import Scale
 from mase.render.pieces import inline, model_name
 from mase.summary.effects import GroupDifference, PhraseEffect, PushDifference, WordEffect
 from mase.summary.summary import Summary
@@ -22,6 +23,7 @@ _ROOM = 70
 # More classes, groups and notes than this are in the files only.
 _MOST = 6
 _WORD, _PHRASE = 16, 20
+_EFFECTS, _DIFFERENCES = Scale(0.0, 2), Scale(0.0, 3)
 
 Row = TypeVar("Row")
 Key = TypeVar("Key")
@@ -51,6 +53,9 @@ def _facts(summary: Summary) -> Iterator[RenderableType]:
         f"{counts.n_texts:,}, of which {counts.n_explained:,} explained ({counts.n_distinct:,} different), "
         f"{counts.n_failed:,} failed",
     )
+    if counts.n_left:
+        whole = counted(counts.n_texts + counts.n_left, "text")
+        grid.add_row("not finished", f"{counts.n_texts:,} of {whole}; the run is not finished")
     grid.add_row("evaluations", f"{counts.n_queries:,} for {counted(counts.n_units, 'unit')}")
     for failed in summary.failures[:_MOST]:
         grid.add_row("failed", f"{failed.n_texts:,} × {inline(failed.error)}, as {inline(failed.id)}")
@@ -132,7 +137,7 @@ def _examples(row: WordEffect | PhraseEffect) -> RenderableType:
         context = Text.assemble(
             inline(before), (inline(found.text), "bold"), inline(found.after), "…" * found.cut_after
         )
-        grid.add_row(f"{found.score:+.2f}", context)
+        grid.add_row(_EFFECTS.signed(found.score), context)
     return Group(head, grid)
 
 
@@ -143,7 +148,11 @@ def _name(row: WordEffect | PhraseEffect) -> str:
 def _effect(row: WordEffect | PhraseEffect | None) -> tuple[str | Text, ...]:
     if row is None:
         return ("", "", "")
-    return Text(inline(_name(row))), f"{row.effect:+.2f} ±{(row.high - row.low) / 2:.2f}", f"{row.n_texts:,}"
+    return Text(inline(_name(row))), _interval(row.effect, row.low, row.high, _EFFECTS), f"{row.n_texts:,}"
+
+
+def _interval(value: float, low: float, high: float, scale: Scale) -> str:
+    return f"{scale.signed(value)} ± {scale.error((high - low) / 2)}"
 
 
 def _comparisons(summary: Summary) -> Iterator[RenderableType]:
@@ -178,8 +187,8 @@ def _differences(
         table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(
-            Text(inline(row.word)), f"{row.effect:+.2f}", f"{row.n_texts:,}", f"{row.effect_others:+.2f}",
-            f"{row.n_others:,}", f"{row.difference:+.3f} ±{(row.high - row.low) / 2:.3f}",
+            Text(inline(row.word)), _EFFECTS.signed(row.effect), f"{row.n_texts:,}", _EFFECTS.signed(row.effect_others),
+            f"{row.n_others:,}", _interval(row.difference, row.low, row.high, _DIFFERENCES),
         )  # fmt: skip
     return Group(Text(f"\n{title}", "bold"), table)
 
@@ -195,5 +204,5 @@ def _rule(summary: Summary) -> str:
     return (
         f"Words are merged by case and common words are kept. Tested are those in at least {asked.min_texts} texts; "
         f"listed are the {asked.top} strongest that differ from 0 and from the average word of the same texts, at a "
-        f"false discovery rate of {asked.false_discovery_rate:.0%}. Passed: {tests or 'none were tested'}."
+        f"false discovery rate of {100 * asked.false_discovery_rate:g} %. Passed: {tests or 'none were tested'}."
     )

@@ -10,21 +10,21 @@ __all__ = ["HtmlPage"]
 
 
 class HtmlPage:
-    """Collects attributions and writes the page at the end, with the number of texts that failed."""
+    """Collects attributions and writes the page at the end, with the texts that failed."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self.stream = stream
         self.shown: dict[int, Attribution] = {}
-        self.n_failed = 0
+        self.failures: dict[int, str] = {}
 
     def add(self, number: int, result: Attribution | Failure) -> None:
         """Keep an attribution for the page, with its number."""
         if isinstance(result, Failure):
-            self.n_failed += 1
+            self.failures[number] = f"{result.error}: {result.message}"
         else:
             self.shown[number] = result
 
     def close(self) -> None:
         """Write the page."""
-        content = page(self.shown.values(), numbers=tuple(self.shown), n_failed=self.n_failed)
+        content = page(self.shown.values(), numbers=tuple(self.shown), failures=self.failures)
         self.stream.write(content.encode())

@@ -6,7 +6,7 @@ from string import ascii_lowercase
 
 from mase.attribution import Attribution, Field, Word
 from mase.render.facts import explained, link_name
-from mase.render.palette import has_intervals, scale_of
+from mase.render.palette import are_estimates, scale_of
 from mase.render.pieces import inline, model_name
 
 __all__ = [
@@ -87,7 +87,7 @@ def part_facts(part: CitedPart) -> list[str]:
 def why_no_source(part: CitedPart) -> str:
     """Return why a part has no source, and what that means."""
     found = part.found
-    if not (found.signed and has_intervals(found)):
+    if not (found.signed and are_estimates(found)):
         return "no source: the method says neither the direction nor the error of an effect"
     effect = _EFFECTS.get(found.link, "raises it")
     return (

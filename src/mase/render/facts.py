@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from mase.attribution import LISTED, Attribution, Changed, Note, Prediction, Response
 from mase.render.cells import shortened
 from mase.render.numbers import amount, counted, duration, percent, share
-from mase.render.palette import has_intervals, scale_of, strongest
-from mase.render.pieces import inline
+from mase.render.palette import are_estimates, has_intervals, is_by_score, is_unsigned, scale_of, strongest
+from mase.render.pieces import inline, isolated
 
 __all__ = [
     "cost_facts",
@@ -50,7 +50,7 @@ def top_classes(attribution: Attribution, k: int) -> list[tuple[str, str, float]
 
 def unit(attribution: Attribution) -> str:
     """Return the unit of the scores: the name of the explained number, in words."""
-    if not has_intervals(attribution):
+    if not are_estimates(attribution):
         return "not estimates, so without an interval"
     if attribution.link == "value" and attribution.prediction.values:
         return titled(attribution)
@@ -65,13 +65,16 @@ def link_name(attribution: Attribution) -> str:
 
 def titled(attribution: Attribution) -> str:
     """Return what the first response explains, on one line and cut short: a part of an answer is named by its text."""
-    return shortened(inline(attribution.title), _LONGEST_TITLE)
+    first = attribution.responses[0]
+    names = [
+        isolated(shortened(inline(name), _LONGEST_TITLE)) for name in (first.name, first.against) if name is not None
+    ]
+    return " rather than ".join(names)
 
 
 def measured(attribution: Attribution) -> str:
     """Return the unit of the scores, and what their intervals are; exact scores have none."""
-    without = not has_intervals(attribution) or attribution.responses[0].exact
-    return unit(attribution) + ("" if without else ", ± 95 % interval (sampling)")
+    return unit(attribution) + (", ± 95 % interval (sampling)" if has_intervals(attribution) else "")
 
 
 def quality_facts(attribution: Attribution) -> list[str]:
@@ -112,15 +115,16 @@ def evidence_facts(attribution: Attribution, name: Callable[[str], str] = inline
         return f"{name(changed.label)} {percent(changed.probability)}"
 
     without, only, flip = evidence.without[-1], evidence.only[-1], evidence.flip_set
-    n = len(without.units)
-    best = words(without.units) if n <= _MOST_NAMED else f"the {counted(n, f'best {attribution.noun}')}"
-    alone = f"with {'it' if n == 1 else 'them'} alone: {predicted(only)}"
-    facts = [f"without {best}: {predicted(without)}; {alone}"]
-    if flip is None:
-        return facts
-    kind = "the smallest set" if flip.smallest else "a small set"
-    other = f"{name(flip.label)} {percent(flip.probability)}"
-    return [f"without {words(flip.units)}: {other}, {kind} that flips it", *facts]
+    facts, n = [], len(without.units)
+    if flip is not None:
+        kind = "the smallest set" if flip.smallest else "a small set"
+        other = f"{name(flip.label)} {percent(flip.probability)}"
+        facts.append(f"without {words(flip.units)}: {other}, {kind} that flips it")
+    if n < len(attribution.units):  # else they are the whole text
+        best = words(without.units) if n <= _MOST_NAMED else _best(attribution, n, name)
+        alone = f"with {'it' if n == 1 else 'them'} alone: {predicted(only)}"
+        facts.append(f"without {best}: {predicted(without)}; {alone}")
+    return facts
 
 
 def interaction_line(attribution: Attribution, name: Callable[[str], str] = inline) -> list[str]:
@@ -161,12 +165,21 @@ def zoomed_facts(attribution: Attribution) -> list[str]:
         return []
     n = min(int(attribution.method.get("zoom", len(attribution.units))), len(attribution.units))
     scale = scale_of(found)
-    words = ", ".join(f"“{inline(word.text)}” {scale.signed(word.score)}" for word in strongest(found, LISTED))
+    words = ", ".join(f"“{isolated(word.text)}” {scale.signed(word.score)}" for word in strongest(found, LISTED))
     which = f"the strongest {attribution.noun}" if n == 1 else f"the {n} strongest {attribution.noun}s"
     return [
         f"word by word in {which}, with the rest in place",
         f"{words}; {counted(found.fit.n_queries, 'evaluation')}",
     ]
+
+
+def _best(attribution: Attribution, n: int, name: Callable[[str], str]) -> str:
+    """Return what the n best units are. The strongest ones, which displays list, need not be for the target."""
+    named = attribution.evidence.response if attribution.evidence else None
+    tested = attribution if named is None else attribution.of(named)
+    if is_unsigned(tested) or not is_by_score(tested):
+        return f"the {n} strongest {tested.noun}s"
+    return f"the {n} {tested.noun}s most for {name('the answer' if tested.answer is not None else tested.target)}"
 
 
 def _listed(words: list[str]) -> str:
@@ -190,9 +203,11 @@ def other_responses(attribution: Attribution) -> list[str]:
     for response in others[:_MOST_OTHERS]:
         found = attribution.of(response.name)
         scale = scale_of(found)
-        words = ", ".join(f"{inline(word.text)} {scale.signed(word.score)}" for word in strongest(found, _MOST_NAMED))
+        words = ", ".join(
+            f"“{isolated(word.text)}” {scale.signed(word.score)}" for word in strongest(found, _MOST_NAMED)
+        )
         care = "" if found.verdict.reliable else " (read with care)"
-        lines.append(f"{inline(response.title)}: {response.link} {amount(response.value)}; {words}{care}")
+        lines.append(f"{titled(found)}: {response.link} {amount(response.value)}; {words}{care}")
     left = len(others) - len(lines)
     return [*lines, f"and {left:,} more"] if left else lines
 

@@ -1,5 +1,6 @@
 """Attributions as matplotlib figures, without pyplot and its global state."""
 
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,7 +10,8 @@ from mase.errors import MissingDependencyError, OptionError
 from mase.render.cells import shortened
 from mase.render.facts import measured, stated
 from mase.render.palette import BLUE, NEUTRAL, RED, error95, has_intervals, is_significant, is_unsigned, strongest
-from mase.render.pieces import inline, labelled
+from mase.render.pieces import inline, isolated, labelled
+from mase.scalars import is_integer
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,7 +20,9 @@ __all__ = ["bar_chart"]
 
 # Inches: the height of a row of text at matplotlib's default size, and of title and axis together.
 _ROW, _FRAME = 0.27, 1.1
-_LONGEST_WORD, _LONGEST_ANSWER = 30, 60
+_LONGEST_WORD, _LONGEST_LABEL, _LONGEST_ANSWER = 30, 50, 60
+# Letters of a line of text that fit into the width.
+_LINE = 75
 
 
 def bar_chart(attribution: Attribution, k: int = 20) -> "Figure":
@@ -34,7 +38,7 @@ def bar_chart(attribution: Attribution, k: int = 20) -> "Figure":
     MissingDependencyError
         If matplotlib is not installed.
     """
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+    if not is_integer(k) or k < 1:
         raise OptionError(f"k is {k!r}, expected an integer >= 1")
     try:
         from matplotlib.figure import Figure
@@ -56,15 +60,14 @@ def bar_chart(attribution: Attribution, k: int = 20) -> "Figure":
         error_kw={"ecolor": "#555555", "elinewidth": 1.2, "capsize": 2.5},
         height=0.7,
     )
-    axes.set_yticks(
-        positions, [shortened(labelled(attribution, word), _LONGEST_WORD) for word in words], parse_math=False
-    )
+    labels = [isolated(shortened(labelled(attribution, word), _LONGEST_WORD)) for word in words]
+    axes.set_yticks(positions, labels, parse_math=False)
     axes.margins(y=0.02)
     axes.invert_yaxis()
     axes.axvline(0, color="#555555", linewidth=0.8)
     axes.tick_params(axis="y", length=0)
     axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.set_xlabel(measured(attribution), parse_math=False)
+    axes.set_xlabel(fill(measured(attribution), _LINE), parse_math=False)
     axes.set_title(_title(attribution), loc="left", fontsize="medium", parse_math=False)
     return figure
 
@@ -72,5 +75,6 @@ def bar_chart(attribution: Attribution, k: int = 20) -> "Figure":
 def _title(attribution: Attribution) -> str:
     """Return the prediction, or the answer."""
     if attribution.answer is not None:
-        return f"answer: {shortened(inline(attribution.answer.text), _LONGEST_ANSWER)}"
-    return f"predicted {inline(attribution.prediction.label)} {stated(attribution.prediction)}"
+        return f"answer: {isolated(shortened(inline(attribution.answer.text), _LONGEST_ANSWER))}"
+    label = isolated(shortened(inline(attribution.prediction.label), _LONGEST_LABEL))
+    return f"predicted {label} {stated(attribution.prediction)}"

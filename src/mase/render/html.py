@@ -5,9 +5,10 @@ its own style sheet, by checksum.
 """
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
+from types import MappingProxyType
 
 from markupsafe import Markup
 
@@ -17,7 +18,7 @@ from mase.render.facts import origin
 from mase.render.legend import how_to_read, legend
 from mase.render.meanings import meaning
 from mase.render.numbers import counted, share
-from mase.render.pieces import isolated, model_name
+from mase.render.pieces import inline, isolated, model_name
 from mase.render.shades import shading
 from mase.render.templates import checksum, resource, templates
 from mase.render.views import View, view_of
@@ -29,6 +30,8 @@ _PACKAGE = "mase.render"
 _MANY_WORDS = 1500
 # Characters of a text in the list of texts.
 _BEGINNING = 40
+# Messages of failures, and numbers of texts with the same one, that a page names.
+_MOST_REASONS, _MOST_NUMBERS = 20, 10
 # Parts of an answer for which sources are shaded where the answers are not known beforehand.
 _MOST_PARTS = 12
 # Dark colours, in the sheet of the page, take the place of light ones, and so come after the palettes.
@@ -41,7 +44,12 @@ PALETTES = (
 )
 
 
-def page(attributions: Iterable[Attribution], *, numbers: Sequence[int] | None = None, n_failed: int = 0) -> str:
+def page(
+    attributions: Iterable[Attribution],
+    *,
+    numbers: Sequence[int] | None = None,
+    failures: Mapping[int, str] = MappingProxyType({}),
+) -> str:
     """Return a self-contained HTML page of the attributions, one below the other.
 
     Parameters
@@ -50,11 +58,11 @@ def page(attributions: Iterable[Attribution], *, numbers: Sequence[int] | None =
         The attributions.
     numbers
         Numbers of their texts, if some texts are missing; 1, 2, ... by default.
-    n_failed
-        Number of texts of the same run that could not be explained, which the page mentions.
+    failures
+        Numbers of the texts of the same run that could not be explained, and why, which the page lists.
     """
     shown = list(attributions)
-    several = len(shown) + n_failed > 1
+    several = len(shown) + len(failures) > 1
     text_numbers = range(1, len(shown) + 1) if numbers is None else numbers
     hints = sum(len(attribution.word_scores) for attribution in shown) <= _MANY_WORDS
     classes = list(dict.fromkeys(attribution.prediction.label for attribution in shown)) if several else []
@@ -73,10 +81,9 @@ def page(attributions: Iterable[Attribution], *, numbers: Sequence[int] | None =
             title=_title(shown),
             style=Markup(sheet),
             style_hash=checksum(sheet),
-            legend=legend(
-                frozenset().union(*(view.marks for view in views)), "answer" if _are_answers(shown) else "class"
-            ),
-            missing=f"{counted(n_failed, 'more text')} could not be explained." if n_failed else "",
+            legend=legend(frozenset().union(*(view.marks for view in views)), _explained(shown)),
+            missing=f"{counted(len(failures), 'more text')} could not be explained." if failures else "",
+            reasons=_reasons(failures),
             several=several and views,
             verdicts=_verdicts(n_reliable, len(views)),
             palettes=PALETTES,
@@ -88,6 +95,19 @@ def page(attributions: Iterable[Attribution], *, numbers: Sequence[int] | None =
             origins=list(dict.fromkeys(" · ".join(origin(attribution)) for attribution in shown)),
         )
     )
+
+
+def _reasons(failures: Mapping[int, str]) -> list[str]:
+    """Return the messages of failures, each with the numbers of its texts."""
+    texts = defaultdict[str, list[int]](list)
+    for number, message in failures.items():
+        texts[message].append(number)
+    lines = []
+    for message, numbers in list(texts.items())[:_MOST_REASONS]:
+        more = f" and {len(numbers) - _MOST_NUMBERS:,} more" if len(numbers) > _MOST_NUMBERS else ""
+        named = ", ".join(f"{number:,}" for number in numbers[:_MOST_NUMBERS])
+        lines.append(f"{'Text' if len(numbers) == 1 else 'Texts'} {named}{more}: {inline(message)}")
+    return lines + ([f"and {len(texts) - _MOST_REASONS:,} more messages"] if len(texts) > _MOST_REASONS else [])
 
 
 def _verdicts(n_reliable: int, n: int) -> str:
@@ -118,8 +138,8 @@ def _filters(views: Sequence[View]) -> str:
     return "".join(rules) if len(groups) > 1 else ""
 
 
-def _lists(views: Sequence[View], attributions: Sequence[Attribution]) -> list[tuple[str, list[tuple[View, str]]]]:
-    """Return lists of the texts in several orders; each entry says by what it is ordered."""
+def _lists(views: Sequence[View], attributions: Sequence[Attribution]) -> list[tuple[str, list[tuple[View, str, str]]]]:
+    """Return lists of the texts in several orders; each entry has a name, and says by what it is ordered."""
     both = list(zip(views, attributions, strict=True))
     likely = sorted(both, key=lambda pair: -_number(pair[1].prediction))
     fitting = sorted(both, key=lambda pair: math.inf if pair[1].r2 is None else pair[1].r2)
@@ -129,9 +149,9 @@ def _lists(views: Sequence[View], attributions: Sequence[Attribution]) -> list[t
         return "unknown" if a.r2 is None else share(a.r2)
 
     return [
-        ("text", [(view, f"{names[view.number]}: {_beginning(a)}") for view, a in both]),
-        ("probability", [(view, f"{names[view.number]} {view.probability}") for view, _ in likely]),
-        ("fit", [(view, f"{names[view.number]}, R² {fit(a)}") for view, a in fitting]),
+        ("text", [(view, f"{names[view.number]}:", _beginning(a)) for view, a in both]),
+        ("probability", [(view, names[view.number], view.probability) for view, _ in likely]),
+        ("fit", [(view, f"{names[view.number]},", f"R² {fit(a)}") for view, a in fitting]),
     ]
 
 
@@ -142,7 +162,7 @@ def _number(prediction: Prediction) -> float:
 
 def _beginning(attribution: Attribution) -> str:
     text = attribution.text if attribution.answer is None else attribution.answer.text
-    return isolated(" ".join(text[:_BEGINNING].split()))
+    return inline(" ".join(text[:_BEGINNING].split()))
 
 
 def write_page(
@@ -150,7 +170,7 @@ def write_page(
     path: str | PathLike[str],
     *,
     numbers: Sequence[int] | None = None,
-    n_failed: int = 0,
+    failures: Mapping[int, str] = MappingProxyType({}),
 ) -> str:
     """Return the `page` of the attributions, and write it to `path` atomically.
 
@@ -159,7 +179,7 @@ def write_page(
     DataError
         If the file cannot be written.
     """
-    content = page(attributions, numbers=numbers, n_failed=n_failed)
+    content = page(attributions, numbers=numbers, failures=failures)
     write_text(path, content)
     return content
 
@@ -200,6 +220,13 @@ def _answer_style(views: Sequence[View]) -> str:
     """Return the style sheet of the answers among some views; nothing if there are none."""
     counts = [view.answer.n_chosen for view in views if view.answer is not None]
     return answer_style(max(counts)) if counts else ""
+
+
+def _explained(attributions: Sequence[Attribution]) -> str:
+    """Return a word for what is explained: an answer, a value or a class."""
+    if _are_answers(attributions):
+        return "answer"
+    return "value" if attributions and all(one.prediction.values for one in attributions) else "class"
 
 
 def _are_answers(attributions: Sequence[Attribution]) -> bool:

@@ -28,9 +28,10 @@ def heading(marks: frozenset[str], noun: str = "word") -> Markup:
 def legend(marks: frozenset[str], explained: str = "class") -> Markup:
     """Return paragraphs that explain these marks and no others; nothing if there are none.
 
-    `explained` is a word for what has a probability.
+    `explained` is a word for what has a probability, such as a class, or "value".
     """
-    keys = [f"{_KEYS[mark]} {explained}" for mark in _KEYS if mark in marks]
+    number = explained if explained == "value" else f"probability of the {explained}"
+    keys = [f"{_KEYS[mark]} {number}" for mark in _KEYS if mark in marks]
     insignificant = [tag for mark, tag in _INSIGNIFICANT.items() if mark in marks]
     if insignificant:
         words = ("not underlined",) if len(insignificant) == 1 else ("not", "underlined")
@@ -38,7 +39,7 @@ def legend(marks: frozenset[str], explained: str = "class") -> Markup:
         keys.append(f"{shown}: the 95 % interval includes 0 (not significant)")
     keys += [_UNREAD] if "unread" in marks else []
     spans = " ".join(f"<span>{key}</span>" for key in keys)
-    plain = " ".join(f"<span>{_PLAIN[mark]}</span>" for mark in _PLAIN if mark in marks)
+    plain = " ".join(f"<span>{_PLAIN[mark].format(explained)}</span>" for mark in _PLAIN if mark in marks)
     paragraphs = [("'legend plain'", plain), ("legend", spans)]
     return Markup("".join(f"<p class={name}>{content}</p>" for name, content in paragraphs if content))
 
@@ -59,7 +60,7 @@ def how_to_read(attributions: Sequence[Attribution], *, hints: bool) -> Iterator
             f"Shades are relative to the strongest {noun} of each text; {noun}s below a tenth of its score are not "
             "marked."
         )
-    intervals = any(has_intervals(attribution) and attribution.word_scores for attribution in attributions)
+    intervals = any(map(has_intervals, attributions))
     if any(attribution.word_scores for attribution in attributions):
         width = " and half the width of its 95 % interval" if intervals else ""
         yield f"Point at a {'' if hints else 'marked '}{noun} to see its score{width}."
@@ -81,12 +82,12 @@ def how_to_read(attributions: Sequence[Attribution], *, hints: bool) -> Iterator
 
 _SIDES = {"for": "<b d>for</b>", "against": "<i d>against</i>"}
 _KEYS = {
-    "for": "<b e>solid line</b>: increases the probability of the",
-    "against": "<i e>dashed line</i>: decreases the probability of the",
+    "for": "<b e>solid line</b>: increases the",
+    "against": "<i e>dashed line</i>: decreases the",
 }
 _INSIGNIFICANT = {"insignificant for": "b", "insignificant against": "i"}
 _UNREAD = "<s>grey</s>: not read by the model"
 _PLAIN = {
-    "strong": "<b e>shaded</b>: matters to the class, in either direction",
+    "strong": "<b e>shaded</b>: matters to the {}, in either direction",
     "arbitrary": "<b e>shaded</b>: has a high score, which says nothing about the word",
 }

@@ -60,14 +60,15 @@ def _prediction(attribution: Attribution) -> str:
     if attribution.answer is not None:
         return shortened(isolated(attribution.answer.text), _LONGEST_ANSWER)
     predicted = attribution.prediction
-    return f"{shortened(inline(predicted.label), _LONGEST_LABEL)} {stated(predicted)}"
+    return f"{isolated(shortened(inline(predicted.label), _LONGEST_LABEL))} {stated(predicted)}"
 
 
 def _words(attribution: Attribution) -> str:
     """Return the strongest words that displays mark, with their scores."""
     scale = scale_of(attribution)
     marked = [word for word in strongest(attribution, _WORDS) if scale.level(word, 1) and is_significant(word)]
-    words = [f"{shortened(labelled(attribution, word), _LONGEST_WORD)} {scale.signed(word.score)}" for word in marked]
+    labels = [isolated(shortened(labelled(attribution, word), _LONGEST_WORD)) for word in marked]
+    words = [f"{label} {scale.signed(word.score)}" for label, word in zip(labels, marked, strict=True)]
     other = "" if attribution.title == attribution.prediction.label else f"for {titled(attribution)}: "
     return other + (", ".join(words) or f"no {attribution.noun} for or against")
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 
 from mase.attribution import Attribution
-from mase.render.palette import has_intervals, is_unsigned
+from mase.render.palette import are_estimates, is_unsigned
 
 __all__ = ["link_meaning", "meaning"]
 
@@ -31,7 +31,7 @@ _ROUNDING = 1e-4
 def link_meaning(attribution: Attribution) -> str | None:
     """Return what the name of the link means; None for a probability or value, and for scores that are no estimates."""
     answered = attribution.answer is not None
-    if not has_intervals(attribution) or (attribution.prediction.values and not answered):
+    if not are_estimates(attribution) or (attribution.prediction.values and not answered):
         return None
     if attribution.responses[0].against is not None:
         return _CONTRAST_MEANINGS.get(attribution.link, f"{attribution.link}: the difference between both")
@@ -64,7 +64,7 @@ def meaning(attributions: Iterable[Attribution]) -> list[str]:
 
 def _score_meaning(attribution: Attribution) -> str:
     noun = attribution.noun
-    if not has_intervals(attribution):
+    if not are_estimates(attribution):
         return f"the scores of this method say nothing about the {noun}s: they are a baseline for comparisons"
     if is_unsigned(attribution):
         return (

@@ -17,8 +17,10 @@ __all__ = [
     "SHADES",
     "Z95",
     "Scale",
+    "are_estimates",
     "error95",
     "has_intervals",
+    "is_by_score",
     "is_significant",
     "is_unsigned",
     "scale_of",
@@ -43,15 +45,20 @@ def error95(word: Word) -> float | None:
     return None if word.standard_error is None else Z95 * word.standard_error
 
 
-def has_intervals(attribution: Attribution) -> bool:
-    """Return whether the scores are estimates and so have intervals; True for an attribution without words."""
+def are_estimates(attribution: Attribution) -> bool:
+    """Return whether the scores are estimates, exact ones included; True for an attribution without words."""
     errors = attribution.responses[0].standard_errors
     return not errors or any(error is not None for error in errors)
 
 
+def has_intervals(attribution: Attribution) -> bool:
+    """Return whether a score has an interval. Exact scores, and those that are not estimates, have none."""
+    return any(attribution.responses[0].standard_errors)
+
+
 def is_unsigned(attribution: Attribution) -> bool:
     """Return whether the sign of the scores has no meaning."""
-    return not (attribution.signed and has_intervals(attribution))
+    return not (attribution.signed and are_estimates(attribution))
 
 
 def strongest(attribution: Attribution, k: int) -> tuple[Word, ...]:
@@ -59,8 +66,12 @@ def strongest(attribution: Attribution, k: int) -> tuple[Word, ...]:
 
     If the method orders words otherwise than by their scores, they are the first words of that order.
     """
-    by_score = np.array_equal(attribution.order, ranking(attribution.scores))
-    return attribution.top(k, by="magnitude" if by_score else "order")
+    return attribution.top(k, by="magnitude" if is_by_score(attribution) else "order")
+
+
+def is_by_score(attribution: Attribution) -> bool:
+    """Return whether the method orders words by their scores, those that are most for the target first."""
+    return np.array_equal(attribution.order, ranking(attribution.scores))
 
 
 def is_significant(word: Word) -> bool:
@@ -73,7 +84,8 @@ def is_significant(word: Word) -> bool:
 class Scale:
     """The scale of one text: its largest absolute score, and the number of decimals that shows three digits of it.
 
-    `decimals` is None for very small or very large scores, which are shown with an exponent.
+    `decimals` is None for very small or very large scores, which are shown with an exponent. `intervals` says whether
+    the scores of the text have intervals.
 
     Examples
     --------
@@ -84,12 +96,13 @@ class Scale:
 
     maximum: float
     decimals: int | None
+    intervals: bool = True
 
     @classmethod
-    def of(cls, maximum: float) -> Self:
+    def of(cls, maximum: float, *, intervals: bool = True) -> Self:
         """Return the scale of scores of at most this absolute value."""
         digits = 2 - math.floor(math.log10(maximum)) if maximum else 3
-        return cls(maximum, max(0, digits) if -3 <= digits <= 5 else None)
+        return cls(maximum, max(0, digits) if -3 <= digits <= 5 else None, intervals)
 
     def level(self, word: Word, levels: int) -> int:
         """Return the strength of a word from 1 to `levels`, or 0 if it is not marked."""
@@ -118,10 +131,11 @@ class Scale:
 
     def interval(self, word: Word, between: str = " ± ") -> str:
         """Return a word's score and half the width of its 95 % interval, if it has one."""
-        error = error95(word)
+        error = error95(word) if self.intervals else None
         return self.signed(word.score) + ("" if error is None else f"{between}{self.error(error)}")
 
 
 def scale_of(attribution: Attribution) -> Scale:
     """Return the scale of one text."""
-    return Scale.of(max(map(abs, attribution.responses[0].scores), default=0.0))
+    largest = max(map(abs, attribution.responses[0].scores), default=0.0)
+    return Scale.of(largest, intervals=has_intervals(attribution))

@@ -33,7 +33,7 @@ from mase.render.palette import (
     NEUTRAL,
     RED,
     Scale,
-    has_intervals,
+    are_estimates,
     is_significant,
     is_unsigned,
     scale_of,
@@ -202,10 +202,11 @@ def _prediction(attribution: Attribution, marker: _Marker) -> Text:
     a = attribution
     if a.answer is not None:
         return headline(a)
-    line = Text.assemble((inline(a.prediction.label), "bold"), f" {stated(a.prediction)}")
-    others = [f" · {label} {number}" for label, number, _ in top_classes(a, 3) if label != inline(a.prediction.label)]
+    line = Text.assemble((isolated(a.prediction.label), "bold"), f" {stated(a.prediction)}")
+    predicted = inline(a.prediction.label)
+    others = [f" · {isolated(label)} {number}" for label, number, _ in top_classes(a, 3) if label != predicted]
     line.append("".join(others), _FAINT)
-    if not has_intervals(a):
+    if not are_estimates(a):
         return line.append("   scores that are not estimates, for ").append(titled(a), "bold")
     if marker.unsigned:
         return line.append(f"   {a.noun}s that ").append("matter", _STRONG[0]).append(" to ").append(titled(a), "bold")
@@ -254,7 +255,7 @@ def _headline(attribution: Attribution) -> str:
     a = attribution
     if a.answer is not None:
         return headline(a).plain
-    predicted = f"predicted {inline(a.prediction.label)} {stated(a.prediction)}"
+    predicted = f"predicted {isolated(a.prediction.label)} {stated(a.prediction)}"
     return f"Attribution for {titled(a)} by {model_name(a.model.get('name'))}: {predicted}"
 
 

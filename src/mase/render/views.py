@@ -8,6 +8,7 @@ from markupsafe import Markup
 from mase.attribution import Attribution, Verdict, Word
 from mase.render.answers import AnswerView, answer_view
 from mase.render.bars import bars
+from mase.render.cells import shortened
 from mase.render.facts import (
     cost_facts,
     cut_off,
@@ -19,7 +20,6 @@ from mase.render.facts import (
     other_responses,
     quality_facts,
     stated,
-    titled,
     top_classes,
     unit,
     zoomed_facts,
@@ -30,6 +30,7 @@ from mase.render.palette import (
     FAINT_SHADES,
     SHADES,
     Scale,
+    are_estimates,
     has_intervals,
     is_significant,
     is_unsigned,
@@ -42,6 +43,7 @@ from mase.render.windows import window_lines
 __all__ = ["View", "view_of"]
 
 _TOP_CLASSES = 4
+_LONGEST_NAME = 80
 _UNREAD_SHOWN = 4000
 
 
@@ -68,12 +70,16 @@ class View:
     ----------
     number
         Number of the text on a page of several; 0 on a page of one.
+    against
+        The class that the target is compared with; empty if there is none.
     marks
         Names of the marks in the text, which `legend` explains.
     group
         Number of the predicted class on a page of several texts, by which it can be filtered.
     answer
         The answer of a language model with its sources; None for other attributions.
+    every_word
+        All words in reading order, if `words` are not all and the page is small.
     zoom, zoomed
         Which units are explained word by word, and the view of these words; empty and None if none are.
     """
@@ -84,6 +90,7 @@ class View:
     predicted: str
     probability: str
     target: str
+    against: str
     other_target: bool
     heading: Markup
     unsigned: bool
@@ -91,7 +98,9 @@ class View:
     marks: frozenset[str]
     text: Markup
     classes: Sequence[_ClassRow]
+    n_more_classes: int
     words: Sequence[_WordRow]
+    every_word: Sequence[_WordRow]
     pairs: Sequence[str]
     others: Sequence[str]
     evidence: Sequence[str]
@@ -145,6 +154,7 @@ def view_of(
     shown = pieces(a, longest_unread=_UNREAD_SHOWN)
     marks = frozenset(mark for piece in shown for mark in _marks(a, piece, scale))
     zoomed = None if a.zoomed is None else view_of(a.zoomed, hints=hints)
+    classes, listed = _class_rows(a), _word_rows(a, strongest(a, _n_listed(len(a.words))), scale)
     first = next((piece.unit for piece in shown if piece.unit is not None), None)
 
     def attributes(piece: Piece) -> Markup:
@@ -157,7 +167,8 @@ def view_of(
         verdict=replace(verdict, reasons=tuple(map(inline, verdict.reasons))),
         predicted=inline(a.prediction.label),
         probability=stated(a.prediction),
-        target=titled(a),
+        target=shortened(inline(a.target), _LONGEST_NAME),
+        against=shortened(inline(a.responses[0].against or ""), _LONGEST_NAME),
         other_target=a.prediction.probability is not None and a.target != a.prediction.label,
         heading=heading(marks, a.noun),
         unsigned=is_unsigned(a),
@@ -166,15 +177,17 @@ def view_of(
         text=Markup("").join(
             _piece(piece, scale, hints=hints, button=_button(piece, first) if buttons else "") for piece in shown
         ),
-        classes=_class_rows(a),
-        words=_word_rows(a, strongest(a, _n_listed(len(a.words))), scale),
+        classes=classes,
+        n_more_classes=len(a.prediction.probabilities or a.prediction.values) - len(classes),
+        words=listed,
+        every_word=_word_rows(a, a.word_scores, scale) if hints and len(a.words) > len(listed) else [],
         pairs=[
             f"{line[0].upper()}{line[1:]}." for line in (*interaction_line(a, isolated), *effect_lines(a, isolated))
         ],
         others=other_responses(a),
         evidence=[f"{fact[0].upper()}{fact[1:]}." for fact in evidence_facts(a, isolated)],
         facts=[f"scores: {unit(a)}", *quality_facts(a), *cost_facts(a)],
-        cut=cut_off(a),
+        cut=_cut(a, marks),
         windows=window_lines(a),
         notes=[inline(note.message) for note in other_notes(a)],
         noun=a.noun,
@@ -187,6 +200,14 @@ def view_of(
     )
 
 
+def _cut(attribution: Attribution, marks: frozenset[str]) -> str | None:
+    """Return a sentence on what the model read, and how a text with these marks shows the rest; None if it read all."""
+    cut = cut_off(attribution)
+    if cut is None:
+        return None
+    return f"{cut[0].upper()}{cut[1:]}{', and not what is grey' if 'unread' in marks else ''}."
+
+
 def _marks(attribution: Attribution, piece: Piece, scale: Scale) -> Iterator[str]:
     """Yield the names of the marks of a piece, which `legend` explains."""
     word = piece.word
@@ -195,7 +216,7 @@ def _marks(attribution: Attribution, piece: Piece, scale: Scale) -> Iterator[str
     if word is None or not scale.level(word, len(SHADES)):
         return
     side = "for" if word.score > 0 else "against"
-    if not has_intervals(attribution):
+    if not are_estimates(attribution):
         yield "arbitrary"
     elif is_unsigned(attribution):
         yield "strong"

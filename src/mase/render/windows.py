@@ -3,7 +3,7 @@
 from mase.attribution import Attribution
 from mase.render.facts import stated
 from mase.render.numbers import amount, share
-from mase.render.pieces import inline
+from mase.render.pieces import isolated
 
 __all__ = ["window_lines"]
 
@@ -21,8 +21,8 @@ def window_lines(attribution: Attribution) -> list[str]:
         response = window.of(attribution.target)
         fit = "" if response.r2 is None else f", R² {share(response.r2)}"
         lines.append(
-            f"window {number}, {inline(window.field)} {window.start:,} to {window.end:,}: "
-            f"{inline(window.prediction.label)} {stated(window.prediction)}, {attribution.link} "
+            f"window {number}, {isolated(window.field)} {window.start:,} to {window.end:,}: "
+            f"{isolated(window.prediction.label)} {stated(window.prediction)}, {attribution.link} "
             f"{amount(response.value)}{fit}{', decides' if response.decides else ''}"
         )
     return lines

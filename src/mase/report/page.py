@@ -15,7 +15,7 @@ from mase.render.templates import checksum, resource, templates
 from mase.report.answers import CitedAnswer
 from mase.report.entries import FAILED, LOW_CONFIDENCE, NOTED, WRONG, Entry, shortened
 from mase.report.rows import Limits
-from mase.report.sections import class_sections, difference_lists, facts, rules, spreads, verdict
+from mase.report.sections import class_sections, difference_lists, facts, none_found, rules, spreads, verdict
 from mase.report.workbench import Workbench
 from mase.summary.summary import Summary
 
@@ -101,6 +101,8 @@ def _rendered(
     run = summary.run
     asked = run.manifest.asked
     answers = any(view.answer is not None for view in first)
+    probabilities = any(found.probability is not None for found in summary.predictions)
+    explained = "answer" if answers else "class" if probabilities or not summary.predictions else "value"
     content = (
         templates(_PACKAGE)
         .get_template("report.html")
@@ -129,8 +131,9 @@ def _rendered(
                 if c.label != c.prediction
             ][:_MOST_LINES],
             differences=difference_lists(summary, limits),
+            none_found=none_found(summary),
             settings=summary.settings,
-            probabilities=any(found.probability is not None for found in summary.predictions),
+            probabilities=probabilities,
             group_column=shortened(summary.settings.group_column or ""),
             rules=[rule for rule in rules(summary) if rule],
             origin=list(_origin(summary)),
@@ -139,7 +142,7 @@ def _rendered(
             workbench=workbench,
             complete=summary.overview.n_texts == len(run),
             first=first,
-            legend=legend(_MARKS, "answer" if answers else "class"),
+            legend=legend(_MARKS, explained),
             answers=answers,
             no_answer=CitedAnswer("", ()),
         )

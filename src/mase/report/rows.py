@@ -18,6 +18,7 @@ __all__ = [
     "group_line",
     "phrase_line",
     "push_line",
+    "room",
     "row_list",
     "share",
     "word_line",
@@ -71,11 +72,12 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class RowList:
-    """A list of rows; `n_cut` of the summary's rows are not shown."""
+    """A list of rows; `n_cut` of the summary's rows are not shown, and `empty` says why there is none."""
 
     title: str
     rows: tuple[Row, ...]
     n_cut: int
+    empty: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +135,19 @@ def group_line(found: GroupDifference, scale: Scale) -> Line:
     return Line(found.word, found.difference, found.low, found.high, cells, found.examples)
 
 
-def row_list(title: str, lines: Sequence[Line], scale: Scale, limits: Limits) -> RowList:
-    """Return a list of rows whose bars have one scale."""
-    bars = _Bars.around(lines)
+def row_list(
+    title: str, lines: Sequence[Line], scale: Scale, limits: Limits, *, within: float = 0.0, empty: str = ""
+) -> RowList:
+    """Return a list of rows whose bars have one scale; lists with the same `within` have the same one."""
+    bars = _Bars.around(lines, within)
     rows = tuple(_row(line, bars, scale, limits) for line in lines[: limits.rows])
-    return RowList(title, rows, len(lines) - len(rows))
+    return RowList(title, rows, len(lines) - len(rows), empty)
+
+
+def room(lines: Iterable[Line]) -> float:
+    """Return the distance from end to end of the bars of some lines and their whiskers."""
+    values = [0.0, *(value for line in lines for value in (line.value, line.low, line.high))]
+    return max(values) - min(values)
 
 
 def share(value: float) -> str:
@@ -161,10 +171,10 @@ class _Bars:
     width: float
 
     @classmethod
-    def around(cls, lines: Iterable[Line]) -> "_Bars":
-        values = [0.0, *(value for line in lines for value in (line.value, line.low, line.high))]
-        spread = max(values) - min(values) or 1.0
-        return cls(1 - 98 * min(values) / spread, 98 / spread)
+    def around(cls, lines: Sequence[Line], within: float) -> "_Bars":
+        spread = max(within, room(lines)) or 1.0
+        lowest = min([0.0, *(min(line.value, line.low) for line in lines)])
+        return cls(1 - 98 * lowest / spread, 98 / spread)
 
     def of(self, value: float, low: float, high: float) -> tuple[str, str]:
         """Return the paths of a bar and its whisker, which has ends high enough to see."""

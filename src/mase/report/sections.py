@@ -1,6 +1,6 @@
 """The sections of the report: verdict, trust, classes, wrong and uncertain predictions, groups, and the rules."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -9,8 +9,19 @@ from mase.render.numbers import at_least, counted, percent, percent_of_all
 from mase.render.numbers import share as two_decimals
 from mase.render.palette import Scale
 from mase.report.entries import shortened
-from mase.report.rows import Limits, Line, RowList, group_line, phrase_line, push_line, row_list, share, word_line
-from mase.summary.effects import GroupDifference, PhraseEffect, PushDifference, WordEffect
+from mase.report.rows import (
+    Limits,
+    Line,
+    RowList,
+    group_line,
+    phrase_line,
+    push_line,
+    room,
+    row_list,
+    share,
+    word_line,
+)
+from mase.summary.effects import Direction, GroupDifference, PhraseEffect, PushDifference, WordEffect
 from mase.summary.overview import Distribution
 from mase.summary.summary import Summary
 
@@ -21,6 +32,7 @@ __all__ = [
     "class_sections",
     "difference_lists",
     "facts",
+    "none_found",
     "rules",
     "spreads",
     "verdict",
@@ -145,7 +157,7 @@ def class_sections(summary: Summary, limits: Limits) -> list[ClassSection]:
     phrases = _by(summary.phrases, lambda found: found.response)
     predicted = {found.prediction: found for found in summary.predictions}
     names = list(dict.fromkeys([*(name for name in predicted if name in words), *words, *phrases, *predicted]))
-    sections = []
+    sections, none = [], none_found(summary)
     for number, name in enumerate(names[: limits.lists], 1):
         effects = [*words.get(name, []), *phrases.get(name, [])]
         scale = Scale.of(max((abs(found.effect) for found in effects), default=0.0))
@@ -156,22 +168,57 @@ def class_sections(summary: Summary, limits: Limits) -> list[ClassSection]:
             said = f"{texts} {of_all}"
             if found.probability is not None:
                 said = f"{texts} predicted {of_all}, mean probability {percent(found.probability)}"
-        lists = (
-            *_sides(words.get(name, []), "Words", scale, limits),
-            *_sides(phrases.get(name, []), "Phrases", scale, limits),
+        tables = {
+            "words": _by_side(words.get(name, []), scale),
+            "phrases": _by_side(phrases.get(name, []), scale),
+        }
+        within = max(room(lines) for sides in tables.values() for lines in sides.values())
+        lists = tuple(
+            shown
+            for table, sides in tables.items()
+            for shown in _sides(sides, table, scale, limits, within, none[table])
         )
         sections.append(ClassSection(f"class-{number}", shortened(name), said, lists))
     return sections
 
 
+def none_found(summary: Summary) -> dict[str, str]:
+    """Return for each table what to say if it has no row: that nothing passes the test, or that nothing was tested."""
+    least, n_tested = summary.settings.min_texts, {family.table: family.n_tested for family in summary.families}
+    return {
+        table: f"No {noun} passes the test." if n_tested.get(table) else f"No {noun} occurs in {least:,} {where}."
+        for table, (noun, where) in _TESTED_IN.items()
+    }
+
+
+# By table: what is tested, and in which texts it has to occur.
+_TESTED_IN = {
+    "words": ("word", "texts"),
+    "phrases": ("phrase", "texts"),
+    "wrong": ("word", "wrong predictions of one class"),
+    "low_confidence": ("word", "predictions of one class with a low confidence"),
+    "groups": ("word", "texts of a group and as many others"),
+}
+
+
+_SIDES: dict[Direction, str] = {"towards": "towards", "away": "away from"}
+
+
 def _sides(
-    effects: Sequence[WordEffect] | Sequence[PhraseEffect], what: str, scale: Scale, limits: Limits
+    lines: Mapping[Direction, Sequence[Line]], table: str, scale: Scale, limits: Limits, within: float, empty: str
 ) -> list[RowList]:
-    sides = (("towards", f"{what} towards"), ("away", f"{what} away from"))
     return [
-        row_list(title, [_effect_line(found, scale) for found in effects if found.direction == side], scale, limits)
-        for side, title in sides
+        row_list(f"{table.capitalize()} {side}", lines[direction], scale, limits, within=within, empty=empty)
+        for direction, side in _SIDES.items()
     ]
+
+
+def _by_side(effects: Sequence[WordEffect] | Sequence[PhraseEffect], scale: Scale) -> dict[Direction, list[Line]]:
+    """Return the lines of effects towards a class and away from it."""
+    sides: dict[Direction, list[Line]] = {direction: [] for direction in _SIDES}
+    for found in effects:
+        sides[found.direction].append(_effect_line(found, scale))
+    return sides
 
 
 def _effect_line(found: WordEffect | PhraseEffect, scale: Scale) -> Line:
@@ -208,14 +255,16 @@ def rules(summary: Summary) -> list[str]:
     """Return sentences on how the words of the lists were chosen."""
     settings, overview = summary.settings, summary.overview
     tested = ", ".join(
-        f"{found.n_found:,} of {found.n_tested:,} {found.table.replace('_', ' ')}" for found in summary.families
+        f"{found.n_found:,} of {found.n_tested:,} {found.table.replace('_', ' ')}"
+        for found in summary.families
+        if found.n_tested
     )
     return [
         "Words are merged by case: “Film” and “film” are one word. Common words are not left out.",
         f"A word is in a list if it occurs in at least {counted(settings.min_texts, 'text')} and its effect differs "
         "from 0 and from the mean of its texts. "
         f"At most {share(settings.false_discovery_rate)} of the rows of a table are there by chance (false discovery "
-        f"rate). Found of tested: {tested}." if tested else "",
+        f"rate). Found of tested: {tested or 'none were tested'}.",
         f"A repeated text counts once: {overview.n_distinct:,} of {counted(overview.n_explained, 'explained text')} "
         "differ from each other." if overview.n_distinct != overview.n_explained else "",
         "The effect of a word is its mean score over its occurrences in a text, then over the texts. Its 95 % interval "

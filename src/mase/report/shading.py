@@ -38,7 +38,7 @@ class Shading:
     @property
     def scale(self) -> Scale:
         """The scale of the text, by which its scores are formatted."""
-        return Scale(0.0, self.decimals)
+        return Scale(0.0, self.decimals, not len(self.words) or bool(np.any(self.words[:, 3] >= 0)))
 
     def packed(self) -> str:
         """Return the integers of all words, separated by spaces."""
@@ -56,7 +56,8 @@ def shading(text: str, starts: Ints, ends: Ints, scores: Floats, errors: Floats)
         Spans of the words in the text `(w,)`. What lies outside is left out; if two words overlap, the second starts
         where the first ends.
     scores, errors
-        Scores and standard errors `(w,)`; the error is NaN if a score is not an estimate.
+        Scores and standard errors `(w,)`; the error is NaN if a score is not an estimate. If all errors are 0, the
+        scores are exact and have no interval.
     """
     order = np.argsort(starts, kind="stable")
     ends = np.minimum(ends[order], len(text))
@@ -66,6 +67,7 @@ def shading(text: str, starts: Ints, ends: Ints, scores: Floats, errors: Floats)
     starts, ends = starts[kept], ends[kept]
     scores = np.nan_to_num(scores[order][kept], posinf=0.0, neginf=0.0)
     errors = Z95 * np.minimum(errors[order][kept], _LARGEST_ERROR)
+    errors = errors if np.any(errors > 0) else np.full_like(errors, np.nan)
     maximum = float(np.abs(scores).max(initial=0.0))
     scale = Scale.of(maximum)
     unit = _last_digit(maximum, scale)

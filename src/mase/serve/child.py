@@ -186,6 +186,7 @@ class Worker:
             self._check(number)
             now = time.monotonic()
             if now - shown >= _ROUND_PAUSE and (found := progress.attribution) is not None:
+                self._answer(Asked(number, progress.n_asked, progress.n_samples))
                 self._answer(Round(number, article(found)))
                 shown = told = time.monotonic()
             elif now - told >= _PAUSE:

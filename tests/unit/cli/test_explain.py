@@ -11,6 +11,8 @@ from tests.unit.cli.commands import command
 from mase.errors import DataError, ModelError
 from mase.io.json import Failure, load_many
 
+pytestmark = pytest.mark.filterwarnings("ignore:the model .* has no checksum")
+
 GOOD, BAD = "a good film", "a dull film"
 
 
@@ -37,10 +39,10 @@ def test_json_is_alone_on_standard_output(mase_cli):
 
 def test_every_output_tests_the_best_words_unless_told_not_to(mase_cli, tmp_path):
     path = tmp_path / "found.jsonl"
-    shown = mase_cli(GOOD, "-o", str(path)).stdout
+    shown = mase_cli(f"{GOOD}, and so on", "-o", str(path)).stdout
     (found,) = load_many(path)
-    assert len(found.evidence.without) == len(found.words)
-    assert shown.rstrip().splitlines()[-1].startswith("without “good”")
+    assert len(found.evidence.without) == 5 < len(found.words)
+    assert shown.rstrip().splitlines()[-1].startswith("without the 5 words most for ")
     assert json.loads(mase_cli(GOOD, "--json", "--evidence", "0").stdout)["evidence"] is None
 
 

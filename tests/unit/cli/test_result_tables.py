@@ -18,7 +18,7 @@ def test_the_table_on_standard_output(run, table):
     found = run("-i", table(), "--k", "1,3")
     assert found.exit_code == 0
     lines = found.stdout.splitlines()
-    assert lines[0] == "6 texts, box, operator delete, 100.0% of 6 classified correctly, means with 95 % intervals"
+    assert lines[0] == "6 texts, box, operator delete, 100 % of 6 classified correctly, means with 95 % intervals"
     assert re.search(r"^delta-accuracy +k=1 \(↑\) +k=3 \(↑\)$", found.stdout, re.MULTILINE)
     assert re.search(r"^comprehensiveness +mean \(↑\) +k=1 \(↑\) +k=3 \(↑\)$", found.stdout, re.MULTILINE)
     assert re.search(r"^mase-mask +0\.\d{3} \[0\.\d{3},[01]\.\d{3}\] ", found.stdout, re.MULTILINE)

@@ -114,3 +114,12 @@ def test_what_another_address_exposes_is_said(monkeypatch, host, is_told):
     assert given.split("=", 1)[0] == printed[0]
     assert given.split("=", 1)[1] != printed[1]  # the command line of a browser can be read by other users
     assert ("not encrypted" in result.stderr) == is_told
+
+
+def test_fields_are_a_list_as_in_a_csv_file(monkeypatch):
+    shown = []
+    monkeypatch.setattr("mase.serve.server.serve", lambda app, listening: listening.close())
+    monkeypatch.setattr("mase.serve.app.application", lambda *_, fields, **__: shown.append(list(fields)))
+    for given in ([], ["--fields", 'premise, "the street, now"']):
+        assert CliRunner().invoke(main, ["serve", "--no-browser", "--port", "0", *given]).exit_code == 0
+    assert shown == [[], ["premise", "the street, now"]]

@@ -5,6 +5,7 @@ import io
 import pytest
 from click.testing import CliRunner
 from rich.console import Console
+from tests.runs import WEIGHTS, classifier, made_up_texts, write_run
 from tests.summaries import summary
 
 import mase
@@ -15,6 +16,7 @@ from mase.corpus.folder import Folder
 from mase.corpus.manifest import Asked, Manifest
 from mase.corpus.source import Item
 from mase.corpus.storage import storage_of
+from mase.render.palette import Scale
 from mase.summary.overview import Distribution
 from mase.testing import LogisticClassifier
 
@@ -46,10 +48,20 @@ def test_the_tables_fit_a_terminal_and_hold_no_control_character(run, tmp_path):
     assert (tmp_path / "csv" / "words.csv").is_file()
 
 
+def test_a_run_that_is_not_finished_is_said_to_be_so(run, tmp_path):
+    assert "not finished" not in CliRunner().invoke(main, ["summary", run]).stdout
+    folder = write_run(tmp_path / "run", made_up_texts(40), classifier(WEIGHTS), n_samples=16)
+    (folder / "texts" / "part-00001.parquet").unlink()
+    assert mase.summarise(folder).overview.n_left == 16
+    result = CliRunner().invoke(main, ["summary", str(folder)])
+    assert "24 of 40 texts; the run is not finished" in result.stdout
+
+
 @pytest.mark.parametrize("width", [36, 44, 58, 80])
 def test_no_number_is_cut_off(run, width):
     found = mase.summarise(run, label_column="label", min_texts=10)
-    wanted = {f"{row.effect:+.2f} ±{(row.high - row.low) / 2:.2f}" for row in found.words}
+    scale = Scale(0.0, 2)
+    wanted = {f"{scale.signed(row.effect)} ± {scale.error((row.high - row.low) / 2)}" for row in found.words}
     console = Console(file=io.StringIO(), width=width)
     show(found, console)
     text = console.file.getvalue()

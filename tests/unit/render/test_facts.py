@@ -6,15 +6,17 @@ import pytest
 from tests.answers import cited
 from tests.attributions import attribution
 
-from mase.attribution import Fit, Interaction, Prediction
+from mase.attribution import Changed, Evidence, Fit, FlipSet, Interaction, Prediction
 from mase.render.facts import (
     cost_facts,
     effect_lines,
+    evidence_facts,
     interaction_line,
     measured,
     origin,
     other_responses,
     quality_facts,
+    titled,
     top_classes,
     unit,
 )
@@ -28,8 +30,7 @@ def test_facts():
     assert cost_facts(known) == ["12,345 evaluations", "7 gradients", "1 min 1 s"]
     unknown = attribution(r2=None, fit=Fit(None, None, 2, 0, 1.0))
     assert (quality_facts(unknown), cost_facts(unknown)) == ([], ["2 evaluations", "1.0 s"])
-    response = attribution(r2=0.5).responses[0]
-    exact = replace(attribution(fit=Fit(None, 1.0, 17, 0, 1.0)), responses=(replace(response, exact=True),))
+    exact = attribution(fit=Fit(None, 1.0, 17, 0, 1.0), exact=True, r2=0.5, se=0.0)
     assert quality_facts(exact) == ["R² 0.50", "exact"]
     assert ("interval" in measured(attribution()), "interval" in measured(exact)) == (True, False)
     many = Prediction("c0", 0, 0.5, {f"c{index}": 0.5 - index / 100 for index in range(46)})
@@ -48,6 +49,37 @@ def test_the_unit_of_the_scores_is_told():
     assert unit(attribution(link="margin", against="neg")) == "margin of pos rather than neg in log-odds"
     assert unit(cited()) == "log-odds of answer"
     assert unit(attribution(label="p" * 100)) == f"probability of {'p' * 79}…"
+
+
+def evidence(units, response="pos"):
+    """Return evidence that these units are not enough, and that the first one flips the prediction."""
+    tested = Changed(units, "neg", 0.8, 0.2, 0.2), Changed(units, "pos", 0.9, 0.9, 0.9)
+    return Evidence((tested[0],), (tested[1],), FlipSet(units[:1], "neg", 0.6, False), response)
+
+
+def test_the_units_that_were_tested_are_named_by_their_order():
+    text, scores = "a b c d e f", [0.5, 0.4, 0.3, 0.2, -0.6, 0.1]
+    words = attribution(text, scores, evidence=evidence((0, 1, 2, 3)))
+    flip = "without “a”: neg 60.0 %, a small set that flips it"
+    assert evidence_facts(words) == [
+        flip, "without the 4 words most for pos: neg 80.0 %; with them alone: pos 90.0 %",
+    ]  # fmt: skip
+    ordered = attribution(text, scores, order=(3, 2, 1, 0, 4, 5), evidence=evidence((3, 2, 1, 0)))
+    assert evidence_facts(ordered)[1].startswith("without the 4 strongest words: ")
+    unsigned = attribution(text, scores, signed=False, evidence=evidence((0, 1, 2, 3)))
+    assert evidence_facts(unsigned)[1].startswith("without the 4 strongest words: ")
+    assert evidence_facts(attribution(text, scores, evidence=evidence((0, 1))))[1].startswith("without “a” and “b”: ")
+    whole = attribution("a b c d", scores[:4], evidence=evidence((0, 1, 2, 3)))
+    assert evidence_facts(whole) == [flip]
+
+
+def test_labels_read_from_right_to_left_are_kept_apart_from_numbers():
+    arabic = "\u2068إيجابي\u2069"
+    made = attribution("جميل", [0.5], label="إيجابي", other="سلبي", against="سلبي", link="margin")
+    assert titled(made) == f"{arabic} rather than \u2068سلبي\u2069"
+    assert f"margin of {arabic} rather than" in unit(made)
+    two = replace(made, responses=(made.responses[0], replace(made.responses[0], name="سلبي", against=None)))
+    assert other_responses(two)[0].startswith("\u2068سلبي\u2069: margin 0.8; “\u2068جميل\u2069” +0.500")
 
 
 def test_other_responses_have_a_line_each():

@@ -57,3 +57,18 @@ def test_the_figure_of_random_scores_has_no_error_bars():
     assert len(axes.collections) == 0 < len(usual.collections)
     assert "±" not in axes.get_xlabel()
     assert "±" in usual.get_xlabel()
+
+
+def test_titles_fit_and_are_read_in_order():
+    pytest.importorskip("matplotlib")
+    long = "a long name of a class, which says much " * 3
+    axes = bar_chart(attribution(label=long, link="margin", against=long[1:])).axes[0]
+    assert axes.get_title(loc="left") == f"predicted {long[:49]}… 80.0 %"
+    lines = axes.get_xlabel().split("\n")
+    assert len(lines) > 2
+    assert max(map(len, lines)) <= 75
+    arabic = "\u2068إيجابي\u2069"
+    axes = bar_chart(attribution("جميل جدا", [0.5, 0.2], label="إيجابي")).axes[0]
+    assert axes.get_title(loc="left") == f"predicted {arabic} 80.0 %"
+    assert axes.get_xlabel().startswith(f"probability of {arabic},")
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["\u2068جميل\u2069", "\u2068جدا\u2069"]

@@ -90,9 +90,9 @@ def test_the_page_tells_prediction_fit_warnings_and_origin():
     text = Reader(page([made, attribution()])).text
     for part in (
         "2 texts explained: lstm-imdb", "1. pos 80.0 %",
-        "Read with care: two halves differ.", "against neg, which is not the prediction",
+        "Read with care: two halves differ.", "against neg (not the prediction)",
         "two halves differ",
-        "scores: probability of neg · R² 0.98 · 1,001 evaluations", "the model read only the last 9 of 12 tokens",
+        "scores: probability of neg · R² 0.98 · 1,001 evaluations", "The model read only the last 9 of 12 tokens.",
         "sha256 abababababab", "seed 0", "−0.125 ± 0.020",
     ):  # fmt: skip
         assert part in text
@@ -120,6 +120,48 @@ def test_what_was_not_read_is_greyed():
     assert "never read never read </s>" in source
 
 
+def test_what_was_not_read_is_told_beside_the_verdict_where_it_is_printed():
+    cut = Truncation(2, 4, "end")
+    source = page([attribution("not read but this", spans=[(9, 12), (13, 17)], tokens=(), truncation=cut)])
+    rest = re.search(r"<p class=\"verdict.*?</p>(.*?)<details><summary>Details", source, re.DOTALL)[1]
+    assert "The model read only the last 2 of 4 tokens, and not what is grey." in rest
+    whole = page([attribution("all is read", truncation=cut)])
+    assert "The model read only the last 2 of 4 tokens." in whole
+    assert 'class="cut' not in page([attribution()])
+
+
+def test_the_comparison_of_another_class_is_not_taken_for_the_prediction():
+    shown = page([attribution(target="neg", against="pos")])
+    assert "<bdi>neg</bdi> (not the prediction) rather than <bdi>pos</bdi></p>" in shown
+    assert "not the prediction" not in page([attribution(against="neg")])
+
+
+def test_small_pages_have_a_table_of_every_word():
+    text = " ".join(f"w{number}" for number in range(40))
+    row = "<tr><th>w39<td>0.000 ± 0.020"
+    scores = [0.1] * 39 + [0.0]
+    source = page([attribution(text, scores)])
+    assert "<summary>All 40 words</summary>" in source
+    assert row in source
+    assert source.index("<tr><th>w0<td>") < source.index("<tr><th>w1<td>") < source.index(row)
+    assert "<summary>All" not in page([attribution("w0 w1", [0.1, 0.2])])  # the list of the strongest has them all
+    assert row not in page([attribution(text, scores)] * 40)
+
+
+def test_classes_that_are_not_listed_are_counted():
+    many = Prediction("c0", 0, 0.5, {f"c{index}": 0.5 - index / 100 for index in range(46)})
+    assert "<p class=soft>and 42 more</p>" in page([attribution(prediction=many, label="c0")])
+    assert "<p class=soft>and 41 more</p>" in page([attribution(prediction=many, target="c9")])
+    assert "<p class=soft>and " not in page([attribution()])
+
+
+@pytest.mark.parametrize("made", [attribution(se=0.0, exact=True), attribution(se=None)])
+def test_scores_without_error_have_no_interval(made):
+    assert "±" not in page([made])
+    assert "95 % interval" not in page([made])
+    assert "Strongest words, ± 95 % interval" in page([attribution()])
+
+
 @pytest.mark.parametrize("distribution", ["standard_normal", "standard_cauchy"])
 def test_ten_reviews_stay_near_100_kb_with_every_word_scored(distribution):
     rng = np.random.default_rng(0)
@@ -132,15 +174,21 @@ def test_ten_reviews_stay_near_100_kb_with_every_word_scored(distribution):
         attribution(text, (0.05 * getattr(rng, distribution)(size)).tolist(), notes=[("a", "b" * 80)])
         for _ in range(10)
     ]
-    assert len(page(many).encode()) < 108_000
-    assert len(page(many[:1]).encode()) < 25_000
+    assert len(page(many).encode()) < 109_000
+    assert len(page(many[:1]).encode()) < 31_000
 
 
 def test_a_page_keeps_the_numbers_of_its_run_and_tells_what_is_missing():
-    source = page([attribution(), attribution()], numbers=[1, 4], n_failed=2)
+    source = page([attribution(), attribution()], numbers=[1, 4], failures={2: "it <b>broke", 3: "it <b>broke"})
     assert re.findall(r"<h2>(\d)\. ", source) == ["1", "4"]
     assert "2 more texts could not be explained." in source
-    assert "<h2>3. " in page([attribution()], numbers=[3], n_failed=2)
+    assert "<li><bdi>Texts 2, 3: it &lt;b&gt;broke</bdi></ul>" in source
+    assert "<h2>3. " in page([attribution()], numbers=[3], failures={1: "no", 2: "no"})
+    same = page([attribution()], failures=dict.fromkeys(range(2, 50), "no"))
+    assert "Texts 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 38 more: no" in same
+    other = page([attribution()], failures={number: f"no {number}" for number in range(2, 50)})
+    assert other.count("<li><bdi>Text ") == 20
+    assert "and 28 more messages" in other
     assert "more could not" not in page([attribution()])
 
 
@@ -189,7 +237,7 @@ def test_a_page_of_several_texts_lists_and_filters_them():
 
 def test_the_page_of_one_text_has_no_list():
     assert not re.search("<nav|Predicted|List by", page([attribution()]))
-    assert "<nav" not in page([], n_failed=2)
+    assert "<nav" not in page([], failures={1: "no", 2: "no"})
 
 
 def test_pages_are_written_whole(tmp_path):

@@ -6,6 +6,7 @@ from dataclasses import replace
 from tests.attributions import attribution
 from tests.unit.render.screens import Visible, printed
 
+from mase.attribution import Prediction
 from mase.render.html import page
 from mase.text import Truncation, find_words
 
@@ -32,6 +33,17 @@ def test_a_page_explains_no_mark_that_it_lacks():
     together = Visible(page([made for made, _ in cases])).legend
     assert all(mark in together for mark in marks)
     assert Visible(page([])).legend == ""
+
+
+def test_values_have_no_class_and_no_probability():
+    value = Prediction("price", None, None, {}, values={"price": 3.5})
+    made = attribution(prediction=value, label="price", link="value")
+    told = Visible(page([made])).legend
+    assert "increases the value" in told
+    assert not re.search("class|probability", told)
+    unsigned = Visible(page([replace(made, responses=(replace(made.responses[0], signed=False),))])).legend
+    assert "matters to the value, in" in unsigned
+    assert "increases the probability of the class" in Visible(page([attribution()])).legend
 
 
 def test_uncertain_words_are_explained_on_the_side_where_they_are():

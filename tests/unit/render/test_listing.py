@@ -69,3 +69,9 @@ def test_answers_are_listed_by_their_text():
     )
     assert ".p3:hover" in found._repr_html_()
     assert ".p3:hover" not in found[1:]._repr_html_()
+
+
+def test_what_is_read_from_right_to_left_is_kept_apart_from_numbers():
+    _, line = repr(Attributions([attribution("جميل", [0.5], label="إيجابي")])).splitlines()
+    assert "\u2068إيجابي\u2069 80.0 %" in line
+    assert "\u2068جميل\u2069 +0.500" in line

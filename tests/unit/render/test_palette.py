@@ -3,7 +3,7 @@
 from tests.attributions import attribution
 
 from mase.attribution import Word
-from mase.render.palette import is_significant, scale_of, strongest
+from mase.render.palette import are_estimates, has_intervals, is_significant, scale_of, strongest
 from mase.render.terminal import summary
 
 
@@ -28,6 +28,15 @@ def test_half_widths_are_never_rounded_to_nothing():
     assert scale_of(attribution()).error(1e-9) == "0.001"
     assert scale_of(attribution()).error(0.0) == "0.000"
     assert scale_of(attribution("no scores", [0.0, 0.0])).interval(Word("x", 0, 1, "text", 0.0, 0.0)) == "0.000 ± 0.000"
+
+
+def test_exact_scores_have_no_interval():
+    exact = attribution("a b", [0.5, 0.25], se=0.0)
+    assert [scale_of(exact).interval(word) for word in exact.word_scores] == ["+0.500", "+0.250"]
+    some = attribution("a b", [0.5, 0.25], standard_errors=(0.0, 0.1))
+    assert [scale_of(some).interval(word) for word in some.word_scores] == ["+0.500 ± 0.000", "+0.250 ± 0.196"]
+    assert (has_intervals(exact), has_intervals(some), has_intervals(attribution(se=None))) == (False, True, False)
+    assert (are_estimates(exact), are_estimates(attribution(se=None))) == (True, False)
 
 
 def test_a_word_is_sure_if_its_interval_leaves_out_zero():

@@ -150,10 +150,23 @@ def test_texts_and_names_command_no_terminal(color):
     assert "[link=http://a]b" in text
 
 
+def test_exact_scores_have_no_interval():
+    exact = attribution(se=0.0, exact=True)
+    assert "±" not in summary(exact) + printed(exact)
+    assert "±" in printed(attribution())
+
+
+def test_labels_read_from_right_to_left_are_kept_apart_from_numbers():
+    made = attribution(label="إيجابي", other="سلبي", link="margin")
+    label, other = "\u2068إيجابي\u2069", "\u2068سلبي\u2069"
+    assert f"{label} 80.0 % · {other} 20.0 %   words for⁺ and against⁻ {label}\n" in printed(made)
+    assert summary(made).startswith(f"Attribution for {label} by lstm-imdb: predicted {label} 80.0 %\n")
+
+
 def test_a_text_without_scores_is_shown():
     made = attribution("fine", [0.0], se=0.0)
     assert "fine" in shown(made)
-    assert "0.000 ± 0.000" in summary(made)
+    assert "0.000\n1 word; " in summary(made)
     assert "1 words" not in summary(attribution("", [], tokens=()))
 
 

@@ -1,5 +1,7 @@
 """Tests of `mase.render.windows`."""
 
+from dataclasses import replace
+
 import pytest
 
 pytest.importorskip("torch")
@@ -18,6 +20,9 @@ def test_every_window_has_a_line_on_the_terminal_and_the_page():
     assert [line.endswith("decides") for line in lines] == [window.of("yes").decides for window in found.windows]
     assert set(window_lines(found)) <= set(summary(found).splitlines())
     assert all(line in found.to_html() for line in lines)
+    told = [replace(window.prediction, label="إيجابي") for window in found.windows]
+    windows = tuple(replace(window, prediction=one) for window, one in zip(found.windows, told, strict=True))
+    assert all(": \u2068إيجابي\u2069 " in line for line in window_lines(replace(found, windows=windows))[1:])
 
 
 def test_texts_without_windows_have_no_lines():

@@ -199,3 +199,11 @@ def test_bars_begin_at_0_and_whiskers_stay_inside(tmp_path):
 
 def test_the_example_leads_to_its_text(tmp_path):
     assert f"#texts?row={example(2).row}" in made(tmp_path)
+
+
+def test_headings_stand_over_their_columns(tmp_path):
+    source = made(tmp_path)
+    table = re.search(r'aria-label="Confusions">(.*?)</table>', source, re.DOTALL)[1]
+    heads = re.findall(r"<th scope=col( class=words)?>", table)
+    (cells,) = [re.findall(r"<t[hd](?: scope=row)?( class=words)?>", row) for row in table.split("<tr>")[2:3]]
+    assert heads == cells == ["", " class=words", "", ""]

@@ -43,3 +43,10 @@ def test_numbers_that_are_not_finite():
     assert found.words[:, 2].tolist()[:2] == [0, 0]
     assert (found.words[:, 3] >= 0).all()
     assert shaded("", [], [], []).packed() == ""
+
+
+def test_exact_scores_have_no_interval():
+    for errors, widths in (([0.0, 0.0], [-1, -1]), ([0.0, 0.1], [0, 196])):
+        found = shaded("ab cd", [(0, 2), (3, 5)], [0.5, -0.25], errors)
+        assert found.words[:, 3].tolist() == widths
+        assert found.scale.intervals == any(errors)

@@ -60,6 +60,8 @@ def test_progress_and_rounds_come_now_and_then(monkeypatch):
     asked = [message.asked for message in told if isinstance(message, Asked)]
     assert asked == sorted(asked)
     monkeypatch.setattr("mase.serve.child._PAUSE", 60.0)
+    told = answers(judge, Explain(TEXT, None, SETTINGS))
+    assert [type(message) for message in told] == [Asked, Round] * 4 + [Explained]  # how far it is, and its scores
     monkeypatch.setattr("mase.serve.child._ROUND_PAUSE", 60.0)
     told = answers(judge, Explain(TEXT, None, SETTINGS))
     assert [type(message) for message in told] == [Explained]

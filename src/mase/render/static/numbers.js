@@ -19,10 +19,10 @@ export function share(value) {
   return value >= 0.995 && value < 1 ? "> 0.99" : value.toFixed(2).replace("-", "−");
 }
 
-/** Return a number with its sign and two decimals, and with more if it is small. */
+/** Return a number with its sign and two decimals, with more if it is small, and with fewer if it is large. */
 export function signed(value) {
   const size = Math.abs(value);
-  const number = size && size < 0.1 ? size.toPrecision(2) : size.toFixed(2);
+  const number = size >= 100 ? amount(size) : size && size < 0.1 ? size.toPrecision(2) : size.toFixed(2);
   return (Number(number) === 0 ? "" : value < 0 ? "−" : "+") + number;
 }
 

@@ -4,7 +4,7 @@
 import { amount, percent, signed } from "./numbers.js";
 import { element, part, row } from "./parts.js";
 
-const HINT = "Click a word, or press Enter on it, to take it out and see whether the scores hold.";
+const HINT = "Click a piece of the text, or press Enter on it, to take it out and see whether the scores hold.";
 const HINT_OF_ANSWER = "Click a piece of a source, or press Enter on it, to take it out and see what becomes of the answer.";
 
 export class Trial {
@@ -88,13 +88,13 @@ export class Trial {
   }
 
   #outcome(found) {
-    const words = element("bdi", {}, listed(this.units.map((unit) => this.attribution.units[unit].text)));
+    const words = listed(this.units.map((unit) => this.attribution.units[unit].text));
     const rows = this.attribution.answer ? [] : this.#rows(found), bars = part(this.root, "bars");
     bars.hidden = !rows.length;
     bars.replaceChildren(...rows);
     const said = this.attribution.answer ? this.#answered(found) : this.#predicted(found);
     const back = this.units.length > 1 || this.chosen !== this.units[0] ? [" ", this.#back()] : [];
-    part(this.root, "outcome").replaceChildren("Without ", words, ": ", ...said, ...back);
+    part(this.root, "outcome").replaceChildren("Without ", ...words, ": ", ...said, ...back);
   }
 
   /** Return the probability beside the one that the scores led to expect, as rows; none for a value. */
@@ -108,15 +108,19 @@ export class Trial {
   #predicted(found) {
     const { prediction, responses: [response] } = this.attribution;
     const before = prediction.probabilities[response.name] ?? null;
-    const [now, then] = before === null
-      ? [found.response, response.value].map(amount)
-      : [found.target_probability, before].map(percent);
-    const sentence = [`${response.name} ${now} instead of ${then}.`];
-    if (before !== null && prediction.multilabel) {
+    const name = element("bdi", {}, response.name);
+    if (before === null) {
+      const [now, then] = [found.response, response.value].map(amount);
+      const { expected_response: expected } = found;
+      const said = expected === null ? "" : `; the scores led to expect ${amount(expected)}`;
+      return [name, ` ${now} instead of ${then}${said}.`];
+    }
+    const sentence = [name, ` ${percent(found.target_probability)} instead of ${percent(before)}.`];
+    if (prediction.multilabel) {
       const is = found.target_probability >= 0.5;
       if (is !== (before >= 0.5)) sentence.push(is ? " Now it is predicted." : " It is no longer predicted.");
-    } else if (before !== null && found.label !== prediction.label) {
-      sentence.push(` The prediction changes to ${found.label} ${percent(found.probability)}.`);
+    } else if (found.label !== prediction.label) {
+      sentence.push(" The prediction changes to ", element("bdi", {}, found.label), ` ${percent(found.probability)}.`);
     }
     if (found.expected_probability === null && found.expected_response !== null) {
       const [is, whole, expected] = [found.response, response.value, found.expected_response].map(signed);
@@ -130,7 +134,7 @@ export class Trial {
     const { answer, responses: [response] } = this.attribution, { name, told } = numberOf(response);
     const isPart = answer.parts.length > 1 && answer.parts.some((one) => one.response === response.name);
     const whole = response.against ? "the answer less that of the other one" : "the answer";
-    const of = isPart ? ["the part ", element("bdi", {}, `“${response.name}”`)] : [whole];
+    const of = isPart ? ["the part ", ...quoted(response.name)] : [whole];
     const [now, then] = [found.response, response.value].map(told);
     const expected = found.expected_response === null ? "" : `; the scores said ${told(found.expected_response)}`;
     return [`the ${name} of `, ...of, ` is ${now} instead of ${then}${expected}.`];
@@ -149,15 +153,15 @@ export class Trial {
     const predicted = prediction.multilabel ? prediction.probabilities[name] >= 0.5 : prediction.label === name;
     line.hidden = !evidence || prediction.probability === null || !predicted;
     if (line.hidden) return;
-    line.textContent = "No small set of words was found that changes the prediction.";
+    line.textContent = "No small part of the text was found without which the prediction changes.";
     if (!evidence.flip_set) return;
     const { units, label, probability, smallest } = evidence.flip_set;
-    const text = (unit) => element("bdi", {}, this.attribution.units[unit].text);
-    const words = units.flatMap((unit, place) => [place ? " + " : "", text(unit)]);
+    const words = units.flatMap((unit, place) => [place ? " + " : "", ...quoted(this.attribution.units[unit].text)]);
     const chip = element("button", { type: "button", class: "chip" }, ...words);
     chip.addEventListener("click", () => this.take([...units]));
     const size = smallest ? "the smallest set" : "a small set";
-    line.replaceChildren("What flips it: without ", chip, `: ${label} ${percent(probability)} (${size})`);
+    const to = element("bdi", {}, label);
+    line.replaceChildren("What flips it: without ", chip, ": ", to, ` ${percent(probability)} (${size})`);
   }
 }
 
@@ -170,7 +174,12 @@ function numberOf({ link, against }) {
   return { name: names[link] ?? link, told: signed };
 }
 
+/** Return a word in quotation marks, apart from the direction of what is around it. */
+function quoted(word) {
+  return ["“", element("bdi", {}, word), "”"];
+}
+
 function listed(words) {
-  const quoted = words.map((word) => `“${word}”`);
-  return quoted.length > 1 ? `${quoted.slice(0, -1).join(", ")} and ${quoted.at(-1)}` : quoted[0];
+  const between = (place) => (place === 0 ? "" : place < words.length - 1 ? ", " : " and ");
+  return words.flatMap((word, place) => [between(place), ...quoted(word)]);
 }

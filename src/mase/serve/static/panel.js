@@ -5,8 +5,8 @@ import { Boxes } from "./boxes.js";
 import { followCitations } from "./citations.js";
 import { Copies } from "./copies.js";
 import { Explanation } from "./explanation.js";
+import { facts, soFar } from "./facts.js";
 import { markup } from "./markup.js";
-import { duration, share } from "./numbers.js";
 import { element, part } from "./parts.js";
 import { Prediction } from "./prediction.js";
 import { isUnprompted, sourcesOf } from "./prompt.js";
@@ -140,7 +140,10 @@ export class Panel {
       queued: ({ ahead }) => this.#say(ahead ? `Waiting for ${ahead} before it …` : begins, 0),
       answer: ({ text }) => this.#said(text),
       progress: ({ asked, of }) => this.#count(asked, of),
-      round: ({ html }) => this.#article(html),
+      round: ({ html }) => {
+        this.#article(html);
+        soFar(part(this.root, "result"), part(this.root, "counter").textContent);
+      },
       done: (data) => this.#done(data),
       failed: (problem) => this.#fail(problem),
       cancelled: () => this.#say("The server stopped the explanation."),
@@ -291,11 +294,4 @@ export class Panel {
     const fields = this.answers ? sourcesOf(this.settings) : fieldsOf(this.settings);
     if (this.attribution) this.replacement.open(unit, this.attribution, fields.length > 0);
   }
-}
-
-function facts({ fit, zoomed, responses: [{ r2, r2_held_out: left }] }) {
-  const n = fit.n_queries + (zoomed?.fit.n_queries ?? 0);
-  const cost = `${n.toLocaleString("en")} evaluations in ${duration(fit.seconds)}`;
-  const heldOut = left === null ? "" : `held out ${share(left)} · `;
-  return r2 === null ? cost : `R² ${share(r2)} · ${heldOut}${cost}`;
 }

@@ -1,7 +1,7 @@
 // The prediction of the newest text.
 
 import { amount, percent } from "./numbers.js";
-import { part, row } from "./parts.js";
+import { element, part, row } from "./parts.js";
 import * as server from "./server.js";
 
 const SHOWN = 4; // classes with a bar
@@ -66,6 +66,8 @@ export class Prediction {
     const shown = ranked.filter((label, place) => place < SHOWN || label === target);
     const bar = (label) => (this.areValues ? 0 : this.numbers.get(label));
     const rows = shown.map((label) => row(label, bar(label), label === (target || ranked[0]), this.said(label)));
+    const left = ranked.length - shown.length, more = `and ${left.toLocaleString("en")} more`;
+    if (left) rows.push(element("tr", {}, element("td", { class: "soft", colspan: 3 }, more)));
     this.table.replaceChildren(...rows);
   }
 

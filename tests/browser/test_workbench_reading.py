@@ -1,0 +1,75 @@
+"""Tests of what a reader of the workbench is told: in any script, of values, while it is computed, and on a phone."""
+
+import re
+
+from tests.browser.classifiers import MOODS as LABELS
+from tests.browser.conftest import MODELS, MOODS, PRICES, SLOW
+from tests.browser.test_workbench import state
+
+LSTM = MODELS[0]
+
+
+def test_labels_read_from_right_to_left_stand_before_their_numbers(browse):
+    page = browse(state(model=MOODS, text="هذا الفيلم رائع جدا", out="2,3"))
+    said = page.outcome()
+    assert said.startswith("Without “رائع” and “جدا”: ")
+    alone = page.part("outcome").locator("bdi").all_inner_texts()
+    assert alone == ["رائع", "جدا", *LABELS]
+    boxes = [one.bounding_box() for one in page.part("flip").locator("bdi").all()]
+    assert page.part("flip").locator("bdi").all_inner_texts() == ["رائع", LABELS[1]]
+    assert page.part("flip").locator(".chip").inner_text() == "“رائع”"
+    number = """line => {
+        const range = document.createRange(), last = line.lastChild;
+        range.setStart(last, last.data.indexOf("80.0")), range.setEnd(last, last.data.indexOf("80.0") + 4);
+        return range.getBoundingClientRect().left;
+    }"""
+    assert page.part("flip").evaluate(number) >= boxes[1]["x"] + boxes[1]["width"]
+
+
+def test_there_is_no_verdict_before_the_end(browse):
+    text = " ".join(f"word{number}" for number in range(30))
+    page = browse(state(model=SLOW, text=text))
+    partial = page.tab.locator(".verdict.partial")
+    partial.wait_for()
+    assert re.fullmatch(r"So far, [1-9]\d* of \d+ evaluations", partial.inner_text())
+    page.part("stop").click()
+    page.part("status").filter(has_text="Stopped").wait_for()
+    assert re.fullmatch(r"So far, [1-9]\d* of \d+ evaluations", page.tab.locator(".verdict").inner_text())
+    assert page.violations(["wcag2a", "wcag2aa"]) == []
+    page.open(state(model=SLOW, text="word1 word2 word3"))
+    page.explained()
+    assert "So far" not in page.tab.locator(".verdict").inner_text()
+
+
+def test_a_value_is_told_once_and_without_probabilities(browse):
+    page = browse(state(model=PRICES, text="one two three four", out="1"))
+    said = page.outcome().removesuffix(" Put it back")
+    assert said == "Without “two”: price 30,000 instead of 40,000; the scores led to expect 30,000."
+
+
+def test_classes_beyond_those_with_a_bar_are_counted(browse):
+    page = browse(state(model=LSTM, text="A dull start."))
+    page.explained()
+    assert "more" not in page.part("prediction").inner_text()
+    shown = """async () => {
+        const { Prediction } = await import("/static/prediction.js");
+        const root = document.createElement("div"), table = document.createElement("table");
+        table.dataset.part = "prediction";
+        root.append(table);
+        const one = new Prediction(root, {});
+        one.numbers = new Map([...Array(40).keys()].map((place) => [`c${place}`, 1 / (place + 2)]));
+        one.show("c9");
+        return root.innerText;
+    }"""
+    assert page.tab.evaluate(shown).endswith("and 35 more")
+
+
+def test_menus_stay_in_a_narrow_window(browse):
+    page = browse(state(model=LSTM), viewport={"width": 320, "height": 600})
+    for name in ("Display", "Keys"):
+        page.tab.locator("summary", has_text=name).click()
+        box = page.tab.locator(".menu[open]>div").bounding_box()
+        assert box["x"] >= 0
+        assert box["width"] > 240
+        assert box["x"] + box["width"] <= 320
+        page.tab.keyboard.press("Escape")

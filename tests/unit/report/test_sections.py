@@ -1,0 +1,42 @@
+"""Tests of `mase.report.sections`."""
+
+import re
+
+from tests.summaries import phrase, summary, word
+
+from mase.report.rows import Limits
+from mase.report.sections import class_sections, none_found, rules
+from mase.summary.effects import Family
+
+LIMITS = Limits(10, 3, 10)
+
+
+def test_what_was_not_tested_is_no_finding():
+    found = summary(families=(Family("words", 300, 0), Family("phrases", 0, 0), Family("wrong", 0, 0)))
+    told = none_found(found)
+    assert told["words"] == "No word passes the test."
+    assert told["phrases"] == "No phrase occurs in 20 texts."
+    assert told["wrong"] == "No word occurs in 20 wrong predictions of one class."
+    assert "0 of 0" not in " ".join(rules(found))
+    assert "0 of 300 words." in " ".join(rules(found))
+    assert "Found of tested: none were tested." in " ".join(rules(summary(families=())))
+
+
+def test_the_lists_of_a_class_say_why_they_are_empty():
+    families = (Family("words", 300, 3), Family("phrases", 0, 0))
+    (section,) = class_sections(summary(labels=("pos",), words=[word()], phrases=(), families=families), LIMITS)
+    assert [(one.title, one.empty) for one in section.lists if not one.rows] == [
+        ("Words away from", "No word passes the test."),
+        ("Phrases towards", "No phrase occurs in 20 texts."),
+        ("Phrases away from", "No phrase occurs in 20 texts."),
+    ]
+
+
+def test_the_lists_of_a_class_have_one_scale():
+    words = [word("a", effect=2.0), word("b", direction="away", effect=0.5)]
+    (section,) = class_sections(summary(labels=("pos",), words=words, phrases=(phrase(effect=1.0),)), LIMITS)
+    lengths = {}
+    for row in (row for one in section.lists for row in one.rows):
+        first, last = map(float, re.match(r"M([\d.]+) 2H([\d.]+)v8", row.bar).groups())
+        lengths[row.word] = abs(last - first)
+    assert lengths["a"] > 1.9 * lengths["not good"] > 3.7 * lengths["b"]
