@@ -4,10 +4,10 @@
 """
 
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, Literal
 
 from mase.errors import OptionError
+from mase.scalars import is_integer
 
 __all__ = ["AUTO", "DEFAULT", "NSamples", "Rule", "check_n_samples"]
 
@@ -47,6 +47,6 @@ def check_n_samples(n_samples: Any) -> NSamples:
     """
     if isinstance(n_samples, str) and n_samples == AUTO:
         return AUTO
-    if isinstance(n_samples, bool) or not isinstance(n_samples, Integral) or n_samples < 2:
+    if not is_integer(n_samples) or n_samples < 2:
         raise OptionError(f"n_samples is {n_samples!r}, expected an integer >= 2 or 'auto'")
     return int(n_samples)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import index
 from typing import Any, Self, Unpack
 
 import numpy as np
@@ -25,7 +26,7 @@ from mase.units import Units, splitter
 
 __all__ = ["METHOD", "UNITS", "Answered", "Prompted", "cite", "sources"]
 
-METHOD, UNITS = "mase-cite", "sentence"
+METHOD, UNITS, PARTS = "mase-cite", "sentence", "sentence"
 
 
 def cite(
@@ -36,7 +37,7 @@ def cite(
     query: str = "",
     answer: str | None = None,
     against: str | None = None,
-    parts: Units | Sequence[Span] = "sentence",
+    parts: Units | Sequence[Span] = PARTS,
     template: Prompt | Template | None = None,
     max_new_tokens: int = MAX_NEW_TOKENS,
     listener: Listener | None = None,
@@ -63,7 +64,7 @@ def cite(
         their log-probabilities.
     parts
         The parts of the answer that have scores of their own, beside the whole answer: spans, or units as in `units`.
-        They are computed from the same evaluations.
+        They are computed from the same evaluations. With `against` there are none.
     template
         The prompt: a text, or messages with the keys "role" and "content", in which `{context}`, `{query}` or the names
         of the texts stand for them. By default, one message of the user: "Context: ...", and "Query: ..." if there is
@@ -212,10 +213,12 @@ class Prompted:
         *,
         generated: bool,
         against: str | None = None,
-        parts: Units | Sequence[Span] = "sentence",
+        parts: Units | Sequence[Span] = PARTS,
         **options: Unpack[CiteOptions],
     ) -> Answered:
         """Return an answer as it is explained; the arguments and errors are those of `cite`."""
+        if against is not None and not (isinstance(parts, str) and parts == PARTS):
+            raise OptionError(f"parts is {parts!r:.80} with against, expected one of them; leave out parts")
         spans = () if against is not None else _spans(answer.text, parts)
         other = None if against is None else self.given("against", against)
         model = GivenAnswer(
@@ -286,8 +289,9 @@ def _named(context: Any) -> Mapping[str, str]:
 def _spans(answer: str, parts: Units | Sequence[Span]) -> tuple[Span, ...]:
     """Return the parts of an answer that have responses of their own; none if there is but one."""
     if isinstance(parts, Sequence) and not isinstance(parts, str):
-        if not all(isinstance(span, Sequence) and len(span) == 2 for span in parts):
-            raise OptionError(f"parts is {parts!r:.80}, expected spans of the answer, as in [(0, 12)], or a unit")
-        return tuple((int(start), int(end)) for start, end in parts)
+        try:
+            return tuple((index(start), index(end)) for start, end in parts)
+        except (TypeError, ValueError):
+            raise OptionError(f"parts is {parts!r:.80}, expected spans, as in [(0, 12)], or a unit") from None
     spans = tuple(splitter(parts).split(answer))
     return spans if len(spans) > 1 else ()

@@ -15,6 +15,7 @@ from mase.links import Contrast, Output, predictions, respond
 from mase.models.batching import UNWATCHED, Watch, ask
 from mase.models.protocol import Probe
 from mase.regression.answers import Answers
+from mase.scalars import is_integer
 
 __all__ = ["MaskedPredictions", "ModelReading", "Reading", "budget", "check_count", "within_budget"]
 
@@ -34,11 +35,11 @@ def check_count(k: int) -> int:
     OptionError
         If it is not an integer from 0 to 100.
     """
-    if isinstance(k, bool) or not isinstance(k, int) or not 0 <= k <= _MOST:
+    if not is_integer(k) or not 0 <= k <= _MOST:
         raise OptionError(
             f"evidence is {k!r}, expected an integer from 0 to {_MOST}: how many of the best units to test"
         )
-    return k
+    return int(k)
 
 
 def within_budget(n_samples: int, k: int) -> int:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from mase.errors import OptionError
+from mase.scalars import is_integer
 
 __all__ = ["generator", "row_noise", "seeded", "stream_key", "untouched"]
 
@@ -20,7 +21,7 @@ def stream_key(seed: int, text: str) -> tuple[int, ...]:
     OptionError
         If the seed is not an integer of at least 0.
     """
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+    if not is_integer(seed) or seed < 0:
         raise OptionError(f"seed is {seed!r}, expected an integer >= 0")
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
     return (int(seed), *np.frombuffer(digest, dtype="<u4").tolist())

@@ -28,7 +28,7 @@ def documents(source: Any, fields: Fields = None) -> Iterable[Any]:
     InvalidTextError
         If it is a single text, a table without `fields`, or anything else.
     OptionError
-        If `fields` are no list of names of columns.
+        If `fields` are no list of names of columns, each of which the table has once.
     """
     if is_split(source):
         raise InvalidTextError(
@@ -52,6 +52,9 @@ def documents(source: Any, fields: Fields = None) -> Iterable[Any]:
             f"fields names {', '.join(map(repr, missing))}, expected columns of the table: "
             f"{', '.join(map(str, names)):.300}"
         )
+    repeated = next((name for name in chosen if names.count(name) > 1), None)
+    if repeated is not None:
+        raise OptionError(f"fields names {repeated!r}, expected a column that is in the table once; rename the others")
     return _rows(source, chosen)
 
 
@@ -87,9 +90,6 @@ def names_in(source: Any) -> Sequence[Any] | None:
 
 def _rows(table: Any, fields: Sequence[str]) -> Iterator[Mapping[str, Any]]:
     columns = [listed(table[name]) for name in fields]
-    for name, column in zip(fields, columns, strict=True):
-        if names_in(column) is not None:
-            raise OptionError(f"fields names {name!r}, expected a column that is in the table once")
     return (dict(zip(fields, row, strict=True)) for row in zip(*columns, strict=True))
 
 

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-import numpy as np
-
 from mase.errors import OptionError
 from mase.registry import unknown
+from mase.scalars import is_integer
 
 __all__ = ["ALL", "Label", "Question", "Target", "listed"]
 
@@ -113,7 +112,7 @@ def _index(labels: Sequence[str], target: str | int, option: str) -> int:
         return labels.index(str(target))
     if isinstance(target, str) and not re.fullmatch(r"-?[0-9]+", target):
         raise unknown(option, target, list(labels))
-    if isinstance(target, bool) or not isinstance(target, int | str | np.integer):
+    if not isinstance(target, str) and not is_integer(target):
         several = ", a list of them" if option == "target" else ""
         raise OptionError(f"{option} is of type {type(target).__name__}, expected a label, an index{several} or None")
     index = int(target)

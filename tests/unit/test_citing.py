@@ -64,6 +64,16 @@ def test_parts_are_spans_or_units():
     for wrong in ([(0, 99)], [3], [(0, 1, 2)], "colour"):
         with pytest.raises((OptionError, mase.MaseError)):
             cited(parts=wrong)
+    for wrong in ([(0.5, 3)], [("0", 3)], [3], [(0, 1, 2)], ["ab"], [None]):
+        with pytest.raises(OptionError, match=r"parts is .*, expected spans, as in \[\(0, 12\)\]"):
+            cited(parts=wrong)
+    assert cited(parts=[(np.int64(0), np.int64(3))])[1].answer.parts[0].end == 3
+
+
+@pytest.mark.parametrize("parts", ["word", "nonsense", [(0, 3)]])
+def test_parts_and_another_answer_are_not_given_together(parts):
+    with pytest.raises(OptionError, match=r"parts is .* with against, expected one of them; leave out parts"):
+        cited(answer="Red. Blue.", against="Red.", parts=parts)
 
 
 @pytest.mark.parametrize(

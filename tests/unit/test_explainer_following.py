@@ -169,7 +169,7 @@ def test_scores_without_a_sign_or_a_meaning_lead_to_expect_nothing(lstm_model, m
     assert found.expected_probability_without([0]) is None
 
 
-@pytest.mark.parametrize("units", [[-1], [18], [True], ["5"], [1.5], [0, 99], 0, None])
+@pytest.mark.parametrize("units", [[-1], [18], [True], ["5"], [1.5], [[0]], [{}], [0, 99], 0, None])
 def test_units_that_do_not_exist(units):
     explainer = mase.Explainer(judge, n_samples=50)
     found = explainer(TEXT)
@@ -187,5 +187,12 @@ def test_an_attribution_of_another_model_is_refused(lstm_model):
 
 def test_units_of_another_explainer_cannot_be_masked(lstm_model):
     found = mase.Explainer(lstm_model, units="line", n_samples=16)("A good film.\nA bad day.")
-    with pytest.raises(OptionError, match=r"has 2 units, expected the 6 units .* units='line'"):
+    with pytest.raises(OptionError, match=r"has the units 'line', expected 'word'.* units='line'"):
         mase.Explainer(lstm_model, n_samples=16).predict_without(found, [0])
+
+
+def test_units_of_another_function_of_the_same_name_cannot_be_masked():
+    whole, halves = (lambda text: [(0, len(text))]), (lambda text: [(0, 6), (6, len(text))])
+    found = mase.Explainer(judge, units=whole, n_samples=16)(TEXT)
+    with pytest.raises(OptionError, match=r"has 1 units, expected the 2 units"):
+        mase.Explainer(judge, units=halves, n_samples=16).predict_without(found, [0])

@@ -94,8 +94,11 @@ def test_what_is_no_choice_of_columns_is_refused():
         explainer(table)
     with pytest.raises(OptionError, match="fields names 'premis', expected columns of the table: premise"):
         explainer(table, fields=["premis"])
-    with pytest.raises(OptionError, match="once"):
-        explainer(pd.concat([table, table], axis=1), fields=["premise"])
+    twice = pa.table([COLUMNS["premise"]] * 2 + [COLUMNS["label"]], names=["premise", "premise", "label"])
+    for repeated in (pd.concat([table, table], axis=1), twice):
+        with pytest.raises(OptionError, match="fields names 'premise', expected a column that is in the table once"):
+            explainer(repeated, fields=["premise"])
+    assert list(documents(twice, ["label"])) == [{"label": "yes"}, {"label": "no"}]
     with pytest.raises(InvalidTextError, match="as a list"):
         explainer(ROWS[0], fields=FIELDS)
     for wrong in ("premise", [], ["a", "a"], [""], [3], 3):

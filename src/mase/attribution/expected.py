@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from math import exp, fsum, isclose
-from numbers import Integral
 from typing import TYPE_CHECKING
 
 from mase.errors import OptionError
+from mase.scalars import is_integer
 
 if TYPE_CHECKING:
     from mase.attribution.attribution import Attribution
@@ -26,11 +26,12 @@ def chosen(units: Iterable[int], n: int) -> tuple[int, ...]:
     """
     if not isinstance(units, Iterable):
         raise OptionError(f"units is {units!r:.80}, expected a list of indices, as in [0]")
-    found = tuple(dict.fromkeys(units))
-    for unit in found:
-        if isinstance(unit, bool) or not isinstance(unit, Integral) or not 0 <= unit < n:
-            raise OptionError(f"unit is {unit!r}, expected the index of a unit, from 0 to {n - 1}")
-    return tuple(map(int, found))
+    found = []
+    for unit in units:
+        if not is_integer(unit) or not 0 <= unit < n:
+            raise OptionError(f"unit is {unit!r:.80}, expected the index of a unit, from 0 to {n - 1}")
+        found.append(int(unit))
+    return tuple(dict.fromkeys(found))
 
 
 def expected_response(found: "Attribution", units: Iterable[int]) -> float | None:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import isnan
-from numbers import Integral
 from types import MappingProxyType
 from typing import Any, Literal, Self, get_args
 
@@ -13,6 +12,7 @@ from mase.arrays import Floats, Ints, as_floats
 from mase.attribution.interaction import Interaction
 from mase.errors import OptionError
 from mase.registry import unknown
+from mase.scalars import is_integer
 
 __all__ = ["EFFECTS", "By", "Response", "error_of", "ranking"]
 
@@ -158,7 +158,7 @@ class Response:
         OptionError
             If k is negative, or `by` is none of the three.
         """
-        if isinstance(k, bool) or not isinstance(k, Integral) or k < 0:
+        if not is_integer(k) or k < 0:
             raise OptionError(f"k is {k!r}, expected an integer >= 0")
         if by not in get_args(By):
             raise OptionError(f"by is {by!r}, expected 'order', 'score' or 'magnitude'")

@@ -70,7 +70,7 @@ def read_rows(path: Path, columns: Sequence[str]) -> Iterator[TableRow]:
 def _separated(file: BinaryIO, path: Path, separators: str) -> Iterator[TableRow]:
     text = _decoded(file, repr(os.fspath(path)))
     first = next(text, "")
-    separator = max(separators, key=lambda mark: len(next(csv.reader([first], delimiter=mark), [])))
+    separator = max(separators, key=lambda mark: len(_next(csv.reader([first], delimiter=mark)) or []))
     reader = csv.reader(chain([first], text), delimiter=separator, strict=True)
     try:
         heading = _next(reader) or []

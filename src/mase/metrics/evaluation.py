@@ -10,6 +10,7 @@ import numpy as np
 from mase.arrays import Bools, Floats
 from mase.budget import NSamples
 from mase.choices import Precision
+from mase.document import check_texts
 from mase.errors import MaseError, OptionError, ShapeError
 from mase.methods import Method, describe
 from mase.metrics.agreement import spearman_table
@@ -203,8 +204,10 @@ def evaluate(
     ------
     ShapeError
         If the number of attributions is not the number of texts.
+    InvalidTextError
+        If `texts` is a single text.
     OptionError
-        If there is no text.
+        If there is no text, or an option is invalid.
     MaseError
         If a text cannot be evaluated. The error's note has the number of the text.
 
@@ -217,8 +220,7 @@ def evaluate(
     >>> [round(summary.mean, 2) for summary in evaluation.summaries("mine")]
     [1.0, 1.0, 1.0, 1.0]
     """
-    all_texts = list(texts)
-    given = dict(attributions or {})
+    all_texts, given = list(check_texts(texts, tuples=True)), dict(attributions or {})
     wrong = next((name for name, entries in given.items() if len(entries) != len(all_texts)), None)
     if wrong is not None:
         raise ShapeError(

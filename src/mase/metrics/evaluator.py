@@ -1,6 +1,6 @@
 """Evaluate methods, and given attributions, on one text after the other for one model."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -86,7 +86,7 @@ class Evaluator:
     UnknownNameError
         If there is no such method, metric, operator or unit.
     OptionError
-        If the precision is unknown or two methods have one name.
+        If the precision is unknown, two methods have one name, or methods or metrics are a single one.
     CapabilityError
         If a method needs what the model does not have.
     """
@@ -108,6 +108,7 @@ class Evaluator:
         stream_key(seed, "")
         QueryOptions(precision=precision)
         self.model: Model = adapt(model, tokenizer)
+        _check_several("methods", methods, "mase")
         self.metrics = dict(metrics) if isinstance(metrics, Mapping) else named_metrics(metrics)
         self.operator, self.n_samples, self.seed, self.precision = operator, n_samples, seed, precision
         self.splitter = splitter(units)
@@ -223,6 +224,12 @@ class Evaluator:
             )
 
 
+def _check_several(option: str, given: object, example: str) -> None:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        example = given if isinstance(given, str) else example
+        raise OptionError(f"{option} is {given!r:.80}, expected a list, as in [{example!r}]")
+
+
 def named_metrics(names: Sequence[str], ks: Sequence[int] | None = None) -> dict[str, Metric]:
     """Return metrics by name, with their default settings.
 
@@ -238,8 +245,9 @@ def named_metrics(names: Sequence[str], ks: Sequence[int] | None = None) -> dict
     UnknownNameError
         If there is no such metric.
     OptionError
-        If a k is not an integer >= 0.
+        If a k is not an integer >= 0, or `names` is a single name.
     """
+    _check_several("metrics", names, "delta-accuracy")
     return {name: _with_ks(METRICS.build(name), ks) for name in names}
 
 

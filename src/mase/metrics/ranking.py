@@ -7,6 +7,7 @@ import numpy as np
 from mase.arrays import Bools, Ints
 from mase.attribution import ranking
 from mase.errors import OptionError, ShapeError
+from mase.scalars import is_integer
 
 __all__ = ["check_ks", "check_order", "ranking", "share_counts", "without_top"]
 
@@ -40,7 +41,7 @@ def check_ks(ks: Sequence[int]) -> tuple[int, ...]:
         If one is not an integer >= 0.
     """
     for k in ks:
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 0:
+        if not is_integer(k) or k < 0:
             raise OptionError(f"k is {k!r}, expected an integer >= 0: the number of words to mask")
     return tuple(int(k) for k in ks)
 

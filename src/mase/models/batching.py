@@ -9,6 +9,7 @@ from mase.arrays import Floats, Ints
 from mase.errors import ModelError, NonFiniteError, OptionError
 from mase.links import Contrast
 from mase.models.protocol import ExchangeProbe, GradientProbe, Probe
+from mase.scalars import is_integer
 
 __all__ = [
     "UNWATCHED", "Watch", "ask", "ask_exchanged", "ask_gradients", "ask_norms", "check_batch_size", "check_start",
@@ -50,11 +51,11 @@ def check_batch_size(batch_size: int | str) -> int | None:
     OptionError
         If it is neither ``"auto"`` nor an integer >= 1.
     """
-    if batch_size == "auto":
+    if isinstance(batch_size, str) and batch_size == "auto":
         return None
-    if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
+    if not is_integer(batch_size) or batch_size < 1:
         raise OptionError(f"batch_size is {batch_size!r}, expected 'auto' or an integer >= 1")
-    return batch_size
+    return int(batch_size)
 
 
 def ask(

@@ -15,6 +15,7 @@ from mase.models.answers import Answers
 from mase.models.callable_probe import CallableProbe
 from mase.models.description import Description, of_function
 from mase.models.locks import alone
+from mase.models.options import check_labels
 from mase.models.origin import Reopened
 from mase.models.protocol import Binding
 from mase.models.rewriting import Content, Rewriter, word_tokens
@@ -79,10 +80,7 @@ class Callable(Reopened):
             raise OptionError(f"outputs is {outputs!r}, expected one of {', '.join(get_args(Kind))}")
         if multilabel and outputs in ("values", "scores"):
             raise OptionError(f"multilabel is True, expected False for outputs={outputs!r}, without probabilities")
-        if isinstance(labels, str):
-            raise OptionError(f"labels is {labels!r}, expected a list of names, one per class")
-        if labels is not None and (not len(labels) or len(set(labels)) != len(labels)):
-            raise OptionError(f"labels are {list(labels)}, expected one name per class, all different")
+        names = _classes_of(predict_proba) if labels is None else check_labels(labels)
         if mask_token == "":
             raise OptionError(
                 "mask_token is '', expected the string that replaces a masked word, or None to remove the word"
@@ -93,7 +91,7 @@ class Callable(Reopened):
                 "outputs='logits' if the distances are logits, or outputs='scores' to explain them as they are"
             )
         self._predict = predict_proba
-        self._labels = _classes_of(predict_proba) if labels is None else tuple(map(str, labels))
+        self._labels = names
         self._mask_token = mask_token
         self._output = Output("values", ranked=True) if outputs == "scores" else Output(outputs, multilabel)
         self._columns: tuple[str, ...] | None = None  # of the data frame that the labels are from

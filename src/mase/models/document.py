@@ -8,13 +8,21 @@ from typing import Any
 from mase.errors import DataError
 from mase.models import limits
 
-__all__ = ["is_folder", "is_taken", "read_bytes", "read_json", "read_text"]
+__all__ = ["is_file", "is_folder", "is_taken", "read_bytes", "read_json", "read_text"]
 
 
 def is_folder(path: Path) -> bool:
     """Return whether the folder exists; a string that cannot be a path (too long, or with a NUL) is no folder."""
     try:
         return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def is_file(path: Path) -> bool:
+    """Return whether it is a regular file; a string that cannot be a path (too long, or with a NUL) is none."""
+    try:
+        return path.is_file()
     except (OSError, ValueError):
         return False
 

@@ -1,16 +1,33 @@
-"""What a sequence classifier of transformers returns: classes, separate labels or values, and their names."""
+"""What a sequence classifier of transformers returns: classes, separate labels or values, and their names.
 
+No framework is imported.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from mase.errors import OptionError
 from mase.links import Output, value_names
 from mase.models.outputs import Scores
 
-__all__ = ["HeadOutputs", "head_labels", "head_scores"]
+__all__ = ["Head", "HeadOutputs", "head_labels", "head_scores"]
 
 HeadOutputs = Literal["auto", "logits", "values"]
 # The name that transformers gives to the only class of a configuration without class names.
 _UNNAMED = "LABEL_0"
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What a configuration of transformers says of a head, for files that are read without transformers.
+
+    It has the names that the configuration has, and takes its place.
+    """
+
+    num_labels: int
+    id2label: Mapping[int, str]
+    problem_type: str | None = None
 
 
 def head_scores(config: Any, owner: str, *, outputs: HeadOutputs, multilabel: bool | None) -> Scores:
@@ -19,9 +36,9 @@ def head_scores(config: Any, owner: str, *, outputs: HeadOutputs, multilabel: bo
     Parameters
     ----------
     config
-        The configuration of transformers.
+        The configuration of transformers, or a `Head`.
     owner
-        Name of the model's class, for messages.
+        Name of the model's class or folder, for messages.
     outputs, multilabel
         See `mase.models.HuggingFace`.
 

@@ -1,6 +1,7 @@
 """Load models by name: bundled models, folders, ONNX files, models of Hugging Face, and models behind a URL."""
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 
 from mase.errors import OptionError
@@ -125,5 +126,8 @@ def _exists(name: str) -> bool:
 
 def _cached(name: str) -> bool:
     """Return whether the local Hugging Face cache has a model of this name (without an owner)."""
-    home = Path(os.environ.get("HF_HOME", Path.home() / ".cache" / "huggingface"))
-    return _exists(os.fspath(Path(os.environ.get("HF_HUB_CACHE", home / "hub")) / f"models--{name}"))
+    if find_spec("huggingface_hub") is None:
+        return False
+    from huggingface_hub import constants
+
+    return _exists(os.fspath(Path(constants.HF_HUB_CACHE) / f"models--{name}"))

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from mase.errors import CapabilityError, DataError, MissingDependencyError
 from mase.models.document import read_json
-from mase.models.pretrained import ADAPTER, locate
+from mase.models.pretrained import ADAPTER, ADAPTER_WEIGHTS, locate
 from mase.models.sizes import check_numbers, whole_number
 from mase.models.weights import tensors
 
@@ -18,7 +18,7 @@ __all__ = ["ReadBase", "Task", "is_peft", "read_adapted", "with_adapters"]
 
 Task = Literal["SEQ_CLS", "CAUSAL_LM", "SEQ_2_SEQ_LM"]
 ReadBase = Callable[[Path, Mapping[str, int]], tuple[Any, frozenset[str]]]
-_WEIGHTS, _TOKENIZER = "adapter_model.safetensors", "tokenizer_config.json"
+_TOKENIZER = "tokenizer_config.json"
 _HIGHEST_RANK = 4096
 # Settings that determine the weights, and settings that only describe the training. Any other setting must have peft's
 # default, because it may name code to import, or a pattern that takes forever to match.
@@ -85,7 +85,7 @@ def read_adapted(
     except ImportError as error:
         raise MissingDependencyError("peft is not installed; run: pip install 'mase-xai[peft]'") from error
     config = _checked_config(folder / ADAPTER, task, peft.LoraConfig().to_dict())
-    shapes = tensors(folder / _WEIGHTS)
+    shapes = tensors(folder / ADAPTER_WEIGHTS)
     base = locate(str(config["base_model_name_or_path"]), download=download)
     module, missing = read(base, _n_labels(shapes, config))
     lora = peft.LoraConfig(task_type=task, **{name: config[name] for name in _WEIGHT_SETTINGS if name in config})

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 from collections.abc import Callable as Function
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ import onnxruntime
 from mase.arrays import Ints
 from mase.errors import CapabilityError, DataError, MaseError, ModelError, NotPicklableError, OptionError
 from mase.models import limits
-from mase.models.document import read_bytes
+from mase.models.document import is_file, read_bytes
 from mase.models.origin import Reduced, reopened
 from mase.models.outputs import Kind
 from mase.models.token_ids import TokenIds
@@ -31,6 +32,9 @@ _INPUTS = {
 _TYPES = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
 _OUTPUTS = ("logits", "probabilities", "probs", "scores")
 _FATAL = 4  # the only messages that sessions print; errors are raised
+# How a graph says where the data of a tensor are: the key of an entry of Protocol Buffers, and the length of its value,
+# seven bits per byte. All bytes of the length but the last have the eighth bit.
+_LOCATION = re.compile(rb"\x0a\x08location\x12([\x80-\xff]{0,4}[\x00-\x7f])")
 _MEMORY = ("Failed to allocate memory", "bad_alloc", "bad allocation", "out of memory")
 
 
@@ -212,17 +216,27 @@ class _Run:
 
 
 def _opened(path: Path) -> tuple[str, Any]:
-    """Return the checksum of a file and of the files that it names, and a session of it.
+    """Return the checksum of a file and of the files that hold its weights, and a session of it.
 
     ONNX Runtime refuses external weights that are outside of the folder.
     """
     content = read_bytes(path, limits.ONNX_BYTES)
-    digest = hashlib.sha256(content)
-    for beside in sorted(path.parent.iterdir()):
-        if beside != path and beside.is_file() and beside.name.encode() in content:
+    session, digest = open_session(path), hashlib.sha256(content)
+    for location in _locations(content):
+        beside = path.parent / location
+        if is_file(beside):  # also other entries can have the key "location", such as those of the metadata
             with beside.open("rb") as file:
                 digest.update(hashlib.file_digest(file, "sha256").digest())
-    return digest.hexdigest(), open_session(path)
+    return digest.hexdigest(), session
+
+
+def _locations(content: bytes) -> list[str]:
+    """Return the paths, relative to the folder of a graph, of the files that hold its tensors, in order of name."""
+    found = set()
+    for match in _LOCATION.finditer(content):
+        length = sum((byte & 0x7F) << 7 * index for index, byte in enumerate(match[1]))
+        found.add(content[match.end() : match.end() + length])
+    return [os.fsdecode(location) for location in sorted(found)]
 
 
 def open_session(path: Path) -> Any:

@@ -9,8 +9,10 @@ from mase.errors import DataError, OptionError
 from mase.models.bundled.configuration import check_configuration
 from mase.models.bundled.vocabulary import PAD_ID, UNKNOWN_ID, Vocabulary
 from mase.models.document import is_folder, read_json
+from mase.models.head import Head, head_labels, head_scores
 from mase.models.onnx import OnnxFile, OnnxModel
 from mase.models.origin import absolute
+from mase.models.positions import longest_input
 from mase.models.sizes import check_numbers
 from mase.models.tokenizer_file import check_tokenizer_config
 from mase.models.tokenizer_json import read_tokenizer_json
@@ -19,7 +21,8 @@ __all__ = ["FILE", "read"]
 
 FILE = "model.onnx"
 _CONFIG, _TOKENIZER, _VOCABULARY = "config.json", "tokenizer.json", "vocabulary.txt"
-_OFFSET_POSITIONS = ("roberta", "camembert", "longformer", "mpnet", "xmod", "ibert", "luke", "esm")
+# The classes of a configuration of transformers that names none. The graph may have more or fewer.
+_UNNAMED = {0: "LABEL_0", 1: "LABEL_1"}
 
 
 def read(path: str | os.PathLike[str], *, device: str | None = None) -> OnnxModel:
@@ -40,7 +43,7 @@ def read(path: str | os.PathLike[str], *, device: str | None = None) -> OnnxMode
     DataError
         If a file is missing, cannot be read, or is beyond the limits.
     OptionError
-        If another device is asked for.
+        If another device is asked for, or the only column of a graph may not be the score of a class.
     """
     if device not in (None, "cpu"):
         raise OptionError(
@@ -83,22 +86,22 @@ def _settings(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
     """Return the options that follow from the `config.json` of transformers."""
     path = folder / _CONFIG
     check_numbers(path, config)
-    problem = config.get("problem_type")
-    labels = config.get("id2label")
-    if labels is not None and not isinstance(labels, dict):
+    labels = {} if config.get("id2label") is None else config["id2label"]
+    if not isinstance(labels, dict):
         raise DataError(f"{path} has the id2label {labels!r:.60}, expected an object from number to name")
     try:
-        names = None if not labels else [str(labels[str(index)]) for index in range(len(labels))]
+        names = {index: str(labels[str(index)]) for index in range(len(labels))}
     except KeyError as error:
         raise DataError(f"{path} has no class {error} in id2label, expected the numbers 0, 1, ...") from error
-    if names is not None and len(set(names)) < len(names):
-        names = [f"{index}: {name}" for index, name in enumerate(names)]
+    head = Head(len(names or _UNNAMED), names or _UNNAMED, config.get("problem_type"))
+    scores = head_scores(head, str(folder), outputs="auto", multilabel=None)
     return {
         "name": str(folder.name),
-        "labels": names,
+        # Of one column, the name of its class is the last one.
+        "labels": head_labels(head, scores)[-len(names) :] if names else None,
         "max_length": _longest(folder, config),
-        "outputs": "values" if problem == "regression" else "auto",
-        "multilabel": problem == "multi_label_classification",
+        "outputs": "values" if scores.output.kind == "values" else "auto",
+        "multilabel": scores.output.multilabel,
     }
 
 
@@ -106,14 +109,8 @@ def _longest(folder: Path, config: Mapping[str, Any]) -> int | None:
     """Return the longest input that the tokenizer and the positions allow, None if neither has a limit."""
     own = _read_object(folder / "tokenizer_config.json")
     check_tokenizer_config(folder / "tokenizer_config.json", own)
-    longest = own.get("model_max_length")
-    found = [int(longest)] if longest is not None and longest < 1_000_000 else []
-    positions = config.get("max_position_embeddings") or 0
-    if positions > 0:
-        family = str(config.get("model_type", ""))
-        offset = any(known in family for known in _OFFSET_POSITIONS)
-        found.append(positions - ((config.get("pad_token_id") or 0) + 1 if offset else 0))
-    return min(found, default=None)
+    positions, pad_id = config.get("max_position_embeddings"), config.get("pad_token_id")
+    return longest_input(own.get("model_max_length"), config.get("model_type"), positions, pad_id)
 
 
 def _read_object(path: Path) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from mase.models.weights import stored, weight_files
 
 __all__ = [
     "ADAPTER",
+    "ADAPTER_WEIGHTS",
     "LanguageKind",
     "is_adapter_folder",
     "locate",
@@ -38,8 +39,8 @@ __all__ = [
 # A language model that continues its prompt, or one that reads the prompt with an encoder of its own.
 LanguageKind = Literal["causal", "seq2seq"]
 
-# The configuration of an adapter of peft.
-ADAPTER = "adapter_config.json"
+# The configuration and the weights of an adapter of peft.
+ADAPTER, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 # Files at the top level of a repository that are downloaded. No other file is read.
 _SMALL, _CODE = ("*.json", "*.txt", "*.model", "*.jinja"), ("*.py",)
 _BELOW = "*/*"
@@ -54,7 +55,8 @@ def locate(source: str | os.PathLike[str], *, download: bool = False, trust_remo
     source
         A folder, or the name of a repository on the hub.
     download
-        Whether a name may be downloaded: first the small files, which are checked, then the weights.
+        Whether a name may be downloaded: first the small files, then the weights. The configuration of a model is
+        checked before; that of an adapter when it is read.
     trust_remote_code
         Whether the code of the repository is downloaded too.
 
@@ -72,9 +74,12 @@ def locate(source: str | os.PathLike[str], *, download: bool = False, trust_remo
     with _reading(f"cannot find {name!r:.200} in the cache of the Hugging Face hub"):
         folder = _snapshot(name, small, download=download)
     if download:
-        _check_configuration(folder, trust_remote_code=trust_remote_code)
+        weights: tuple[str, ...] = (ADAPTER_WEIGHTS,)
+        if not is_adapter_folder(folder):
+            _check_configuration(folder, trust_remote_code=trust_remote_code)
+            weights = weight_files(folder)
         with _reading(f"cannot download the weights of {name!r} from the Hugging Face hub"):
-            folder = _snapshot(name, (*small, *weight_files(folder)), download=True)
+            folder = _snapshot(name, (*small, *weights), download=True)
     return folder
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from mase.links import Output, predictions
 from mase.models.answers import Answers
 from mase.models.batching import in_batches
 from mase.models.description import Description, recognised
+from mase.models.options import check_keep, check_labels, check_length, check_outputs
 from mase.models.origin import Reopened
 from mase.models.outputs import Kind, Scores, recognise, score_labels
 from mase.models.protocol import Binding, Opened
@@ -75,20 +76,11 @@ class TokenIds(Reopened):
         outputs: Kind = "auto",
         multilabel: bool = False,
     ) -> None:
-        if isinstance(labels, str):
-            raise OptionError(f"labels is {labels!r}, expected one name per class, for example ['neg', 'pos']")
-        if labels is not None and (not len(labels) or len(set(labels)) != len(labels)):
-            raise OptionError(f"labels are {list(labels)}, expected one name per class, all different")
-        if max_length is not None and max_length < 1:
-            raise OptionError(f"max_length is {max_length}, expected an integer >= 1")
-        if keep not in ("start", "end"):
-            raise OptionError(f"keep is {keep!r}, expected 'start' or 'end'")
-        if outputs not in get_args(Kind):
-            raise OptionError(f"outputs is {outputs!r}, expected one of {', '.join(get_args(Kind))}")
-        if multilabel and outputs == "values":
-            raise OptionError("multilabel is True, expected False for outputs='values', which are no classes")
+        self._labels = None if labels is None else check_labels(labels)
+        check_length(max_length)
+        check_keep(keep)
+        check_outputs(outputs, multilabel=multilabel)
         self._run, self._tokenizer, self.name = run, tokenizer, name
-        self._labels = None if labels is None else tuple(map(str, labels))
         self._max_length, self._keep = max_length, keep
         self._outputs, self._multilabel = outputs, multilabel
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,6 +18,7 @@ from mase.models.description import Description, Guess, of_module
 from mase.models.devices import device_of
 from mase.models.engine import Engine, as_float64
 from mase.models.entry import find_embedding
+from mase.models.options import check_keep, check_labels, check_length, check_outputs
 from mase.models.origin import Reopened
 from mase.models.outputs import Kind, Scores, recognise, score_labels
 from mase.models.packed import Packed
@@ -84,20 +85,12 @@ class TorchModule(Reopened):
     ) -> None:
         if not isinstance(module, nn.Module):
             raise OptionError(f"module is of type {type(module).__name__}, expected a torch.nn.Module")
-        if isinstance(labels, str):
-            raise OptionError(f"labels is {labels!r}, expected one name per class, for example ['neg', 'pos']")
-        if max_length is not None and max_length < 1:
-            raise OptionError(f"max_length is {max_length}, expected an integer >= 1")
-        if keep not in ("start", "end"):
-            raise OptionError(f"keep is {keep!r}, expected 'start' or 'end'")
-        if labels is not None and len(set(labels)) != len(labels):
-            raise OptionError(f"labels {list(labels)} are not unique, expected one name per class")
-        if outputs not in get_args(Kind):
-            raise OptionError(f"outputs is {outputs!r}, expected one of {', '.join(get_args(Kind))}")
-        if multilabel and outputs == "values":
-            raise OptionError("multilabel is True, expected False for outputs='values', which are no classes")
+        names = None if labels is None else check_labels(labels)
+        check_length(max_length)
+        check_keep(keep)
+        check_outputs(outputs, multilabel=multilabel)
         self._engine = Engine(module, find_embedding(module, embedding), module)
-        self._tokenize, self._labels = tokenize, None if labels is None else tuple(map(str, labels))
+        self._tokenize, self._labels = tokenize, names
         self._tokens_by_role = {"mask": mask_id, "unk": unk_id, "pad": pad_id}
         self._fixed_ids = frozenset(special_ids) | ({pad_id} if pad_id is not None else set())
         self._max_length, self._keep = max_length, keep

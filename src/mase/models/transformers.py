@@ -21,9 +21,11 @@ from mase.models.entry import entry_layer
 from mase.models.head import HeadOutputs, head_labels, head_scores
 from mase.models.locks import alone
 from mase.models.lora import is_peft, read_adapted, with_adapters
+from mase.models.options import check_keep, check_length
 from mase.models.origin import Loaded, Reopened, absolute
 from mase.models.outputs import class_scores
 from mase.models.packed import Packed
+from mase.models.positions import longest_input
 from mase.models.pretrained import is_adapter_folder, locate, read_classifier, read_tokenizer
 from mase.models.protocol import Binding
 from mase.models.tokenizer import Tokenizer, check_fast
@@ -32,12 +34,6 @@ from mase.models.torch_probe import TorchProbe, bind
 from mase.text import Side, Tokens
 
 __all__ = ["HuggingFace"]
-
-# Families whose position numbers start after the padding id, so that the positions before it cannot be used.
-_OFFSET_POSITIONS = (
-    "roberta", "xlm-roberta", "camembert", "longformer", "xlm-roberta-xl", "data2vec-text", "mpnet",
-    "roberta-prelayernorm", "xmod", "ibert", "luke", "esm",
-)  # fmt: skip
 
 
 class HuggingFace(Reopened):
@@ -100,8 +96,7 @@ class HuggingFace(Reopened):
     ) -> None:
         if tokenizer is None and not isinstance(model, str | os.PathLike):
             raise OptionError(f"{type(model).__name__} has no tokenizer, expected HuggingFace(model, tokenizer)")
-        if keep not in ("start", "end"):
-            raise OptionError(f"keep is {keep!r}, expected 'start' or 'end'")
+        check_keep(keep)
         module, fast = _loaded(model, tokenizer, download=download, trust_remote_code=trust_remote_code)
         module = moved(module, device)
         check_fast(fast)
@@ -115,7 +110,8 @@ class HuggingFace(Reopened):
         )
         self.has_embeddings = True
         limit = _own_limit(fast, self._config)
-        limit = limit if max_length is None else _checked_length(fast, max_length, limit)
+        check_length(max_length, fast.num_special_tokens_to_add() + 1, limit, ", special tokens included")
+        limit = limit if max_length is None else max_length
         self.tokenizer = Tokenizer(fast, self.name, limit, keep, _reads_types(module))
         if isinstance(model, str | os.PathLike):
             arguments = {"model": absolute(model), "tokenizer": tokenizer, "enter": enter, "max_length": max_length}
@@ -217,22 +213,10 @@ class HuggingFace(Reopened):
         return None if attribute is None else getattr(self.tokenizer.backend, attribute, None)
 
 
-def _checked_length(tokenizer: Any, max_length: int, most: int | None) -> int:
-    least = tokenizer.num_special_tokens_to_add() + 1
-    if not isinstance(max_length, int) or not least <= max_length <= (most or max_length):
-        valid = f"from {least} to {most}" if most else f">= {least}"
-        raise OptionError(f"max_length is {max_length!r}, expected an integer {valid}, special tokens included")
-    return max_length
-
-
 def _own_limit(tokenizer: Any, config: Any) -> int | None:
     """Return the longest input that the tokenizer and the positions allow, None if neither has a limit."""
-    limits = [tokenizer.model_max_length] if tokenizer.model_max_length < 1_000_000 else []
     positions = getattr(config, "max_position_embeddings", None)
-    if positions and positions > 0:
-        n_unused = (config.pad_token_id or 0) + 1 if config.model_type in _OFFSET_POSITIONS else 0
-        limits.append(positions - n_unused)
-    return min(limits, default=None)
+    return longest_input(tokenizer.model_max_length, config.model_type, positions, config.pad_token_id)
 
 
 def _reads_types(module: Any) -> bool:

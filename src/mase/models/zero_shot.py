@@ -18,6 +18,7 @@ from mase.document import PAIR, Document, Field, Input, check_texts
 from mase.errors import EmptyTextError, OptionError
 from mase.links import Output, probabilities
 from mase.models.description import Description
+from mase.models.options import check_labels
 from mase.models.protocol import Binding, Opened
 from mase.models.torch_probe import TorchProbe
 from mase.models.transformers import HuggingFace
@@ -78,10 +79,8 @@ class ZeroShot:
         multilabel: bool = False,
     ) -> None:
         self.nli = model if isinstance(model, HuggingFace) else HuggingFace(model, tokenizer)
-        if isinstance(labels, str) or not labels or len(set(labels)) < len(labels):
-            raise OptionError(f"labels is {labels!r}, expected different names, for example ['sports', 'politics']")
-        self._given, self._template = tuple(map(str, labels)), template
-        if template.format(self._given[0]) == template:
+        self._given, self._template = check_labels(labels), template
+        if "{}" not in template:
             raise OptionError(f"template is {template!r}, expected one with {{}} in the place of the label")
         self._multilabel = multilabel or len(labels) == 1
         self._answer = _answer(self.nli.labels, against=self._multilabel)
@@ -169,7 +168,7 @@ class ZeroShot:
     def _pairs(self, document: Document) -> list[Tokens]:
         """Return the tokens of the text with the hypothesis of each label, which is fixed."""
         text = document.only_text(self.name)
-        hypotheses = [Field(PAIR[1], self._template.format(label), fixed=True) for label in self._given]
+        hypotheses = [Field(PAIR[1], self._template.replace("{}", label), fixed=True) for label in self._given]
         return [self._tokenizer.tokens(Document((Field(PAIR[0], text), one))) for one in hypotheses]
 
 

@@ -10,6 +10,7 @@ from mase.attribution import Note
 from mase.errors import OptionError
 from mase.regression.estimate import Estimate
 from mase.regression.problem import Problem, Sample
+from mase.scalars import is_real
 
 __all__ = ["NEVER", "Stopping", "relative_error", "top_margin", "unsupported"]
 
@@ -41,7 +42,7 @@ class Stopping:
     confidence: float = 0.95
 
     def __post_init__(self) -> None:
-        if self.tolerance is not None and not (isinstance(self.tolerance, int | float) and 0 < self.tolerance < np.inf):
+        if self.tolerance is not None and not (is_real(self.tolerance) and 0 < self.tolerance < np.inf):
             raise OptionError(f"tolerance is {self.tolerance!r}, expected a number > 0, for example 0.1")
         top = self.stable_top
         if top is not None and (isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 1):

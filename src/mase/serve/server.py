@@ -6,6 +6,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from mase.errors import OptionError
+from mase.platforms import reuses_addresses
 from mase.serve.security import Gate, allowed_names, is_loopback
 
 __all__ = ["address", "bind", "gate_of", "serve"]
@@ -27,10 +28,11 @@ def bind(host: str, port: int | None, usual: int) -> socket.socket:
     for number, one in enumerate(ports, 1):
         try:
             return _listening(host, one)
-        except OSError as error:
+        except (OSError, UnicodeError) as error:  # a name that no host can have
             if number == len(ports):
+                reason = getattr(error, "strerror", None) or error
                 raise OptionError(
-                    f"the address {host}, port {one}, cannot be used ({error.strerror or error}), expected one of "
+                    f"the address {host}, port {one}, cannot be used ({reason}), expected one of "
                     "this machine and a free port"
                 ) from error
     raise AssertionError
@@ -40,7 +42,8 @@ def _listening(host: str, port: int) -> socket.socket:
     family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     found = socket.socket(family, kind, protocol)
     try:
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if reuses_addresses():
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind(address)
         found.listen(_CONNECTIONS)
     except OSError:

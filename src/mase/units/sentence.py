@@ -1,5 +1,6 @@
 """Sentences, found by the package sentencex of the Wikimedia Foundation."""
 
+import re
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,6 +10,9 @@ from mase.text import Span, visible
 
 __all__ = ["Sentence"]
 
+# Codes as sentencex knows them: in lower case, and perhaps with a region, a script or a variant.
+_CODE = re.compile("[a-z]{2,3}(-[a-z0-9]+)*")
+
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
@@ -17,7 +21,8 @@ class Sentence:
     Parameters
     ----------
     language
-        Code of the language whose abbreviations do not end a sentence. Full stops of all languages do.
+        Code of the language whose abbreviations do not end a sentence, as in "de" or "de-at". Full stops of all
+        languages do. A language without abbreviations of its own has those of English.
 
     Raises
     ------
@@ -32,8 +37,8 @@ class Sentence:
 
     def __post_init__(self) -> None:
         require("sentencex", "sentences")
-        if not isinstance(self.language, str) or not self.language:
-            raise OptionError(f"language is {self.language!r}, expected the code of a language, such as 'de'")
+        if not isinstance(self.language, str) or _CODE.fullmatch(self.language) is None:
+            raise OptionError(f"language is {self.language!r:.80}, expected the code of a language, such as 'de'")
 
     @property
     def name(self) -> str:

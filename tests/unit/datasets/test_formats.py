@@ -74,6 +74,12 @@ def test_long_fields_and_the_limit_of_the_csv_module(tmp_path):
     assert csv.field_size_limit() == before
 
 
+def test_the_first_line_may_be_long(tmp_path):
+    path = tmp_path / "long.csv"
+    path.write_text(f"text;{'word ' * 40_000}\na;b\n", encoding="utf-8")
+    assert [list(row.values()) for row in read_rows(path, ["text"])] == [["a", "b"]]
+
+
 def test_two_tables_with_long_fields_may_be_open_at_once(tmp_path):
     path = tmp_path / "long.csv"
     path.write_text("text\n" + ("word " * 40_000 + "\n") * 2, encoding="utf-8")

@@ -7,7 +7,15 @@ import pytest
 from tests.unit.metrics.additive import case
 
 from mase import METHODS, Explainer
-from mase.errors import CapabilityError, EmptyTextError, MaseError, OptionError, ShapeError, UnknownNameError
+from mase.errors import (
+    CapabilityError,
+    EmptyTextError,
+    InvalidTextError,
+    MaseError,
+    OptionError,
+    ShapeError,
+    UnknownNameError,
+)
 from mase.metrics import METRICS
 from mase.metrics.agreement import spearman
 from mase.metrics.alignment import align
@@ -142,3 +150,14 @@ def test_the_order_of_a_given_attribution_is_judged(additive_model):
     found = evaluate(additive_model, [TEXT], [], attributions=given, metrics=["deletion"])
     own, order, scores = (found.summaries(name)[0].mean for name in given)
     assert own < order == pytest.approx(scores)
+
+
+def test_one_text_method_or_metric_instead_of_several(additive_model):
+    with pytest.raises(InvalidTextError, match=r"texts is a single str, .* use a list"):
+        evaluate(additive_model, "good", ["random"])
+    with pytest.raises(OptionError, match=r"methods is 'random', expected a list, as in \['random'\]"):
+        evaluate(additive_model, [TEXT], "random")
+    with pytest.raises(OptionError, match=r"metrics is 'delta-accuracy', expected a list, as in \['delta-accuracy'\]"):
+        evaluate(additive_model, [TEXT], ["random"], metrics="delta-accuracy")
+    with pytest.raises(OptionError, match=r"methods is Method.*, expected a list, as in \['mase'\]"):
+        evaluate(additive_model, [TEXT], METHODS["random"])

@@ -45,7 +45,7 @@ def test_a_black_box_whose_columns_change_is_an_error():
         mase.Explainer(Callable(lambda texts: np.full((len(texts), 2 + (len(texts) > 1)), 1 / (2 + (len(texts) > 1)))))(
             "a b c"
         )
-    with pytest.raises(OptionError, match="expected a list of names"):
+    with pytest.raises(OptionError, match="expected one name per class"):
         Callable(bag, labels="no")
 
 

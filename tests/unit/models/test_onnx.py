@@ -1,5 +1,7 @@
 """Tests of `mase.models.onnx`."""
 
+import contextlib
+import os
 import pickle
 
 import numpy as np
@@ -22,6 +24,7 @@ from mase.testing import check_model
 
 pytest.importorskip("onnxruntime")
 pytest.importorskip("onnx")
+import onnx
 import onnxruntime
 from onnx import TensorProto, helper
 from tests.unit.models import onnx_graphs as graphs
@@ -172,6 +175,40 @@ def test_weights_beside_a_file_belong_to_its_checksum(tmp_path):
         (inside / "small.onnx").write_bytes(graphs.whole(location=location))
         with pytest.raises(DataError, match="cannot open"):
             OnnxModel(inside / "small.onnx", graphs.ids, unk_id=1)
+
+
+def test_other_files_beside_a_file_do_not_belong_to_its_checksum(tmp_path):
+    """Their names may be in the graph by chance, or be no text at all."""
+    path = tmp_path / "small.onnx"
+    path.write_bytes(graphs.whole(location="weights.bin"))
+    (tmp_path / "weights.bin").write_bytes(graphs.WORDS.tobytes())
+    before = OnnxModel(path, graphs.ids, unk_id=1).sha256
+    for name in ("words", "a", os.fsdecode(b"\xff.bin")):
+        with contextlib.suppress(OSError, UnicodeError):  # not all systems have such names
+            (tmp_path / name).write_bytes(b"other")
+    assert OnnxModel(path, graphs.ids, unk_id=1).sha256 == before
+
+
+@pytest.mark.parametrize("location", ["below/weights.bin", "ä.bin", f"{'long' * 40}.bin"])
+def test_weights_are_found_where_the_graph_says_that_they_are(tmp_path, location):
+    path = tmp_path / "small.onnx"
+    path.write_bytes(graphs.whole(location=location))
+    (tmp_path / location).parent.mkdir(exist_ok=True)
+    sums = []
+    for weights in (graphs.WORDS, 2 * graphs.WORDS):
+        (tmp_path / location).write_bytes(weights.tobytes())
+        model = OnnxModel(path, graphs.ids, unk_id=1)
+        assert model.scores([((3, 5), None)]) == pytest.approx(weights[[3, 5]].sum(axis=0)[None])
+        sums.append(model.sha256)
+    assert sums[0] != sums[1]
+
+
+def test_a_location_that_is_no_path_is_no_file(tmp_path):
+    path, known = tmp_path / "small.onnx", onnx.load_model_from_string(graphs.graph())
+    for number, place in enumerate(("x" * 5_000, "a\0b", "", ".")):
+        known.metadata_props.add(key="location", value=place)
+        path.write_bytes(known.SerializeToString())
+        assert len(OnnxModel(path, graphs.ids, unk_id=1).sha256) == 64, number
 
 
 def test_files_that_are_no_models(tmp_path, monkeypatch):

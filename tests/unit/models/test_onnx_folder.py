@@ -64,6 +64,26 @@ def test_the_longest_input_is_that_of_tokenizer_and_positions(folder):
     assert load(folder).labels == ("0", "1", "2")
 
 
+@pytest.mark.parametrize(("family", "longest"), [("data2vec-text", 62), ("my-roberta", 64)])
+def test_positions_are_counted_as_in_transformers(folder, family, longest):
+    write(folder / "config.json", {"model_type": family, "max_position_embeddings": 64, "pad_token_id": 1})
+    assert load(folder).encode("film " * 100).truncation.n_kept == longest
+
+
+def test_one_column_is_what_it_is_in_transformers(folder):
+    (folder / "model.onnx").write_bytes(graphs.graph(inputs=("input_ids", "attention_mask"), columns=1))
+    for config, labels in (
+        (classes("toxic"), ("not toxic", "toxic")),
+        (classes("LABEL_0") | {"problem_type": "multi_label_classification"}, ("not LABEL_0", "LABEL_0")),
+        (classes("LABEL_0") | {"problem_type": "regression"}, ("value",)),
+    ):
+        write(folder / "config.json", config)
+        assert load(folder).labels == labels
+    write(folder / "config.json", classes("LABEL_0"))
+    with pytest.raises(OptionError, match="may not be a class at all"):
+        load(folder)
+
+
 def test_the_kind_of_problem_says_what_the_columns_are(folder):
     write(folder / "config.json", classes("a", "b", "c") | {"problem_type": "multi_label_classification"})
     assert load(folder).output.multilabel
@@ -75,6 +95,7 @@ def test_the_kind_of_problem_says_what_the_columns_are(folder):
 def test_what_a_folder_may_not_hold(folder):
     for content, message in (
         ({"id2label": [1]}, "id2label"),
+        ({"id2label": []}, "id2label"),
         ({"id2label": {"1": "a"}}, "id2label"),
         ({"max_position_embeddings": 10**12}, "max_position_embeddings"),
         ([], "JSON object"),

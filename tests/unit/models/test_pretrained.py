@@ -19,6 +19,7 @@ from mase.errors import (
     UnknownNameError,
 )
 from mase.models import HuggingFace, bundled, load
+from mase.models.pretrained import ADAPTER, ADAPTER_WEIGHTS, locate
 from mase.testing.look_up import FOLDER
 
 
@@ -151,6 +152,26 @@ def test_the_cache_of_the_hub_is_read_and_trusted_as_little(folder, monkeypatch)
     with pytest.raises(DataError, match="auto_map"):
         load("someone/model")
     assert not canary.exists()
+
+
+def test_a_name_without_an_owner_is_looked_up_in_the_same_cache(folder, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(hub_cache(folder, "model")))
+    assert load("model").name == "model"
+    with pytest.raises(UnknownNameError):
+        load("another-model")
+
+
+def test_an_adapter_is_fetched_with_its_weights(tmp_path, monkeypatch):
+    (tmp_path / ADAPTER).write_text("{}")
+    asked = []
+
+    def fetched(name, *, allow_patterns, **settings):
+        asked.append(allow_patterns)
+        return str(tmp_path)
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", fetched)
+    assert locate("someone/adapter", download=True) == tmp_path
+    assert [ADAPTER_WEIGHTS in files for files in asked] == [False, True]
 
 
 class Hub(BaseHTTPRequestHandler):

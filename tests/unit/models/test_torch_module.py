@@ -74,7 +74,7 @@ def test_labels():
     assert TorchModule(SmallLSTM(), tokenize=whitespace_ids).labels == ("0", "1")
     with pytest.raises(ShapeError, match="2 columns, expected 3"):
         TorchModule(SmallLSTM(), tokenize=whitespace_ids, labels=["a", "b", "c"]).predict([TEXT])
-    with pytest.raises(OptionError, match="unique"):
+    with pytest.raises(OptionError, match="all different"):
         TorchModule(SmallLSTM(), tokenize=whitespace_ids, labels=["a", "a"])
 
 

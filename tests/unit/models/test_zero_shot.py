@@ -122,6 +122,11 @@ def test_labels_and_template_belong_to_the_checksum(parts):
     assert len(sums) == 4
 
 
+def test_other_braces_of_a_template_are_text(parts):
+    found = ZeroShot(*parts, labels=LABELS, template="w8 {} {w1 {0}").predict(["w1 w2"])
+    assert found.shape == (1, len(LABELS))
+
+
 def test_another_process_gets_the_same_model(parts):
     model = zero_shot(parts)
     again = pickle.loads(pickle.dumps(model))
@@ -134,8 +139,10 @@ def test_another_process_gets_the_same_model(parts):
     [
         ({"labels": "w4"}, "labels is 'w4'"),
         ({"labels": []}, r"labels is \[\]"),
-        ({"labels": ["w4", "w4"]}, "expected different names"),
+        ({"labels": ["w4", "w4"]}, "all different"),
         ({"labels": ["w4"], "template": "w8"}, "template is 'w8'"),
+        ({"labels": ["w4"], "template": "w8 {label}"}, "template is 'w8 {label}', expected one with {}"),
+        ({"labels": ["w4"], "template": "w8 {"}, "template is 'w8 {'"),
     ],
 )
 def test_questions_that_cannot_be_asked_are_errors(parts, options, message):

@@ -3,6 +3,7 @@ import sys
 import pytest
 
 from mase.errors import MissingDependencyError, OptionError
+from mase.units.phrase import Phrase
 from mase.units.sentence import Sentence
 
 
@@ -31,8 +32,14 @@ def test_abbreviations_are_those_of_the_language():
     text = "Am 3. Okt. kam er z. B. mit dem Zug."
     assert len(Sentence("de").split(text)) < len(Sentence("en").split(text))
     assert (Sentence("de").name, Sentence().name) == ("sentence(language=de)", "sentence")
-    with pytest.raises(OptionError, match="language is 3"):
-        Sentence(3)
+    assert len(Sentence("de-at").split(text)) == len(Sentence("de").split(text))
+
+
+@pytest.mark.parametrize("wrong", [3, "", "german", "DE", "de_DE", "d", "de-", None])
+def test_what_is_no_code_of_a_language_is_refused(wrong):
+    for unit in (Sentence, Phrase):
+        with pytest.raises(OptionError, match=f"language is {wrong!r}, expected the code of a language, such as 'de'"):
+            unit(wrong)
 
 
 def test_what_to_install_is_said(monkeypatch):

@@ -201,6 +201,13 @@ def test_evidence_is_about_the_pooled_prediction(pooling):
     assert explainer.predict_without(found, []).response == pytest.approx(found.response)
 
 
+def test_units_of_another_explainer_cannot_be_masked_in_windows():
+    found = mase.Explainer(additive(), units="sentence", **OPTIONS)(TEXT)
+    assert len(found.windows) > 1
+    with pytest.raises(OptionError, match=r"has the units 'sentence', expected 'word'"):
+        mase.Explainer(additive(), **OPTIONS).predict_without(found, [0])
+
+
 def test_a_flip_set_flips_the_pooled_prediction():
     explainer = mase.Explainer(additive(), evidence=4, **OPTIONS)
     found = explainer(long_text(60))

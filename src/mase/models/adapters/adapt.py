@@ -20,14 +20,15 @@ def adapt(model: Any, tokenizer: Any = None, *, name: str | None = None) -> Mode
         tokenizer), a fitted estimator or pipeline of scikit-learn that takes texts, a function `list[str] -> (n, k)`,
         or an object that an adapter of another package recognises.
     tokenizer
-        The tokenizer of a torch module.
+        The tokenizer of a torch module; None for what reads texts by itself.
     name
-        Name of a function or an estimator, for provenance; its own name by default.
+        Name of a function, an estimator or a module, for provenance; its own name by default. What has a name already,
+        such as a model of `mase.models` or one that is loaded by its name, keeps it.
 
     Raises
     ------
     OptionError
-        If it is none of these.
+        If it is none of these, or a tokenizer is given that it does not need.
     CapabilityError
         If it is an estimator without probabilities.
     """

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from mase.models.adapters.tokenizer import check_no_tokenizer
 from mase.models.protocol import Model
 
 __all__ = ["FunctionAdapter"]
@@ -19,8 +20,14 @@ class FunctionAdapter:
         return callable(model)
 
     def adapt(self, model: Any, tokenizer: Any, *, name: str | None) -> Model:
-        """Return the function as a model."""
-        del tokenizer
+        """Return the function as a model.
+
+        Raises
+        ------
+        OptionError
+            If a tokenizer is given as well.
+        """
+        check_no_tokenizer("a function", tokenizer)
         from mase.models.callable import Callable
 
         return Callable(model, name=name)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from mase.models.adapters.tokenizer import check_no_tokenizer
 from mase.models.protocol import Model
 
 __all__ = ["ModelAdapter"]
@@ -19,7 +20,14 @@ class ModelAdapter:
         return callable(getattr(type(model), "bind", None))
 
     def adapt(self, model: Any, tokenizer: Any, *, name: str | None) -> Model:
-        """Return the model unchanged."""
-        del tokenizer, name
+        """Return the model unchanged, with its own name.
+
+        Raises
+        ------
+        OptionError
+            If a tokenizer is given as well.
+        """
+        del name
+        check_no_tokenizer("a model of mase.models", tokenizer)
         adapted: Model = model
         return adapted

@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from mase.models.adapters.tokenizer import check_no_tokenizer
 from mase.models.protocol import Model
 
 __all__ = ["NameAdapter"]
@@ -20,8 +21,15 @@ class NameAdapter:
         return isinstance(model, str | os.PathLike)
 
     def adapt(self, model: Any, tokenizer: Any, *, name: str | None) -> Model:
-        """Return the loaded model."""
-        del tokenizer, name
+        """Return the loaded model, with its own name.
+
+        Raises
+        ------
+        OptionError
+            If a tokenizer is given as well.
+        """
+        del name
+        check_no_tokenizer("a model that is loaded by its name", tokenizer)
         from mase.models.loading import load
 
         return load(model)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from mase.errors import CapabilityError, OptionError
+from mase.models.adapters.tokenizer import check_no_tokenizer
 from mase.models.protocol import Model
 
 __all__ = ["PipelineAdapter"]
@@ -36,8 +37,7 @@ class PipelineAdapter:
         OptionError
             If it has arguments that cannot be followed, or a tokenizer is given as well.
         """
-        if tokenizer is not None:
-            raise OptionError("tokenizer is given beside a pipeline, expected only the pipeline, which has its own")
+        check_no_tokenizer("a pipeline", tokenizer)
         pipelines = sys.modules["transformers.pipelines"]
         if isinstance(model, pipelines.ZeroShotClassificationPipeline):
             return _zero_shot(model)

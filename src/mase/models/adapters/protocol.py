@@ -28,9 +28,11 @@ class Adapter(Protocol):
     def adapt(self, model: Any, tokenizer: Any, *, name: str | None) -> Model:
         """Return the object as a model with the given `name`, or with its own name for None.
 
+        What has a name already, such as a model of `mase.models`, keeps it.
+
         Raises
         ------
         OptionError, CapabilityError
-            If an object of this kind cannot be explained.
+            If an object of this kind cannot be explained, or a tokenizer is given that it does not need.
         """
         ...

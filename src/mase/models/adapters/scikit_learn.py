@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mase.errors import CapabilityError, OptionError
+from mase.models.adapters.tokenizer import check_no_tokenizer
 from mase.models.callable import Callable
 from mase.models.frames import OfFrames, columns_of
 from mase.models.protocol import Model
@@ -29,8 +30,14 @@ class ScikitLearnAdapter:
         return not callable(model) and (_has(model, "predict_proba") or _has(model, "predict"))
 
     def adapt(self, model: Any, tokenizer: Any, *, name: str | None) -> Model:
-        """Return the estimator as a black box; see `scikit_learn`."""
-        del tokenizer
+        """Return the estimator as a black box; see `scikit_learn`.
+
+        Raises
+        ------
+        OptionError
+            If a tokenizer is given as well.
+        """
+        check_no_tokenizer("an estimator", tokenizer)
         return scikit_learn(model, name=name)
 
 

@@ -4,10 +4,10 @@ import sys
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from mase.errors import OptionError
+from mase.models.adapters.tokenizer import check_tokenizer
 from mase.models.protocol import Model
 
-__all__ = ["TorchAdapter", "check_tokenizer"]
+__all__ = ["TorchAdapter"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,23 +29,7 @@ class TorchAdapter:
         OptionError
             If there is no tokenizer.
         """
-        del name
         check_tokenizer(model, tokenizer)
         from mase.models.torch_module import TorchModule
 
-        return TorchModule(model, tokenize=tokenizer)
-
-
-def check_tokenizer(module: object, tokenizer: object) -> None:
-    """Check that a module has a tokenizer.
-
-    Raises
-    ------
-    OptionError
-        If `tokenizer` is None.
-    """
-    if tokenizer is None:
-        raise OptionError(
-            f"{type(module).__name__} has no tokenizer, expected Explainer(model, tokenizer) for a Hugging Face "
-            "model, or mase.models.TorchModule(module, tokenize=..., labels=[...]) for any other"
-        )
+        return TorchModule(model, tokenize=tokenizer, name=name)

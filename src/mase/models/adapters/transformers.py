@@ -4,7 +4,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from mase.models.adapters.torch import check_tokenizer
+from mase.models.adapters.tokenizer import check_tokenizer
 from mase.models.protocol import Model
 
 __all__ = ["TransformersAdapter"]
@@ -31,8 +31,7 @@ class TransformersAdapter:
         OptionError
             If there is no tokenizer.
         """
-        del name
         check_tokenizer(model, tokenizer)
         from mase.models.transformers import HuggingFace
 
-        return HuggingFace(model, tokenizer)
+        return HuggingFace(model, tokenizer, name=name)

@@ -16,6 +16,7 @@ from mase.models.language.template import Template
 from mase.models.origin import Reopened
 from mase.models.protocol import Binding
 from mase.models.rewriting import word_tokens
+from mase.scalars import is_integer
 from mase.text import Tokens
 
 __all__ = ["MAX_NEW_TOKENS", "Generated", "check_max_new_tokens"]
@@ -129,9 +130,9 @@ def check_max_new_tokens(n: int) -> int:
     OptionError
         If it is no integer >= 1.
     """
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+    if not is_integer(n) or n < 1:
         raise OptionError(f"max_new_tokens is {n!r:.60}, expected an integer >= 1")
-    return n
+    return int(n)
 
 
 def _given(document: Document) -> str | None:

@@ -5,6 +5,7 @@ import sys
 from typing import Any
 
 from mase.errors import OptionError
+from mase.models.adapters.tokenizer import check_no_tokenizer
 from mase.models.language.generated import Generated
 from mase.models.language.label_words import LabelWords
 from mase.models.language.protocol import LanguageModel
@@ -31,20 +32,21 @@ def language_model(model: Any, tokenizer: Any = None, *, name: str | None = None
     Raises
     ------
     OptionError
-        If it is none, or its tokenizer is missing.
+        If it is none, or its tokenizer is missing, or is given beside what has its own.
     DataError
         If a folder or name holds no language model that can be read.
     """
     if isinstance(model, str | os.PathLike):
+        check_no_tokenizer("a model that is loaded by its name", tokenizer)
         from mase.models.language.loading import load_language_model
         from mase.models.loading import is_remote, load
 
         return language_model(load(model)) if is_remote(model) else load_language_model(model)
-    if isinstance(model, Generated | LabelWords):
-        return model.language_model
-    if isinstance(model, LanguageModel) and not isinstance(model, type):
-        return model
+    if isinstance(model, Generated | LabelWords | LanguageModel) and not isinstance(model, type):
+        check_no_tokenizer("a model of mase.models", tokenizer)
+        return model.language_model if isinstance(model, Generated | LabelWords) else model
     if _is_pipeline(model):
+        check_no_tokenizer("a pipeline", tokenizer)
         return language_model(model.model, model.tokenizer, name=name)
     model = _base(model)
     if not _can_generate(model):

@@ -4,14 +4,17 @@ The cost of a forward pass is counted in tokens: those of its batch, padding inc
 a pass costs beside them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 
 __all__ = ["Branch", "Costs", "batches", "branches", "common"]
 
 Ids = tuple[int, ...]
+# The sequences `first` to `last` - 1, of which `start` tokens are already in a cache; and what a plan for them is: the
+# tokens saved, and the branches.
+_Part = tuple[int, int, int]
+_Plan = tuple[int, "tuple[Branch, ...]"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,31 +57,69 @@ def branches(sequences: Sequence[Ids], per_pass: int, known: Sequence[int] | Non
     was computed before: there, a beginning saves its tokens for all, and costs one pass.
     """
     shared = [common(left, right) for left, right in pairwise(sequences)]
-    known = [0] * len(sequences) if known is None else known
+    planner = _Planner(shared, [0] * len(sequences) if known is None else known, per_pass)
+    plans: dict[_Part, _Plan] = {}
+    whole = (0, len(sequences), 0)
+    waiting = [whole]  # instead of a recursion, which could be as deep as there are sequences
+    while waiting:
+        part = waiting[-1]
+        missing = [one for one in planner.parts(part) if one not in plans]
+        if missing:
+            waiting += missing
+        else:
+            plans[waiting.pop()] = planner.best(part, plans)
+    return plans[whole][1]
 
-    @cache
-    def best(first: int, last: int, start: int) -> tuple[int, tuple[Branch, ...]]:
-        """Return the tokens saved, and the branches, for sequences of which `start` tokens are already in a cache."""
-        found, end = [computed(first, last, start)], min(known[first:last], default=0)
+
+@dataclass(frozen=True, slots=True)
+class _Planner:
+    """How the best plan for some sequences follows from those for parts of them.
+
+    `shared` has the length of the common beginning of each sequence and the next one.
+    """
+
+    shared: Sequence[int]
+    known: Sequence[int]
+    per_pass: int
+
+    def parts(self, part: _Part) -> list[_Part]:
+        """Return the parts whose plans that of a part is made of."""
+        first, last, start = part
+        end, ranges = self._common(first, last)
+        known = self._known(first, last)
+        again = [(first, last, known)] if known > start else []
+        return [*again, *((*one, begin) for one in ranges for begin in (start, end))]
+
+    def best(self, part: _Part, plans: Mapping[_Part, _Plan]) -> _Plan:
+        """Return the plan for a part that saves most, from those for its `parts`."""
+        first, last, start = part
+        n, end = last - first, self._known(first, last)
+        found: list[_Plan] = [self._computed(part, plans) if n > 1 else (0, ())]
         if end > start:
-            saved, below = best(first, last, end)
+            saved, below = plans[first, last, end]
             branch = Branch(first, last, start, end, below, known=True)
-            found.append((saved + (last - first) * (end - start) - per_pass, (branch,)))
-        return max(found, key=lambda one: one[0])
+            found.append((saved + n * (end - start) - self.per_pass, (branch,)))
+        return max(found, key=lambda plan: plan[0])
 
-    def computed(first: int, last: int, start: int) -> tuple[int, tuple[Branch, ...]]:
-        """Return the same where the first beginning, if there is one, is computed."""
+    def _computed(self, part: _Part, plans: Mapping[_Part, _Plan]) -> _Plan:
+        """Return the best plan where the first beginning, if there is one, is computed."""
+        first, last, start = part
+        end, ranges = self._common(first, last)
+        apart = _joined([plans[*one, start] for one in ranges])
+        saved, below = _joined([plans[*one, end] for one in ranges])
+        taken = saved + (last - first - 1) * (end - start) - 2 * self.per_pass
+        return max(apart, (taken, (Branch(first, last, start, end, below),)), key=lambda plan: plan[0])
+
+    def _common(self, first: int, last: int) -> tuple[int, list[tuple[int, int]]]:
+        """Return the length of the beginning that several sequences share, and the ranges of them that share more."""
         if last - first < 2:
-            return 0, ()
-        end = min(shared[first : last - 1])
-        cuts = [first, *(index + 1 for index in range(first, last - 1) if shared[index] == end), last]
-        apart = [best(*part, start) for part in pairwise(cuts)]
-        below = [best(*part, end) for part in pairwise(cuts)]
-        branch = Branch(first, last, start, end, _joined(below))
-        taken = (last - first - 1) * (end - start) - 2 * per_pass + sum(saved for saved, _ in below)
-        return max((sum(saved for saved, _ in apart), _joined(apart)), (taken, (branch,)), key=lambda found: found[0])
+            return 0, []
+        end = min(self.shared[first : last - 1])
+        cuts = [first, *(index + 1 for index in range(first, last - 1) if self.shared[index] == end), last]
+        return end, list(pairwise(cuts))
 
-    return best(0, len(sequences), 0)[1]
+    def _known(self, first: int, last: int) -> int:
+        return min(self.known[first:last], default=0)
 
 
 def batches(lengths: Sequence[int], costs: Costs) -> list[list[int]]:
@@ -105,8 +146,8 @@ def batches(lengths: Sequence[int], costs: Costs) -> list[list[int]]:
     return [order[first:last] for first, last in pairwise(reversed(ends))]
 
 
-def _joined(parts: Sequence[tuple[int, tuple[Branch, ...]]]) -> tuple[Branch, ...]:
-    return tuple(branch for _, found in parts for branch in found)
+def _joined(plans: Sequence[_Plan]) -> _Plan:
+    return sum(saved for saved, _ in plans), tuple(branch for _, found in plans for branch in found)
 
 
 def common(left: Sequence[int], right: Sequence[int]) -> int:

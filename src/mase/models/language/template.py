@@ -1,7 +1,7 @@
 """Templates of prompts: a text or messages with the names of fields in braces."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -11,8 +11,8 @@ from mase.models.language.protocol import Message, Prompt
 __all__ = ["CONTEXT", "QUERY", "Template", "plain"]
 
 CONTEXT, QUERY = "context", "query"
-_PLACEHOLDER = re.compile(r"\{(\w[\w .-]*)\}")
-_WITH_QUERY = "Context: {context}\n\nQuery: {query}"  # as ContextCite asks
+_BRACES = re.compile(r"\{.+\}")
+_NAME = r"\w[\w .-]*"  # what is surely meant as the name of a field, also if there is none of that name
 _GAP = "\n\n"
 
 
@@ -45,7 +45,7 @@ class Template:
         for text in self._texts:
             if not isinstance(text, str):
                 raise OptionError(f"template has {text!r:.80}, expected a str, or messages with 'role' and 'content'")
-        if not self.names:
+        if not any(_BRACES.search(text) for text in self._texts):
             raise OptionError(f"template {self.prompt!r:.80} names no field, expected for example '{{context}}' in it")
 
     @classmethod
@@ -53,14 +53,16 @@ class Template:
         """Return the template that is given, or the default for documents with these fields.
 
         By default, there is one user message: the fields, after "Context:" and before "Query:" and the field `query`
-        where there is one.
+        where there is one, as ContextCite asks.
 
         Raises
         ------
         OptionError
             If it is no template, or does not name the fields.
         """
-        content = _WITH_QUERY if QUERY in names else f"{{{CONTEXT}}}"
+        rest = [name for name in names if name != QUERY] if CONTEXT in names else [CONTEXT]
+        content = _GAP.join(f"{{{name}}}" for name in rest)
+        content = f"Context: {content}\n\nQuery: {{{QUERY}}}" if QUERY in names else content
         default: Prompt = [{"role": "user", "content": content}]
         given = default if template is None else template
         chosen = cls(given.prompt if isinstance(given, Template) else given)
@@ -73,10 +75,9 @@ class Template:
             return [self.prompt]
         return [message.get("content") if isinstance(message, Mapping) else message for message in self.prompt]
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names in braces, each once."""
-        return tuple(dict.fromkeys(name for text in self._texts for name in _PLACEHOLDER.findall(text)))
+    def _used(self, names: Iterable[str]) -> list[str]:
+        """Return the names in braces, of these fields or of none."""
+        return [name for text in self._texts for name in _places(names).findall(text)]
 
     def check(self, names: Collection[str]) -> None:
         """Check that a document with these fields fills the template.
@@ -87,15 +88,16 @@ class Template:
             If a field that the template names is missing, or one has no place in it.
         """
         known = {*names, CONTEXT}
-        missing = [name for name in self.names if name not in known]
-        others = [name for name in names if name not in self.names]
+        used = self._used(known)
+        missing = [name for name in used if name not in known]
+        others = [name for name in names if name not in used]
         listed = ", ".join(map(repr, names))
         if missing:
             raise OptionError(f"template names {missing[0]!r}, expected names of fields: {listed}")
-        if others and (CONTEXT not in self.names or CONTEXT in names):
+        if others and (CONTEXT not in used or CONTEXT in names):
             places = " or ".join(f"'{{{name}}}'" for name in dict.fromkeys([others[0], CONTEXT]))
             raise OptionError(f"template has no place for {others[0]!r}, expected {places} in it")
-        if not others and CONTEXT in self.names and CONTEXT not in names:
+        if not others and CONTEXT in used and CONTEXT not in names:
             raise OptionError(f"template names 'context', but no field is left for it, expected one beside {listed}")
 
     def filled(self, contents: Mapping[str, Any]) -> Prompt:
@@ -109,15 +111,23 @@ class Template:
         self.check(contents)
         values = {name: str(value) for name, value in contents.items()}
         if CONTEXT not in values:
-            rest = [text for name, text in values.items() if name not in self.names]
+            used = self._used(values)
+            rest = [text for name, text in values.items() if name not in used]
             values[CONTEXT] = _GAP.join(text for text in rest if text.strip())
 
+        places = _places(values)
+
         def fill(text: str) -> str:
-            return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), text)
+            return places.sub(lambda match: values[match[1]], text)
 
         if isinstance(self.prompt, str):
             return fill(self.prompt)
         return [_filled(message, fill(message["content"])) for message in self.prompt]
+
+
+def _places(names: Iterable[str]) -> re.Pattern[str]:
+    """Return the pattern of names in braces; those of fields may have any characters, as those of files do."""
+    return re.compile(rf"\{{({'|'.join([*map(re.escape, names), _NAME])})\}}")
 
 
 def _filled(message: Message, content: str) -> Message:

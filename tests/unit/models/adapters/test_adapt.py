@@ -4,12 +4,14 @@ import os
 
 import pytest
 from click.testing import CliRunner
+from sklearn.dummy import DummyClassifier
+from tests.unit.models.tiny import family
 
 import mase
 from mase.cli import main
 from mase.errors import DataError, MaseError, OptionError, UnknownNameError
 from mase.models import HuggingFace, adapt, bundled, load
-from mase.testing import SmallLSTM
+from mase.testing import SmallLSTM, whitespace_ids
 
 
 def test_a_name_as_long_as_a_text_is_no_model():
@@ -78,3 +80,26 @@ def test_files_and_pipes_are_no_models(tmp_path):
             load(tmp_path / name)
         found = CliRunner().invoke(main, ["models", str(tmp_path / name)])
         assert (found.exit_code, found.stderr.count("mase: error:")) == (1, 1)
+
+
+def estimator():
+    return DummyClassifier(strategy="prior").fit([[0], [1]], ["a", "b"])
+
+
+MODELS = {
+    "a model that is loaded by its name": "lstm-imdb",
+    "a model of mase.models": mase.models.Callable(lambda texts: ROWS[: len(texts)]),
+    "an estimator": estimator(),
+    "a function": lambda texts: ROWS[: len(texts)],
+}
+
+
+@pytest.mark.parametrize("what", MODELS)
+def test_a_tokenizer_beside_what_reads_texts_is_an_error(what):
+    with pytest.raises(OptionError, match=f"tokenizer is of type str beside {what}, .* leave the tokenizer out"):
+        mase.Explainer(MODELS[what], "not a tokenizer")
+
+
+def test_a_module_has_the_name_that_is_given():
+    for module, tokenizer in ((SmallLSTM(), whitespace_ids), family("bert")):
+        assert adapt(module, tokenizer, name="code.py:module").name == "code.py:module"

@@ -93,7 +93,7 @@ def test_what_cannot_be_followed_is_an_error(options, message):
 
 def test_a_tokenizer_beside_a_pipeline_is_an_error():
     pipe = pipeline()
-    with pytest.raises(OptionError, match="has its own"):
+    with pytest.raises(OptionError, match="leave the tokenizer out"):
         mase.Explainer(pipe, pipe.tokenizer)
 
 

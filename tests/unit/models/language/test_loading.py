@@ -4,6 +4,7 @@ import pickle
 
 import pytest
 import torch
+import transformers
 from tests.model_folders import edit
 from tests.unit.models.language.folders import causal_folder, seq2seq_folder
 
@@ -38,6 +39,16 @@ def test_load_takes_a_language_model_for_its_answers(folder):
     assert [response.name for response in found.responses] == ["answer"]
     assert isinstance(load(folder), Generated)
     assert mase.cite(str(folder), context="the cat sat .", query=PROMPT, n_samples=4).model["name"] == str(folder)
+
+
+def test_a_tokenizer_beside_a_language_model_that_has_its_own_is_an_error(folder):
+    model = load_language_model(folder)
+    pipe = transformers.pipeline(
+        "text-generation", model=model.module, tokenizer=transformers.AutoTokenizer.from_pretrained(folder)
+    )
+    for one in (folder, model, Generated(model), pipe):
+        with pytest.raises(OptionError, match="leave the tokenizer out"):
+            mase.cite(one, "not a tokenizer", context="the cat sat .", query=PROMPT)
 
 
 def test_a_folder_of_an_encoder_and_a_decoder_is_one(tmp_path):

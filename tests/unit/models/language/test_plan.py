@@ -74,6 +74,15 @@ def test_beginnings_are_shared_where_they_pay():
     assert branches(sequences, 16) == ()
 
 
+def test_beginnings_may_be_nested_as_deep_as_there_are_sequences():
+    found = branches(sorted((*[0] * k, 1) for k in range(256)), 0)
+    for depth in range(254):
+        (branch,) = found
+        assert (branch.first, branch.last, branch.start, branch.end) == (0, 255 - depth, depth, depth + 1)
+        found = branch.branches
+    assert found == ()
+
+
 def test_a_beginning_that_only_some_share_needs_no_other_one():
     sequences = sorted([(0, 1), *((0, 2, *range(20), end) for end in range(3))])
     assert branches(sequences, 5) == (Branch(1, 4, 0, 22),)

@@ -44,6 +44,20 @@ def test_other_prompts_are_refused(prompt):
         Template(prompt)
 
 
+def test_names_of_fields_may_be_those_of_any_file():
+    contents = {"a/notes.txt": "N", "notes(1).txt": "{a/notes.txt}", "b}{c": "B", "rest": "R"}
+    filled = Template("{notes(1).txt} {a/notes.txt} {b}{c} {context} {a/other.txt}").filled(contents)
+    assert filled == "{a/notes.txt} N B R {a/other.txt}"
+    assert Template("{notes(1).txt}").filled({"notes(1).txt": "N"}) == "N"
+
+
+def test_the_default_has_a_place_for_every_field_where_one_is_called_context():
+    names = ["notes", "context", "query"]
+    filled = Template.of(None, names).filled({"notes": "N", "context": "C", "query": "Q"})
+    assert filled == [{"role": "user", "content": "Context: N\n\nC\n\nQuery: Q"}]
+    assert Template.of(None, names[:2]).filled({"notes": "N", "context": "C"})[0]["content"] == "N\n\nC"
+
+
 def test_the_default_asks_for_what_there_is():
     with_query = Template.of(None, ["context", "query"]).filled({"context": "C", "query": "Q"})
     assert with_query == [{"role": "user", "content": "Context: C\n\nQuery: Q"}]

@@ -1,0 +1,32 @@
+"""Tests of `mase.serve.server`: the address to which a server binds."""
+
+import socket
+
+import pytest
+
+pytest.importorskip("uvicorn")
+
+from mase.errors import OptionError
+from mase.serve import server
+
+
+@pytest.mark.parametrize("host", ["a..b", "no-such-host.invalid", f"{'x' * 70}.org"])
+def test_an_address_that_no_machine_has_is_refused(host):
+    with pytest.raises(OptionError, match=rf"the address {host}, port 0, cannot be used .* one of this machine"):
+        server.bind(host, 0, 8765)
+
+
+@pytest.mark.parametrize("reuses", [True, False])
+def test_a_port_is_used_again_where_the_system_allows_no_second_server(reuses, monkeypatch):
+    monkeypatch.setattr(server, "reuses_addresses", lambda: reuses)
+    with server.bind("127.0.0.1", 0, 8765) as listening:
+        assert bool(listening.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR)) == reuses
+
+
+def test_a_taken_port_is_replaced_by_a_free_one():
+    with server.bind("127.0.0.1", 0, 8765) as first:
+        taken = first.getsockname()[1]
+        with server.bind("127.0.0.1", None, taken) as second:
+            assert second.getsockname()[1] not in (0, taken)
+        with pytest.raises(OptionError, match=f"port {taken}, cannot be used"):
+            server.bind("127.0.0.1", taken, 8765)
