@@ -81,12 +81,10 @@ def invalid(found: Attribution) -> str:
         "has empty words": all(start < end for start, end in spans),
         "has words that overlap": all(a[1] <= b[0] for a, b in pairwise(spans)),
         "has probabilities outside 0 to 1": bool(((chances >= -1e-6) & (chances <= 1 + 1e-6)).all()),
-        "predicts a class it does not have": list(found.prediction.probabilities)[found.prediction.index]
-        == found.prediction.label,
-        "predicts with another probability than it says": np.isclose(
-            found.prediction.probabilities[found.prediction.label], found.prediction.probability
-        ),
-        "explains a class it does not have": found.target in found.prediction.probabilities,
+        "predicts a class it does not have": found.prediction.names[found.prediction.index] == found.prediction.label,
+        "predicts with another probability than it says": found.prediction.probability
+        == found.prediction.probabilities.get(found.prediction.label),
+        "explains a class it does not have": found.target in found.prediction.names,
         "has an R2 above 1": found.r2 is None or found.r2 <= 1 + 1e-9,
         "has negative counts or seconds": min(fit.n_queries, fit.n_gradients, fit.seconds) >= 0,
         "names no method": bool(found.method.get("name")),
