@@ -78,8 +78,8 @@ class View:
         Number of the predicted class on a page of several texts, by which it can be filtered.
     answer
         The answer of a language model with its sources; None for other attributions.
-    every_word
-        All words in reading order, if `words` are not all and the page is small.
+    n_scored
+        Number of the words whose scores can be shown in the text; 0 if `words` are all, or the page is large.
     zoom, zoomed
         Which units are explained word by word, and the view of these words; empty and None if none are.
     """
@@ -100,7 +100,7 @@ class View:
     classes: Sequence[_ClassRow]
     n_more_classes: int
     words: Sequence[_WordRow]
-    every_word: Sequence[_WordRow]
+    n_scored: int
     pairs: Sequence[str]
     others: Sequence[str]
     evidence: Sequence[str]
@@ -180,7 +180,7 @@ def view_of(
         classes=classes,
         n_more_classes=len(a.prediction.probabilities or a.prediction.values) - len(classes),
         words=listed,
-        every_word=_word_rows(a, a.word_scores, scale) if hints and len(a.words) > len(listed) else [],
+        n_scored=len(a.words) if hints and len(a.words) > len(listed) else 0,
         pairs=[
             f"{line[0].upper()}{line[1:]}." for line in (*interaction_line(a, isolated), *effect_lines(a, isolated))
         ],
