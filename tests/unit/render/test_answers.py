@@ -198,7 +198,7 @@ def test_a_page_of_answers_lists_them_by_their_answers():
     shown = page([cited(), cited("Paris.", ((0, 6),), ((6.0, 0.2, 3.0, -1.0),))])
     assert "2 answers explained: smol" in shown
     assert "increases the probability of the answer" in shown
-    assert "<span>2. answer:</span> <bdi>Paris.</bdi></a>" in shown
+    assert "<b>2. answer:</b><bdi>Paris.</bdi></a>" in shown
     mixed = page([cited(), attribution()])
     assert "2 texts explained" in mixed
     assert "class=u" not in page([attribution()])
