@@ -79,7 +79,7 @@ format: $(STAMP)
 
 # Two processes share the files of tests.
 test: lint
-	$(BIN)/pytest -n 2 --dist loadfile
+	$(BIN)/pytest -n 2
 
 # The tests of pages in a real browser, with what they need: Chromium from Debian, and axe-core (MPL-2.0) from npm.
 browser: $(STAMP) browser-tools

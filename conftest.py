@@ -22,6 +22,7 @@ if torch is not None:
 # No example is too slow: the machine may be busy.
 hypothesis.settings.register_profile("patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("patient")
+BROWSER = "tests/browser/"
 DECISIONS = Path(__file__).parent / "docs" / "decisions"
 
 
@@ -31,6 +32,19 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.path.is_relative_to(DECISIONS):
             item.add_marker(pytest.mark.pages)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Send each file of tests to one worker, and all of the browser to the same one: they share a server."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Files(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            path = super()._split_scope(nodeid)
+            return BROWSER if path.startswith(BROWSER) else path
+
+    return Files(config, log)
 
 
 @pytest.fixture

@@ -43,7 +43,10 @@ class LSTMClassifier(nn.Module):
     def __init__(self, shape: LSTMShape, dropout: float = 0.0, embedding_dropout: float = 0.0) -> None:
         super().__init__()
         self.pool = shape.pool
-        self.embedding = nn.Embedding(shape.n_words, shape.embedding_width, padding_idx=PAD_ID)
+        vectors = torch.empty(shape.n_words, shape.embedding_width)
+        self.embedding = nn.Embedding.from_pretrained(vectors, freeze=False, padding_idx=PAD_ID)
+        if not vectors.is_meta:  # normal numbers without storage would import the compiler of torch
+            self.embedding.reset_parameters()
         self.embedding_dropout = nn.Dropout(embedding_dropout)
         self.lstm = nn.LSTM(shape.embedding_width, shape.hidden_width, batch_first=True)
         self.dropout = nn.Dropout(dropout)

@@ -1,5 +1,8 @@
 """Tests of `mase.models.bundled.lstm`."""
 
+import subprocess
+import sys
+
 import pytest
 import torch
 
@@ -17,6 +20,21 @@ def test_padding_at_the_end_changes_nothing(pool):
         torch.testing.assert_close(module(padded), alone)
         torch.testing.assert_close(module(torch.tensor([texts[0]])), alone[:1])
         assert module(torch.zeros(1, 2, dtype=torch.int64)).isfinite().all()
+
+
+def test_a_new_module_has_the_embedding_of_torch():
+    torch.manual_seed(0)
+    expected = torch.nn.Embedding(20, 6, padding_idx=0)
+    torch.manual_seed(0)
+    embedding = LSTMClassifier(LSTMShape(20, 3, 6, 5, "last")).embedding
+    assert torch.equal(embedding.weight, expected.weight)
+    assert (embedding.padding_idx, embedding.weight.requires_grad) == (0, True)
+
+
+def test_a_model_is_read_without_the_compiler_of_torch():
+    code = "import sys; from mase.models import load; load('lstm-imdb'); print('torch._dynamo' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == ["False"]
 
 
 def _slow(module, ids):
