@@ -44,7 +44,9 @@ class LSTMClassifier(nn.Module):
         super().__init__()
         self.pool = shape.pool
         vectors = torch.empty(shape.n_words, shape.embedding_width)
-        self.embedding = nn.Embedding.from_pretrained(vectors, freeze=False, padding_idx=PAD_ID)
+        self.embedding = nn.Embedding.from_pretrained(  # type: ignore[no-untyped-call]
+            vectors, freeze=False, padding_idx=PAD_ID
+        )
         if not vectors.is_meta:  # normal numbers without storage would import the compiler of torch
             self.embedding.reset_parameters()
         self.embedding_dropout = nn.Dropout(embedding_dropout)
