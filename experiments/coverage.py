@@ -166,20 +166,14 @@ that of 2026-11-23, before half of the first round [kept few words](../../docs/d
 """
 
 
-EARLIER = """\
-These texts were explained before a word had [two effects](../../docs/decisions/2026-11-24-two-effects.md), and those of
-BERT-IMDB before laws of scores were [a mean over many](../../docs/decisions/2026-11-24-many-ways-to-the-laws.md).
-"""
-
-
 def report(args: argparse.Namespace) -> None:
-    """Write the page, and the figures of each text. Those of targets without records stay, as earlier ones."""
+    """Write the page, and the figures of each text. Those of targets without records stay."""
     earlier, found, lines = records(HERE / "texts.jsonl"), {}, [INTRODUCTION]
     for target in TARGETS:
         now = list(by_text(records(args.records / f"{target}.jsonl")))
         kept = [{key: one[key] for key in one if key != "target"} for one in earlier if one["target"] == target]
         found[target] = now or kept
-        lines += [*table(target, found[target]), *([] if now else [EARLIER])] if found[target] else []
+        lines += table(target, found[target]) if found[target] else []
     rows = {target: records(HERE / "records" / f"{target}.jsonl") for target in TARGETS}
     lines += [FAITHFULNESS, *(line for target, some in rows.items() if some for line in compared(target, some))]
     HERE.mkdir(exist_ok=True)

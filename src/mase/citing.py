@@ -20,6 +20,7 @@ from mase.models.language.template import CONTEXT, QUERY, Template
 from mase.models.rewriting import Content, Rewriter, word_tokens
 from mase.options import CiteOptions
 from mase.progress import Listener
+from mase.several import is_series, remedy
 from mase.target import Label, Target
 from mase.text import Span
 from mase.units import Units, splitter
@@ -278,8 +279,9 @@ def _named(context: Any) -> Mapping[str, str]:
     if isinstance(context, str):
         return {CONTEXT: context}
     if not isinstance(context, Mapping):
-        if not isinstance(context, Iterable) or isinstance(context, bytes):
-            raise InvalidTextError(f"context is of type {type(context).__name__}, expected a text, or several")
+        if not is_series(context):
+            kind = type(context).__name__
+            raise InvalidTextError(f"context is of type {kind}, expected a text, or several{remedy(context)}")
         context = {f"source {number}": text for number, text in enumerate(context, 1)}
     if not context:
         raise InvalidTextError("context is empty, expected at least one text")

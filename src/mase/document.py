@@ -2,7 +2,7 @@
 
 import json
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import accumulate
@@ -12,8 +12,9 @@ from sys import float_info
 from typing import Any, Self, TypeGuard
 
 from mase.errors import InvalidTextError, OptionError
+from mase.several import remedy
 
-__all__ = ["PAIR", "TEXT", "Document", "Field", "Input", "Scalar", "check_text", "check_texts", "is_single", "scalar"]
+__all__ = ["PAIR", "TEXT", "Document", "Field", "Input", "Scalar", "check_text", "is_single", "scalar"]
 
 # The name of the only field of a plain text, and of the fields of a pair, as transformers names them.
 TEXT = "text"
@@ -61,6 +62,11 @@ class Document:
     """
 
     fields: tuple[Field, ...]
+
+    def __post_init__(self) -> None:
+        names = [field.name for field in self.fields]
+        if len(set(names)) < len(names):
+            raise InvalidTextError(f"the fields are named {names!r:.200}, expected a name of its own for each")
 
     @classmethod
     def of(
@@ -244,7 +250,7 @@ def check_text(text: object) -> str:
         If it is not a string, or contains a lone surrogate, which tokenizers and files do not support.
     """
     if not isinstance(text, str):
-        raise InvalidTextError(f"text is of type {type(text).__name__}, expected str{_remedy(text)}")
+        raise InvalidTextError(f"text is of type {type(text).__name__}, expected str{remedy(text)}")
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -253,47 +259,3 @@ def check_text(text: object) -> str:
             "Unicode; replace it, for example with text.encode('utf-8', 'replace').decode()"
         ) from None
     return str.__str__(text)
-
-
-def check_texts(texts: object, *, tuples: bool = False) -> Iterable[Any]:
-    """Return `texts` if it is a list, a generator or a Series; the single texts are not checked (see `Document.of`).
-
-    A tuple or a mapping is one input with several fields. Ambiguous inputs are refused: iterating over a table yields
-    the names of its columns, and a set has no order. With `tuples` a tuple counts as several texts, for callers that
-    never take a single input.
-
-    Raises
-    ------
-    InvalidTextError
-        If it is a single text or another type.
-    """
-    if isinstance(texts, str):
-        raise InvalidTextError("texts is a single str, expected several texts; use a list, as in [text]")
-    shape = getattr(texts, "shape", None)
-    one_column = not isinstance(shape, tuple) or len(shape) == 1
-    if (
-        not one_column
-        or not isinstance(texts, Iterable)
-        or isinstance(texts, bytes | bytearray | memoryview | Mapping | Set)
-        or (isinstance(texts, tuple) and not tuples)
-    ):
-        raise InvalidTextError(
-            f"texts is of type {type(texts).__name__}, expected a str, or a list, a generator or a Series of str"
-            f"{_remedy(texts)}"
-        )
-    return texts
-
-
-def _remedy(value: object) -> str:
-    """Return the remedy for an input that is not a text, for the end of a message."""
-    if isinstance(value, bytes | bytearray | memoryview):
-        return "; decode it first, as in text.decode()"
-    if isinstance(value, list):
-        return "; a pair is a tuple, as in (first, second), and several texts are one list"
-    if isinstance(value, tuple | Mapping):
-        return "; pass several texts as a list"
-    if isinstance(value, Set):
-        return "; a set has no order, pass sorted(texts)"
-    shape = getattr(value, "shape", None)
-    is_table = isinstance(shape, tuple) and len(shape) == 2
-    return "; pass one column of the table, as in table['text']" if is_table else ""

@@ -214,6 +214,10 @@ class Explainer:
         ModelError
             If the model raises an exception or returns something other than finite class scores.
         """
+        if not isinstance(found, Attribution):
+            raise OptionError(
+                f"found is of type {type(found).__name__}, expected an attribution; explain the text first"
+            )
         out = chosen(units, len(found.units))
         if not is_same(found.model, identity(self.model)):
             name = found.model.get("name")

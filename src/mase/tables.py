@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from mase.document import Input, check_texts
+from mase.document import Input
 from mase.errors import InvalidTextError, OptionError
+from mase.several import check_texts
 
 __all__ = ["Fields", "check_fields", "documents", "is_split", "listed", "names_in"]
 

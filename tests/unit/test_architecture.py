@@ -30,6 +30,7 @@ SOURCES = {"mase": SOURCE, "mase_paper": ROOT / "paper" / "src" / "mase_paper"}
 # package have its name before them.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"errors", "platforms", "scalars"}),
+    frozenset({"several"}),
     frozenset({"arrays", "budget", "choices", "document", "files", "lazy", "processes", "registry", "rng"}),
     frozenset({"tables", "text"}),
     frozenset({"attribution", "coordinates", "links", "provenance", "spaces.protocol", "statistics", "units"}),

@@ -151,3 +151,17 @@ def test_an_answer_that_was_cut_off_is_told():
     ]
     (note,) = [note for note in cut.notes if note.code == "answer-cut"]
     assert "max_new_tokens" in note.message
+
+
+@pytest.mark.parametrize("context", [set(CONTEXT), frozenset(CONTEXT), {"a": 1}.keys(), b"The rose", 5])
+def test_a_context_without_an_order_is_refused(context):
+    with pytest.raises(InvalidTextError, match="context is of type"):
+        cited(context)
+
+
+def test_a_column_is_a_context_and_a_table_is_none():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"text": list(CONTEXT.values())})
+    with pytest.raises(InvalidTextError, match="one column"):
+        cited(table)
+    assert [unit.field for unit in cited(table["text"])[1].units] == ["source 1", "source 1", "source 2"]

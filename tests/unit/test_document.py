@@ -92,3 +92,8 @@ def test_only_one_text_can_be_the_only_text():
     for content in (("a", "b"), {"age": 3}):
         with pytest.raises(InvalidTextError, match="a model"):
             Document.of(content).only_text("a model")
+
+
+def test_fields_have_names_of_their_own():
+    with pytest.raises(InvalidTextError, match="a name of its own"):
+        Document((Field("a", "x y"), Field("a", "z")))

@@ -196,3 +196,9 @@ def test_units_of_another_function_of_the_same_name_cannot_be_masked():
     found = mase.Explainer(judge, units=whole, n_samples=16)(TEXT)
     with pytest.raises(OptionError, match=r"has 1 units, expected the 2 units"):
         mase.Explainer(judge, units=halves, n_samples=16).predict_without(found, [0])
+
+
+def test_a_prediction_without_units_is_of_an_attribution():
+    explainer = mase.Explainer(lambda texts: [[0.3, 0.7]] * len(texts), n_samples=20)
+    with pytest.raises(OptionError, match="expected an attribution"):
+        explainer.predict_without("a b", [0])

@@ -14,12 +14,14 @@ from mase.errors import OptionError
 from mase.registry import unknown
 from mase.scalars import is_integer
 
-__all__ = ["EFFECTS", "By", "Response", "error_of", "ranking"]
+__all__ = ["EFFECTS", "By", "Response", "error_of", "in_order", "ranking"]
 
 By = Literal["order", "score", "magnitude"]
 
 # The effects of a unit between which a method may tell: of `mase` the first is the score.
 EFFECTS = ("removed", "kept")
+# Digits of scores, as shares of the largest, that are no rounding; and the least difference that is none.
+_DIGITS, _SAME = 9, 2e-9
 
 
 def error_of(effect: str) -> str:
@@ -31,7 +33,7 @@ def ranking(scores: Any) -> Ints:
     """Return the order `(w,)` of units by descending signed scores `(w,)`, ties by position in the text.
 
     The unit that increases the response of the explained class most comes first, and the one that decreases it most
-    comes last.
+    comes last. Scores are tied that differ by rounding, less than 1e-9 of the largest.
 
     Raises
     ------
@@ -43,7 +45,19 @@ def ranking(scores: Any) -> Ints:
     >>> ranking([0.1, -2.0, 0.5, 0.1]).tolist()
     [2, 0, 3, 1]
     """
-    return np.argsort(-as_floats(scores, (None,), "scores"), kind="stable").astype(np.int64)
+    return np.argsort(-_rounded(as_floats(scores, (None,), "scores")), kind="stable").astype(np.int64)
+
+
+def in_order(scores: Any, order: Any) -> bool:
+    """Return whether an order `(w,)` is by descending scores `(w,)`, but for ties and rounding."""
+    steps = np.diff(_rounded(as_floats(scores, (None,), "scores"))[np.asarray(order, dtype=np.int64)])
+    return bool((steps <= _SAME).all())
+
+
+def _rounded(scores: Floats) -> Floats:
+    """Return scores `(w,)` as shares of the largest, without their last digits, which are rounding."""
+    largest = np.abs(scores).max(initial=0.0)
+    return np.round(scores / largest, _DIGITS) if largest else scores
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from mase.arrays import Floats
 from mase.attribution.fit import Note
-from mase.attribution.response import Response, ranking
+from mase.attribution.response import Response, in_order
 
 __all__ = ["CAUTIONS", "Verdict", "probability_of_staying", "verdict_on"]
 
@@ -21,6 +21,7 @@ CAUTIONS = frozenset({"constant", "few-samples", "poor-fit", "unstable"})
 # strongest words in 95 % of the cases, in every target, method, budget and length of texts, with a margin.
 _LEAST = 0.9
 _JUDGED = 5
+_Z = 1.96  # standard errors in half of a 95 % interval
 _DRAWS = 400
 # Round to 6 digits before ranking: a difference below rounding, or below the least error of a Gaussian process, orders
 # no words.
@@ -54,7 +55,7 @@ def verdict_on(response: Response, notes: Sequence[Note], noun: str = "word") ->
     errors = np.array([0.0 if error is None else error for error in response.standard_errors], dtype=np.float64)
     if scores.size and all(error is None for error in response.standard_errors):
         return Verdict(False, ("the scores are not estimates", *doubts))
-    if not np.array_equal(ranking(scores), response.order):
+    if not in_order(scores, response.order):
         return Verdict(
             False, (f"the method does not order the {noun}s by their scores, which alone have errors", *doubts)
         )
@@ -64,6 +65,10 @@ def verdict_on(response: Response, notes: Sequence[Note], noun: str = "word") ->
         return Verdict(False, ("how much of the model's behaviour the scores explain was not measured",))
     if not errors.any():
         return Verdict(True, ("the scores have no sampling error",))
+    if scores.size == 1:  # it is the strongest with any seed
+        reliable = bool(abs(scores[0]) > _Z * errors[0])
+        would = "would" if reliable else "may not"
+        return Verdict(reliable, (f"another seed {would} give the only {noun} a score of the same sign",))
     stays = probability_of_staying(scores, errors)
     reliable = stays >= _LEAST
     would = "would" if reliable else "may not"

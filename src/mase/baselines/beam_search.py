@@ -20,6 +20,7 @@ _MESSAGE = (
     "scores are places in an order of removal and no effects, so they have no standard errors; use method='mase' for "
     "the effects of words"
 )
+_CONSTANT = "no set of words that was masked changed the model's response: the order is that of the text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,16 +119,18 @@ class BeamSearch:
                 "n_samples"
             )
         found, left = _Beam.of_text(oracle), budget
-        alone = np.zeros(p)
+        alone, changes = np.zeros(p), False
         while left and found.kept.any():
             n_words = int(found.kept[0].sum())
             found, n_asked = found.extended(oracle, self.beam, min(left, max(n_words, 2 * left // (n_words + 1))))
             left -= n_asked
             alone = alone if n_words < p else found.drops[0]
+            changes = changes or bool(found.drops.any())
         rest = np.argsort(np.where(found.kept[0], -found.drops[0], np.inf), kind="stable")[: found.kept[0].sum()]
         gamma = _places(np.concatenate([found.orders[0], rest]), alone)
         estimate = Estimate(gamma, np.full_like(no_scatter(p), np.nan), float(p))
-        return Solution.of(oracle, estimate).noted(Note("places", _MESSAGE))
+        solution = Solution.of(oracle, estimate).noted(Note("places", _MESSAGE))
+        return solution if changes else solution.noted(Note("constant", _CONSTANT))
 
 
 def _distinct(order: Ints, groups: Ints) -> Ints:

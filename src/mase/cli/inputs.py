@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import click
 
@@ -114,12 +114,23 @@ def _objects(columns: ColumnOptions, lines: Iterable[Line]) -> Iterator[Line]:
 def _read(columns: DocumentColumns, text: str) -> str | Document | MaseError:
     """Return the document of a JSON object, or the error if it is none."""
     try:
-        found = json.loads(text)
+        found = json.loads(text, object_pairs_hook=_unique)
+    except DataError as error:
+        return error
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
         return DataError(f"text is {text[:40]!r}, expected a JSON object of the fields, because of --fields")
     return columns.read(found)
+
+
+def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object, or raise a DataError if it has a field twice, of which the last would silently count."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise DataError(f"text has the fields {', '.join(names)!s:.100}, expected each once")
+    return found
 
 
 def _file(name: str, columns: ColumnOptions) -> Texts:

@@ -9,8 +9,9 @@ from mase.corpus.items import Columns, Keep, kept_columns
 from mase.corpus.table_source import TableSource
 from mase.corpus.tables import ArrowTable, File, Pairs, Records, Table, Texts, files_in
 from mase.datasets.documents import DocumentColumns, string_of
-from mase.document import Scalar, check_texts
+from mase.document import Scalar
 from mase.errors import DataError, OptionError
+from mase.several import check_texts
 from mase.tables import Fields, is_split, listed, names_in
 
 __all__ = ["open_source"]

@@ -9,13 +9,13 @@ import numpy as np
 from mase.doctor.check import Speed, speed_facts
 from mase.doctor.trials import speed
 from mase.document import Document, Field
-from mase.errors import ModelError
+from mase.errors import CapabilityError, ModelError
 from mase.explainer import Explainer
 from mase.models.description import Guess
 from mase.models.language.description import description_of
 from mase.models.language.given import GivenAnswer, prompt_fields
 from mase.models.language.protocol import Continuation, LanguageModel, Prompt
-from mase.models.language.template import CONTEXT, QUERY, Template
+from mase.models.language.template import CONTEXT, QUERY, Template, plain
 from mase.render.numbers import counted
 from mase.render.pieces import inline
 
@@ -138,9 +138,14 @@ def check_language_model(model: LanguageModel, given: Document | None) -> Langua
         else [Document((Field(CONTEXT, text), _QUERY)) for text in (_SHORT, _SHORT + _MORE)]
     )
     fields = [prompt_fields(document.content) for document in documents]
-    template = Template.of(None, fields[0])
-    prompts = [template.filled(one) for one in fields]
-    found, answer = description_of(model), _answer(model, prompts[0])
+    found, template = description_of(model), Template.of(None, fields[0])
+    messages, prompts = found.messages, [template.filled(one) for one in fields]
+    try:
+        answer = _answer(model, prompts[0])
+    except CapabilityError:  # nobody turns messages into text
+        template = Template(plain(template.prompt, model.name))
+        messages, prompts = "as plain text", [template.filled(one) for one in fields]
+        answer = _answer(model, prompts[0])
     asked = answer or model.continuation(_GIVEN)
     answered = GivenAnswer(model, asked, template=template, generated=answer is not None)
     explainer = Explainer(answered, method=_METHOD, units=_UNITS)
@@ -148,7 +153,7 @@ def check_language_model(model: LanguageModel, given: Document | None) -> Langua
     return LanguageCheck(
         name=model.name,
         kind=found.kind,
-        messages=found.messages,
+        messages=messages,
         context_length=found.context_length,
         stops=found.stops,
         question=str(fields[0].get(QUERY, documents[0].text)),

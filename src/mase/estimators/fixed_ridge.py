@@ -10,6 +10,7 @@ from mase.errors import OptionError
 from mase.estimators.least_squares import LeastSquares
 from mase.regression.covariance import scatter
 from mase.regression.estimate import Estimate
+from mase.regression.intercepts import on_means
 from mase.regression.problem import Problem
 
 __all__ = ["FixedRidge"]
@@ -39,7 +40,8 @@ class FixedRidge:
         to_gamma = _to_gamma(z, self.alpha)
         gamma = to_gamma @ y
         leverage = np.einsum("np,pn->n", z, to_gamma)
-        residuals = (y - z @ gamma) / np.maximum(1 - leverage, 1e-6)
+        on_mean = on_means(problem.weights, problem.groups) if problem.intercept else 0.0
+        residuals = (y - z @ gamma) / np.maximum(1 - leverage - on_mean, 1e-6)
         spread = to_gamma * residuals
         return Estimate(gamma, scatter(spread.T), float(leverage.sum()), leverages=leverage)
 

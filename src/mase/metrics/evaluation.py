@@ -10,7 +10,6 @@ import numpy as np
 from mase.arrays import Bools, Floats
 from mase.budget import NSamples
 from mase.choices import Precision
-from mase.document import check_texts
 from mase.errors import MaseError, OptionError, ShapeError
 from mase.methods import Method, describe
 from mase.metrics.agreement import spearman_table
@@ -21,6 +20,7 @@ from mase.metrics.plain import finite_number, summary_values, text_values
 from mase.metrics.protocol import Column, Metric
 from mase.provenance import installed
 from mase.registry import unknown
+from mase.several import check_texts
 from mase.units import DEFAULT, Units
 
 __all__ = ["SCHEMA", "Evaluation", "collect", "evaluate"]

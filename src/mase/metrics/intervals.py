@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import bdtr, ndtri
 
 from mase.arrays import Bools, Floats, as_floats
-from mase.errors import OptionError, ShapeError
+from mase.errors import NonFiniteError, OptionError, ShapeError
 from mase.metrics.bootstrap import bootstrap_intervals
 from mase.metrics.permutation import permutation_p_values
 
@@ -193,10 +193,15 @@ def paired_mean(first: Any, second: Any, level: float = 0.95, seed: int = 0) -> 
     ------
     ShapeError
         If they differ in length.
+    NonFiniteError
+        If a value is infinite.
     OptionError
         If no text is left.
     """
     values, other_values = _paired(np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64))
+    for name, some in (("first", values), ("second", other_values)):
+        if np.isinf(some).any():
+            raise NonFiniteError(f"{name} has an infinite value, expected finite numbers, or NaN for texts without one")
     (difference,) = paired_means((values - other_values)[:, None], level, seed)
     return _existing(difference)
 

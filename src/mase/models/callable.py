@@ -8,7 +8,7 @@ import numpy as np
 
 from mase.arrays import Floats
 from mase.choices import Reference
-from mase.document import Document, Input, check_texts
+from mase.document import Document, Input
 from mase.errors import CapabilityError, MaseError, ModelError, OptionError
 from mase.links import Output, predictions, value_names
 from mase.models.answers import Answers
@@ -20,6 +20,7 @@ from mase.models.origin import Reopened
 from mase.models.protocol import Binding
 from mase.models.rewriting import Content, Rewriter, word_tokens
 from mase.rng import untouched
+from mase.several import check_texts
 from mase.text import Tokens
 
 __all__ = ["Callable", "Kind"]
@@ -196,9 +197,12 @@ class Callable(Reopened):
             scores = Answers(self.name, self._output, self._labels).table(found, texts)
             self._n_columns = scores.shape[1]
             columns = _columns_of(found)
-            if self._labels is None:
-                self._labels = self._columns = columns
-            if self._columns is None or columns in (None, self._columns):
+            if columns is None:
+                return scores
+            self._labels = self._labels or columns
+            # Columns that have the names of the labels are in their order; others, as long as they stay the same.
+            self._columns = self._columns or (self._labels if set(columns) == set(self._labels) else columns)
+            if columns == self._columns:
                 return scores
             if set(columns) != set(self._columns):
                 raise ModelError(

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mase.arrays import Bools, Floats, Ints
-from mase.document import Document, Input, check_texts
+from mase.document import Document, Input
 from mase.errors import CapabilityError, EmptyTextError, NonFiniteError, OptionError, ShapeError
 from mase.links import Output, predictions
 from mase.models.answers import Answers
@@ -22,6 +22,7 @@ from mase.models.outputs import Kind, Scores, recognise, score_labels
 from mase.models.protocol import Binding, Opened
 from mase.models.tokenizing import Tokenizer, shortened
 from mase.rng import untouched
+from mase.several import check_texts
 from mase.text import Side, Tokens
 
 __all__ = ["Row", "TokenIds"]

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from mase.arrays import Floats, Ints
-from mase.document import Document, Input, check_texts
+from mase.document import Document, Input
 from mase.errors import EmptyTextError, ModelError, NonFiniteError, OptionError
 from mase.links import predictions
 from mase.models.batching import in_batches
@@ -26,6 +26,7 @@ from mase.models.protocol import Binding
 from mase.models.tokenizing import ids_and_spans
 from mase.models.torch_probe import TorchProbe, bind
 from mase.rng import untouched
+from mase.several import check_texts
 from mase.text import Side, Tokens, Truncation
 
 __all__ = ["TorchModule", "predict_tokens", "token_scores"]

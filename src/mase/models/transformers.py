@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from mase.arrays import Floats
-from mase.document import Document, Input, check_texts
+from mase.document import Document, Input
 from mase.errors import DataError, OptionError
 from mase.models.checksum import Checksum
 from mase.models.description import described
@@ -31,6 +31,7 @@ from mase.models.protocol import Binding
 from mase.models.tokenizer import Tokenizer, check_fast
 from mase.models.torch_module import predict_tokens, token_scores
 from mase.models.torch_probe import TorchProbe, bind
+from mase.several import check_texts
 from mase.text import Side, Tokens
 
 __all__ = ["HuggingFace"]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from mase.arrays import Floats, Ints
-from mase.document import PAIR, Document, Field, Input, check_texts
+from mase.document import PAIR, Document, Field, Input
 from mase.errors import EmptyTextError, OptionError
 from mase.links import Output, probabilities
 from mase.models.description import Description
@@ -22,6 +22,7 @@ from mase.models.options import check_labels
 from mase.models.protocol import Binding, Opened
 from mase.models.torch_probe import TorchProbe
 from mase.models.transformers import HuggingFace
+from mase.several import check_texts
 from mase.text import Tokens, Truncation
 
 __all__ = ["ZeroShot", "ZeroShotProbe"]

@@ -56,8 +56,8 @@ class Stopping:
         return self.tolerance is None and self.stable_top is None
 
     def enough(self, estimate: Estimate) -> bool:
-        """Return whether the estimate is certain enough; an estimate from a fallback estimator never is."""
-        if self.never or estimate.fallback is not None:
+        """Return whether the estimate is certain enough; one without errors or from a fallback estimator never is."""
+        if self.never or estimate.fallback is not None or _unknown(estimate):
             return False
         precise = self.tolerance is None or relative_error(estimate) <= self.tolerance
         stable = self.stable_top is None or top_margin(estimate, self.stable_top, self.confidence) >= 1

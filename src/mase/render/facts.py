@@ -7,6 +7,7 @@ from mase.render.cells import shortened
 from mase.render.numbers import amount, counted, duration, percent, share
 from mase.render.palette import are_estimates, has_intervals, is_by_score, is_unsigned, scale_of, strongest
 from mase.render.pieces import inline, isolated
+from mase.scalars import is_integer
 
 __all__ = [
     "cost_facts",
@@ -163,7 +164,8 @@ def zoomed_facts(attribution: Attribution) -> list[str]:
     found = attribution.zoomed
     if found is None:
         return []
-    n = min(int(attribution.method.get("zoom", len(attribution.units))), len(attribution.units))
+    zoom = attribution.method.get("zoom")
+    n = min(zoom, len(attribution.units)) if is_integer(zoom) else len(attribution.units)
     scale = scale_of(found)
     words = ", ".join(f"“{isolated(word.text)}” {scale.signed(word.score)}" for word in strongest(found, LISTED))
     which = f"the strongest {attribution.noun}" if n == 1 else f"the {n} strongest {attribution.noun}s"

@@ -7,7 +7,8 @@ from typing import Self
 import numpy as np
 
 from mase.arrays import Floats, Ints
-from mase.attribution import Attribution, Word, ranking
+from mase.attribution import Attribution, Word
+from mase.attribution.response import in_order
 
 __all__ = [
     "BLUE",
@@ -38,6 +39,7 @@ SHADES, FAINT_SHADES = "abcdef", "ghijkl"
 Z95 = 1.959964
 # Below this share of the strongest score a word is not marked, because its shade would be invisible.
 _UNMARKED = 0.1
+_LARGEST = 1e15  # errors above this have no decimals
 
 
 def error95(word: Word) -> float | None:
@@ -71,7 +73,7 @@ def strongest(attribution: Attribution, k: int) -> tuple[Word, ...]:
 
 def is_by_score(attribution: Attribution) -> bool:
     """Return whether the method orders words by their scores, those that are most for the target first."""
-    return np.array_equal(attribution.order, ranking(attribution.scores))
+    return in_order(attribution.scores, attribution.order)
 
 
 def is_significant(word: Word) -> bool:
@@ -121,7 +123,7 @@ class Scale:
 
     def error(self, value: float) -> str:
         """Return half the width of an interval, rounded up so that it never looks smaller than it is."""
-        if self.decimals is None:
+        if self.decimals is None or value > _LARGEST:
             if not value:
                 return "0e+00"
             exponent = math.floor(math.log10(value))

@@ -8,7 +8,7 @@ from mase.document import Document
 from mase.text import Span, Tokens, Words, visible
 from mase.units.protocol import Splitter
 
-__all__ = ["group"]
+__all__ = ["group", "grown"]
 
 _OUTSIDE, _INVISIBLE = -1, -2  # marks of tokens that have no unit
 
@@ -27,6 +27,14 @@ def group(tokens: Tokens, splitter: Splitter, within: Sequence[Span] | None = No
     """
     spans = list(_spans(tokens.document, splitter, within))
     return _grouped(tokens, spans, complete=splitter.complete and within is None)
+
+
+def grown(tokens: Tokens, spans: Sequence[Span]) -> list[Span]:
+    """Return spans in the text of a document, grown to the ends of the tokens that they cut through, and merged.
+
+    Tokens that overlap none of them have spans of their own. Spans without a token are left out.
+    """
+    return list(_grouped(tokens, spans, complete=True).spans)
 
 
 def _spans(document: Document, splitter: Splitter, within: Sequence[Span] | None) -> Iterator[Span]:

@@ -1,8 +1,7 @@
 """A document with a text that is longer than the model reads, cut into windows of that text."""
 
-from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self
 
 from mase.attribution import Answer, Attribution, Token, Unit
@@ -16,6 +15,7 @@ from mase.text import Span, find_words
 from mase.units import Splitter
 from mase.units.token import Token as PerToken
 from mase.windows.cuts import begins_sentence, cuts
+from mase.windows.places import only, places, with_words
 
 __all__ = ["LongText", "WindowText", "check_windows"]
 
@@ -125,7 +125,8 @@ class LongText:
         """Return a document in windows, or None if the model reads all of it, or it has no unit.
 
         The longest text that is not fixed is read in windows of the model's own length. They begin and end between
-        units, and with sentences where possible. A unit that is longer than the model reads is a window of its own.
+        units and between tokens, and with sentences where possible. A unit that is longer than the model reads is a
+        window of its own.
 
         Raises
         ------
@@ -140,20 +141,23 @@ class LongText:
         units = splitter.split(text)
         if not units:
             return None
-        places = units if splitter.complete else _with_words(text, units)
-
-        def span(first: int, last: int) -> Span:
-            return places[first][0], places[last - 1][1]
-
-        def reads(first: int, last: int) -> bool:
-            return _reads(model, _with(document, index, span(first, last)))
-
-        if not free or (len(document.fields) > 1 and not reads(0, 1)):
+        words = find_words(text)
+        shortest = min(words or units, key=lambda one: one[1] - one[0])
+        if not free or (len(document.fields) > 1 and not _reads(model, only(document, index, shortest))):
             raise InvalidTextError(
                 f"the fields beside {name!r} fill what {model.name} reads, expected room for some of {name!r} in every "
                 "window; shorten them, or use long='cut'"
             )
-        spans = [span(*window) for window in cuts(len(places), reads, begins_sentence(text, places), windows.overlap)]
+        between = places(model, document, index, units if splitter.complete else with_words(words, units))
+
+        def span(first: int, last: int) -> Span:
+            return between[first][0], between[last - 1][1]
+
+        def reads(first: int, last: int) -> bool:
+            return _reads(model, only(document, index, span(first, last)))
+
+        indices = cuts(len(between), reads, begins_sentence(text, between), windows.overlap)
+        spans = [span(*window) for window in indices]
         return cls(document, index, tuple(one for one in spans if _within(one, units)), splitter, windows.pooling)
 
     @classmethod
@@ -175,20 +179,13 @@ class LongText:
                 WindowText(
                     field.name,
                     (start, end),
-                    _with(self.document, self.index, (start, end)),
+                    only(self.document, self.index, (start, end)),
                     self.splitter if isinstance(self.splitter, PerToken) else splitter,
                     is_first=not field.text[:start].strip(),
                     is_last=not field.text[end:].strip(),
                 )
             )
         return found
-
-
-def _with(document: Document, index: int, span: Span) -> Document:
-    """Return the document with nothing but a part of the text in a field."""
-    fields = list(document.fields)
-    fields[index] = replace(fields[index], text=fields[index].text[slice(*span)])
-    return replace(document, fields=tuple(fields))
 
 
 def _reads(model: Model, document: Document) -> bool:
@@ -202,14 +199,3 @@ def _reads(model: Model, document: Document) -> bool:
 def _within(span: Span, units: Sequence[Span]) -> list[Span]:
     """Return the units that lie in a span."""
     return [unit for unit in units if span[0] <= unit[0] and unit[1] <= span[1]]
-
-
-def _with_words(text: str, units: Sequence[Span]) -> list[Span]:
-    """Return units together with the words between them."""
-    starts = [start for start, _ in units]
-    between = []
-    for start, end in find_words(text):
-        at = bisect_left(starts, end)  # the units before it begin before it ends
-        if not at or units[at - 1][1] <= start:
-            between.append((start, end))
-    return sorted([*units, *between])

@@ -26,6 +26,13 @@ def test_words_that_stay_make_a_result_reliable():
     assert str(found) == "reliable: another seed would keep 4 of the 5 strongest words (probability > 99 %)"
 
 
+def test_of_a_single_word_the_sign_is_judged():
+    few, sure = (attribution("a", [0.5], se=se).verdict for se in (0.4, 0.2))
+    assert not few.reliable
+    assert sure.reliable
+    assert str(sure) == "reliable: another seed would give the only word a score of the same sign"
+
+
 def test_words_that_may_change_do_not():
     found = verdict(se=6.0)
     assert not found.reliable
@@ -70,7 +77,7 @@ def test_scores_without_sampling_error_are_reliable():
 
 def test_of_a_short_text_the_stronger_half_is_judged():
     assert "the 2 strongest words" in str(attribution("a b c d", [4.0, 3.0, 0.2, 0.1], se=0.01).verdict)
-    assert "the strongest word (" in str(attribution("a", [4.0], se=0.01).verdict)
+    assert "the strongest word (" in str(attribution("a b", [4.0, 0.1], se=0.01).verdict)
     assert not attribution("a b c d", [4.0, 1.0, 1.0, 0.1], se=1.0).verdict.reliable
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tests.regressions import run
 
+import mase
 from mase.baselines.beam_search import BeamSearch
 from mase.errors import OptionError, TooFewSamplesError
 from mase.methods import METHODS, Method
@@ -89,3 +90,15 @@ def test_what_a_search_cannot_do():
         search(smooth(9), 1, n=8)
     with pytest.raises(OptionError, match="beam is 0"):
         BeamSearch(0)
+
+
+@pytest.mark.parametrize("method", ["greedy-search", "beam-search"])
+def test_a_model_that_never_changes_is_said_to_be_constant(method):
+    never = mase.explain("this is a film", lambda texts: [[0.3, 0.7]] * len(texts), method=method, n_samples=50)
+    assert "constant" in [note.code for note in never.notes]
+    both = mase.explain(
+        "this is a film",
+        lambda texts: [[0.3, 0.7] if {"this", "film"} & set(text.split()) else [0.6, 0.4] for text in texts],
+        method=method, n_samples=50,
+    )  # fmt: skip
+    assert "constant" not in [note.code for note in both.notes]

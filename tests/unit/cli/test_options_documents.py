@@ -130,3 +130,12 @@ def test_columns_that_the_table_does_not_have(command):
 def test_names_with_commas_are_quoted():
     assert comma_separated(None, None, 'a, "b, c",d=e') == ["a", "b, c", "d=e"]
     assert comma_separated(None, None, None) is None
+
+
+def test_a_field_that_is_given_twice_is_an_error(tmp_path):
+    (tmp_path / "model.py").write_text("def predict(records):\n    return [[0.3, 0.7]] * len(records)\n")
+    model = f"{tmp_path / 'model.py'}:predict"
+    asked = ["explain", "-m", model, "--fields", "a,n", "--fixed", "n", '{"a": "phone stolen", "n": 7, "n": 3}']
+    found = CliRunner().invoke(main, asked)
+    assert (found.exit_code, found.stdout) == (1, "")
+    assert "a, n, n, expected each once" in found.stderr

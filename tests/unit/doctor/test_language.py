@@ -3,12 +3,14 @@
 import json
 
 import pytest
+from tests.completion_server import engine, llama_cpp_python
 from tests.language_models import ANSWER, Parrot
+from tests.servers import served
 from tests.unit.models.language.folders import causal_folder, seq2seq_folder, tokenizer
 
 import mase
 from mase.errors import ModelError
-from mase.models import CausalLM
+from mase.models import CausalLM, CompletionServer
 from mase.models.language.loading import load_language_model
 
 
@@ -66,3 +68,10 @@ def test_a_model_that_answers_nothing_and_is_not_deterministic_says_so():
     assert found.answer is None
     assert found.again == pytest.approx(1)
     assert "asked twice" in repr(found)
+
+
+def test_a_server_that_takes_texts_alone_is_asked_with_a_text():
+    with served(llama_cpp_python(engine(True))) as (url, _):
+        found = mase.check(CompletionServer(url))
+    assert found.messages == "as plain text"
+    assert found.answer

@@ -75,3 +75,15 @@ def test_lasso_keeps_its_bound_where_there_are_fewer_rows_than_coefficients():
         y = z @ rng.standard_normal(z.shape[1]) + 0.3 * rng.standard_normal(n)
         radius = 0.9 * np.abs(np.linalg.lstsq(z, y)[0]).sum()
         assert np.abs(solve_lasso(z.T @ z / n, z.T @ y / n, radius)).sum() <= radius * (1 + 1e-8), seed
+
+
+@pytest.mark.parametrize("share", [0.5, 1.0])
+def test_intervals_of_the_lasso_cover_what_many_rows_give(share):
+    """Also where the bound, which the rows decide as well, is all that varies: for one coordinate."""
+    rng, estimator = np.random.default_rng(5), Lasso(share=share)
+    covered = []
+    for _ in range(400):
+        z = rng.choice([-0.5, 0.5], size=(60, 1))
+        found = estimator.fit(Problem(z, z[:, 0] + rng.standard_normal(60), np.ones(60), None, True, np.eye(1) / 4))
+        covered.append(abs(found.gamma[0] - share) <= 1.96 * np.sqrt(found.variances[0]))
+    assert 0.92 <= np.mean(covered) <= 0.98

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from mase.errors import MaseError, OptionError, ShapeError
+from mase.errors import MaseError, NonFiniteError, OptionError, ShapeError
 from mase.metrics.intervals import (
     mcnemar,
     paired_mean,
@@ -179,3 +179,9 @@ def test_intervals_refuse_what_is_no_sample():
             wilson(1, 2, level)
     with pytest.raises(OptionError, match="no value"):
         summary_of_mean(np.array([np.nan]))
+
+
+@pytest.mark.parametrize(("first", "second"), [([np.inf, 1.0], [np.inf, 1.0]), ([1.0, 2.0], [0.0, -np.inf])])
+def test_infinite_values_are_refused_even_where_they_cancel(first, second):
+    with pytest.raises(NonFiniteError, match="infinite"):
+        paired_mean(first, second)

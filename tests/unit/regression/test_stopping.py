@@ -158,3 +158,11 @@ def test_a_rule_that_stops_has_asked_every_round(rule):
     fair = (problem.laws.rates == 0.5).all(axis=1)
     assert problem.laws.shares[fair].sum() == pytest.approx(problem.n / 10, abs=1.5)
     assert abs(early - wanted) < 0.6 * abs(fair_coins - wanted)
+
+
+def test_scores_without_errors_never_end_a_search_for_the_top():
+    unknown = Estimate(np.array([3.0, 1.0]), np.full((2, 2), np.nan), 2.0)
+    assert not Stopping(stable_top=2).enough(unknown)
+    assert [note.code for note in Stopping(stable_top=2).notes(unknown)] == ["top-unstable"]
+    known = Estimate(np.array([3.0, 1.0]), np.eye(2), 2.0)
+    assert Stopping(stable_top=2).enough(known)

@@ -1,5 +1,7 @@
 """Tests of `mase.render.palette`."""
 
+from dataclasses import replace
+
 from tests.attributions import attribution
 
 from mase.attribution import Word
@@ -54,3 +56,12 @@ def test_screens_list_the_strongest_words_of_both_sides():
 def test_screens_follow_an_order_that_is_not_that_of_the_scores():
     made = attribution("a b c", [3.0, 2.0, -4.0], order=(1, 0, 2))
     assert [word.text for word in strongest(made, 2)] == ["b", "a"]
+
+
+def test_an_impossible_error_is_shown_all_the_same():
+    for decimals in (None, 2):
+        scale = replace(scale_of(attribution()), decimals=decimals)
+        assert scale.error(1e308) == "1e+308"
+        assert scale.error(2.5e200) == "3e+200"
+    made = attribution(method={"zoom": "x"}, zoomed=attribution("a b", [1.0, 0.5]))
+    assert "word by word" in str(made)

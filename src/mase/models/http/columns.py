@@ -1,5 +1,6 @@
 """Put the scores of an answer into columns, one per class and always in the same order."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, TypeGuard
@@ -45,15 +46,15 @@ class Columns:
         self._place, self._keys = place, (label, score)
         self._n: int | None = None
 
-    def table(self, rows: Sequence[Any]) -> list[list[Any]]:
-        """Return the rows `(n, k)` as lists of numbers, with the classes in one order.
+    def table(self, rows: Sequence[Any]) -> list[list[float]]:
+        """Return the rows `(n, k)` as lists of floats, with the classes in one order; JSON writes 1.0 as 1, too.
 
         Raises
         ------
         ServiceError
             If a row does not have the form or the classes of the rows before it.
         """
-        return [self._numbers(index, row) for index, row in enumerate(rows)]
+        return [[_float(number) for number in self._numbers(index, row)] for index, row in enumerate(rows)]
 
     def _numbers(self, index: int, row: Any) -> list[Any]:
         pairs = self._pairs(row)
@@ -95,6 +96,14 @@ class Columns:
         else:
             expected = "a list of numbers, or a number for every class: ask the service for all classes, not the best"
         raise ServiceError(f"{self._place} answered with scores whose row {index} {what}, expected {expected}")
+
+
+def _float(number: Any) -> float:
+    """Return a number as a float; one that is larger than any is infinite."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
 
 def _is_list_of_objects(row: Any) -> TypeGuard[list[Mapping[str, Any]]]:

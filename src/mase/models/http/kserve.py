@@ -50,9 +50,9 @@ class _Tensor:
         entries = metadata.get(kind) if isinstance(metadata, Mapping) else None
         try:
             tensors = [cls(entry["name"], entry["datatype"], tuple(entry["shape"])) for entry in entries or ()]
+            return {tensor.name: tensor for tensor in tensors}
         except (TypeError, KeyError):
             raise ServiceError(f"{place} describes its {kind} as {entries!r:.100}, expected names and types") from None
-        return {tensor.name: tensor for tensor in tensors}
 
 
 @dataclass(frozen=True, slots=True)

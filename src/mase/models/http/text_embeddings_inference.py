@@ -142,7 +142,7 @@ def _labels(info: Mapping[str, Any], client: Client) -> list[str] | None:
     names = details.get("id2label") if isinstance(details, Mapping) else None
     try:
         return None if names is None else [str(names[key]) for key in sorted(names, key=int)]
-    except (TypeError, ValueError, AttributeError):
+    except (TypeError, ValueError, AttributeError, LookupError):
         raise ServiceError(f"{client.url}{_INFO} has an id2label that is not an object from index to label") from None
 
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mase.arrays import Floats
-from mase.document import Document, Input, check_texts
+from mase.document import Document, Input
 from mase.errors import InvalidTextError, OptionError
 from mase.links import LINKS_WITHOUT_CLASSES
 from mase.models.language.given import ANSWER, AnswerProbe, GivenAnswer, prompt_fields
@@ -17,6 +17,7 @@ from mase.models.origin import Reopened
 from mase.models.protocol import Binding
 from mase.models.rewriting import word_tokens
 from mase.scalars import is_integer
+from mase.several import check_texts
 from mase.text import Tokens
 
 __all__ = ["MAX_NEW_TOKENS", "Generated", "check_max_new_tokens"]

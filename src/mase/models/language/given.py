@@ -9,7 +9,7 @@ import numpy as np
 
 from mase.arrays import Floats, Ints
 from mase.attribution import Answer, Note, Part
-from mase.document import TEXT, Document, Input, Scalar, check_texts
+from mase.document import TEXT, Document, Input, Scalar
 from mase.errors import OptionError
 from mase.links import LINKS_WITHOUT_CLASSES, Output
 from mase.models.language.prompt_probe import PromptProbe, having_read
@@ -17,6 +17,7 @@ from mase.models.language.protocol import Continuation, Cut, HalfLanguageModel, 
 from mase.models.language.template import Template
 from mase.models.protocol import Binding
 from mase.models.rewriting import Content, word_tokens
+from mase.several import check_texts
 from mase.text import Span, Tokens, visible
 
 __all__ = ["ANSWER", "AnswerProbe", "GivenAnswer", "columns_of", "prompt_fields"]

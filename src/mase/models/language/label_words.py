@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from mase.arrays import Floats
-from mase.document import TEXT, Document, Input, check_text, check_texts
+from mase.document import TEXT, Document, Input, check_text
 from mase.errors import OptionError
 from mase.links import Output, predictions
 from mase.models.description import Description
@@ -26,6 +26,7 @@ from mase.models.language.template import Template
 from mase.models.origin import Reopened
 from mase.models.protocol import Binding
 from mase.models.rewriting import Content, word_tokens
+from mase.several import check_texts
 from mase.text import Tokens
 
 __all__ = ["LabelWords"]

@@ -5,7 +5,7 @@ import pytest
 from tests.servers import LABELS, probabilities, served
 
 from mase import Explainer
-from mase.errors import InvalidTextError, OptionError, ServiceError
+from mase.errors import InvalidTextError, ModelError, OptionError, ServiceError
 from mase.models import Callable, JSONService
 
 TEXTS = ["a superb film", "dull", "not superb, not dull", "$inputs"]
@@ -148,3 +148,21 @@ def test_answers_that_are_wrong(answer, options, message):
 def test_options_that_are_wrong(options, message):
     with pytest.raises(OptionError, match=message):
         JSONService("http://127.0.0.1:9", **options)
+
+
+@pytest.mark.parametrize("outputs", ["probabilities", "logits", "values"])
+def test_whole_numbers_are_numbers(outputs):
+    """JSON of some languages writes 1.0 as 1."""
+    one = {"probabilities": 1, "logits": 3, "values": 10**400}[outputs]
+
+    def answer(body):
+        return [one if "refund" in text else 0.25 for text in body["texts"]]
+
+    with served({"POST /": answer}) as (url, _):
+        labels = None if outputs == "values" else ["no", "yes"]
+        model = JSONService(url, labels, request={"texts": "$inputs"}, outputs=outputs)
+        if one == 10**400:
+            with pytest.raises(ModelError, match="finite"):
+                model.scores(["a refund"])
+        else:
+            assert model.scores(["a refund"])[0, -1] == one

@@ -171,8 +171,9 @@ def test_answers_that_are_wrong(server, outputs, message):
         KServe(url + KSERVE).predict(["a"])
 
 
-def test_a_description_that_is_wrong(server):
+@pytest.mark.parametrize("inputs", [["TEXT"], [{"name": ["a"], "datatype": "BYTES", "shape": [-1]}]])
+def test_a_description_that_is_wrong(inputs, server):
     url, double = server
-    double.routes[f"GET {KSERVE}"] = lambda body: METADATA | {"inputs": ["TEXT"]}
+    double.routes[f"GET {KSERVE}"] = lambda body: METADATA | {"inputs": inputs}
     with pytest.raises(ServiceError, match="describes its inputs"):
         KServe(url + KSERVE)

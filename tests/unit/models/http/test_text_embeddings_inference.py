@@ -94,7 +94,7 @@ def test_another_model_than_a_classifier(server, kinds):
         TextEmbeddingsInference(server[0])
 
 
-@pytest.mark.parametrize("names", [["a"], {"x": "a"}, {"0": "a", "one": "b"}])
+@pytest.mark.parametrize("names", [["a"], [0, 5], {"x": "a"}, {"0": "a", "one": "b"}])
 def test_labels_that_cannot_be_read(server, names):
     server[1].routes["GET /info"] = lambda body: {"model_type": {"classifier": {"id2label": names}}}
     with pytest.raises(ServiceError, match="id2label"):
