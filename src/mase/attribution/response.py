@@ -14,12 +14,14 @@ from mase.errors import OptionError
 from mase.registry import unknown
 from mase.scalars import is_integer
 
-__all__ = ["EFFECTS", "By", "Response", "error_of", "in_order", "ranking"]
+__all__ = ["EFFECTS", "Z95", "By", "Response", "error_of", "in_order", "ranking"]
 
 By = Literal["order", "score", "magnitude"]
 
 # The effects of a unit between which a method may tell: of `mase` the first is the score.
 EFFECTS = ("removed", "kept")
+# Half the width of a 95 % interval in standard errors (normal distribution).
+Z95 = 1.959964
 # Digits of scores, as shares of the largest, that are no rounding; and the least difference that is none.
 _DIGITS, _SAME = 9, 2e-9
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from mase.arrays import Floats
 from mase.attribution.fit import Note
-from mase.attribution.response import Response, in_order
+from mase.attribution.response import Z95, Response, in_order
 
 __all__ = ["CAUTIONS", "Verdict", "probability_of_staying", "verdict_on"]
 
@@ -21,7 +21,6 @@ CAUTIONS = frozenset({"constant", "few-samples", "poor-fit", "unstable"})
 # strongest words in 95 % of the cases, in every target, method, budget and length of texts, with a margin.
 _LEAST = 0.9
 _JUDGED = 5
-_Z = 1.96  # standard errors in half of a 95 % interval
 _DRAWS = 400
 # Round to 6 digits before ranking: a difference below rounding, or below the least error of a Gaussian process, orders
 # no words.
@@ -66,7 +65,7 @@ def verdict_on(response: Response, notes: Sequence[Note], noun: str = "word") ->
     if not errors.any():
         return Verdict(True, ("the scores have no sampling error",))
     if scores.size == 1:  # it is the strongest with any seed
-        reliable = bool(abs(scores[0]) > _Z * errors[0])
+        reliable = bool(abs(scores[0]) > Z95 * errors[0])
         would = "would" if reliable else "may not"
         return Verdict(reliable, (f"another seed {would} give the only {noun} a score of the same sign",))
     stays = probability_of_staying(scores, errors)

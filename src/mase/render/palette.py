@@ -8,7 +8,7 @@ import numpy as np
 
 from mase.arrays import Floats, Ints
 from mase.attribution import Attribution, Word
-from mase.attribution.response import in_order
+from mase.attribution.response import Z95, in_order
 
 __all__ = [
     "BLUE",
@@ -35,8 +35,6 @@ NEUTRAL = "#8a5fc4"
 # One-letter attributes for the strength of a word, the second six for words whose interval includes 0. They keep a page
 # of ten long texts near 100 kB, which a class attribute per word would not.
 SHADES, FAINT_SHADES = "abcdef", "ghijkl"
-# Half the width of a 95 % interval in standard errors (normal distribution).
-Z95 = 1.959964
 # Below this share of the strongest score a word is not marked, because its shade would be invisible.
 _UNMARKED = 0.1
 _LARGEST = 1e15  # errors above this have no decimals
