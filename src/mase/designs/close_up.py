@@ -23,7 +23,8 @@ class CloseUp:
     """Rows of Hadamard matrices over all words, and in a second round over the strongest alone, with the rest in place.
 
     The words of the second round are those with the highest scores so far: a third of the words, or more if a third has
-    fewer subsets than the round has rows, and fewer than the round has rows. Both rounds together form one regression.
+    fewer subsets than the round has rows, and fewer than the round has rows. Both rounds together form one regression,
+    with an intercept for each round.
 
     Rows close to the full text decide what is lost when only the strongest words are masked. The rows of the second
     round stand for such rows: those that keep every word with probability `p_keep`. So the coefficients of
@@ -61,17 +62,17 @@ class CloseUp:
         """Return n rows; given the coefficients gamma `(p,)` so far, mask the words of the highest alone."""
         if gamma is None:
             rows = Hadamard().draw(rng, n, distribution)
-            return coins(rows, independent=False, pooled=True)
+            return coins(rows, independent=False)
         strongest = _strongest(gamma, n)
         kept = np.ones((n, len(gamma)))
         some = Hadamard().distribution(np.ones(len(strongest)))
         kept[:, strongest] = Hadamard().draw(rng, n, some).coordinates
-        return coins(single(kept - distribution.center, distribution), self.p_keep, independent=False, pooled=True)
+        return coins(single(kept - distribution.center, distribution), self.p_keep, independent=False)
 
     def exhaustive(self, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return all rows, weighted by their probabilities in those that a round stands for."""
         p_keep = 0.5 if gamma is None else self.p_keep
-        return coins(Independent(p_keep).exhaustive(distribution), p_keep, pooled=True)
+        return coins(Independent(p_keep).exhaustive(distribution), p_keep)
 
 
 def _strongest(gamma: Floats, n: int) -> Ints:

@@ -100,10 +100,10 @@ def every_under(laws: Laws, distribution: Distribution) -> Sample:
     return replace(every_row(kept, weights, distribution), laws=own)
 
 
-def coins(sample: Sample, rates: float | Floats = 0.5, *, independent: bool = True, pooled: bool = False) -> Sample:
+def coins(sample: Sample, rates: float | Floats = 0.5, *, independent: bool = True) -> Sample:
     """Return a sample of zeros and ones, each coordinate of which is 1 at one rate in all rows, or its own `(p,)`."""
     n, p = sample.coordinates.shape
-    return replace(sample, laws=Laws.one(n, np.broadcast_to(rates, p), independent=independent, pooled=pooled))
+    return replace(sample, laws=Laws.one(n, np.broadcast_to(rates, p), independent=independent))
 
 
 def pair_count(n: int) -> int:

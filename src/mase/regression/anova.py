@@ -9,7 +9,7 @@ import numpy as np
 from mase.arrays import Floats
 from mase.regression.laws import Laws, Mixture
 
-__all__ = ["Coefficients", "Interactions"]
+__all__ = ["Coefficients", "InteractionKernel"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,64 +20,46 @@ class Coefficients:
     ----------
     shares, means
         Share of each law in each coefficient `(m, p)`, and the mean signs of the coordinates under it `(m, p)`.
-    centres
-        What is subtracted from signs `(m, p)`: their means under the law if it has an intercept of its own, else those
-        under all laws.
-    precisions, between
-        The covariance of the signs is diagonal but for what differs between laws: its inverse is the diagonal of
-        `precisions` `(p,)` minus b'b for `between` `(m, p)`. A coordinate that never varies has the precision 0.
+    precisions
+        1 over the variances of the signs about their means under each law `(p,)`; 0 for one that never varies.
 
     Coefficients of several ways to the laws have an axis for the ways before these.
     """
 
     shares: Floats
     means: Floats
-    centres: Floats
     precisions: Floats
-    between: Floats
 
     @classmethod
     def of(cls, laws: Laws) -> Self:
         """Return the coefficients on rows of some laws, by their shares."""
-        mixture = laws.mixture()
-        if not laws.pooled:
-            return cls._apart(mixture.shares, mixture.rates)
-        shares, means = mixture.shares, 2 * mixture.rates - 1
-        precisions = _inverse((shares * (1 - means**2)).sum(axis=0))
-        centres = np.broadcast_to((shares * means).sum(axis=0), means.shape)
-        apart = np.sqrt(shares) * (means - centres)
-        scaled = apart * precisions
-        inside = np.linalg.cholesky(np.eye(len(shares)) + scaled @ apart.T)
-        return cls(shares, means, centres, precisions, np.linalg.solve(inside, scaled))
+        return cls.of_mixture(laws.mixture())
 
     @classmethod
     def of_mixture(cls, mixture: Mixture) -> Self:
-        """Return the coefficients on rows of a mixture of laws, each with an intercept of its own."""
-        return cls._apart(mixture.shares, mixture.rates)
+        """Return the coefficients on rows of a mixture of laws."""
+        return cls._with(mixture.shares, mixture.rates)
 
     @classmethod
     def of_each(cls, ways: Sequence[Mixture]) -> Self:
         """Return the coefficients on rows of the mixture of each way; all ways have as many laws."""
-        return cls._apart(np.stack([way.shares for way in ways]), np.stack([way.rates for way in ways]))
+        return cls._with(np.stack([way.shares for way in ways]), np.stack([way.rates for way in ways]))
 
     @classmethod
-    def _apart(cls, shares: Floats, rates: Floats) -> Self:
-        """Return the coefficients on rows of laws that have intercepts of their own."""
+    def _with(cls, shares: Floats, rates: Floats) -> Self:
         means = 2 * rates - 1
-        precisions = _inverse((shares * (1 - means**2)).sum(axis=-2))
-        return cls(shares, means, means, precisions, np.zeros((*means.shape[:-2], 1, means.shape[-1])))
+        return cls(shares, means, _inverse((shares * (1 - means**2)).sum(axis=-2)))
 
     def solved(self, values: Floats) -> Floats:
         """Return the coefficients `(n, p)` of responses whose covariances with the signs are `values` `(n, p)`.
 
-        They are twice the product with the inverse of the covariance of the signs: a coordinate is half of its sign.
+        A coordinate is half of its sign, hence the factor 2.
         """
-        elsewhere = (values @ self.between.swapaxes(-1, -2)) @ self.between
-        return np.asarray(2 * (values * self.precisions[..., None, :] - elsewhere))
+        return np.asarray(2 * values * self.precisions[..., None, :])
 
 
 @dataclass(frozen=True, slots=True)
-class Interactions:
+class InteractionKernel:
     """A random function of signs s with the kernel prod_j (1 + rho_j s_j s'_j), without constant and linear terms.
 
     Its variance under fair coins is 1.
@@ -99,7 +81,7 @@ class Interactions:
         total = float(np.log1p(weights).sum())
         return cls(weights, total + float(np.log(-np.expm1(np.log1p(weights.sum()) - total))))
 
-    def between(self, signs: Floats) -> Floats:
+    def gram(self, signs: Floats) -> Floats:
         """Return the covariance `(u, u)` of the values at rows of signs `(u, p)`."""
         if self.log_norm > 0:
             linear = np.column_stack([np.ones(len(signs)), signs * np.sqrt(self.weights)])
@@ -126,25 +108,23 @@ class Interactions:
         logs += (up + down).sum() / 2 + offset
         return logs
 
-    def with_coefficients(self, signs: Floats, target: Coefficients) -> Floats:
+    def cross_covariance(self, signs: Floats, target: Coefficients) -> Floats:
         """Return the covariance `(u, p)` of the values at rows of signs `(u, p)` with the coefficients."""
-        products, even, odd = self._with_values(signs, target.shares, target.means, target.centres)
+        products, even, odd = self._with_values(signs, target.shares, target.means)
         found = products @ even + signs * (products @ odd)
         return np.asarray(target.solved(found) - 2 * np.exp(-self.log_norm) * self.weights * signs)
 
-    def pulled(self, signs: Floats, targets: Coefficients, pulls: Floats) -> Floats:
+    def weighted_cross_covariance(self, signs: Floats, targets: Coefficients, pulls: Floats) -> Floats:
         """Return the sums over rows of these covariances, times numbers `(u,)`, for the targets of w ways: `(w, p)`."""
         shape = targets.means.shape
-        joined = (each.reshape(-1, shape[-1]) for each in (targets.shares, targets.means, targets.centres))
+        joined = (each.reshape(-1, shape[-1]) for each in (targets.shares, targets.means))
         products, even, odd = self._with_values(signs, *joined)
         products *= pulls[:, None]
         found = products.sum(axis=0)[:, None] * even + (products.T @ signs) * odd
         linear = 2 * np.exp(-self.log_norm) * self.weights * (pulls @ signs)
         return np.asarray(targets.solved(found.reshape(shape).sum(axis=-2, keepdims=True))[:, 0] - linear)
 
-    def _with_values(
-        self, signs: Floats, shares: Floats, means: Floats, centres: Floats
-    ) -> tuple[Floats, Floats, Floats]:
+    def _with_values(self, signs: Floats, shares: Floats, means: Floats) -> tuple[Floats, Floats, Floats]:
         """Return what the covariance `(u, p)` of values at rows with signs under m laws is made of.
 
         It is P A + s (P B), with P `(u, m)`, and A and B `(m, p)`.
@@ -155,22 +135,19 @@ class Interactions:
         logs = np.log(up * down).sum(axis=1) / 2 + signs @ (np.log(up / down) / 2).T
         above, below = (means + weights) / up, (means - weights) / down
         products = np.exp(logs - self.log_norm)
-        return products, shares * ((above + below) / 2 - centres), shares * ((above - below) / 2)
+        return products, shares * ((above + below) / 2 - means), shares * ((above - below) / 2)
 
-    def of_coefficients(self, target: Coefficients) -> Floats:
+    def coefficient_covariance(self, target: Coefficients) -> Floats:
         """Return the covariance `(p, p)` of the coefficients."""
         first, second, own = self._of_covariances(target)
         linear = 4 * np.exp(-self.log_norm) * self.weights
         return np.asarray(target.solved(target.solved(first.T @ second + np.diag(own)).T) - np.diag(linear))
 
-    def variances(self, target: Coefficients) -> Floats:
+    def coefficient_variances(self, target: Coefficients) -> Floats:
         """Return the variances `(p,)` of the coefficients."""
         first, second, own = self._of_covariances(target)
-        low, high = target.between, target.precisions
-        crossed = (target.solved(first) * target.solved(second)).sum(axis=0)
-        mixed = high - 2 * np.square(low).sum(axis=0)
-        alone = 4 * (own * high * mixed + (((low * own) @ low.T @ low) * low).sum(axis=0))
-        return np.asarray(crossed + alone - 4 * np.exp(-self.log_norm) * self.weights)
+        covariances = (first * second).sum(axis=0) + own
+        return np.asarray(4 * (covariances * target.precisions**2 - np.exp(-self.log_norm) * self.weights))
 
     def _of_covariances(self, target: Coefficients) -> tuple[Floats, Floats, Floats]:
         """Return the covariance A'B + diag(c) of the values' covariances with the signs: `(k, p)` twice and `(p,)`.
@@ -185,8 +162,8 @@ class Interactions:
         own = (means[one] * means[other] + weights) / factors - first * second
         others = target.shares[other]
         return (
-            products * (first - target.centres[one]),
-            others * (second - target.centres[other]),
+            products * (first - means[one]),
+            others * (second - means[other]),
             (products * others * own).sum(axis=0),
         )
 

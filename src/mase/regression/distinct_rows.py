@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 
 from mase.arrays import Floats, Ints
-from mase.regression.anova import Coefficients, Interactions
+from mase.regression.anova import Coefficients, InteractionKernel
 from mase.regression.laws import Laws
 from mase.regression.problem import Problem
 
@@ -72,9 +72,9 @@ class DistinctRows:
         """Whether answers to one row differ by more than rounding."""
         return self.within > _ROUNDING * self.variance
 
-    def kernel(self, interactions: Interactions, noise: float) -> Floats:
+    def kernel(self, interactions: InteractionKernel, noise: float) -> Floats:
         """Return the covariance `(u, u)` of what is not linear in the mean responses, with noise as in `Prior`."""
-        kernel, u = interactions.between(self.signs), len(self.y)
+        kernel, u = interactions.gram(self.signs), len(self.y)
         # Where one coordinate has nearly all weight the kernel is a small difference of large numbers.
         cancelled = u * _CANCELLED * float(np.exp(-interactions.log_norm))
         kernel[np.diag_indices(u)] += np.maximum(noise / self.counts, u * _ROUNDING) + cancelled

@@ -9,7 +9,7 @@ from scipy.linalg import blas, lapack
 from scipy.special import expit
 
 from mase.arrays import Floats
-from mase.regression.anova import Interactions
+from mase.regression.anova import InteractionKernel
 from mase.regression.distinct_rows import DistinctRows
 
 __all__ = ["LINEAR", "REST", "Factored", "Prior", "Whitened", "averaged"]
@@ -84,7 +84,7 @@ class Whitened:
     """
 
     reach: float
-    interactions: Interactions
+    interactions: InteractionKernel
     lower: Floats
     constant: Floats
     y: Floats
@@ -94,7 +94,7 @@ class Whitened:
     @classmethod
     def of(cls, rows: DistinctRows, prior: Prior, reach: float) -> Self:
         """Return the contrasts for the scales and noise of a prior and a sum of the weights of coordinates."""
-        interactions = Interactions.of(prior.weights(reach))
+        interactions = InteractionKernel.of(prior.weights(reach))
         kernel = rows.kernel(interactions, prior.noise)
         lower = _factor(kernel)
         u = len(lower)

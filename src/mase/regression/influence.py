@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 
 from mase.arrays import Floats
-from mase.regression.anova import Coefficients, Interactions
+from mase.regression.anova import Coefficients, InteractionKernel
 from mase.regression.distinct_rows import DistinctRows
 from mase.regression.posterior import Posterior
 
@@ -34,7 +34,7 @@ class Influence:
     """
 
     rows: DistinctRows
-    interactions: Interactions
+    interactions: InteractionKernel
     inside: Floats
     outside: Floats
     spread: Floats
@@ -58,7 +58,7 @@ class Influence:
 
     def means(self, targets: Coefficients) -> Floats:
         """Return the means `(w, p)` of the coefficients of w ways to the laws."""
-        rest = self.interactions.pulled(self.rows.signs, targets, self.rest * self.solved)
+        rest = self.interactions.weighted_cross_covariance(self.rows.signs, targets, self.rest * self.solved)
         return np.asarray(self.rows.y @ self.linear + rest)
 
     def changes(self, target: Coefficients) -> tuple[Floats, Floats]:
@@ -66,7 +66,7 @@ class Influence:
 
         The squares are those to expect if the response is such a random function.
         """
-        own = self.interactions.with_coefficients(self.rows.signs, target)
+        own = self.interactions.cross_covariance(self.rows.signs, target)
         apart = (self.inside.T * (self.rest * self.spread)) @ (self.inside @ own) + self.outside.T @ (
             self.outside @ own
         )

@@ -25,24 +25,21 @@ class Laws:
     independent
         Whether rows are drawn from their law, and the coins of different coordinates and rows are independent. Those of
         a Hadamard matrix are not.
-    pooled
-        Whether a regression has one intercept for all rows. Otherwise each law has its own.
     """
 
     shares: Floats
     rates: Floats
     independent: bool = True
-    pooled: bool = False
 
     @classmethod
-    def one(cls, n: int, rates: Floats, *, independent: bool = True, pooled: bool = False) -> Self:
+    def one(cls, n: int, rates: Floats, *, independent: bool = True) -> Self:
         """Return the law of n rows that have the same rates `(p,)`."""
-        return cls(np.ones((1, n)), np.asarray(rates)[None], independent, pooled)
+        return cls(np.ones((1, n)), np.asarray(rates)[None], independent)
 
     @property
     def groups(self) -> Ints | None:
         """The intercept of each row `(n,)`; None if there is only one."""
-        return None if self.pooled or len(self.shares) == 1 else self.shares.argmax(axis=0)
+        return None if len(self.shares) == 1 else self.shares.argmax(axis=0)
 
     def mixture(self) -> "Mixture":
         """Return the mixture of the laws in which they have their shares of all rows, for every coordinate."""
@@ -65,8 +62,7 @@ class Laws:
 
     def _with(self, other: "Laws", shares: Floats) -> Self:
         rates = np.concatenate([self.rates, other.rates])
-        independent, pooled = self.independent and other.independent, self.pooled or other.pooled
-        return replace(self, shares=shares, rates=rates, independent=independent, pooled=pooled)
+        return replace(self, shares=shares, rates=rates, independent=self.independent and other.independent)
 
 
 @dataclass(frozen=True, slots=True)

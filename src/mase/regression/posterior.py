@@ -100,7 +100,7 @@ class _Part:
     def of(cls, rows: DistinctRows, factored: Factored, *, whole: bool) -> Self:
         """Return the posterior of the coefficients. Each array over the grid has a row for each linear share."""
         interactions, y, linear = factored.whitened.interactions, factored.y, factored.linear
-        white = factored.whitened.white(interactions.with_coefficients(rows.signs, rows.target))
+        white = factored.whitened.white(interactions.cross_covariance(rows.signs, rows.target))
         rest = factored.basis.T @ white
         others = white - factored.basis @ rest
         precision, squares, joint = factored.on_grid(rows.total)
@@ -111,7 +111,11 @@ class _Part:
         between = (means - mean) * np.sqrt(chosen)[:, None]
         # The mean of the variance over its posterior, which is inverse gamma.
         scale = chosen * squares / max(len(white) - 2, 1)
-        spread = interactions.of_coefficients(rows.target) if whole else interactions.variances(rows.target)
+        spread = (
+            interactions.coefficient_covariance(rows.target)
+            if whole
+            else interactions.coefficient_variances(rows.target)
+        )
         spreads = _product(factored.root.T, factored.root.T, whole=whole), spread
         before = (scale @ LINEAR) * spreads[0] + (scale @ REST) * spreads[1]
         covariance = _product(between, between, whole=whole) + before

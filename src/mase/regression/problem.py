@@ -135,16 +135,28 @@ class Sample:
         self, z: Floats, y: Floats, weights: Floats, base: float | None, gradients: Floats | None
     ) -> "Problem":
         """Return the problem of independent rows, with the exact rows and the laws separated."""
-        m, intercept = self.n_exact, not self.paired
+        m = self.n_exact
         exact = (z[:m], y[:m]) if m else None
         slopes = None if gradients is None else gradients[m:]
         laws = None if self.paired or self.laws is None else self.laws.rows(slice(m, None))
         chains = None if self.paired or self.chains is None else self.chains[m:]
         problem = Problem(
-            *(z[m:], y[m:], weights[m:], base, intercept, self.covariance, slopes, exact, self.exhaustive),
-            *(laws, chains, self.aim, self.further, self.n_certain),
+            z=z[m:],
+            y=y[m:],
+            weights=weights[m:],
+            base=base,
+            intercept=not self.paired,
+            covariance=self.covariance,
+            gradients=slopes,
+            exact=exact,
+            exhaustive=self.exhaustive,
+            laws=laws,
+            chains=chains,
+            aim=self.aim,
+            further=self.further,
+            n_certain=self.n_certain,
         )
-        return problem if laws is None or laws.pooled else problem.split()
+        return problem if laws is None else problem.split()
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,13 @@ def test_the_close_up_finds_what_is_strong_close_to_the_text_only():
     assert both[2] > 3 * coins[2]
 
 
+def test_a_word_that_changes_nothing_scores_nothing():
+    """Words that need each other are kept together more often in one of the rounds; others have no part in that."""
+    gamma = run(FunctionProbe(lambda c: 12 * c[:, :3].prod(axis=1), 4), "mase-cite", n_samples=64).estimate.gamma
+    assert gamma[:3].min() > 2.5
+    assert gamma[3] == pytest.approx(0, abs=1e-9)
+
+
 @pytest.mark.parametrize("share", [0, 1, -0.5, 2])
 def test_other_shares_are_refused(share):
     with pytest.raises(OptionError, match="share"):

@@ -7,7 +7,7 @@ import pytest
 from scipy.linalg import null_space
 from scipy.special import expit, softmax
 
-from mase.regression.anova import Coefficients, Interactions
+from mase.regression.anova import Coefficients, InteractionKernel
 from mase.regression.covariance import Covariance
 from mase.regression.distinct_rows import DistinctRows, numbered
 from mase.regression.factored import Prior
@@ -36,11 +36,11 @@ def distinct(noise=0.0, seed=0):
 
 def dense(rows, prior, reach, linear):
     """Return the covariance of the responses, of coefficients with them, and of coefficients, `(u, u)` to `(p, p)`."""
-    interactions, rest = Interactions.of(prior.weights(reach)), expit(-np.log(linear / (1 - linear)))
+    interactions, rest = InteractionKernel.of(prior.weights(reach)), expit(-np.log(linear / (1 - linear)))
     halves, own = rows.signs / 2 @ prior.root, prior.root @ prior.root.T
     kernel = linear * halves @ halves.T + rest * rows.kernel(interactions, prior.noise)
-    crossed = linear * rows.signs / 2 @ own + rest * interactions.with_coefficients(rows.signs, rows.target)
-    return kernel, crossed, linear * own + rest * interactions.of_coefficients(rows.target)
+    crossed = linear * rows.signs / 2 @ own + rest * interactions.cross_covariance(rows.signs, rows.target)
+    return kernel, crossed, linear * own + rest * interactions.coefficient_covariance(rows.target)
 
 
 @pytest.mark.parametrize(
